@@ -51,13 +51,27 @@ attack: preflight-java $(VENV)/.installed-dev ## everything an attacker tries, i
 bench: preflight-java $(VENV)/.installed-dev ## measure against the budgets; BENCH='name …' picks some
 	$(PY) -m tests.bench $(BENCH)
 
-lint: $(VENV)/.installed-dev ## ruff, mypy, import contracts, Django checks, missing migrations
+TEMPLATES = $(shell find templates -name "*.html")
+CSS = $(VENV)/bin/css-beautify --indent-size 2 --end-with-newline
+JS = $(VENV)/bin/js-beautify --indent-size 2 --end-with-newline
+
+lint: $(VENV)/.installed-dev ## formats, ruff, mypy, import contracts, Django checks, missing migrations
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/djade --target-version 5.2 --check $(TEMPLATES)
+	@for file in static/css/*.css; do $(CSS) $$file | cmp - $$file || exit 1; done
+	@for file in static/js/*.js; do $(JS) $$file | cmp - $$file || exit 1; done
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(PY) manage.py check --fail-level WARNING
 	$(PY) manage.py makemigrations --check --dry-run
+
+format: $(VENV)/.installed-dev ## lay out Python, templates, CSS and JavaScript
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+	-$(VENV)/bin/djade --target-version 5.2 $(TEMPLATES)
+	$(CSS) --replace static/css/*.css
+	$(JS) --replace static/js/*.js
 
 lab: preflight-java $(VENV)/.installed ## a real Flink with an incident, seen live by the running Weir; LAB='--incident expired'
 	@exec $(PY) -m tests.lab $(LAB)

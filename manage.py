@@ -1,5 +1,7 @@
 #!/usr/bin/env python
-"""Weir's management commands: ``manage.py help`` lists them, ``manage.py COMMAND --help`` explains one."""
+"""Weir's management commands: ``manage.py help`` lists them, ``manage.py COMMAND --help`` explains
+one.
+"""
 
 import os
 import sys

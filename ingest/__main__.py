@@ -1,8 +1,8 @@
 """``python -m ingest COMMAND``: obtain what Flink clusters show and keep it in the lake.
 
-Each command is a module of ``ingest.commands`` with a docstring (its help), ``add_arguments(parser)`` and
-``run(args) -> int``. Only the requested command is imported. Exit codes: 0 done, 1 some inputs
-were skipped, 2 refused.
+Each command is a module of ``ingest.commands`` with a docstring (its help),
+``add_arguments(parser)`` and ``run(args) -> int``. Only the requested command is imported. Exit
+codes: 0 done, 1 some inputs were skipped, 2 refused.
 """
 
 import argparse
@@ -44,7 +44,9 @@ def _run(words: list[str]) -> int:
     command = _load(name)
     log_lines.configure(os.environ)
     parser = argparse.ArgumentParser(
-        prog=f"python -m ingest {name}", description=command.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"python -m ingest {name}",
+        description=command.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_arguments(parser)
     code: int = command.run(parser.parse_args(words[1:]))
@@ -57,8 +59,12 @@ def _load(name: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name == module:
-            raise Refused(f"The command {name!r} is not part of this installation; update or reinstall it.") from error
-        raise Refused(f"The command {name!r} needs the Python module {error.name!r}; run `make install`.") from error
+            raise Refused(
+                f"The command {name!r} is not part of this installation; update or reinstall it."
+            ) from error
+        raise Refused(
+            f"The command {name!r} needs the Python module {error.name!r}; run `make install`."
+        ) from error
 
 
 def _overview() -> str:

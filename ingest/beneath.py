@@ -1,7 +1,8 @@
 """The way from a root to what lies below it, one directory at a time, without following a link.
 
-Whoever may write below a root can put a link there, at any moment, also between a look and an act. So each directory is opened
-in the one above it (``openat`` with ``O_NOFOLLOW``), and files are named within the last: nothing on the way can lead out.
+Whoever may write below a root can put a link there, at any moment, also between a look and an act.
+So each directory is opened in the one above it (``openat`` with ``O_NOFOLLOW``), and files are
+named within the last: nothing on the way can lead out.
 A root is named by an operator: links on the way to it are followed, once, when it is opened.
 """
 
@@ -20,7 +21,9 @@ _PASSING = getattr(os, "O_PATH", os.O_RDONLY)
 
 
 Make = Literal["as_around", "private"] | None
-"""How new directories are: readable to whom the one is that they are in, and its owner's; or as this process makes its own."""
+"""How new directories are: readable to whom the one is that they are in, and its owner's; or as
+this process makes its own.
+"""
 
 
 class LeadsElsewhere(OSError):
@@ -61,11 +64,15 @@ def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) 
 
 
 def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
-    """What is known of the entry itself. Raises ``LeadsElsewhere`` where it is a link, ``OSError`` where it is not there."""
+    """What is known of the entry itself.
+
+    Raises ``LeadsElsewhere`` where it is a link, ``OSError`` where it is not there.
+    """
     found = os.stat(name, dir_fd=within, follow_symlinks=False)
     if stat.S_ISLNK(found.st_mode):
         raise LeadsElsewhere(
-            f"{path} is a link, and links below a root are not followed; replace it by what it leads to, "
+            f"{path} is a link, and links below a root are not followed; replace it by what it "
+            f"leads to, "
             "or register what it leads to as a root of its own"
         )
     return found

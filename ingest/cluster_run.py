@@ -43,7 +43,9 @@ class Shard:
 
 @dataclass(slots=True)
 class ClusterRun:
-    """``cursor`` has a part for each source; ``told`` are fields of the outcome that a source fills."""
+    """``cursor`` has a part for each source; ``told`` are fields of the outcome that a source
+    fills.
+    """
 
     cluster: ClusterSource
     cursor: CollectorCursor
@@ -87,7 +89,9 @@ class ClusterRun:
         return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
 
     def take(self, name: str, found: SourceRead) -> None:
-        """Keep what a source gave; where the cluster has no address of its own, it stands for it."""
+        """Keep what a source gave; where the cluster has no address of its own, it stands for
+        it.
+        """
         self.cursor[name] = found.cursor
         self.observed += found.observed
         if found.skips:

@@ -1,8 +1,12 @@
-"""Whether something is due again, by a clock that may be set back: that must not make anything wait for hours."""
+"""Whether something is due again, by a clock that may be set back: that must not make anything wait
+for hours.
+"""
 
 
 def is_due(now_s: float, last_s: float, every_s: float) -> bool:
-    """``every_s`` have passed since ``last_s``, or ``last_s`` lies ahead, which only a clock that was set back can have written."""
+    """``every_s`` have passed since ``last_s``, or ``last_s`` lies ahead, which only a clock that
+    was set back can have written.
+    """
     return not 0 <= now_s - last_s < every_s
 
 

@@ -1,6 +1,7 @@
 """Errors of the ingest stage, by what a caller does about them.
 
-``Retryable`` may succeed later, ``Skipped`` is reported and passed over, ``Refused`` stops the command.
+``Retryable`` may succeed later, ``Skipped`` is reported and passed over, ``Refused`` stops the
+command.
 No message ever carries a password, a token or the user part of a URL.
 """
 

@@ -28,7 +28,9 @@ def duration_figure(duration_ms: float) -> str:
 
 
 def share_figure(share: float) -> str:
-    """``31.4 %``; ``100 %`` and ``0 %`` are exact: what only rounds to them reads ``> 99.9 %`` or ``< 0.1 %``."""
+    """``31.4 %``; ``100 %`` and ``0 %`` are exact: what only rounds to them reads ``> 99.9 %`` or
+    ``< 0.1 %``.
+    """
     percent = share * 100
     if 0 < percent < 0.05:
         return "< 0.1 %"

@@ -1,7 +1,9 @@
-"""Ids that Flink gives out. They go into paths, keys and addresses, so they are checked where they are read.
+"""Ids that Flink gives out. They go into paths, keys and addresses, so they are checked where they
+are read.
 
-Jobs, vertices and operators are 32 hex digits in every release. TaskManagers are free text (``taskmanager.resource-id``, a YARN
-container, a host with port and hash), which Flink itself makes directories of: so neither slashes nor control characters.
+Jobs, vertices and operators are 32 hex digits in every release. TaskManagers are free text
+(``taskmanager.resource-id``, a YARN container, a host with port and hash), which Flink itself makes
+directories of: so neither slashes nor control characters.
 """
 
 import re

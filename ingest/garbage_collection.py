@@ -1,4 +1,6 @@
-"""Where the garbage collector would walk over the same objects again and again: many small rows at once, and all that is imported."""
+"""Where the garbage collector would walk over the same objects again and again: many small rows at
+once, and all that is imported.
+"""
 
 import gc
 from collections.abc import Iterator
@@ -6,7 +8,9 @@ from contextlib import contextmanager
 
 
 def keep_what_is_imported() -> None:
-    """It stays as it is: the collector would otherwise touch, and so copy, every page of it in each child that is forked."""
+    """It stays as it is: the collector would otherwise touch, and so copy, every page of it in each
+    child that is forked.
+    """
     gc.collect()
     gc.freeze()
 

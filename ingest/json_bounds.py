@@ -1,9 +1,11 @@
-"""JSON from elsewhere, decoded within bounds. What costs memory is not its bytes but its values: ``[]`` is two bytes and becomes 64.
+"""JSON from elsewhere, decoded within bounds. What costs memory is not its bytes but its values:
+``[]`` is two bytes and becomes 64.
 
-So values are counted before any is built, by the characters that separate them. Those inside of texts count too, which only ever makes
-the count too high: the largest true answer, a job of 8,000 vertices, holds some 800,000; a vertex of 5,000 subtasks or 5,000 TaskManagers
-hold less.
-How deep values are nested is bounded by the decoder itself. A number that is longer than any that is measured stays the text that it is:
+So values are counted before any is built, by the characters that separate them. Those inside of
+texts count too, which only ever makes the count too high: the largest true answer, a job of 8,000
+vertices, holds some 800,000; a vertex of 5,000 subtasks or 5,000 TaskManagers hold less.
+How deep values are nested is bounded by the decoder itself. A number that is longer than any that
+is measured stays the text that it is:
 to convert or to write one takes time by the square of its length.
 """
 
@@ -19,11 +21,15 @@ MAX_VALUES = 3_000_000
 
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
-"""What all answers of one cluster's cycle, or all documents of one archive, may take once decoded."""
+"""What all answers of one cluster's cycle, or all documents of one archive, may take once
+decoded.
+"""
 
 MAX_NUMBER_CHARACTERS = 40
 """Of a number. Doubles have up to 24, and integers of 64 bits 20."""
-_OF_NUMBERS = bytes(ord("0") if chr(byte) in "0123456789+-.eE\0" else ord(" ") for byte in range(256))
+_OF_NUMBERS = bytes(
+    ord("0") if chr(byte) in "0123456789+-.eE\0" else ord(" ") for byte in range(256)
+)
 """With the zeros between the digits of UTF-16 and UTF-32."""
 _LONG_NUMBER = b"0" * (MAX_NUMBER_CHARACTERS + 1)
 
@@ -40,7 +46,13 @@ class TooManyValues(ValueError):
     """The document was not decoded."""
 
     def __init__(self, values: int, most: int) -> None:
-        super().__init__(message("it holds up to {values:count} values, and at most {most:count} are read", values=values, most=most))
+        super().__init__(
+            message(
+                "it holds up to {values:count} values, and at most {most:count} are read",
+                values=values,
+                most=most,
+            )
+        )
 
 
 def values_in(content: bytes) -> int:
@@ -49,7 +61,10 @@ def values_in(content: bytes) -> int:
 
 
 def number_hooks(content: bytes) -> dict[str, Any]:
-    """How a decoder of this document reads numbers, so that long ones stay texts. Empty where it holds none, since calls take time."""
+    """How a decoder of this document reads numbers, so that long ones stay texts.
+
+    Empty where it holds none, since calls take time.
+    """
     if _LONG_NUMBER not in content.translate(_OF_NUMBERS):
         return {}
     return {"parse_int": _whole, "parse_float": _fraction}
@@ -64,8 +79,10 @@ def _fraction(text: str) -> float | str:
 
 
 def pushed_hooks(content: bytes) -> dict[str, Any]:
-    """As :func:`number_hooks`, where fractions stay the bytes that they are written with: nearly none is needed as a number, and one that
-    lies between two doubles takes a microsecond. ``float`` takes them."""
+    """As :func:`number_hooks`, where fractions stay the bytes that they are written with: nearly
+    none is needed as a number, and one that lies between two doubles takes a microsecond. ``float``
+    takes them.
+    """
     return number_hooks(content) | {"parse_float": str.encode}
 
 
@@ -77,9 +94,11 @@ def decoded(
     cut_deep: bool = False,
     hooks: Callable[[bytes], dict[str, Any]] = number_hooks,
 ) -> tuple[Any, int]:
-    """The document and about how many bytes it takes now. Raises ``TooManyValues``, and ``ValueError`` or ``RecursionError`` where it
-    is no JSON. ``lenient``: bytes that are no UTF-8 are replaced. ``cut_deep``: what is nested too deep to be decoded becomes null, so that
-    it costs nothing beside it."""
+    """The document and about how many bytes it takes now. Raises ``TooManyValues``, and
+    ``ValueError`` or ``RecursionError`` where it is no JSON. ``lenient``: bytes that are no UTF-8
+    are replaced. ``cut_deep``: what is nested too deep to be decoded becomes null, so that it costs
+    nothing beside it.
+    """
     values = values_in(content)
     if values > most:
         raise TooManyValues(values, most)
@@ -88,7 +107,9 @@ def decoded(
     except UnicodeDecodeError:
         if not lenient:
             raise
-        return decoded(content.decode("utf-8", "replace").encode(), most, cut_deep=cut_deep, hooks=hooks)
+        return decoded(
+            content.decode("utf-8", "replace").encode(), most, cut_deep=cut_deep, hooks=hooks
+        )
     except RecursionError:
         if not cut_deep:
             raise
@@ -97,7 +118,10 @@ def decoded(
 
 
 def _shallow(content: bytes) -> bytes:
-    """The same text with ``null`` for whatever is nested deeper than ``KEPT_DEPTH``. Raises ``ValueError`` where it holds too much."""
+    """The same text with ``null`` for whatever is nested deeper than ``KEPT_DEPTH``.
+
+    Raises ``ValueError`` where it holds too much.
+    """
     made, depth, kept_to = bytearray(), 0, 0
     for number, token in enumerate(_NESTING.finditer(content)):
         if number > MAX_NESTING:

@@ -1,12 +1,13 @@
 """Which local files Weir reads for a cluster: logs, archives, audit logs of a NameNode.
 
 Whoever registers a cluster names them, so that a path must not lead to what others own. Weir's own
-folders hold secrets, the database and the lake: nothing of them is ever read in this way, except what
-the demo plays, and lines that Weir itself put aside for this cluster (``LogSource.own_globs``). Where
-``WEIR_READ_DIRS`` lists directories, nothing outside of them is read.
+folders hold secrets, the database and the lake: nothing of them is ever read in this way, except
+what the demo plays, and lines that Weir itself put aside for this cluster
+(``LogSource.own_globs``). Where ``WEIR_READ_DIRS`` lists directories, nothing outside of them is
+read.
 
-:func:`refusal_of_entry` helps people who enter a path. What counts is :func:`refusal_of_file`, of each
-file that a glob finds and again when it is opened.
+:func:`refusal_of_entry` helps people who enter a path. What counts is :func:`refusal_of_file`, of
+each file that a glob finds and again when it is opened.
 """
 
 import os
@@ -60,8 +61,9 @@ NO_STORES = frozenset(
         "wandb",
     }
 )
-"""What fsspec opens that is no storage of Flink's: other files by way of a wrapper or an archive, and services that hold no checkpoints
-or logs."""
+"""What fsspec opens that is no storage of Flink's: other files by way of a wrapper or an archive,
+and services that hold no checkpoints or logs.
+"""
 
 
 class NotAllowed(OSError):
@@ -73,25 +75,34 @@ class NotAllowed(OSError):
 
 
 def read_directories(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Resolved directories that ``WEIR_READ_DIRS`` lists, separated by commas; none means everywhere."""
+    """Resolved directories that ``WEIR_READ_DIRS`` lists, separated by commas; none means
+    everywhere.
+    """
     given = (text.strip() for text in environment.get(VARIABLE, "").split(","))
     return tuple(os.path.realpath(text) for text in given if text)
 
 
 def local_path(uri: str) -> str | None:
-    """The absolute path of a local file, folder or glob as fsspec reads it; None for a URI of a store elsewhere."""
+    """The absolute path of a local file, folder or glob as fsspec reads it; None for a URI of a
+    store elsewhere.
+    """
     if "://" in uri and not schemes_of(uri) <= _LOCAL:
         return None
-    return os.path.abspath(os.path.expanduser(_PREFIX.sub("", uri)))  # noqa: PTH100, PTH111 - as fsspec does, globs included
+    # as fsspec does, globs included
+    return os.path.abspath(os.path.expanduser(_PREFIX.sub("", uri)))  # noqa: PTH100, PTH111
 
 
 def refusal_of_chain(uri: str) -> str:
-    """Why a URI is not opened that is no path in one storage, but may lead to local files by way of another; "" where it is."""
+    """Why a URI is not opened that is no path in one storage, but may lead to local files by way of
+    another; "" where it is.
+    """
     if "::" in _IPV6.sub("", uri):
         return message("Give one path or URI, not a chain of them.")
     if refused := sorted(schemes_of(uri) & NO_STORES):
         return message(
-            "{refused:name}:// is no storage that Flink writes to; give a path, or a URI such as s3://bucket/directory.", refused=refused[0]
+            "{refused:name}:// is no storage that Flink writes to; give a path, or a URI such as "
+            "s3://bucket/directory.",
+            refused=refused[0],
         )
     return ""
 
@@ -110,23 +121,40 @@ def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> s
     if refused := refusal_of_own(resolved, environment):
         return refused
     if any(_is_within(resolved, place) for place in _OF_THE_SYSTEM):
-        return message("It is a view of running processes, which may show their keys; name the files that Flink writes.")
+        return message(
+            "It is a view of running processes, which may show their keys; name the files that "
+            "Flink writes."
+        )
     listed = read_directories(environment)
     is_played = _is_within(resolved, f"{_home(environment)}/{_PLAYED}")
-    if listed and not is_played and not any(_is_within(resolved, directory) for directory in listed):
-        return message("It lies in no directory that {variable:text} lists; move the files there, or have it listed.", variable=VARIABLE)
+    if (
+        listed
+        and not is_played
+        and not any(_is_within(resolved, directory) for directory in listed)
+    ):
+        return message(
+            "It lies in no directory that {variable:text} lists; move the files there, or have it "
+            "listed.",
+            variable=VARIABLE,
+        )
     return ""
 
 
 def listed_directory(path: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The one of ``WEIR_READ_DIRS`` that a local file lies in, wherever links lead; None where it is in none, or not read."""
+    """The one of ``WEIR_READ_DIRS`` that a local file lies in, wherever links lead; None where it
+    is in none, or not read.
+    """
     resolved = os.path.realpath(path)
-    found = next((place for place in read_directories(environment) if _is_within(resolved, place)), None)
+    found = next(
+        (place for place in read_directories(environment) if _is_within(resolved, place)), None
+    )
     return None if found is None or refusal_of_file(resolved, environment) else found
 
 
 def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Why no root, copy or quarantine may lie there, as a sentence: it is of Weir's own folders, or holds one."""
+    """Why no root, copy or quarantine may lie there, as a sentence: it is of Weir's own folders, or
+    holds one.
+    """
     if refused := refusal_of_chain(uri):
         return refused
     path = local_path(uri)
@@ -142,8 +170,13 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
 def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> str:
     """Why a local path of Weir's own folders is not read, as a sentence; "" where it is of none."""
     resolved = os.path.realpath(path)
-    if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(_is_within(resolved, own) for own in _own(environment)):
-        return message("It lies in Weir's own folder, of which nothing is read; name the files that Flink writes.")
+    if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(
+        _is_within(resolved, own) for own in _own(environment)
+    ):
+        return message(
+            "It lies in Weir's own folder, of which nothing is read; name the files that Flink "
+            "writes."
+        )
     return ""
 
 
@@ -166,7 +199,9 @@ def _home(environment: Mapping[str, str]) -> str:
 def _fixed_part(pattern: str) -> str:
     """The directories before the first wildcard, or the whole path without one."""
     parts = pattern.split("/")
-    fixed = next((place for place, part in enumerate(parts) if any(mark in part for mark in "*?[")), None)
+    fixed = next(
+        (place for place, part in enumerate(parts) if any(mark in part for mark in "*?[")), None
+    )
     return pattern if fixed is None else "/".join(parts[:fixed]) or "/"
 
 

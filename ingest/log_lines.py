@@ -1,4 +1,5 @@
-"""Weir's own log: one line a record, as text or as JSON, and which request and run a record belongs to.
+"""Weir's own log: one line a record, as text or as JSON, and which request and run a record belongs
+to.
 
 Every process of Weir writes it so. Credentials never get into it.
 """
@@ -49,7 +50,9 @@ def of_run(attempt: str) -> Iterator[None]:
 
 
 class TextFormatter(logging.Formatter):
-    """``2026-11-24 05:00:00,001 INFO webapp.work.runs [spark-… 4f2a…] message``; trace-backs in lines of their own."""
+    """``2026-11-24 05:00:00,001 INFO webapp.work.runs [spark-… 4f2a…] message``; trace-backs in
+    lines of their own.
+    """
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(belongs_to)s%(message)s")
@@ -61,12 +64,15 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: ``time`` (UTC), ``level``, ``logger``, ``message``, ``process``, and where there are any ``request_id``,
-    ``run``, ``status_code`` and ``exception``."""
+    """One JSON object a line: ``time`` (UTC), ``level``, ``logger``, ``message``, ``process``, and
+    where there are any ``request_id``, ``run``, ``status_code`` and ``exception``.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         said = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "time": datetime.fromtimestamp(record.created, UTC)
+            .isoformat(timespec="milliseconds")
+            .replace("+00:00", "Z"),
             "level": record.levelname,
             "logger": record.name,
             "message": redact(record.getMessage()),
@@ -76,7 +82,10 @@ class JsonFormatter(logging.Formatter):
             "status_code": getattr(record, "status_code", None),
             "exception": redact(self.formatException(record.exc_info)) if record.exc_info else None,
         }
-        return json.dumps({name: value for name, value in said.items() if value not in (None, "")}, ensure_ascii=False)
+        return json.dumps(
+            {name: value for name, value in said.items() if value not in (None, "")},
+            ensure_ascii=False,
+        )
 
 
 def formatter(form: str) -> logging.Formatter:

@@ -5,9 +5,10 @@ Code that knows no web framework says what it has to say in a message::
     EXPIRED = "{count:count} checkpoints expired after {timeout_ms:duration}"
     message(EXPIRED, count=9, timeout_ms=4000)
 
-The template is English and is the msgid of the catalogues of translations. A message is a ``str`` (its
-English text), so logs, exceptions and comparisons need nothing of it. Rows store template and values
-(:func:`to_plain`), and pages render them in their reader's language (``webapp.lib.messages``).
+The template is English and is the msgid of the catalogues of translations. A message is a ``str``
+(its English text), so logs, exceptions and comparisons need nothing of it. Rows store template and
+values (:func:`to_plain`), and pages render them in their reader's language
+(``webapp.lib.messages``).
 
 Kinds of placeholders::
 
@@ -58,7 +59,8 @@ Value = int | float | str | list[str]
 
 
 class Message(str):
-    """A sentence, or a part of one: equal to its English text. Made by :func:`message` and :func:`plural`.
+    """A sentence, or a part of one: equal to its English text. Made by :func:`message` and
+    :func:`plural`.
 
     ``plural`` and ``number``: the other form, and what is counted; empty and 1 where nothing is.
     """
@@ -73,14 +75,20 @@ class Message(str):
     number: int
     values: Mapping[str, Value]
 
-    def __new__(cls, template: str, values: Mapping[str, Value], plural: str = "", number: int = 1) -> Self:
+    def __new__(
+        cls, template: str, values: Mapping[str, Value], plural: str = "", number: int = 1
+    ) -> Self:
         parts = placeholders(template)
         if set(parts) != set(values):
-            raise ValueError(f"{template!r} has values for {sorted(values)}, not for {sorted(parts)}.")
+            raise ValueError(
+                f"{template!r} has values for {sorted(values)}, not for {sorted(parts)}."
+            )
         for name, kind in parts.items():
             _check(template, name, kind, values[name])
         form = plural if plural and number != 1 else template
-        self = super().__new__(cls, _filled(form, {name: _english(kind, values[name]) for name, kind in parts.items()}))
+        self = super().__new__(
+            cls, _filled(form, {name: _english(kind, values[name]) for name, kind in parts.items()})
+        )
         self.template, self.values, self.plural, self.number = template, values, plural, number
         return self
 
@@ -88,7 +96,11 @@ class Message(str):
         return self
 
     def strip(self, chars: str | None = None) -> str:
-        return super().strip(chars) if chars else Message(self.template.strip(), self.values, self.plural.strip(), self.number)
+        return (
+            super().strip(chars)
+            if chars
+            else Message(self.template.strip(), self.values, self.plural.strip(), self.number)
+        )
 
     def __html__(self) -> str:
         """In the language of whoever reads the page: templates ask for it."""
@@ -110,7 +122,8 @@ def message(template: str, /, **values: Value) -> Message:
 
 
 def plural(count: int, one: str, many: str, **values: Value) -> Message:
-    """Of two templates the one that fits ``count``, which is ``{count:count}`` unless ``values`` are given.
+    """Of two templates the one that fits ``count``, which is ``{count:count}`` unless ``values``
+    are given.
 
     Catalogues have as many forms as their language.
     """
@@ -130,8 +143,12 @@ def join_messages(parts: Iterable[str], separator: str = "") -> Message:
 
 
 def in_sentence(word: str) -> str:
-    """A word that was declared with a capital letter, amid a sentence; catalogues have it as it was declared."""
-    return Message(word.lower(), {}) if isinstance(word, Message) and not word.values else word.lower()
+    """A word that was declared with a capital letter, amid a sentence; catalogues have it as it was
+    declared.
+    """
+    return (
+        Message(word.lower(), {}) if isinstance(word, Message) and not word.values else word.lower()
+    )
 
 
 def brief(name: str) -> str:
@@ -185,15 +202,24 @@ def rendered(
     translate: Callable[[Message], str],
     fill: Callable[[str, Mapping[str, str]], str],
 ) -> str:
-    """In another language: ``translate`` gives the template of a message, ``fill`` puts the values in. A plain text stays."""
+    """In another language: ``translate`` gives the template of a message, ``fill`` puts the values
+    in. A plain text stays.
+    """
     if not isinstance(shown, Message):
         return shown
     parts = placeholders(shown.template)
-    texts = {name: _translated(kind, shown.values[name], translate, fill) for name, kind in parts.items()}
+    texts = {
+        name: _translated(kind, shown.values[name], translate, fill) for name, kind in parts.items()
+    }
     return fill(translate(shown), texts)
 
 
-def _translated(kind: str, value: Any, translate: Callable[[Message], str], fill: Callable[[str, Mapping[str, str]], str]) -> str:
+def _translated(
+    kind: str,
+    value: Any,
+    translate: Callable[[Message], str],
+    fill: Callable[[str, Mapping[str, str]], str],
+) -> str:
     if kind == "bytes" and abs(value) < 1000:
         return rendered(plural(value, "{count:count} byte", "{count:count} bytes"), translate, fill)
     if kind == "names":
@@ -205,9 +231,14 @@ def _translated(kind: str, value: Any, translate: Callable[[Message], str], fill
 
 
 def to_plain(value: Any) -> Any:
-    """Messages anywhere in lists, tuples and dicts → dicts of JSON: ``{"template": …, "values": {…}}``. The rest stays."""
+    """Messages anywhere in lists, tuples and dicts → dicts of JSON: ``{"template": …, "values":
+    {…}}``. The rest stays.
+    """
     if isinstance(value, Message):
-        plain = {_TEMPLATE: value.template, "values": {name: to_plain(one) for name, one in value.values.items()}}
+        plain = {
+            _TEMPLATE: value.template,
+            "values": {name: to_plain(one) for name, one in value.values.items()},
+        }
         return plain | {_PLURAL: value.plural, _NUMBER: value.number} if value.plural else plain
     if isinstance(value, Mapping):
         return {name: to_plain(one) for name, one in value.items()}
@@ -222,7 +253,9 @@ def message_document(text: str) -> str:
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
-    """The same sentence with other names and quotes in it: without secrets, or fit for a database."""
+    """The same sentence with other names and quotes in it: without secrets, or fit for a
+    database.
+    """
 
     def changed(value: Any) -> Any:
         if isinstance(value, Message):
@@ -248,7 +281,9 @@ def as_message(plain: dict[str, Any]) -> Any:
     if not is_message(plain):
         return plain
     try:
-        return Message(plain[_TEMPLATE], plain["values"], plain.get(_PLURAL, ""), plain.get(_NUMBER, 1))
+        return Message(
+            plain[_TEMPLATE], plain["values"], plain.get(_PLURAL, ""), plain.get(_NUMBER, 1)
+        )
     except (TypeError, ValueError, AttributeError):
         return plain
 

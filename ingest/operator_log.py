@@ -1,6 +1,8 @@
-"""What an operator says of jobs, as records of a log: so it reaches job pages, time lines and rules as every other line does.
+"""What an operator says of jobs, as records of a log: so it reaches job pages, time lines and rules
+as every other line does.
 
-Each event is taken once: those that were are remembered by their hashes, as many as a source gives at a time.
+Each event is taken once: those that were are remembered by their hashes, as many as a source gives
+at a time.
 """
 
 import hashlib
@@ -28,8 +30,13 @@ def read_events(run: ClusterRun) -> SourceRead:
     return SourceRead((Observed(run.cluster.name, at, SOURCE, records),) if records else (), cursor)
 
 
-def new_records(events: Sequence[OperatorEvent], cursor: Mapping[str, Any], at: datetime) -> tuple[tuple[LogRecord, ...], dict[str, Any]]:
-    """Events that were not taken before, and the cursor with them. Those without a job say nothing of one and are left out."""
+def new_records(
+    events: Sequence[OperatorEvent], cursor: Mapping[str, Any], at: datetime
+) -> tuple[tuple[LogRecord, ...], dict[str, Any]]:
+    """Events that were not taken before, and the cursor with them.
+
+    Those without a job say nothing of one and are left out.
+    """
     taken = cursor.get("taken")
     known = [one for one in taken if isinstance(one, str)] if isinstance(taken, list) else []
     latest_ms = at.timestamp() * 1000 + AHEAD_MS
@@ -38,16 +45,34 @@ def new_records(events: Sequence[OperatorEvent], cursor: Mapping[str, Any], at: 
         if not is_flink_id(event.job_id) or event.at_ms > latest_ms:
             continue
         message = _message(event)
-        digest = hashlib.sha256(f"{event.at_ms} {message}".encode(errors="replace")).hexdigest()[:32]
+        digest = hashlib.sha256(f"{event.at_ms} {message}".encode(errors="replace")).hexdigest()[
+            :32
+        ]
         if digest in known:
             continue
         known.append(digest)
         ts = datetime.fromtimestamp(event.at_ms / 1000, UTC)
-        records.append(LogRecord(PROCESS, ts, "WARN" if event.is_warning else "INFO", LOGGER, message, digest, 0, FILE, 0))
+        records.append(
+            LogRecord(
+                PROCESS,
+                ts,
+                "WARN" if event.is_warning else "INFO",
+                LOGGER,
+                message,
+                digest,
+                0,
+                FILE,
+                0,
+            )
+        )
     return tuple(records), {"taken": known[-REMEMBERED:]}
 
 
 def _message(event: OperatorEvent) -> str:
-    where = f", at {event.path}" if event.path and not any(character.isspace() for character in event.path) else ""
+    where = (
+        f", at {event.path}"
+        if event.path and not any(character.isspace() for character in event.path)
+        else ""
+    )
     said = " ".join(event.message.split())
     return f"Kubernetes operator: {event.reason or 'Event'} of job {event.job_id}{where}: {said}"

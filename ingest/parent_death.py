@@ -1,7 +1,8 @@
 """Ends this process with its parent. Linux only; elsewhere nothing happens.
 
-A process that is killed cannot stop what it started; the kernel can. This file run as a program, ``PARENT COMMAND…``, becomes COMMAND
-and keeps what the kernel was told. PARENT is a pid, or ``parent`` for whoever started it.
+A process that is killed cannot stop what it started; the kernel can. This file run as a program,
+``PARENT COMMAND…``, becomes COMMAND and keeps what the kernel was told. PARENT is a pid, or
+``parent`` for whoever started it.
 """
 
 import ctypes
@@ -15,7 +16,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """From now on this process is killed when the thread that started it ends; at once where ``parent`` (its pid) is gone already."""
+    """From now on this process is killed when the thread that started it ends; at once where
+    ``parent`` (its pid) is gone already.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it died before the call
@@ -23,7 +26,9 @@ def die_with_parent(parent: int) -> None:
 
 
 def leashed(command: Sequence[str]) -> list[str]:
-    """What to start instead of ``command``: the same, which is killed when the thread that starts it ends."""
+    """What to start instead of ``command``: the same, which is killed when the thread that starts
+    it ends.
+    """
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command]
 
 

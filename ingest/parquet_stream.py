@@ -1,7 +1,8 @@
 """Parquet out of files that Python opened, read by the thread that asks.
 
-Arrow's threads let go of such a file some time after its reader has all rows. One that does so when the interpreter goes down is ended
-amid C++, and a process that has done its work aborts (tables of the lake: :mod:`ingest.lake.data_files`).
+Arrow's threads let go of such a file some time after its reader has all rows. One that does so when
+the interpreter goes down is ended amid C++, and a process that has done its work aborts (tables of
+the lake: :mod:`ingest.lake.data_files`).
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,10 @@ import pyarrow.parquet as pq
 
 
 class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
-    """Reads as :class:`pyarrow.parquet.ParquetFile` does, without another thread. ``checks_pages``: their checksums, if any."""
+    """Reads as :class:`pyarrow.parquet.ParquetFile` does, without another thread.
+
+    ``checks_pages``: their checksums, if any.
+    """
 
     def __init__(self, source: IO[bytes] | pa.NativeFile, *, checks_pages: bool = False) -> None:
         super().__init__(source, pre_buffer=False, page_checksum_verification=checks_pages)
@@ -24,6 +28,9 @@ class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
         return super().read_row_group(number, use_threads=False)
 
     def iter_batches(
-        self, batch_size: int = 65_536, row_groups: list[int] | None = None, columns: list[str] | None = None
+        self,
+        batch_size: int = 65_536,
+        row_groups: list[int] | None = None,
+        columns: list[str] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         yield from super().iter_batches(batch_size, row_groups, columns, use_threads=False)

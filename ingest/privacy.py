@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from ingest.errors import Refused
 
 DEFAULT = "077"
-EXPECTED = "an octal mask that closes files to all others, such as 077, or 027 where a group may read"
+EXPECTED = (
+    "an octal mask that closes files to all others, such as 077, or 027 where a group may read"
+)
 
 
 def is_mask(text: str) -> bool:
@@ -18,7 +20,9 @@ def mask_of(environment: Mapping[str, str]) -> str:
     """In octal digits. Raises :class:`Refused`."""
     mask = environment.get("WEIR_UMASK") or DEFAULT
     if not is_mask(mask):
-        raise Refused(f"The environment variable WEIR_UMASK is {mask[:80]!r}, but must be {EXPECTED}.")
+        raise Refused(
+            f"The environment variable WEIR_UMASK is {mask[:80]!r}, but must be {EXPECTED}."
+        )
     return f"{int(mask, 8):03o}"
 
 
@@ -28,5 +32,7 @@ def keep_private(environment: Mapping[str, str]) -> None:
 
 
 def of_hadoop(environment: Mapping[str, str]) -> dict[str, str]:
-    """The same for Spark: Hadoop sets the mode of each file and directory it makes, whatever the umask of its process."""
+    """The same for Spark: Hadoop sets the mode of each file and directory it makes, whatever the
+    umask of its process.
+    """
     return {"spark.hadoop.fs.permissions.umask-mode": mask_of(environment)}

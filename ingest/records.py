@@ -1,12 +1,16 @@
-"""What the parsers produce: one frozen record class for each raw lake table, whose columns follow from its fields.
+"""What the parsers produce: one frozen record class for each raw lake table, whose columns follow
+from its fields.
 
-Each field has its type, its meaning and, where the name does not end with it, its unit (see :mod:`ingest.lake.tables`).
-``cluster``, ``observed_at`` and ``source`` are added by :class:`Observed`, ``commit_seq`` and ``date`` by the lake writer.
+Each field has its type, its meaning and, where the name does not end with it, its unit (see
+:mod:`ingest.lake.tables`).
+``cluster``, ``observed_at`` and ``source`` are added by :class:`Observed`, ``commit_seq`` and
+``date`` by the lake writer.
 
-* Instants are timezone-aware UTC, kept to the millisecond; durations are ``*_ms``; sizes are ``*_bytes``.
+* Instants are timezone-aware UTC, kept to the millisecond; durations are ``*_ms``; sizes are
+  ``*_bytes``.
 * Unknown is ``None``, never 0, -1 or NaN.
-* A list per subtask has one element for each subtask, at the subtask's index (0-based), ``None`` where that subtask did
-  not report; the whole list is ``None`` where it was not requested.
+* A list per subtask has one element for each subtask, at the subtask's index (0-based), ``None``
+  where that subtask did not report; the whole list is ``None`` where it was not requested.
 """
 
 from dataclasses import dataclass, field
@@ -64,15 +68,21 @@ class Job:
     parallelism: Annotated[int | None, "largest of its vertices", "subtasks"] = None
     vertices: Annotated[tuple[Vertex, ...] | None, "job vertices in plan order"] = None
     edges: Annotated[tuple[Edge, ...] | None, "edges between vertices"] = None
-    slot_sharing: Annotated[tuple[SlotSharing, ...] | None, "of vertices, as far as the version reports it (1.20 does)"] = None
-    state_since: Annotated[tuple[StateSince, ...] | None, "last entry into each state that was ever entered"] = None
+    slot_sharing: Annotated[
+        tuple[SlotSharing, ...] | None, "of vertices, as far as the version reports it (1.20 does)"
+    ] = None
+    state_since: Annotated[
+        tuple[StateSince, ...] | None, "last entry into each state that was ever entered"
+    ] = None
     restarts: Annotated[int | None, "numRestarts metric"] = None
     checkpointing_mode: Annotated[str | None, "exactly_once or at_least_once"] = None
     checkpoint_interval_ms: Annotated[int | None, "null where periodic checkpoints are off"] = None
     checkpoint_timeout_ms: int | None = None
     min_pause_ms: Annotated[int | None, "between two checkpoints"] = None
     max_concurrent_checkpoints: int | None = None
-    retained_on_cancellation: Annotated[bool | None, "externalized and not deleted on cancellation"] = None
+    retained_on_cancellation: Annotated[
+        bool | None, "externalized and not deleted on cancellation"
+    ] = None
     externalized: Annotated[bool | None, "externalized checkpoints enabled"] = None
     unaligned_checkpoints: bool | None = None
     aligned_checkpoint_timeout_ms: int | None = None
@@ -80,16 +90,23 @@ class Job:
     state_backend: Annotated[str | None, "as the version names it"] = None
     checkpoint_storage: Annotated[str | None, "as the version names it"] = None
     changelog_enabled: Annotated[bool | None, "changelog state backend"] = None
-    checkpoints_total: Annotated[int | None, "REST counter; includes pre-flight refusals from 1.14 on"] = None
+    checkpoints_total: Annotated[
+        int | None, "REST counter; includes pre-flight refusals from 1.14 on"
+    ] = None
     checkpoints_completed: Annotated[int | None, "REST counter"] = None
     checkpoints_failed: Annotated[int | None, "REST counter"] = None
     checkpoints_in_progress: Annotated[int | None, "REST counter"] = None
     checkpoints_restored: Annotated[int | None, "REST counter"] = None
     restored_checkpoint_id: Annotated[int | None, "latest restore"] = None
     restored_at: Annotated[datetime | None, "latest restore"] = None
-    restored_is_savepoint: Annotated[bool | None, "true also for a retained checkpoint taken as NO_CLAIM"] = None
+    restored_is_savepoint: Annotated[
+        bool | None, "true also for a retained checkpoint taken as NO_CLAIM"
+    ] = None
     restored_path: Annotated[str | None, "latest restore"] = None
-    configuration: Annotated[tuple[Setting, ...] | None, "checkpoint, state, restart and memory settings of the cluster, masked"] = None
+    configuration: Annotated[
+        tuple[Setting, ...] | None,
+        "checkpoint, state, restart and memory settings of the cluster, masked",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +117,17 @@ class Checkpoint:
     status: Annotated[str, "IN_PROGRESS, COMPLETED or FAILED"]
     is_savepoint: bool | None = None
     savepoint_format: Annotated[str | None, "CANONICAL or NATIVE, 1.17 and later"] = None
-    checkpoint_type: Annotated[str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT"] = None
+    checkpoint_type: Annotated[
+        str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT"
+    ] = None
     latest_ack_time: Annotated[datetime | None, "last acknowledgement so far"] = None
-    end_to_end_ms: Annotated[int | None, "trigger to last acknowledgement (to failure where the version reports it)"] = None
-    state_bytes: Annotated[int | None, "full state; before 1.15 the only size that REST reports, which is the uploaded one"] = None
+    end_to_end_ms: Annotated[
+        int | None, "trigger to last acknowledgement (to failure where the version reports it)"
+    ] = None
+    state_bytes: Annotated[
+        int | None,
+        "full state; before 1.15 the only size that REST reports, which is the uploaded one",
+    ] = None
     checkpointed_bytes: Annotated[int | None, "newly persisted; null before 1.15"] = None
     processed_bytes: Annotated[int | None, "in-flight data processed during alignment"] = None
     persisted_bytes: Annotated[int | None, "in-flight data persisted"] = None
@@ -131,9 +155,13 @@ class VertexCheckpoint:
     persisted_bytes: int | None = None
     subtasks: int | None = None
     acknowledged: int | None = None
-    subtask_ack_time: Annotated[PerSubtask[datetime], "acknowledgement; null = not acknowledged"] = None
+    subtask_ack_time: Annotated[
+        PerSubtask[datetime], "acknowledgement; null = not acknowledged"
+    ] = None
     subtask_end_to_end_ms: Annotated[PerSubtask[int], "trigger to acknowledgement"] = None
-    subtask_start_delay_ms: Annotated[PerSubtask[int], "trigger to first barrier; 1.11 and later"] = None
+    subtask_start_delay_ms: Annotated[
+        PerSubtask[int], "trigger to first barrier; 1.11 and later"
+    ] = None
     subtask_alignment_ms: Annotated[PerSubtask[int], "first to last barrier"] = None
     subtask_sync_ms: Annotated[PerSubtask[int], "synchronous part"] = None
     subtask_async_ms: Annotated[PerSubtask[int], "asynchronous part"] = None
@@ -141,7 +169,9 @@ class VertexCheckpoint:
     subtask_checkpointed_bytes: Annotated[PerSubtask[int], "newly persisted"] = None
     subtask_processed_bytes: PerSubtask[int] = None
     subtask_persisted_bytes: PerSubtask[int] = None
-    subtask_unaligned: Annotated[PerSubtask[bool], "took an unaligned snapshot; 1.13 and later"] = None
+    subtask_unaligned: Annotated[PerSubtask[bool], "took an unaligned snapshot; 1.13 and later"] = (
+        None
+    )
     subtask_aborted: Annotated[PerSubtask[bool], "1.13 and later"] = None
 
 
@@ -151,23 +181,39 @@ class VertexMetrics:
     vertex_id: Annotated[str, "32 hex digits"]
     ts: Annotated[datetime, "of the sample"]
     parallelism: Annotated[int | None, "", "subtasks"] = None
-    in_pool_usage: Annotated[PerSubtask[float], "used over total input buffers of both kinds; 0..1", "ratio"] = None
-    out_pool_usage: Annotated[PerSubtask[float], "used over total output buffers; above 1 in overdraft", "ratio"] = None
+    in_pool_usage: Annotated[
+        PerSubtask[float], "used over total input buffers of both kinds; 0..1", "ratio"
+    ] = None
+    out_pool_usage: Annotated[
+        PerSubtask[float], "used over total output buffers; above 1 in overdraft", "ratio"
+    ] = None
     exclusive_usage: Annotated[PerSubtask[float], "input buffers owned by channels", "ratio"] = None
-    floating_usage: Annotated[PerSubtask[float], "input buffers lent to busy channels", "ratio"] = None
+    floating_usage: Annotated[PerSubtask[float], "input buffers lent to busy channels", "ratio"] = (
+        None
+    )
     busy_ms_per_s: Annotated[PerSubtask[float], "1.13 and later"] = None
     backpressured_ms_per_s: Annotated[PerSubtask[float], "1.13 and later"] = None
     idle_ms_per_s: Annotated[PerSubtask[float], "1.12 counts back-pressured time as idle"] = None
-    backpressured_ratio: Annotated[PerSubtask[float], "of the back-pressure endpoint; the only one before 1.13", "ratio"] = None
-    records_in_per_s: Annotated[PerSubtask[float], "Flink's meter: mean of the last minute", "records/s"] = None
+    backpressured_ratio: Annotated[
+        PerSubtask[float], "of the back-pressure endpoint; the only one before 1.13", "ratio"
+    ] = None
+    records_in_per_s: Annotated[
+        PerSubtask[float], "Flink's meter: mean of the last minute", "records/s"
+    ] = None
     records_out_per_s: Annotated[PerSubtask[float], "likewise", "records/s"] = None
-    watermark_ms: Annotated[PerSubtask[int], "current input watermark, epoch; null = none yet"] = None
+    watermark_ms: Annotated[PerSubtask[int], "current input watermark, epoch; null = none yet"] = (
+        None
+    )
     attempt: Annotated[PerSubtask[int], "execution attempt, from 0"] = None
     host: Annotated[PerSubtask[str], "where it runs"] = None
     taskmanager_id: Annotated[PerSubtask[str], "resource id of its TaskManager"] = None
     task_state: Annotated[PerSubtask[str], "Flink execution state, upper case"] = None
-    counted_at: Annotated[datetime | None, "when Flink was asked for records_in and records_out"] = None
-    records_in: Annotated[PerSubtask[int], "since the attempt began, as the JobManager collected it last", "records"] = None
+    counted_at: Annotated[
+        datetime | None, "when Flink was asked for records_in and records_out"
+    ] = None
+    records_in: Annotated[
+        PerSubtask[int], "since the attempt began, as the JobManager collected it last", "records"
+    ] = None
     records_out: Annotated[PerSubtask[int], "likewise", "records"] = None
 
 
@@ -182,9 +228,15 @@ class VertexStart:
     host: Annotated[PerSubtask[str], "where it runs"] = None
     taskmanager_id: Annotated[PerSubtask[str], "resource id of its TaskManager"] = None
     scheduled_at: Annotated[PerSubtask[datetime], "slots were asked for"] = None
-    deploying_at: Annotated[PerSubtask[datetime], "it had its slot, and its deployment began"] = None
-    initializing_at: Annotated[PerSubtask[datetime], "it was deployed and began to restore its state"] = None
-    running_at: Annotated[PerSubtask[datetime], "its state was restored and its operators opened"] = None
+    deploying_at: Annotated[PerSubtask[datetime], "it had its slot, and its deployment began"] = (
+        None
+    )
+    initializing_at: Annotated[
+        PerSubtask[datetime], "it was deployed and began to restore its state"
+    ] = None
+    running_at: Annotated[
+        PerSubtask[datetime], "its state was restored and its operators opened"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +247,8 @@ class AllocatedSlot:
 
 @dataclass(frozen=True, slots=True)
 class VertexGauges:
-    """Figures that only some vertices have, over all subtasks and, of RocksDB, over all column families (states) of a vertex.
+    """Figures that only some vertices have, over all subtasks and, of RocksDB, over all column
+    families (states) of a vertex.
 
     Those of RocksDB are there where ``state.backend.rocksdb.metrics.…`` switched them on.
     """
@@ -203,30 +256,63 @@ class VertexGauges:
     job_id: Annotated[str, "32 hex digits"]
     vertex_id: Annotated[str, "32 hex digits"]
     ts: Annotated[datetime, "of the answer"]
-    input1_watermark_ms: Annotated[int | None, "of the first input, epoch, the least of the subtasks; null = none yet"] = None
+    input1_watermark_ms: Annotated[
+        int | None, "of the first input, epoch, the least of the subtasks; null = none yet"
+    ] = None
     input2_watermark_ms: Annotated[int | None, "of the second input, likewise"] = None
-    debloated_buffer_bytes: Annotated[int | None, "size of a buffer where debloating is on, the least of the subtasks"] = None
-    buffers_consumed_in_ms: Annotated[int | None, "time to consume what is in flight, as debloating reckons it, the longest"] = None
-    writes_stopped: Annotated[int | None, "column families that RocksDB lets nobody write to", "column families"] = None
-    delayed_write_bytes_per_s: Annotated[int | None, "to which RocksDB slows writes down, the greatest; 0 = not slowed"] = None
-    background_errors: Annotated[int | None, "of flushes and compactions, since RocksDB was opened", "errors"] = None
-    flushes_pending: Annotated[int | None, "column families with a write buffer that waits for its flush", "column families"] = None
-    compactions_pending: Annotated[int | None, "with a compaction that waits", "column families"] = None
+    debloated_buffer_bytes: Annotated[
+        int | None, "size of a buffer where debloating is on, the least of the subtasks"
+    ] = None
+    buffers_consumed_in_ms: Annotated[
+        int | None, "time to consume what is in flight, as debloating reckons it, the longest"
+    ] = None
+    writes_stopped: Annotated[
+        int | None, "column families that RocksDB lets nobody write to", "column families"
+    ] = None
+    delayed_write_bytes_per_s: Annotated[
+        int | None, "to which RocksDB slows writes down, the greatest; 0 = not slowed"
+    ] = None
+    background_errors: Annotated[
+        int | None, "of flushes and compactions, since RocksDB was opened", "errors"
+    ] = None
+    flushes_pending: Annotated[
+        int | None,
+        "column families with a write buffer that waits for its flush",
+        "column families",
+    ] = None
+    compactions_pending: Annotated[
+        int | None, "with a compaction that waits", "column families"
+    ] = None
     flushes_running: Annotated[int | None, "of one RocksDB, the most", "flushes"] = None
     compactions_running: Annotated[int | None, "of one RocksDB, the most", "compactions"] = None
-    compaction_pending_bytes: Annotated[int | None, "that compactions have to rewrite, as RocksDB estimates"] = None
-    level0_files: Annotated[int | None, "of one column family, the most; from 20 on writes are slowed, at 36 they stop", "files"] = None
+    compaction_pending_bytes: Annotated[
+        int | None, "that compactions have to rewrite, as RocksDB estimates"
+    ] = None
+    level0_files: Annotated[
+        int | None,
+        "of one column family, the most; from 20 on writes are slowed, at 36 they stop",
+        "files",
+    ] = None
     block_cache_bytes: Annotated[int | None, "in use, the most of a RocksDB"] = None
-    block_cache_capacity_bytes: Annotated[int | None, "of a RocksDB; column families of a slot share one"] = None
+    block_cache_capacity_bytes: Annotated[
+        int | None, "of a RocksDB; column families of a slot share one"
+    ] = None
     memtable_bytes: Annotated[int | None, "write buffers, over all"] = None
     sst_bytes: Annotated[int | None, "files, over all"] = None
     received_watermark_ms: Annotated[
-        int | None, "of a vertex that several feed: epoch, the least of its inputs and subtasks; null = none yet, or all ended"
+        int | None,
+        (
+            "of a vertex that several feed: epoch, the least of its inputs and subtasks; null = "
+            "none "
+            "yet, or all ended"
+        ),
     ] = None
     sent_watermark_ms: Annotated[
         int | None,
-        "of a vertex that feeds such a one: epoch, which its last operator sent on, the least of the subtasks; "
-        "of such a one that feeds no other: which its first operator did; null = none yet, ended, or the chain ends with several operators",
+        "of a vertex that feeds such a one: epoch, which its last operator sent on, the least of "
+        "the subtasks; "
+        "of such a one that feeds no other: which its first operator did; null = none yet, ended, "
+        "or the chain ends with several operators",
     ] = None
 
 
@@ -257,14 +343,18 @@ class TaskManager:
     cpu_ms: Annotated[int | None, "CPU time of the JVM, since start"] = None
     metaspace_used_bytes: int | None = None
     metaspace_max_bytes: Annotated[int | None, "of the JVM; null where it has no limit"] = None
-    framework_heap_bytes: Annotated[int | None, "configured, as all that follow; null before 1.12"] = None
+    framework_heap_bytes: Annotated[
+        int | None, "configured, as all that follow; null before 1.12"
+    ] = None
     task_heap_bytes: int | None = None
     framework_off_heap_bytes: int | None = None
     task_off_heap_bytes: int | None = None
     network_memory_bytes: int | None = None
     metaspace_bytes: int | None = None
     overhead_bytes: int | None = None
-    allocated_slots: Annotated[tuple[AllocatedSlot, ...] | None, "slots given to jobs; null before 1.13"] = None
+    allocated_slots: Annotated[
+        tuple[AllocatedSlot, ...] | None, "slots given to jobs; null before 1.13"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,11 +372,19 @@ class JobException:
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    process: Annotated[str, "file name without rotation and compression suffixes: one JobManager or TaskManager process"]
+    process: Annotated[
+        str,
+        (
+            "file name without rotation and compression suffixes: one JobManager or TaskManager "
+            "process"
+        ),
+    ]
     ts: Annotated[datetime, "read in the time zone declared for the source"]
     level: Annotated[str, "upper case"]
     logger: str
-    message: Annotated[str, "after the ' - ' of the header, with all lines of the stack trace; cut at 256 KiB"]
+    message: Annotated[
+        str, "after the ' - ' of the header, with all lines of the stack trace; cut at 256 KiB"
+    ]
     record_hash: Annotated[str, "first 32 hex digits of SHA-256 over the record's text"]
     ordinal: Annotated[int, "among equal (ts, record_hash) in one file, from 0"]
     file: Annotated[str, "as read"]
@@ -315,9 +413,15 @@ class NameNodeOperation:
 @dataclass(frozen=True, slots=True)
 class NameNodeSample:
     ts: Annotated[datetime, "when it was asked"]
-    ha_state: Annotated[str | None, "active, standby or observer; null where it is not in high availability and does not say"]
+    ha_state: Annotated[
+        str | None,
+        "active, standby or observer; null where it is not in high availability and does not say",
+    ]
     rpc_calls: Annotated[int | None, "calls since it was started, over all ports"]
-    rpc_queue_ms: Annotated[float | None, "mean wait of a call in the queue, in its last interval of metrics; of the port with most"]
+    rpc_queue_ms: Annotated[
+        float | None,
+        "mean wait of a call in the queue, in its last interval of metrics; of the port with most",
+    ]
     rpc_processing_ms: Annotated[float | None, "mean time that a call was worked on, likewise"]
     call_queue_length: Annotated[int | None, "calls that wait now"]
     open_connections: int | None
@@ -327,7 +431,9 @@ class NameNodeSample:
     used_bytes: Annotated[int | None, "raw: each replica counts"]
     remaining_bytes: Annotated[int | None, "raw"]
     under_replicated_blocks: int | None
-    operations: Annotated[tuple[NameNodeOperation, ...], "calls since it was started, by kind of its protocols"] = ()
+    operations: Annotated[
+        tuple[NameNodeOperation, ...], "calls since it was started, by kind of its protocols"
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,54 +447,92 @@ class NamedListState:
 class Reference:
     metadata_path: Annotated[str, "the file as it was read"]
     metadata_bytes: Annotated[int | None, "of the file"]
-    metadata_modified: Annotated[datetime | None, "of the file; null where the storage does not report it"]
-    reader_version: Annotated[int, "of ingest.metadata; with path, size and modification the key of what was parsed"]
+    metadata_modified: Annotated[
+        datetime | None, "of the file; null where the storage does not report it"
+    ]
+    reader_version: Annotated[
+        int, "of ingest.metadata; with path, size and modification the key of what was parsed"
+    ]
     ordinal: Annotated[int, "0 for the file itself, its handles from 1 in the order of the file"]
-    job_id: Annotated[str | None, "whose directory the file lies in; null for savepoints and where no such level is"] = None
+    job_id: Annotated[
+        str | None,
+        "whose directory the file lies in; null for savepoints and where no such level is",
+    ] = None
     checkpoint_id: int | None = None
     format_version: Annotated[int | None, "2 to 7"] = None
     handles: Annotated[int | None, "only with ordinal 0: how many follow"] = None
-    checkpoint_type: Annotated[str | None, "only with ordinal 0: Checkpoint, Full Checkpoint, Savepoint, …; null before 1.16"] = None
+    checkpoint_type: Annotated[
+        str | None,
+        "only with ordinal 0: Checkpoint, Full Checkpoint, Savepoint, …; null before 1.16",
+    ] = None
     savepoint_format: Annotated[str | None, "only with ordinal 0: CANONICAL or NATIVE"] = None
     operator_id: Annotated[str | None, "32 hex digits"] = None
     operator_name: Annotated[str | None, "2.0 and later"] = None
     subtask: Annotated[int | None, "null for coordinators"] = None
-    kind: Annotated[str | None, "'file' with ordinal 0, else the part of the state as ingest.metadata.pieces names it"] = None
+    kind: Annotated[
+        str | None,
+        "'file' with ordinal 0, else the part of the state as ingest.metadata.pieces names it",
+    ] = None
     state_class: Annotated[str | None, "Flink's class of the state handle"] = None
     handle_class: Annotated[str | None, "Flink's class of the stream handle"] = None
     path: Annotated[str | None, "absolute; null where the bytes are in no file"] = None
     written_path: Annotated[str | None, "as in the file, relative or absolute"] = None
     offset_bytes: Annotated[int | None, "where a segment begins in its physical file"] = None
     size_bytes: Annotated[int | None, "of the file, the segment or the inline state"] = None
-    state_bytes: Annotated[int | None, "what the handle adds to the state of its subtask, as Flink counts"] = None
-    inline_at: Annotated[int | None, "position of inline state in the _metadata; null for files"] = None
+    state_bytes: Annotated[
+        int | None, "what the handle adds to the state of its subtask, as Flink counts"
+    ] = None
+    inline_at: Annotated[
+        int | None, "position of inline state in the _metadata; null for files"
+    ] = None
     name: Annotated[str | None, "of inline state, or logical id of a segment"] = None
     local_name: Annotated[str | None, "of a file of incremental state, such as 000025.sst"] = None
     backend_id: Annotated[str | None, "of incremental state"] = None
     handle_id: Annotated[str | None, "of the keyed state as a whole; null before 1.15"] = None
-    checkpointed_bytes: Annotated[int | None, "uploaded by this checkpoint, of the keyed state as a whole"] = None
+    checkpointed_bytes: Annotated[
+        int | None, "uploaded by this checkpoint, of the keyed state as a whole"
+    ] = None
     task_owned_directory: Annotated[str | None, "kept alive by the handle (merged files)"] = None
     shared_directory: Annotated[str | None, "kept alive by the handle (merged files)"] = None
-    states: Annotated[tuple[NamedListState, ...] | None, "operator states: SPLIT_DISTRIBUTE, UNION or BROADCAST, number of offsets"] = None
+    states: Annotated[
+        tuple[NamedListState, ...] | None,
+        "operator states: SPLIT_DISTRIBUTE, UNION or BROADCAST, number of offsets",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     metadata_path: Annotated[str, "the file as it was read"]
     metadata_bytes: Annotated[int | None, "of the file"]
-    metadata_modified: Annotated[datetime | None, "of the file; null where the storage does not report it"]
+    metadata_modified: Annotated[
+        datetime | None, "of the file; null where the storage does not report it"
+    ]
     reader_version: Annotated[int, "of ingest.metadata"]
-    job_id: Annotated[str | None, "whose directory the file lies in; null for savepoints and where no such level is"] = None
+    job_id: Annotated[
+        str | None,
+        "whose directory the file lies in; null for savepoints and where no such level is",
+    ] = None
     checkpoint_id: Annotated[int | None, "as the file says"] = None
     format_version: Annotated[int | None, "2 to 7"] = None
-    state_bytes: Annotated[int | None, "full state: the sum over all handles, as Flink counts; null where it is no possible size"] = None
-    is_savepoint: Annotated[bool | None, "by the type in the file; null before 1.16, which wrote none"] = None
+    state_bytes: Annotated[
+        int | None,
+        "full state: the sum over all handles, as Flink counts; null where it is no possible size",
+    ] = None
+    is_savepoint: Annotated[
+        bool | None, "by the type in the file; null before 1.16, which wrote none"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
     subject: Annotated[str, "what was skipped: endpoint path, file, job"]
-    reason: Annotated[str, "code: timeout, unreachable, http_error, bad_json, too_large, bad_payload, unreadable_file, long_line, …"]
+    reason: Annotated[
+        str,
+        (
+            "code: timeout, unreachable, http_error, bad_json, too_large, bad_payload, "
+            "unreadable_file, long_line, …"
+        ),
+    ]
     detail: Annotated[str, "one sentence: what was expected, what to do"]
 
 

@@ -1,4 +1,6 @@
-"""Opens files that others wrote: only regular ones, since a FIFO or a device never ends, and only where they should lie."""
+"""Opens files that others wrote: only regular ones, since a FIFO or a device never ends, and only
+where they should lie.
+"""
 
 import os
 import stat
@@ -9,11 +11,17 @@ from typing import BinaryIO
 from ingest import beneath
 from ingest.messages import message
 
-_KINDS = ((stat.S_ISDIR, message("a directory")), (stat.S_ISFIFO, message("a FIFO")), (stat.S_ISSOCK, message("a socket")))
+_KINDS = (
+    (stat.S_ISDIR, message("a directory")),
+    (stat.S_ISFIFO, message("a FIFO")),
+    (stat.S_ISSOCK, message("a socket")),
+)
 
 
 class NotRegular(OSError):
-    """What lies there is no file that can be read to its end, or leads elsewhere; the message says which."""
+    """What lies there is no file that can be read to its end, or leads elsewhere; the message says
+    which.
+    """
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -21,12 +29,16 @@ class NotRegular(OSError):
 
 
 def open_regular(
-    path: str | Path, within: str | Path | None = None, buffering: int = -1, check: Callable[[Path], None] | None = None
+    path: str | Path,
+    within: str | Path | None = None,
+    buffering: int = -1,
+    check: Callable[[Path], None] | None = None,
 ) -> BinaryIO:
-    """The file; reading it never waits. Raises ``NotRegular``, or ``OSError`` where it cannot be opened.
+    """The file; reading it never waits. Raises ``NotRegular``, or ``OSError`` where it cannot be
+    opened.
 
-    Links are followed; with ``within`` only to what lies below that directory, whoever changes them meanwhile. ``check`` may
-    refuse the place that they lead to by an ``OSError``.
+    Links are followed; with ``within`` only to what lies below that directory, whoever changes them
+    meanwhile. ``check`` may refuse the place that they lead to by an ``OSError``.
     """
     try:
         real = Path(path).resolve(strict=True)
@@ -34,7 +46,12 @@ def open_regular(
         raise NotRegular(message("it is a link that leads in a circle")) from None
     root = Path("/") if within is None else Path(within).resolve()
     if not real.is_relative_to(root):
-        raise NotRegular(message("it is a link that leads out of {within:name}; put the file itself in its place", within=str(within)))
+        raise NotRegular(
+            message(
+                "it is a link that leads out of {within:name}; put the file itself in its place",
+                within=str(within),
+            )
+        )
     if check is not None:
         check(real)
     names = beneath.steps(root, real)
@@ -57,6 +74,7 @@ def _refuse_others(mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise NotRegular(
             message(
-                "it is {next:name} and no regular file", next=next((name for is_it, name in _KINDS if is_it(mode)), message("a device"))
+                "it is {next:name} and no regular file",
+                next=next((name for is_it, name in _KINDS if is_it(mode)), message("a device")),
             )
         )

@@ -1,7 +1,9 @@
-"""A collect cycle over a shard of clusters: everything that is new of each, committed to the lake as clusters are read.
+"""A collect cycle over a shard of clusters: everything that is new of each, committed to the lake
+as clusters are read.
 
-The caller keeps a cursor (plain JSON) per cluster and saves the new ones once their rows are in the lake. Whatever
-happens before that leaves the old cursors, and the same rows are read and folded again.
+The caller keeps a cursor (plain JSON) per cluster and saves the new ones once their rows are in the
+lake. Whatever happens before that leaves the old cursors, and the same rows are read and folded
+again.
 """
 
 import logging
@@ -29,16 +31,19 @@ from ingest.sources import ClusterSource
 log = logging.getLogger(__name__)
 
 SHARD_REQUESTS = 40_000
-"""Of one cycle over all clusters of a shard: what one core asks, reads and writes in half a minute."""
+"""Of one cycle over all clusters of a shard: what one core asks, reads and writes in half a
+minute.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOutcome:
     """What a cycle did for one cluster; ``cursor`` is the next one, to be saved now.
 
-    ``reachable`` is about the cluster's own REST endpoint (or History Server, where it has no other);
-    ``error`` is one sentence. ``metrics_interval_s`` is how often healthy jobs are sampled at present,
-    and ``sampling_reason`` why.
+    ``reachable`` is about the cluster's own REST endpoint (or History Server, where it has no
+    other);
+    ``error`` is one sentence. ``metrics_interval_s`` is how often healthy jobs are sampled at
+    present, and ``sampling_reason`` why.
     """
 
     cluster: str
@@ -77,14 +82,20 @@ def collect_shard(
     committed: Callable[[Sequence[ClusterOutcome]], None] = lambda _outcomes: None,
     stragglers_after_s: float | None = None,
 ) -> list[ClusterOutcome]:
-    """Outcomes in the order of ``clusters``. ``cursors`` is by cluster name; ``cycle_s`` is how often this is called.
+    """Outcomes in the order of ``clusters``. ``cursors`` is by cluster name; ``cycle_s`` is how
+    often this is called.
 
-    ``committed`` gets the outcomes of each group of clusters, in this thread, as soon as their rows are in the lake: then their
-    cursors may be saved. With ``stragglers_after_s``, who takes that long and twice as long as half of the shard is left unread: it
-    has no outcome. One cluster's failure is its own outcome. Raises only where the lake cannot be written.
+    ``committed`` gets the outcomes of each group of clusters, in this thread, as soon as their rows
+    are in the lake: then their cursors may be saved. With ``stragglers_after_s``, who takes that
+    long and twice as long as half of the shard is left unread: it has no outcome. One cluster's
+    failure is its own outcome. Raises only where the lake cannot be written.
     """
-    shard = Shard(at, cycle_s, limits_per_cluster(total_requests, len(clusters), limits or RequestLimits()))
-    shard.runs = [ClusterRun(cluster, dict(cursors.get(cluster.name) or {}), shard) for cluster in clusters]
+    shard = Shard(
+        at, cycle_s, limits_per_cluster(total_requests, len(clusters), limits or RequestLimits())
+    )
+    shard.runs = [
+        ClusterRun(cluster, dict(cursors.get(cluster.name) or {}), shard) for cluster in clusters
+    ]
     outcomes: dict[str, ClusterOutcome] = {}
     with ShardReading(shard.runs, _read_endpoints, stragglers_after_s) as reading:
         for group in reading.groups():
@@ -100,7 +111,9 @@ def collect_shard(
 
 
 async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
-    """All endpoints of one cluster, one after the other: nothing of it waits for another cluster."""
+    """All endpoints of one cluster, one after the other: nothing of it waits for another
+    cluster.
+    """
     began = time.monotonic()
     for source in sources():
         if not source.files and source.wanted(run):
@@ -112,7 +125,10 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
                 run.reachable = run.reachable and run.rest is not None
                 reason = "unreachable" if not run.reachable else "error"
                 run.error = run.error or said
-                run.skip("rest", Skip(message("cluster {name:name}", name=run.cluster.name), reason, said))
+                run.skip(
+                    "rest",
+                    Skip(message("cluster {name:name}", name=run.cluster.name), reason, said),
+                )
     run.took_s = time.monotonic() - began
     run.stalled_s = stall.total_s_since(began)
 
@@ -128,17 +144,29 @@ def _read_files(run: ClusterRun) -> None:
                 run.error = run.error or (said if isinstance(error, IngestError) else None)
                 run.skip(
                     source.name,
-                    Skip(message("source {name:name} of {name2:name}", name=source.name, name2=run.cluster.name), "unreadable_file", said),
+                    Skip(
+                        message(
+                            "source {name:name} of {name2:name}",
+                            name=source.name,
+                            name2=run.cluster.name,
+                        ),
+                        "unreadable_file",
+                        said,
+                    ),
                 )
 
 
 def _said(run: ClusterRun, source: Source, error: Exception) -> str:
-    """The failure of one source, even an unexpected one, is its own, and that of no other source or cluster."""
+    """The failure of one source, even an unexpected one, is its own, and that of no other source or
+    cluster.
+    """
     if isinstance(error, IngestError):
         return str(error)
     log.exception("%s of cluster %s could not be read", source.name, run.cluster.name)
     return message(
-        "Reading {name:name} failed with {name2:name}; see the log of the collecting process.", name=source.name, name2=type(error).__name__
+        "Reading {name:name} failed with {name2:name}; see the log of the collecting process.",
+        name=source.name,
+        name2=type(error).__name__,
     )
 
 
@@ -146,7 +174,9 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
     rest = run.rest
     records = [record for part in run.observed for record in part.records]
     # A snapshot that cannot be reached from here is reported, and is no fault of the cluster.
-    requested = [record for part in run.observed if part.source != EVIDENCE for record in part.records]
+    requested = [
+        record for part in run.observed if part.source != EVIDENCE for record in part.records
+    ]
     return ClusterOutcome(
         cluster=run.cluster.name,
         reachable=run.reachable,

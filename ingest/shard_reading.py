@@ -1,6 +1,8 @@
-"""The endpoints of all clusters of a shard at once, handed over in groups as clusters are done: a slow one delays no other.
+"""The endpoints of all clusters of a shard at once, handed over in groups as clusters are done: a
+slow one delays no other.
 
-Endpoints are read on an event loop in a thread of its own; the caller reads files and commits meanwhile.
+Endpoints are read on an event loop in a thread of its own; the caller reads files and commits
+meanwhile.
 """
 
 import asyncio
@@ -15,16 +17,22 @@ from typing import Any, Generic, Self, TypeVar
 Run = TypeVar("Run")
 
 GROUP_S = 3.0
-"""Clusters that are done within so long of each other are one commit: ten tables take some tenths of a second."""
+"""Clusters that are done within so long of each other are one commit: ten tables take some tenths
+of a second.
+"""
 MOST_OF_THE_TIME = 0.1
-"""Spent on commits; where they are slow, groups get larger, up to what comes in within :data:`LONGEST_GROUP_S`."""
+"""Spent on commits; where they are slow, groups get larger, up to what comes in within
+:data:`LONGEST_GROUP_S`.
+"""
 LONGEST_GROUP_S = 10.0
 STRAGGLER_FACTOR = 2
 STALL_CHECK_S = 0.25
 
 
 class Stall:
-    """How long the event loop did not get to run: then time-outs say nothing about who was asked."""
+    """How long the event loop did not get to run: then time-outs say nothing about who was
+    asked.
+    """
 
     def __init__(self) -> None:
         self._stalls: list[tuple[float, float]] = []
@@ -39,7 +47,10 @@ class Stall:
     def total_s_since(self, since: float) -> float:
         """0 where it ran all the time. ``since`` is of ``time.monotonic``."""
         # Whoever asks may have come to run again before the watch did.
-        return sum(max(0.0, min(late_s, ended - since)) for ended, late_s in (*self._stalls, *self._present()))
+        return sum(
+            max(0.0, min(late_s, ended - since))
+            for ended, late_s in (*self._stalls, *self._present())
+        )
 
     def _present(self) -> list[tuple[float, float]]:
         """When the stall ended that the watch has slept through, and how long it was."""
@@ -51,18 +62,33 @@ class Stall:
 class ShardReading(Generic[Run]):
     """To be used in a ``with``: at its end nothing is read any more."""
 
-    def __init__(self, runs: Sequence[Run], read: Callable[[Run, Stall], Awaitable[None]], stragglers_after_s: float | None = None) -> None:
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        read: Callable[[Run, Stall], Awaitable[None]],
+        stragglers_after_s: float | None = None,
+    ) -> None:
         self._runs, self._read, self._stragglers_after_s = runs, read, stragglers_after_s
         self._done: queue.SimpleQueue[Run | BaseException | None] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
-        self._thread = threading.Thread(target=contextvars.copy_context().run, args=(self._run,), name="endpoints of a shard", daemon=True)
+        self._thread = threading.Thread(
+            target=contextvars.copy_context().run,
+            args=(self._run,),
+            name="endpoints of a shard",
+            daemon=True,
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is not None and self._loop is not None and self._task is not None:
             try:
                 self._loop.call_soon_threadsafe(self._task.cancel)
@@ -110,7 +136,9 @@ class ShardReading(Generic[Run]):
         try:
             while reading:
                 left_s = self._may_take_s(finished_after_s, began, stall)
-                done, reading = await asyncio.wait(reading, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+                done, reading = await asyncio.wait(
+                    reading, timeout=left_s, return_when=asyncio.FIRST_COMPLETED
+                )
                 for task in done:
                     task.result()
                     finished_after_s.append(time.monotonic() - began)
@@ -121,9 +149,12 @@ class ShardReading(Generic[Run]):
                 task.cancel()
             await asyncio.gather(watching, *reading, return_exceptions=True)
 
-    def _may_take_s(self, finished_after_s: Sequence[float], began: float, stall: Stall) -> float | None:
-        """How long those that are left may still take, without what this process did not get to run; None where it is not known yet what
-        is slow here."""
+    def _may_take_s(
+        self, finished_after_s: Sequence[float], began: float, stall: Stall
+    ) -> float | None:
+        """How long those that are left may still take, without what this process did not get to
+        run; None where it is not known yet what is slow here.
+        """
         half = (len(self._runs) + 1) // 2
         if self._stragglers_after_s is None or len(finished_after_s) < half:
             return None

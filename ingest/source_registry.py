@@ -1,4 +1,5 @@
-"""Where clusters are read: each source is declared once, in ``source.py`` of its folder, and found there.
+"""Where clusters are read: each source is declared once, in ``source.py`` of its folder, and found
+there.
 
 A declaration imports nothing that reads; the collector imports what ``reader`` names when it reads.
 """
@@ -50,14 +51,16 @@ class Setting:
 class Source:
     """``name`` is that of its part of a cursor. ``tables`` are the records that it writes.
 
-    ``reader`` is ``module:function``, which gets a :class:`ingest.cluster_run.ClusterRun` and returns
-    a :class:`ingest.source_read.SourceRead`, or None where nothing was due. It is a coroutine where
-    it asks over a network (on the event loop, all clusters of a shard at once), a function where it
-    reads ``files`` (in the collector's thread, once the endpoints are read). ``wanted``: whether.
+    ``reader`` is ``module:function``, which gets a :class:`ingest.cluster_run.ClusterRun` and
+    returns a :class:`ingest.source_read.SourceRead`, or None where nothing was due. It is a
+    coroutine where it asks over a network (on the event loop, all clusters of a shard at once), a
+    function where it reads ``files`` (in the collector's thread, once the endpoints are read).
+    ``wanted``: whether.
     The first of its settings declares it; ``suffices``: a cluster may have this source alone.
 
-    ``probe`` is as ``reader`` what a connection test asks; it gets :class:`ingest.source_read.ProbeNotes`
-    to fill, too. ``subject``: what did not answer, where it does not.
+    ``probe`` is as ``reader`` what a connection test asks; it gets
+    :class:`ingest.source_read.ProbeNotes` to fill, too. ``subject``: what did not answer, where it
+    does not.
     """
 
     name: str
@@ -78,11 +81,25 @@ class Source:
 @cache
 def sources() -> tuple[Source, ...]:
     """All of them, in the order in which they are read."""
-    modules = [f"ingest.{found.name}.source" for found in pkgutil.iter_modules(ingest.__path__) if found.ispkg]
+    modules = [
+        f"ingest.{found.name}.source"
+        for found in pkgutil.iter_modules(ingest.__path__)
+        if found.ispkg
+    ]
     declared = [importlib.import_module(name).SOURCES for name in modules if find_spec(name)]
-    return tuple(sorted((one for some in declared for one in some), key=lambda one: (one.turn, one.files, one.name)))
+    return tuple(
+        sorted(
+            (one for some in declared for one in some),
+            key=lambda one: (one.turn, one.files, one.name),
+        )
+    )
 
 
 def settings(*holding: str) -> tuple[Setting, ...]:
     """Of all sources; those that hold one of these."""
-    return tuple(one for source in sources() for one in source.settings if not holding or one.holds in holding)
+    return tuple(
+        one
+        for source in sources()
+        for one in source.settings
+        if not holding or one.holds in holding
+    )

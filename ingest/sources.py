@@ -10,8 +10,9 @@ from ingest.discovery.operator_report import OperatorEvent
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """``basic`` uses ``user`` and ``secret`` (password), ``bearer`` and ``api_key`` (Elasticsearch's) use ``secret`` (token) alone,
-    ``kerberos`` neither: see :mod:`ingest.network.kerberos`.
+    """``basic`` uses ``user`` and ``secret`` (password), ``bearer`` and ``api_key``
+    (Elasticsearch's) use ``secret`` (token) alone, ``kerberos`` neither: see
+    :mod:`ingest.network.kerberos`.
     """
 
     scheme: Literal["basic", "bearer", "api_key", "kerberos"]
@@ -33,8 +34,9 @@ class Tls:
 class LogSource:
     """Logs of a cluster: globs (local or any fsspec URI), their layout and time zone.
 
-    ``layout`` is ``flink`` for whatever is recognised by itself, or a log4j pattern, which is tried first; ``time_zone`` is an IANA
-    name, for lines that carry none; ``day`` is for lines that carry no date, in files whose name says none.
+    ``layout`` is ``flink`` for whatever is recognised by itself, or a log4j pattern, which is tried
+    first; ``time_zone`` is an IANA name, for lines that carry none; ``day`` is for lines that carry
+    no date, in files whose name says none.
     """
 
     globs: tuple[str, ...] = ()
@@ -45,16 +47,20 @@ class LogSource:
     """Where no glob is given: follow the JobManager's logs over its REST endpoint."""
     day: date | None = None
     own_globs: tuple[str, ...] = ()
-    """Those of ``globs`` that match what Weir itself put aside for this cluster; of its own folder nothing else is read."""
+    """Those of ``globs`` that match what Weir itself put aside for this cluster; of its own folder
+    nothing else is read.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class PrometheusSource:
-    """Where Flink's Prometheus reporter is scraped: the HTTP API's address, and label matchers that pick this cluster's series.
+    """Where Flink's Prometheus reporter is scraped: the HTTP API's address, and label matchers that
+    pick this cluster's series.
 
-    ``selector`` is such as ``namespace="flink",cluster="payments"``; empty where the server scrapes nothing else. ``ca_file`` is the
-    authority of its certificate, which is always checked; empty: those of the machine. ``tenant`` is whose series are asked for, where
-    the server holds those of several: Mimir, Cortex, Thanos.
+    ``selector`` is such as ``namespace="flink",cluster="payments"``; empty where the server scrapes
+    nothing else. ``ca_file`` is the authority of its certificate, which is always checked; empty:
+    those of the machine. ``tenant`` is whose series are asked for, where the server holds those of
+    several: Mimir, Cortex, Thanos.
     """
 
     url: str
@@ -68,11 +74,13 @@ class PrometheusSource:
 
 @dataclass(frozen=True, slots=True)
 class LogStoreSource:
-    """A store that holds the cluster's logs: its address, and which of its lines are this cluster's.
+    """A store that holds the cluster's logs: its address, and which of its lines are this
+    cluster's.
 
-    ``query`` is a LogQL selector such as ``{namespace="flink"}``, or a query string in Lucene's syntax for documents of the index pattern
-    ``index``. ``spool`` is the folder where its lines wait to be read, one of the globs of the cluster's logs. When it is asked for the
-    first time, it is read from ``backfill_s`` ago on.
+    ``query`` is a LogQL selector such as ``{namespace="flink"}``, or a query string in Lucene's
+    syntax for documents of the index pattern ``index``. ``spool`` is the folder where its lines
+    wait to be read, one of the globs of the cluster's logs. When it is asked for the first time, it
+    is read from ``backfill_s`` ago on.
     """
 
     kind: Literal["loki", "elasticsearch", "opensearch"]
@@ -87,8 +95,8 @@ class LogStoreSource:
 
 @dataclass(frozen=True, slots=True)
 class MetadataRoot:
-    """A registered root: its canonical URI, where the same tree is read ("" for the URI itself), and the names of the clusters
-    that it is read for; of none, for all.
+    """A registered root: its canonical URI, where the same tree is read ("" for the URI itself),
+    and the names of the clusters that it is read for; of none, for all.
     """
 
     uri: str
@@ -98,11 +106,11 @@ class MetadataRoot:
 
 @dataclass(frozen=True, slots=True)
 class MetadataSource:
-    """Which ``_metadata`` may be read as evidence: those below ``roots`` of the cluster that names them, and local ones in
-    directories that ``WEIR_READ_DIRS`` lists, in bounds.
+    """Which ``_metadata`` may be read as evidence: those below ``roots`` of the cluster that names
+    them, and local ones in directories that ``WEIR_READ_DIRS`` lists, in bounds.
 
-    ``roots`` are all that there are: of those of other clusters nothing is read. ``aliases`` are other spellings of prefixes that
-    Flink's paths may have.
+    ``roots`` are all that there are: of those of other clusters nothing is read. ``aliases`` are
+    other spellings of prefixes that Flink's paths may have.
     """
 
     enabled: bool = True
@@ -114,7 +122,9 @@ class MetadataSource:
 
 @dataclass(frozen=True, slots=True)
 class WantedFlameGraph:
-    """Of which vertex, and of which of its subtasks (None: all), threads in which state: ``full``, ``on_cpu`` or ``off_cpu``."""
+    """Of which vertex, and of which of its subtasks (None: all), threads in which state: ``full``,
+    ``on_cpu`` or ``off_cpu``.
+    """
 
     job_id: str
     vertex_id: str
@@ -134,7 +144,9 @@ class ClusterSource:
     tls: Tls = Tls()
     logs: LogSource = LogSource()
     prometheus: PrometheusSource | None = None
-    """Where it is given, metrics of tasks are taken from it, and the JobManager is not asked for them."""
+    """Where it is given, metrics of tasks are taken from it, and the JobManager is not asked for
+    them.
+    """
     log_store: LogStoreSource | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of sources that need no more than what was entered: by field."""

@@ -1,9 +1,10 @@
 """One spelling for each place in storage, so that references and listings can be compared as text.
 
-Where two spellings *might* mean one file they become the same text. Two different files under one name cost a deletion
-that could have been; one file under two names would look like an orphan and be deleted. So percent encoding is decoded
-although Flink itself takes it literally, slashes are folded although object stores distinguish them, and a canonical URI
-is for comparing: a file is opened by the spelling that its listing gave it.
+Where two spellings *might* mean one file they become the same text. Two different files under one
+name cost a deletion that could have been; one file under two names would look like an orphan and be
+deleted. So percent encoding is decoded although Flink itself takes it literally, slashes are folded
+although object stores distinguish them, and a canonical URI is for comparing: a file is opened by
+the spelling that its listing gave it.
 """
 
 import re
@@ -41,7 +42,8 @@ class BadUri(IngestError, ValueError):
 class Spellings:
     """Prefixes that mean other ones: name services, other authorities of one storage, mount points.
 
-    ``aliases`` are pairs (from, to), in any spelling; the longest ``from`` wins, and what it leads to is looked up again.
+    ``aliases`` are pairs (from, to), in any spelling; the longest ``from`` wins, and what it leads
+    to is looked up again.
     Raises ``BadUri`` where one is no URI or where they go round in a circle.
     """
 
@@ -51,7 +53,9 @@ class Spellings:
     def __post_init__(self) -> None:
         pairs = {_normalised(old): _normalised(new) for old, new in self.aliases}
         pairs = {old: new for old, new in pairs.items() if old != new}
-        object.__setattr__(self, "_prefixes", tuple(sorted(pairs.items(), key=lambda pair: -len(pair[0]))))
+        object.__setattr__(
+            self, "_prefixes", tuple(sorted(pairs.items(), key=lambda pair: -len(pair[0])))
+        )
         for old, new in self._prefixes:
             self._refuse_circle(old, new)
 
@@ -66,10 +70,14 @@ class Spellings:
         return self._prefixes
 
     def _once(self, uri: str) -> str | None:
-        return next((_joined(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)), None)
+        return next(
+            (_joined(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)),
+            None,
+        )
 
     def _refuse_circle(self, old: str, new: str) -> None:
-        # That each target comes to rest is enough: every further step eats up components of the path behind it.
+        # That each target comes to rest is enough: every further step eats up components of the
+        # path behind it.
         at = new
         for _ in range(_MOST_STEPS):
             step = self._once(at)
@@ -78,7 +86,11 @@ class Spellings:
             at = step
         raise BadUri(
             old,
-            message("is an alias of {new:text}, which leads back to it; remove one of the aliases that form the circle.", new=f"{new!r}"),
+            message(
+                "is an alias of {new:text}, which leads back to it; remove one of the aliases that "
+                "form the circle.",
+                new=f"{new!r}",
+            ),
         )
 
 
@@ -86,7 +98,8 @@ PLAIN = Spellings()
 
 
 def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
-    """``file:/a/b``, ``s3://bucket/key``, ``hdfs://host/path``: no trailing slash, nothing encoded, no credentials.
+    """``file:/a/b``, ``s3://bucket/key``, ``hdfs://host/path``: no trailing slash, nothing encoded,
+    no credentials.
 
     A plain absolute path is local. Raises ``BadUri``. Idempotent.
     """
@@ -95,7 +108,9 @@ def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
 
 def is_below(path: str, root: str) -> bool:
     """Both canonical; a root is below itself."""
-    return path.startswith(root) and (len(path) == len(root) or root.endswith("/") or path[len(root)] == "/")
+    return path.startswith(root) and (
+        len(path) == len(root) or root.endswith("/") or path[len(root)] == "/"
+    )
 
 
 def are_nested(one: str, other: str) -> bool:
@@ -103,25 +118,40 @@ def are_nested(one: str, other: str) -> bool:
     return is_below(one, other) or is_below(other, one)
 
 
-def canonical_column(uris: pa.Array | pa.ChunkedArray, spellings: Spellings = PLAIN) -> pa.Array | pa.ChunkedArray:
-    """``canonical`` of a string column, null where there is none; the usual spellings cost well under a microsecond each."""
+def canonical_column(
+    uris: pa.Array | pa.ChunkedArray, spellings: Spellings = PLAIN
+) -> pa.Array | pa.ChunkedArray:
+    """``canonical`` of a string column, null where there is none; the usual spellings cost well
+    under a microsecond each.
+    """
     if isinstance(uris, pa.ChunkedArray):
-        return pa.chunked_array([canonical_column(chunk, spellings) for chunk in uris.chunks], pa.string())
+        return pa.chunked_array(
+            [canonical_column(chunk, spellings) for chunk in uris.chunks], pa.string()
+        )
     written = uris.cast(pa.string())
     common = pc.invert(_plain(written))
     if pc.any(common).as_py():
         # Only these: each pass over all paths would cost more than everything else here.
         rewritten = written.filter(common)
         for pattern, replacement in _COMMON_SPELLINGS:
-            rewritten = pc.replace_substring_regex(rewritten, pattern, replacement, max_replacements=1)
+            rewritten = pc.replace_substring_regex(
+                rewritten, pattern, replacement, max_replacements=1
+            )
         written = pc.replace_with_mask(written, common, rewritten)
     aliases = spellings.prefixes()
-    plain = pc.and_not(_plain(written), pc.is_in(written, value_set=pa.array([old for old, _ in aliases], pa.string())))
+    plain = pc.and_not(
+        _plain(written),
+        pc.is_in(written, value_set=pa.array([old for old, _ in aliases], pa.string())),
+    )
     others = pc.invert(plain)
     slow = written.filter(others).to_pylist()
     known = {uri: _or_none(uri, spellings) for uri in set(slow)}
     respelled = _respelled(written, plain, aliases)
-    return pc.replace_with_mask(respelled, others, pa.array([known[uri] for uri in slow], pa.string())) if slow else respelled
+    return (
+        pc.replace_with_mask(respelled, others, pa.array([known[uri] for uri in slow], pa.string()))
+        if slow
+        else respelled
+    )
 
 
 def _plain(written: pa.Array) -> pa.Array:
@@ -136,17 +166,27 @@ def _respelled(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, 
         moved = pa.repeat(pa.scalar(False), len(written))
         for old, new in aliases:
             prefix = _joined(old, "/")
-            here = pc.and_(pc.and_not(left, moved), pc.fill_null(pc.starts_with(written, prefix), False))
-            written = pc.if_else(here, pc.utf8_replace_slice(written, 0, len(prefix), _joined(new, "/")), written)
+            here = pc.and_(
+                pc.and_not(left, moved), pc.fill_null(pc.starts_with(written, prefix), False)
+            )
+            written = pc.if_else(
+                here, pc.utf8_replace_slice(written, 0, len(prefix), _joined(new, "/")), written
+            )
             moved = pc.or_(moved, here)
         left = moved
     return written
 
 
 # The slash that follows distinguishes ``/a`` from ``//a``, which the slow way has to see as it is.
-_COMMON_SPELLINGS = (("^s3[an]://", "s3://"), ("^file:///([^/])", r"file:/\1"), ("^/([^/])", r"file:/\1"))
+_COMMON_SPELLINGS = (
+    ("^s3[an]://", "s3://"),
+    ("^file:///([^/])", r"file:/\1"),
+    ("^/([^/])", r"file:/\1"),
+)
 # Components that begin with a dot, anything encoded, ports and users take the slow way.
-_SURELY_CANONICAL = r"^(?:file:|s3://[A-Za-z0-9._-]+|(?:hdfs|gs|oss)://[a-z0-9._-]+)(?:/[^/%.\x00][^/%\x00]*)+$"
+_SURELY_CANONICAL = (
+    r"^(?:file:|s3://[A-Za-z0-9._-]+|(?:hdfs|gs|oss)://[a-z0-9._-]+)(?:/[^/%.\x00][^/%\x00]*)+$"
+)
 
 
 def _or_none(uri: str, spellings: Spellings) -> str | None:
@@ -158,7 +198,9 @@ def _or_none(uri: str, spellings: Spellings) -> str | None:
 
 def _normalised(uri: str) -> str:
     if "\x00" in uri:
-        raise BadUri(uri, message("holds a null character, which no path can; look where it was read from."))
+        raise BadUri(
+            uri, message("holds a null character, which no path can; look where it was read from.")
+        )
     scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
     path = _path(_decoded(path, uri))
     if scheme == "file":
@@ -167,11 +209,15 @@ def _normalised(uri: str) -> str:
 
 
 def _split(uri: str) -> tuple[str, str, str]:
-    """Scheme, authority and path; unlike in web addresses ``?`` and ``#`` are ordinary characters."""
+    """Scheme, authority and path; unlike in web addresses ``?`` and ``#`` are ordinary
+    characters.
+    """
     match = _SCHEME.match(uri)
     scheme, rest = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
     if not rest.startswith("/"):
-        raise BadUri(uri, message("is not absolute; write /directory, or scheme://authority/directory."))
+        raise BadUri(
+            uri, message("is not absolute; write /directory, or scheme://authority/directory.")
+        )
     if match is None or not rest.startswith("//"):
         return _ONE_STORAGE.get(scheme, scheme), "", rest
     scheme = _ONE_STORAGE.get(scheme, scheme)
@@ -200,11 +246,18 @@ def _decoded(path: str, uri: str) -> str:
             return path
         path = unquote(path, errors="replace")
         if "\x00" in path:
-            raise BadUri(uri, message("holds an encoded null character, which no path can; look where it was read from."))
+            raise BadUri(
+                uri,
+                message(
+                    "holds an encoded null character, which no path can; look where it was read "
+                    "from."
+                ),
+            )
     raise BadUri(
         uri,
         message(
-            "is percent-encoded more than {most_encodings:number} times over; give the name as the storage has it.",
+            "is percent-encoded more than {most_encodings:number} times over; give the name as the "
+            "storage has it.",
             most_encodings=_MOST_ENCODINGS,
         ),
     )

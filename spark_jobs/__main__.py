@@ -1,7 +1,7 @@
 """``python -m spark_jobs JOB``: turn what the lake holds into serving tables.
 
-Exit codes: 0 done, 1 failed, 2 refused before anything was started, 3 what the run should carry on from is lost or damaged,
-143 stopped.
+Exit codes: 0 done, 1 failed, 2 refused before anything was started, 3 what the run should carry on
+from is lost or damaged, 143 stopped.
 """
 
 import os
@@ -26,7 +26,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one job; what a user can mend is one sentence on stderr, without a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] not in JOBS:
-        print(f"usage: python -m spark_jobs JOB [options]\n\n{__doc__}\n\njobs: {', '.join(JOBS)}; each has its own --help.")
+        print(
+            f"usage: python -m spark_jobs JOB [options]\n\n{__doc__}\n\njobs: {', '.join(JOBS)}; "
+            f"each has its own --help."
+        )
         return 0 if words[:1] in (["-h"], ["--help"]) else REFUSED
     keep_private(os.environ)
     log_lines.configure(os.environ)
@@ -36,7 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         reason, code = _ending(words, error)
         if code == FAILED:
-            # The last line is what people see: of a trace of the JVM it would be some frame deep in Spark.
+            # The last line is what people see: of a trace of the JVM it would be some frame deep in
+            # Spark.
             traceback.print_exception(error)
         print(f"spark_jobs {words[0]}: {reason}", file=sys.stderr)
         return code
@@ -53,7 +57,9 @@ def _ending(words: Sequence[str], error: Exception) -> tuple[str, int]:
 
 @contextmanager
 def _exits_on_sigterm() -> Iterator[None]:
-    """Within this block SIGTERM ends the process as an exception would: blocks are left in order."""
+    """Within this block SIGTERM ends the process as an exception would: blocks are left in
+    order.
+    """
 
     def leave(_signal: int, _frame: FrameType | None) -> None:
         sys.exit(TERMINATED)

@@ -1,4 +1,6 @@
-"""Arrow schemas of serving tables, derived from their declarations; Spark's follow from these (:mod:`spark_jobs.schemas`)."""
+"""Arrow schemas of serving tables, derived from their declarations; Spark's follow from these
+(:mod:`spark_jobs.schemas`).
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,9 +11,15 @@ from spark_jobs.serving import Kind, ServingTable
 
 INSTANT = pa.timestamp("us", "UTC")
 _OF_KIND: Mapping[Kind, pa.DataType] = {
-    "text": pa.string(), "int": pa.int64(), "real": pa.float64(), "flag": pa.bool_(), "instant": INSTANT, "json": pa.string(),
-    "message": pa.string(), "messages": pa.string(),
-}  # fmt: skip
+    "text": pa.string(),
+    "int": pa.int64(),
+    "real": pa.float64(),
+    "flag": pa.bool_(),
+    "instant": INSTANT,
+    "json": pa.string(),
+    "message": pa.string(),
+    "messages": pa.string(),
+}
 
 
 def arrow_schema(table: ServingTable) -> pa.Schema:
@@ -28,6 +36,10 @@ def in_microseconds(kind: pa.DataType) -> pa.DataType:
 
 
 def of_plain_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows as :mod:`spark_jobs.fold` has them, instants as epoch milliseconds, in the columns of a flat schema."""
-    in_ms = [(one.name, pa.timestamp("ms", "UTC") if one.type == INSTANT else one.type) for one in schema]
+    """Rows as :mod:`spark_jobs.fold` has them, instants as epoch milliseconds, in the columns of a
+    flat schema.
+    """
+    in_ms = [
+        (one.name, pa.timestamp("ms", "UTC") if one.type == INSTANT else one.type) for one in schema
+    ]
     return pa.RecordBatch.from_pylist(list(rows), pa.schema(in_ms)).cast(schema)

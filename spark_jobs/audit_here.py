@@ -38,8 +38,13 @@ class Here:
     def collected(self, rows: pa.Table) -> pa.Table:
         return rows
 
-    def read(self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str) -> pa.Table:
-        """Columns of ``schema`` that a file lacks are null; ``constants`` are added. Of one ``root`` alone where it is named."""
+    def read(
+        self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
+    ) -> pa.Table:
+        """Columns of ``schema`` that a file lacks are null; ``constants`` are added.
+
+        Of one ``root`` alone where it is named.
+        """
         rows = pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files)])
         if root is not None:
             rows = rows.filter(pc.equal(rows.column("root"), root))
@@ -57,12 +62,25 @@ class Here:
     def metadata_of(self, listing: pa.Table) -> pa.Table:
         return listing.filter(is_metadata(listing.column("path")))
 
-    def lake_rows(self, lake: LakeReader, table: str, since: datetime, where: Mapping[str, int], columns: Sequence[str]) -> pa.Table:
+    def lake_rows(
+        self,
+        lake: LakeReader,
+        table: str,
+        since: datetime,
+        where: Mapping[str, int],
+        columns: Sequence[str],
+    ) -> pa.Table:
         """Of a table that Spark may have filled, too, as of now."""
         declared = ALL_TABLES[table]
         names = dict.fromkeys((*columns, declared.time_column, *where))
-        schema = pa.schema([(name, in_microseconds(declared.schema.field(name).type)) for name in names])
-        found = [data_path(lake, one, file) for one in with_same_rows(table) for file in lake.files(one, from_time=since)]
+        schema = pa.schema(
+            [(name, in_microseconds(declared.schema.field(name).type)) for name in names]
+        )
+        found = [
+            data_path(lake, one, file)
+            for one in with_same_rows(table)
+            for file in lake.files(one, from_time=since)
+        ]
         condition = pc.field(declared.time_column) >= pa.scalar(since, INSTANT)
         for name, value in where.items():
             condition &= pc.field(name) == value
@@ -76,14 +94,23 @@ class Here:
     def joined(self, rows: pa.Table, other: pa.Table, key: Sequence[str]) -> pa.Table:
         """Rows with the columns of another table; Arrow joins no lists."""
         at = pa.array(range(rows.num_rows), pa.int64())
-        met = rows.select(list(key)).append_column("_at", at).join(other, list(key), join_type="inner").sort_by("_at")
+        met = (
+            rows.select(list(key))
+            .append_column("_at", at)
+            .join(other, list(key), join_type="inner")
+            .sort_by("_at")
+        )
         found = rows.take(met.column("_at"))
         for name in other.column_names:
             found = found if name in key else found.append_column(name, met.column(name))
         return found
 
-    def made(self, make: Make, given: pa.Table, schema: pa.Schema) -> tuple[pa.Table, ds.Dataset | None]:
-        """What a function makes of rows that each take a while, and the same to be gone through; None of none."""
+    def made(
+        self, make: Make, given: pa.Table, schema: pa.Schema
+    ) -> tuple[pa.Table, ds.Dataset | None]:
+        """What a function makes of rows that each take a while, and the same to be gone through;
+        None of none.
+        """
         rows = pa.Table.from_batches(make(given.to_batches()), schema)
         return rows, ds.dataset(rows) if rows.num_rows else None
 
@@ -92,7 +119,10 @@ class Here:
 
     def write_ordered(self, run_dir: RunFiles, name: str, rows: pa.Table, schema: pa.Schema) -> int:
         """By ``root_no`` and path."""
-        return run_dir.write_table_rows(name, rows.sort_by([("root_no", "ascending"), ("path", "ascending")]).select(schema.names))
+        return run_dir.write_table_rows(
+            name,
+            rows.sort_by([("root_no", "ascending"), ("path", "ascending")]).select(schema.names),
+        )
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[pa.Table]) -> int:
         whole = pa.concat_tables(rows)
@@ -110,5 +140,11 @@ def _read(file: str, schema: pa.Schema) -> pa.Table:
 
 def _shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     given = rows.column_names
-    columns = (rows.column(field.name) if field.name in given else pa.nulls(rows.num_rows, field.type) for field in schema)
-    return pa.table([column.cast(field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
+    columns = (
+        rows.column(field.name) if field.name in given else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    )
+    return pa.table(
+        [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
+        schema=schema,
+    )

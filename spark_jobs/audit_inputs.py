@@ -33,7 +33,10 @@ def root_rows(audits: Sequence[Audit]) -> list[Row]:
 
 
 def _root_row(audit: Audit, root: AuditedRoot) -> Row:
-    known = [*(other.uri for other in audit.roots), *(canonical(to) for _, to in audit.spellings.aliases)]
+    known = [
+        *(other.uri for other in audit.roots),
+        *(canonical(to) for _, to in audit.spellings.aliases),
+    ]
     return {
         "audit_id": audit.audit_id,
         "root": root.uri,
@@ -44,7 +47,9 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
         "any_blind": bool(root.blind or root.blind_elsewhere),
         "attested": root.attested,
         "unlisted": sum(_doubt_of(one) == "unlisted" for one in root.unlisted),
-        "known_authorities": sorted({match[0] for uri in known if (match := re.match(AUTHORITY, uri))}),
+        "known_authorities": sorted(
+            {match[0] for uri in known if (match := re.match(AUTHORITY, uri))}
+        ),
     }
 
 
@@ -52,18 +57,33 @@ def listing_files(listing: str) -> list[str]:
     """Raises ``Refused`` where it is not complete."""
     filesystem, path = fsspec.core.url_to_fs(absolute_root(listing))
     if any(character in path for character in "*?["):
-        return sorted(spelled_as(absolute_root(listing), filesystem, name) for name in filesystem.glob(path))
+        return sorted(
+            spelled_as(absolute_root(listing), filesystem, name) for name in filesystem.glob(path)
+        )
     if not filesystem.isdir(path):
-        raise Refused(f"There is no listing at {listing}; make one with `python -m ingest listing`.")
+        raise Refused(
+            f"There is no listing at {listing}; make one with `python -m ingest listing`."
+        )
     if Snapshot(listing).listed() is None:
-        raise Refused(f"The listing at {listing} is not complete ({LISTED} is missing); finish it first.")
+        raise Refused(
+            f"The listing at {listing} is not complete ({LISTED} is missing); finish it first."
+        )
     names = [str(name) for name in filesystem.ls(path, detail=False)]
-    return sorted(spelled_as(absolute_root(listing), filesystem, name) for name in names if posixpath.basename(name).startswith("part-"))
+    return sorted(
+        spelled_as(absolute_root(listing), filesystem, name)
+        for name in names
+        if posixpath.basename(name).startswith("part-")
+    )
 
 
 def jobs(audits: Sequence[Audit]) -> list[Row]:
-    """Columns that a file lacks are null; one with ``audit_id`` is shared by the audits. Raises ``Refused`` where there is none."""
-    return job_rows(pa.concat_tables([JOBS.empty_table(), *map(_jobs, audits)]), spellings_of(audits))
+    """Columns that a file lacks are null; one with ``audit_id`` is shared by the audits.
+
+    Raises ``Refused`` where there is none.
+    """
+    return job_rows(
+        pa.concat_tables([JOBS.empty_table(), *map(_jobs, audits)]), spellings_of(audits)
+    )
 
 
 def _jobs(audit: Audit) -> pa.Table:
@@ -80,13 +100,16 @@ def _jobs(audit: Audit) -> pa.Table:
 def unlisted_doubts(audits: Sequence[Audit]) -> list[Row]:
     return [
         {
-            "audit_id": audit.audit_id, "subject": directory.subject, "reason": _doubt_of(directory), "root": root.uri,
+            "audit_id": audit.audit_id,
+            "subject": directory.subject,
+            "reason": _doubt_of(directory),
+            "root": root.uri,
             "detail": directory.detail or directory.reason,
         }
         for audit in audits
         for root in audit.roots
         for directory in root.unlisted
-    ]  # fmt: skip
+    ]
 
 
 def _doubt_of(directory: UnlistedDirectory) -> str:
@@ -107,4 +130,9 @@ def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
 
 def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:
     """Of what the audits before left."""
-    return [f"{absolute_root(one.run_dir)}/{file}" for one in previous for name in names for file in one.state.get(name, ())]
+    return [
+        f"{absolute_root(one.run_dir)}/{file}"
+        for one in previous
+        for name in names
+        for file in one.state.get(name, ())
+    ]

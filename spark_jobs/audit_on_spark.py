@@ -1,7 +1,9 @@
-"""The steps of an audit on Spark, which reads, brings together what belongs together, and sorts; Python workers call the steps.
+"""The steps of an audit on Spark, which reads, brings together what belongs together, and sorts;
+Python workers call the steps.
 
-A call gets all rows of one of Spark's partitions, and what it makes is a Parquet file of each kind, which its worker writes itself
-below the run directory: the next step takes it from there. The driver holds nothing that grows with files.
+A call gets all rows of one of Spark's partitions, and what it makes is a Parquet file of each kind,
+which its worker writes itself below the run directory: the next step takes it from there. The
+driver holds nothing that grows with files.
 """
 
 import json
@@ -23,7 +25,16 @@ from pyspark.sql import functions as F
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.reader import LakeReader
 from spark_jobs.audit_ordering import by_path
-from spark_jobs.audit_workers import MADE, UNREPEATED, PartsOf, files_of_tasks, read, rows_of_parts, worked, write
+from spark_jobs.audit_workers import (
+    MADE,
+    UNREPEATED,
+    PartsOf,
+    files_of_tasks,
+    read,
+    rows_of_parts,
+    worked,
+    write,
+)
 from spark_jobs.lake import SMALL_ROWS, pin
 from spark_jobs.manifest import Output
 from spark_jobs.paths import hadoop_path, without_globs
@@ -42,11 +53,14 @@ METADATA_A_TASK = 50
 """Each costs a round trip to storage."""
 LEAST_TASKS, MOST_TASKS = 2, 4000
 MOST_BROADCAST = 50_000
-"""Checkpoints, not files: some ten megabytes of names spare the rows of all their references a shuffle."""
+"""Checkpoints, not files: some ten megabytes of names spare the rows of all their references a
+shuffle.
+"""
 MOST_ROOTS = 10**6
 OPTIONS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    # What grows with files is never sent to the driver to be broadcast; what is small is, where said so.
+    # What grows with files is never sent to the driver to be broadcast; what is small is, where
+    # said so.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
@@ -92,7 +106,8 @@ class Files:
 class OnSpark:
     """``uri`` of the run directory is absolute, or has a scheme that workers have credentials for.
 
-    Rows are frames of Spark, or files that workers wrote. The session gets its options back at the end.
+    Rows are frames of Spark, or files that workers wrote. The session gets its options back at the
+    end.
     """
 
     session: SparkSession
@@ -102,16 +117,26 @@ class OnSpark:
     _before: dict[str, str | None] = field(default_factory=dict, init=False)
 
     def __enter__(self) -> Self:
-        self._before = {name: self.session.conf.get(name, None) for name in (*OPTIONS, *SMALL_INPUT_OPTIONS)}
+        self._before = {
+            name: self.session.conf.get(name, None) for name in (*OPTIONS, *SMALL_INPUT_OPTIONS)
+        }
         configure(self.session, OPTIONS)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         filesystem, path = fsspec.core.url_to_fs(f"{self.uri}/{self._work}")
         if filesystem.exists(path):
             filesystem.rm(path, recursive=True)
         if kind is None:
-            configure(self.session, {name: value for name, value in self._before.items() if value is not None})
+            configure(
+                self.session,
+                {name: value for name, value in self._before.items() if value is not None},
+            )
 
     def run(
         self,
@@ -127,12 +152,21 @@ class OnSpark:
             worked,
             parts_of=given.parts_of,
             step=step,
-            known={name: write(rows, f"{folder}/known/{name}.parquet") for name, rows in (known or {}).items()},
-            folders={name: f"{self.uri}/{PLACES[name]}" if name in PLACES else f"{folder}/{name}" for name in schemas},
+            known={
+                name: write(rows, f"{folder}/known/{name}.parquet")
+                for name, rows in (known or {}).items()
+            },
+            folders={
+                name: f"{self.uri}/{PLACES[name]}" if name in PLACES else f"{folder}/{name}"
+                for name in schemas
+            },
             schemas=dict(schemas),
         )
         made = sorted(given.frame.mapInArrow(work, spark_schema(MADE)).collect())
-        return {name: Files(tuple(tuple(row[1:]) for row in made if row[0] == name), schemas[name]) for name in schemas}
+        return {
+            name: Files(tuple(tuple(row[1:]) for row in made if row[0] == name), schemas[name])
+            for name in schemas
+        }
 
     def _by_task(self, parts: Mapping[str, Frame | Files]) -> "_Given":
         tasks: dict[str, dict[str, list[str]]] = {}
@@ -141,9 +175,16 @@ class OnSpark:
                 tasks.setdefault(task, {}).setdefault(name, []).append(file)
         schemas = {name: rows.schema for name, rows in parts.items()}
         numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1)).select(F.col("id"))
-        return _Given(numbers, partial(files_of_tasks, tasks=json.dumps(list(tasks.values())), schemas=schemas))
+        return _Given(
+            numbers,
+            partial(files_of_tasks, tasks=json.dumps(list(tasks.values())), schemas=schemas),
+        )
 
-    def _by_key(self, parts: Mapping[str, Frame | Files], together: Sequence[str] | Mapping[str, Sequence[str]]) -> "_Given":
+    def _by_key(
+        self,
+        parts: Mapping[str, Frame | Files],
+        together: Sequence[str] | Mapping[str, Sequence[str]],
+    ) -> "_Given":
         rows = sum(part.rows for part in parts.values())
         configure(self.session, SMALL_INPUT_OPTIONS if rows <= SMALL_ROWS else OPTIONS)
         frames = []
@@ -153,7 +194,10 @@ class OnSpark:
             frames.append(self._frame(part).withColumns(tagged))
         both = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
         schemas = {name: part.schema for name, part in parts.items()}
-        return _Given(both.repartition(_tasks(rows, ROWS_A_TASK), "_key").drop("_key"), partial(rows_of_parts, schemas=schemas))
+        return _Given(
+            both.repartition(_tasks(rows, ROWS_A_TASK), "_key").drop("_key"),
+            partial(rows_of_parts, schemas=schemas),
+        )
 
     def _frame(self, rows: Frame | Files) -> DataFrame:
         if isinstance(rows, Frame):
@@ -161,7 +205,9 @@ class OnSpark:
         schema = spark_schema(rows.schema)
         if not rows.written:
             return self.session.createDataFrame([], schema)
-        return self.session.read.schema(schema).parquet(*(without_globs(hadoop_path(file)) for file in rows.addresses))
+        return self.session.read.schema(schema).parquet(
+            *(without_globs(hadoop_path(file)) for file in rows.addresses)
+        )
 
     def _next_folder(self) -> str:
         self._steps += 1
@@ -170,10 +216,17 @@ class OnSpark:
     def collected(self, rows: Frame | Files) -> pa.Table:
         if isinstance(rows, Frame):
             return rows.frame.toArrow().cast(rows.schema)
-        return pa.concat_tables([rows.schema.empty_table(), *(read(file, rows.schema) for file in rows.addresses)])
+        return pa.concat_tables(
+            [rows.schema.empty_table(), *(read(file, rows.schema) for file in rows.addresses)]
+        )
 
-    def read(self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str) -> Frame:
-        """Columns of ``schema`` that a file lacks are null; ``constants`` are added. Of one ``root`` alone where it is named."""
+    def read(
+        self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
+    ) -> Frame:
+        """Columns of ``schema`` that a file lacks are null; ``constants`` are added.
+
+        Of one ``root`` alone where it is named.
+        """
         given = spark_schema(schema)
         frame = self.session.createDataFrame([], given)
         if files:
@@ -189,43 +242,83 @@ class OnSpark:
         """Columns of ``schema``, null where rows have none of this name."""
         empty = self.session.createDataFrame([], spark_schema(schema))
         frames = [self._frame(one) for one in rows]
-        whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames, empty)
+        whole = reduce(
+            lambda one, other: one.unionByName(other, allowMissingColumns=True), frames, empty
+        )
         return Frame(whole.select(*schema.names), schema, sum(one.rows for one in rows))
 
     def count(self, rows: Frame | Files) -> int:
         return rows.rows
 
     def metadata_of(self, listing: Frame) -> pa.Table:
-        return listing.frame.where(F.endswith("path", F.lit(METADATA_SUFFIX))).toArrow().cast(listing.schema)
+        return (
+            listing.frame.where(F.endswith("path", F.lit(METADATA_SUFFIX)))
+            .toArrow()
+            .cast(listing.schema)
+        )
 
-    def lake_rows(self, lake: LakeReader, table: str, since: datetime, where: Mapping[str, int], columns: Sequence[str]) -> Frame:
+    def lake_rows(
+        self,
+        lake: LakeReader,
+        table: str,
+        since: datetime,
+        where: Mapping[str, int],
+        columns: Sequence[str],
+    ) -> Frame:
         """Of a table that Spark may have filled, too, as of now."""
-        frame = pin(self.session, lake).rows_in(table, [(since, datetime.now(UTC) + timedelta(days=1))])
+        frame = pin(self.session, lake).rows_in(
+            table, [(since, datetime.now(UTC) + timedelta(days=1))]
+        )
         for name, value in where.items():
             frame = frame.where(F.col(name) == value)
         chosen = frame.select(*columns)
-        return Frame(chosen, pa.schema([ALL_TABLES[table].schema.field(name) for name in columns]), chosen.count())
+        return Frame(
+            chosen,
+            pa.schema([ALL_TABLES[table].schema.field(name) for name in columns]),
+            chosen.count(),
+        )
 
     def counted(self, rows: Frame, key: Sequence[str], largest: str) -> pa.Table:
         """(key, ``rows``, ``largest`` of a column)"""
-        return rows.frame.groupBy(*key).agg(F.count("*").alias("rows"), F.max(largest).alias(largest)).toArrow()
+        return (
+            rows.frame.groupBy(*key)
+            .agg(F.count("*").alias("rows"), F.max(largest).alias(largest))
+            .toArrow()
+        )
 
     def joined(self, rows: Frame, other: pa.Table, key: Sequence[str]) -> Frame:
         """Rows with the columns of another table."""
         how = "broadcast" if other.num_rows <= MOST_BROADCAST else "shuffle_hash"
-        return Frame(rows.frame.join(self.session.createDataFrame(other).hint(how), list(key)), rows.schema, rows.rows)
+        return Frame(
+            rows.frame.join(self.session.createDataFrame(other).hint(how), list(key)),
+            rows.schema,
+            rows.rows,
+        )
 
-    def made(self, make: Make, given: pa.Table, schema: pa.Schema) -> tuple[Files, ds.Dataset | None]:
-        """What a function makes of rows that each take a while, and the same to be gone through; None of none."""
+    def made(
+        self, make: Make, given: pa.Table, schema: pa.Schema
+    ) -> tuple[Files, ds.Dataset | None]:
+        """What a function makes of rows that each take a while, and the same to be gone through;
+        None of none.
+        """
         if not given.num_rows:
             return Files((), schema), None
         folder = self._next_folder()
-        spread = self.session.createDataFrame(given).repartition(_tasks(given.num_rows, METADATA_A_TASK), F.xxhash64("path"))
+        spread = self.session.createDataFrame(given).repartition(
+            _tasks(given.num_rows, METADATA_A_TASK), F.xxhash64("path")
+        )
         output = WorkerRows(spread, make, schema).written(folder)
-        # Nothing is said of the rows of each: what belongs together is brought together by the next step.
+        # Nothing is said of the rows of each: what belongs together is brought together by the next
+        # step.
         files = Files(tuple((name, f"{folder}/{name}", 0) for name in output.files), schema)
         filesystem, path = fsspec.core.url_to_fs(folder)
-        found = ds.dataset([f"{path}/{name}" for name in output.files], filesystem=filesystem, format="parquet") if output.files else None
+        found = (
+            ds.dataset(
+                [f"{path}/{name}" for name in output.files], filesystem=filesystem, format="parquet"
+            )
+            if output.files
+            else None
+        )
         return _WithRows(files.written, schema, output.rows), found
 
     def write_table(self, run_dir: RunFiles, name: str, rows: Files) -> int:
@@ -235,7 +328,9 @@ class OnSpark:
     def write_ordered(self, run_dir: RunFiles, name: str, rows: Files, schema: pa.Schema) -> int:
         """By ``root_no`` and path."""
         ordered = by_path(self._frame(rows), MOST_ROOTS).select(*schema.names)
-        return RunDir(run_dir.uri, run_dir.outputs, run_dir.state).write_table(name, ordered, UNREPEATED)
+        return RunDir(run_dir.uri, run_dir.outputs, run_dir.state).write_table(
+            name, ordered, UNREPEATED
+        )
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[Files]) -> int:
         run_dir.state[name] = tuple(file for one in rows for file in self._names(one))
@@ -256,7 +351,9 @@ class _WithRows(Files):
 
 @dataclass(frozen=True)
 class _Given:
-    """A frame, and what makes tables of the batches of one partition of it, once or several times."""
+    """A frame, and what makes tables of the batches of one partition of it, once or several
+    times.
+    """
 
     frame: DataFrame
     parts_of: PartsOf

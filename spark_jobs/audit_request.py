@@ -1,7 +1,8 @@
-"""What an audit is asked: which roots, as of when, and what Weir knows of the jobs that write there.
+"""What an audit is asked: which roots, as of when, and what Weir knows of the jobs that write
+there.
 
-A JSON file names the roots and their listings; a Parquet file holds the jobs (``JOB_SCHEMA``). Usually a request has one
-audit. Several share one Spark run, so none may name a root of another.
+A JSON file names the roots and their listings; a Parquet file holds the jobs (``JOB_SCHEMA``).
+Usually a request has one audit. Several share one Spark run, so none may name a root of another.
 """
 
 import json
@@ -60,7 +61,8 @@ JOB_SCHEMA = pa.schema(
 job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
 did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
 not blind. ``started_at``: of its present run, which one of the same id may have gone before.
-``restore_unread``: nobody has read whether it was restored. ``in_flight_since``: when the oldest pending checkpoint was triggered.
+``restore_unread``: nobody has read whether it was restored. ``in_flight_since``: when the oldest
+pending checkpoint was triggered.
 ``checkpoints_ended``: only checkpoints known to have never completed (``completed`` false) or to
 have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's CheckpointFailureReason)
 tell which of them left a file in ``shared/``, and may be null.
@@ -76,10 +78,12 @@ class UnlistedDirectory:
 
 @dataclass(frozen=True)
 class AuditedRoot:
-    """``uri`` is canonical. ``listing`` is a directory or glob of Parquet; ``read_at`` where its files are read instead.
+    """``uri`` is canonical. ``listing`` is a directory or glob of Parquet; ``read_at`` where its
+    files are read instead.
 
-    ``clusters`` may write below it (none named: any). ``blind`` are those of them that cannot be seen
-    at present, ``blind_elsewhere`` the others: a job of theirs may have been restored from here.
+    ``clusters`` may write below it (none named: any). ``blind`` are those of them that cannot be
+    seen at present, ``blind_elsewhere`` the others: a job of theirs may have been restored from
+    here.
     """
 
     uri: str
@@ -105,7 +109,10 @@ class Audit:
 
 
 def read(uri: str, now: datetime) -> tuple[Audit, ...]:
-    """Audits of a request file; relative paths in it are relative to its folder. Raises ``Refused``, also for one of the future."""
+    """Audits of a request file; relative paths in it are relative to its folder.
+
+    Raises ``Refused``, also for one of the future.
+    """
     try:
         with fsspec.open(uri, "rb") as file:
             raw = json.loads(file.read())
@@ -113,7 +120,9 @@ def read(uri: str, now: datetime) -> tuple[Audit, ...]:
     except FileNotFoundError as error:
         raise Refused(f"There is no request at {uri}.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Refused(f"The request at {uri} is not one of an audit ({type(error).__name__}: {error}).") from error
+        raise Refused(
+            f"The request at {uri} is not one of an audit ({type(error).__name__}: {error})."
+        ) from error
     for audit in audits:
         refuse_future(audit.as_of, now, f"as_of of audit {audit.audit_id} in {uri}")
     _refuse_overlap(audits)
@@ -126,12 +135,22 @@ def audit_of(raw: Mapping[str, Any], folder: str = "") -> Audit:
         raise ValueError("as_of has no time zone")
     guard = float(raw.get("age_guard_h") or AGE_GUARD_DEFAULT_H)
     if guard < AGE_GUARD_FLOOR_H:
-        raise Refused(f"An age guard of {guard:g} h is too short: checkpoints may take long; at least {AGE_GUARD_FLOOR_H} h.")
+        raise Refused(
+            f"An age guard of {guard:g} h is too short: checkpoints may take long; at least "
+            f"{AGE_GUARD_FLOOR_H} h."
+        )
     spellings = Spellings(tuple((str(old), str(new)) for old, new in raw.get("spellings") or ()))
     roots = tuple(_root(one, folder, spellings) for one in raw["roots"])
     if not roots:
         raise ValueError("no roots")
-    return Audit(str(raw["audit_id"]), as_of.astimezone(UTC), roots, _beside(folder, raw["jobs"]), guard, spellings)
+    return Audit(
+        str(raw["audit_id"]),
+        as_of.astimezone(UTC),
+        roots,
+        _beside(folder, raw["jobs"]),
+        guard,
+        spellings,
+    )
 
 
 def _root(raw: Mapping[str, Any], folder: str, spellings: Spellings) -> AuditedRoot:
@@ -143,7 +162,10 @@ def _root(raw: Mapping[str, Any], folder: str, spellings: Spellings) -> AuditedR
         blind=tuple(raw.get("blind") or ()),
         blind_elsewhere=tuple(raw.get("blind_elsewhere") or ()),
         attested=bool(raw.get("attested")),
-        unlisted=tuple(UnlistedDirectory(**{name: str(text or "") for name, text in one.items()}) for one in raw.get("unlisted") or ()),
+        unlisted=tuple(
+            UnlistedDirectory(**{name: str(text or "") for name, text in one.items()})
+            for one in raw.get("unlisted") or ()
+        ),
     )
 
 
@@ -152,7 +174,9 @@ def _beside(folder: str, path: str) -> str:
 
 
 def _refuse_overlap(audits: tuple[Audit, ...]) -> None:
-    """A root within another would be listed twice; one of two audits would carry the state of both."""
+    """A root within another would be listed twice; one of two audits would carry the state of
+    both.
+    """
     # With a slash behind each, all that lie below one follow it at once.
     roots = sorted(f"{root.uri.rstrip('/')}/" for audit in audits for root in audit.roots)
     for outer, inner in pairwise(roots):

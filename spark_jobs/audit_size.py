@@ -1,4 +1,6 @@
-"""Whether an audit is small enough to be carried out in one process: as the footers say of what it would read."""
+"""Whether an audit is small enough to be carried out in one process: as the footers say of what it
+would read.
+"""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -26,16 +28,28 @@ MOST_METADATA_BYTES = 8 << 20
 MOST_JOBS_BYTES = 8 << 20
 
 
-def fits_one_process(audits: Sequence[Audit], previous: Sequence[Manifest], lake: LakeReader, run_dir: str) -> bool:
-    """Only where everything lies on this machine. Raises ``Refused`` for a listing that is not complete."""
+def fits_one_process(
+    audits: Sequence[Audit], previous: Sequence[Manifest], lake: LakeReader, run_dir: str
+) -> bool:
+    """Only where everything lies on this machine.
+
+    Raises ``Refused`` for a listing that is not complete.
+    """
     roots = [root for audit in audits for root in audit.roots]
     jobs = [absolute_root(audit.jobs) for audit in audits]
     before = [absolute_root(one.run_dir) for one in previous]
     places = [lake.root, run_dir, *jobs, *(absolute_root(root.listing) for root in roots), *before]
     if any("://" in place for place in places):
         return False
-    listed = [file.removeprefix("file://") for root in roots for file in listing_files(root.listing)]
-    carried = [f"{at}/{file}" for at, one in zip(before, previous, strict=True) for files in one.state.values() for file in files]
+    listed = [
+        file.removeprefix("file://") for root in roots for file in listing_files(root.listing)
+    ]
+    carried = [
+        f"{at}/{file}"
+        for at, one in zip(before, previous, strict=True)
+        for files in one.state.values()
+        for file in files
+    ]
     if not all(Path(file).exists() for file in jobs):
         return False  # the reader refuses it
     since = datetime.now(UTC) - KEPT_FOR
@@ -45,7 +59,12 @@ def fits_one_process(audits: Sequence[Audit], previous: Sequence[Manifest], lake
         and sum(map(_uncompressed_bytes, jobs)) <= MOST_JOBS_BYTES
         and _rows(carried) <= MOST_CARRIED
         and sum(map(_metadata_bytes, listed)) <= MOST_METADATA_BYTES
-        and sum(file.rows for table in with_same_rows(TABLE) for file in lake.files(table, from_time=since)) <= MOST_REFERENCES
+        and sum(
+            file.rows
+            for table in with_same_rows(TABLE)
+            for file in lake.files(table, from_time=since)
+        )
+        <= MOST_REFERENCES
     )
 
 

@@ -1,8 +1,10 @@
 """What an audit of checkpoint storage hands to the web, declared once, plain Python.
 
-``AUDIT_TABLES`` are loaded into the database: bounded by roots, jobs and checkpoints. ``FILE_TABLES`` hold a row for each
-file or reference and stay Parquet in the run directory of the audit; pages and plans read them piece by piece.
-Texts are codes of :mod:`spark_jobs.storage_words`. ``cluster`` and ``job_id`` are empty in a key where nobody knows them.
+``AUDIT_TABLES`` are loaded into the database: bounded by roots, jobs and checkpoints.
+``FILE_TABLES`` hold a row for each file or reference and stay Parquet in the run directory of the
+audit; pages and plans read them piece by piece.
+Texts are codes of :mod:`spark_jobs.storage_words`. ``cluster`` and ``job_id`` are empty in a key
+where nobody knows them.
 """
 
 from spark_jobs.serving import Column, ServingTable
@@ -15,17 +17,36 @@ def _key(*names: str) -> tuple[Column, ...]:
 
 def _counts(*prefixes: str) -> tuple[Column, ...]:
     """``<prefix>_files`` and ``<prefix>_bytes``, never null."""
-    return tuple(Column(f"{prefix}_{unit}", "int", required=True) for prefix in prefixes for unit in ("files", "bytes"))
+    return tuple(
+        Column(f"{prefix}_{unit}", "int", required=True)
+        for prefix in prefixes
+        for unit in ("files", "bytes")
+    )
 
 
 _AMPLIFICATION = (
-    Column("segmented_files", "int", "physical files that hold segments of merged state", required=True),
+    Column(
+        "segmented_files", "int", "physical files that hold segments of merged state", required=True
+    ),
     Column("segmented_file_bytes", "int", "their size on disk", required=True),
-    Column("live_segment_bytes", "int", "of it, bytes of segments that something refers to", required=True),
+    Column(
+        "live_segment_bytes",
+        "int",
+        "of it, bytes of segments that something refers to",
+        required=True,
+    ),
 )
 """Amplification is ``segmented_file_bytes / live_segment_bytes``."""
 
-_RAW = Column("raw_bytes", "int", "each file as often as the listing says that it is stored; null where it does not say so of each")
+_RAW = Column(
+    "raw_bytes",
+    "int",
+    (
+        "each file as often as the listing says that it is stored; null where it does not say so "
+        "of "
+        "each"
+    ),
+)
 
 STORAGE_ROOT = ServingTable(
     "storage_root",
@@ -38,13 +59,18 @@ STORAGE_ROOT = ServingTable(
         Column("bytes", "int", required=True),
         *_counts(*VERDICTS, "missing"),
         Column("metadata_files", "int", "_metadata files listed, readable or not", required=True),
-        Column("checkpoints", "int", "of them read: retained checkpoints and savepoints", required=True),
+        Column(
+            "checkpoints", "int", "of them read: retained checkpoints and savepoints", required=True
+        ),
         Column("unlisted", "int", "directories that could not be listed", required=True),
         Column("doubts", "int", "of the whole audit: each of them blocks this root", required=True),
         *_AMPLIFICATION,
         _RAW,
         Column(
-            "size_histogram", "json", "[{le_bytes, files, bytes}], le_bytes a power of two, ascending, empty steps left out", required=True
+            "size_histogram",
+            "json",
+            "[{le_bytes, files, bytes}], le_bytes a power of two, ascending, empty steps left out",
+            required=True,
         ),
         Column("cleanable", "flag", "whether a plan can be made", required=True),
         Column("not_cleanable", "json", "[reason codes]", required=True),
@@ -73,7 +99,11 @@ STORAGE_JOB = ServingTable(
         Column("cluster", "text", "that alone is known to write it; else empty", required=True),
         Column("job_id", "text", "its name; ids repeat, directories do not", required=True),
         Column("job_name", "text"),
-        Column("terminal", "flag", "seen FINISHED, CANCELED or FAILED; null where nobody reported the job"),
+        Column(
+            "terminal",
+            "flag",
+            "seen FINISHED, CANCELED or FAILED; null where nobody reported the job",
+        ),
         Column("files", "int", required=True),
         Column("bytes", "int", required=True),
         *_counts(*VERDICTS, "missing"),
@@ -86,7 +116,10 @@ STORAGE_JOB = ServingTable(
         Column("newest_modified", "instant", "of the _metadata of the newest retained checkpoint"),
     ),
 )
-"""``foreign``: files in other directories that its checkpoints refer to. ``missing``: files its checkpoints refer to."""
+"""``foreign``: files in other directories that its checkpoints refer to.
+
+``missing``: files its checkpoints refer to.
+"""
 
 _AGAINST_PREVIOUS = {
     "files": "physical files, against previous_path; null without one",
@@ -103,29 +136,62 @@ STORAGE_CHECKPOINT = ServingTable(
         *_key("audit_id", "metadata_path"),
         Column("root", "text", required=True),
         Column("cluster", "text", "empty where unknown", required=True),
-        Column("job_id", "text", "whose directory it lies in, or that a savepoint's name fits; empty where unknown", required=True),
+        Column(
+            "job_id",
+            "text",
+            "whose directory it lies in, or that a savepoint's name fits; empty where unknown",
+            required=True,
+        ),
         Column("checkpoint_id", "int"),
         Column("is_savepoint", "flag", "lies in a savepoint's directory", required=True),
         Column("metadata_bytes", "int"),
         Column("modified", "instant", "of its _metadata"),
         Column("files", "int", "distinct files it refers to", required=True),
-        Column("bytes", "int", "their live bytes: of merged files only the segments it refers to", required=True),
+        Column(
+            "bytes",
+            "int",
+            "their live bytes: of merged files only the segments it refers to",
+            required=True,
+        ),
         Column("inline_bytes", "int", "state within the _metadata itself", required=True),
         *_counts("own", "foreign", "missing"),
-        Column("self_contained", "flag", "no reference outside the directories of its own job", required=True),
+        Column(
+            "self_contained",
+            "flag",
+            "no reference outside the directories of its own job",
+            required=True,
+        ),
         Column("relocatable", "flag", "no absolute path in it", required=True),
-        Column("resolvable", "flag", "every file is there; null where some lie outside the audited roots or were not listed"),
-        Column("previous_path", "text", "_metadata of the retained checkpoint before it, of the same job"),
-        *(Column(f"{kind}_{unit}", "int", means) for kind in ("shared", "new", "dropped") for unit, means in _AGAINST_PREVIOUS.items()),
+        Column(
+            "resolvable",
+            "flag",
+            "every file is there; null where some lie outside the audited roots or were not listed",
+        ),
+        Column(
+            "previous_path",
+            "text",
+            "_metadata of the retained checkpoint before it, of the same job",
+        ),
+        *(
+            Column(f"{kind}_{unit}", "int", means)
+            for kind in ("shared", "new", "dropped")
+            for unit, means in _AGAINST_PREVIOUS.items()
+        ),
         *_AMPLIFICATION,
         Column("verdict", "text", "live or retained_waste", required=True),
-        Column("successor_job_id", "text", "of waste: the job restored from it that is whole by itself"),
+        Column(
+            "successor_job_id", "text", "of waste: the job restored from it that is whole by itself"
+        ),
     ),
 )
 
 STORAGE_OPERATOR_STATE = ServingTable(
     "storage_operator_state",
-    "operator state of one operator in one retained checkpoint; operators with little of it left out",
+    (
+        "operator state of one operator in one retained checkpoint; operators with little of it "
+        "left "
+        "out"
+    ),
     ("audit_id", "metadata_path", "operator_id"),
     (
         *_key("audit_id", "metadata_path", "operator_id"),
@@ -139,11 +205,36 @@ STORAGE_OPERATOR_STATE = ServingTable(
         Column("subtasks", "int", "that have operator state", required=True),
         Column("operator_bytes", "int", "of operator state", required=True),
         Column("keyed_bytes", "int", "of keyed state of the same operator", required=True),
-        Column("files", "int", "distinct files of its operator state; what lies in the _metadata is in none", required=True),
-        Column("elements", "int", "of all named lists; each has an offset of 8 bytes in the _metadata", required=True),
-        Column("union_elements", "int", "of them those that a restore hands to every subtask", required=True),
-        Column("broadcast_elements", "int", "of them those of which each subtask has all", required=True),
-        Column("states", "json", "[{name, mode, elements, most}], most of one subtask; ten at most", required=True),
+        Column(
+            "files",
+            "int",
+            "distinct files of its operator state; what lies in the _metadata is in none",
+            required=True,
+        ),
+        Column(
+            "elements",
+            "int",
+            "of all named lists; each has an offset of 8 bytes in the _metadata",
+            required=True,
+        ),
+        Column(
+            "union_elements",
+            "int",
+            "of them those that a restore hands to every subtask",
+            required=True,
+        ),
+        Column(
+            "broadcast_elements",
+            "int",
+            "of them those of which each subtask has all",
+            required=True,
+        ),
+        Column(
+            "states",
+            "json",
+            "[{name, mode, elements, most}], most of one subtask; ten at most",
+            required=True,
+        ),
     ),
 )
 
@@ -156,7 +247,9 @@ STORAGE_CHAIN = ServingTable(
         Column("root", "text", "of other_directory; empty where none was audited", required=True),
         Column("other_job_id", "text", required=True),
         Column("kind", "text", "refers or restored_from", required=True),
-        Column("files", "int", "files of the other job referred to; 0 for restored_from", required=True),
+        Column(
+            "files", "int", "files of the other job referred to; 0 for restored_from", required=True
+        ),
         Column("bytes", "int", required=True),
         Column("checkpoints", "int", "of this job that do", required=True),
     ),
@@ -171,20 +264,33 @@ STORAGE_MISSING = ServingTable(
         *_key("audit_id", "metadata_path", "path"),
         Column("root", "text", "where the file should be", required=True),
         Column("bytes", "int"),
-        Column("superseded", "flag", "a later checkpoint of the chain is whole: information only", required=True),
+        Column(
+            "superseded",
+            "flag",
+            "a later checkpoint of the chain is whole: information only",
+            required=True,
+        ),
     ),
 )
 
 STORAGE_MERGED_FILE = ServingTable(
     "storage_merged_file",
-    "one merged file of which retained checkpoints need a part only; at most 100 a root, those with most that is not needed",
+    (
+        "one merged file of which retained checkpoints need a part only; at most 100 a root, those "
+        "with most that is not needed"
+    ),
     ("audit_id", "path"),
     (
         *_key("audit_id", "path"),
         Column("root", "text", required=True),
         Column("job_id", "text", "whose directory it lies in; empty where unknown", required=True),
         Column("bytes", "int", "on disk", required=True),
-        Column("live_segment_bytes", "int", "of the distinct segments in it that retained checkpoints refer to", required=True),
+        Column(
+            "live_segment_bytes",
+            "int",
+            "of the distinct segments in it that retained checkpoints refer to",
+            required=True,
+        ),
         Column("unused_bytes", "int", "the rest: what compacting it would free", required=True),
         Column("checkpoints", "int", "retained ones that refer to it", required=True),
     ),
@@ -229,28 +335,54 @@ _FILE = (
     Column("cluster", "text", "null where unknown"),
     Column("job_id", "text", "whose directory it lies in; null where none is"),
     Column("checkpoint_id", "int", "of chk-N"),
-    Column("replication", "int", "copies of each block, of HDFS; null where the listing does not say"),
-    Column("unreferenced_since", "instant", "as_of of the first audit since which nothing refers to it; null while something does"),
+    Column(
+        "replication", "int", "copies of each block, of HDFS; null where the listing does not say"
+    ),
+    Column(
+        "unreferenced_since",
+        "instant",
+        "as_of of the first audit since which nothing refers to it; null while something does",
+    ),
     Column("last_referred_at", "instant", "as_of of the last audit in which something did"),
     Column("last_referrer", "text", "a _metadata that referred to it then"),
     Column("vanished_referrer", "text", "a _metadata that did and is gone without a discard seen"),
-    Column("unlisted_at", "instant", "as_of of an audit that listed its root whole, and lacked it although it was older"),
+    Column(
+        "unlisted_at",
+        "instant",
+        "as_of of an audit that listed its root whole, and lacked it although it was older",
+    ),
 )
 
-STORAGE_FILE = ServingTable("storage_file", "one file that is not live, sorted by root and path", ("audit_id", "root", "path"), _FILE)
-STORAGE_LIVE = ServingTable("storage_live", "one live file, in no order", ("audit_id", "root", "path"), _FILE)
+STORAGE_FILE = ServingTable(
+    "storage_file",
+    "one file that is not live, sorted by root and path",
+    ("audit_id", "root", "path"),
+    _FILE,
+)
+STORAGE_LIVE = ServingTable(
+    "storage_live", "one live file, in no order", ("audit_id", "root", "path"), _FILE
+)
 STORAGE_REFERENCE = ServingTable(
     "storage_reference",
     "one file that one retained checkpoint refers to",
     ("audit_id", "metadata_path", "path"),
     (
         *_key("audit_id", "metadata_path", "path"),
-        Column("bytes", "int", "of a merged file the distinct segments that this checkpoint refers to", required=True),
+        Column(
+            "bytes",
+            "int",
+            "of a merged file the distinct segments that this checkpoint refers to",
+            required=True,
+        ),
         Column("segmented", "flag", required=True),
     ),
 )
 
 PENDING = "storage_pending"
-"""State: (metadata_path, path) of checkpoints that were not read, and of which the next audit has to know."""
+"""State: (metadata_path, path) of checkpoints that were not read, and of which the next audit has
+to know.
+"""
 
-FILE_TABLES: dict[str, ServingTable] = {table.name: table for table in (STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE)}
+FILE_TABLES: dict[str, ServingTable] = {
+    table.name: table for table in (STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE)
+}

@@ -14,7 +14,9 @@ from spark_jobs.storage.audit import Step
 
 ROW_GROUP_ROWS = 100_000
 UNREPEATED = ("path", "listed_path")
-MADE = pa.schema([("part", pa.string()), ("task", pa.string()), ("file", pa.string()), ("rows", pa.int64())])
+MADE = pa.schema(
+    [("part", pa.string()), ("task", pa.string()), ("file", pa.string()), ("rows", pa.int64())]
+)
 
 PartsOf = Callable[[Iterable[pa.RecordBatch]], Iterator[dict[str, pa.Table]]]
 """Makes tables of the batches of one partition, for one call of a step or for several."""
@@ -28,7 +30,9 @@ def worked(
     folders: Mapping[str, str],
     schemas: Mapping[str, pa.Schema],
 ) -> Iterator[pa.RecordBatch]:
-    """``MADE``. Files of a task that failed and was run again lie beside the others, and nobody knows of them."""
+    """``MADE``. Files of a task that failed and was run again lie beside the others, and nobody
+    knows of them.
+    """
     told: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):
         told = told or {name: read(file, None) for name, file in known.items()}
@@ -36,10 +40,14 @@ def worked(
         for name, rows in step(parts, told).items():
             if rows.num_rows:
                 file = write(rows.cast(schemas[name]), f"{folders[name]}/part-{task}.parquet")
-                yield pa.RecordBatch.from_pylist([{"part": name, "task": task, "file": file, "rows": rows.num_rows}], MADE)
+                yield pa.RecordBatch.from_pylist(
+                    [{"part": name, "task": task, "file": file, "rows": rows.num_rows}], MADE
+                )
 
 
-def rows_of_parts(batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Schema]) -> Iterator[dict[str, pa.Table]]:
+def rows_of_parts(
+    batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Schema]
+) -> Iterator[dict[str, pa.Table]]:
     """All rows of the partition at once."""
     held = [batch for batch in batches if batch.num_rows]
     if not held:
@@ -53,14 +61,18 @@ def rows_of_parts(batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Sc
     }
 
 
-def files_of_tasks(batches: Iterable[pa.RecordBatch], tasks: str, schemas: Mapping[str, pa.Schema]) -> Iterator[dict[str, pa.Table]]:
+def files_of_tasks(
+    batches: Iterable[pa.RecordBatch], tasks: str, schemas: Mapping[str, pa.Schema]
+) -> Iterator[dict[str, pa.Table]]:
     """What each task wrote, one after the other."""
     of_tasks = json.loads(tasks)
     for batch in batches:
         for number in batch.column(0).to_pylist():
             files = of_tasks[number]
             yield {
-                name: pa.concat_tables([schema.empty_table(), *(read(file, schema) for file in files.get(name, ()))])
+                name: pa.concat_tables(
+                    [schema.empty_table(), *(read(file, schema) for file in files.get(name, ()))]
+                )
                 for name, schema in schemas.items()
             }
 
@@ -70,7 +82,14 @@ def write(rows: pa.Table, file: str) -> str:
     filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
     repeated = [name for name in rows.column_names if name not in UNREPEATED]
     with filesystem.open(path, "wb") as handle:
-        pq.write_table(rows, handle, row_group_size=ROW_GROUP_ROWS, compression="zstd", use_dictionary=repeated, write_page_checksum=True)
+        pq.write_table(
+            rows,
+            handle,
+            row_group_size=ROW_GROUP_ROWS,
+            compression="zstd",
+            use_dictionary=repeated,
+            write_page_checksum=True,
+        )
     return file
 
 

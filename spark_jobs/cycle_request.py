@@ -1,7 +1,8 @@
-"""What people set and audits found of the fleet, for the rules to judge by in one cycle: thresholds and recovery points.
+"""What people set and audits found of the fleet, for the rules to judge by in one cycle: thresholds
+and recovery points.
 
-A JSON file, since a fleet's settings are longer than a command line may be. It grows with what people set, and with one
-recovery point for each running job at most.
+A JSON file, since a fleet's settings are longer than a command line may be. It grows with what
+people set, and with one recovery point for each running job at most.
 """
 
 import json
@@ -27,7 +28,8 @@ EXAMPLE = {
 class CycleRequest:
     """``thresholds`` are overrides, of ``key`` by ``value``.
 
-    ``recovery_points`` are newest retained checkpoints that an audit found not to be whole, with the fields of ``RecoveryPoint``.
+    ``recovery_points`` are newest retained checkpoints that an audit found not to be whole, with
+    the fields of ``RecoveryPoint``.
     """
 
     thresholds: Sequence[Scoped] = ()
@@ -44,19 +46,36 @@ def read(uri: str) -> CycleRequest:
     except ValueError as error:
         raise Refused(f"The request at {uri} is not JSON ({error}).") from error
     if not isinstance(raw, dict) or raw.keys() - EXAMPLE.keys():
-        raise Refused(f"The request at {uri} must be a JSON object of {' and '.join(EXAMPLE)}, or of one of them.")
-    return CycleRequest(_list(uri, raw, "thresholds", _threshold), _list(uri, raw, "recovery_points", _recovery_point))
+        raise Refused(
+            f"The request at {uri} must be a JSON object of {' and '.join(EXAMPLE)}, or of one of "
+            f"them."
+        )
+    return CycleRequest(
+        _list(uri, raw, "thresholds", _threshold),
+        _list(uri, raw, "recovery_points", _recovery_point),
+    )
 
 
-def _list(uri: str, raw: Mapping[str, Any], name: str, read_one: Callable[[Scoped], Scoped]) -> list[Scoped]:
+def _list(
+    uri: str, raw: Mapping[str, Any], name: str, read_one: Callable[[Scoped], Scoped]
+) -> list[Scoped]:
     try:
         return [read_one(one) for one in raw.get(name, ())]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise Refused(f"{name} in the request at {uri} must be a list of {EXAMPLE[name]} ({type(error).__name__}: {error}).") from error
+        raise Refused(
+            f"{name} in the request at {uri} must be a list of {EXAMPLE[name]} "
+            f"({type(error).__name__}: {error})."
+        ) from error
 
 
 def _threshold(one: Scoped) -> Scoped:
-    return {"cluster": "", "job_id": "", **one, "key": str(one["key"]), "value": float(one["value"])}
+    return {
+        "cluster": "",
+        "job_id": "",
+        **one,
+        "key": str(one["key"]),
+        "value": float(one["value"]),
+    }
 
 
 def _recovery_point(one: Scoped) -> Scoped:

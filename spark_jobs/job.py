@@ -1,6 +1,7 @@
 """One job by its name and arguments, as a command or in the process of a worker.
 
-Each job is a module of ``spark_jobs.jobs`` with a docstring (its help), ``add_arguments(parser)`` and ``run(args)``.
+Each job is a module of ``spark_jobs.jobs`` with a docstring (its help), ``add_arguments(parser)``
+and ``run(args)``.
 """
 
 import argparse
@@ -21,11 +22,14 @@ def run_job(words: Sequence[str]) -> int:
     """0 where all was done. Raises what the job raises.
 
     :class:`ingest.errors.IngestError` and :class:`spark_jobs.manifest.BadManifest`: it was refused.
-    :class:`spark_jobs.previous_run.PreviousLost`: what it should carry on from is lost, which no retry helps.
+    :class:`spark_jobs.previous_run.PreviousLost`: what it should carry on from is lost, which no
+    retry helps.
     """
     job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
     parser = argparse.ArgumentParser(
-        prog=f"python -m spark_jobs {words[0]}", description=job.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"python -m spark_jobs {words[0]}",
+        description=job.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     job.add_arguments(parser)
     code: int = job.run(parser.parse_args(list(words[1:])))
@@ -53,7 +57,9 @@ def _lake_of(words: Sequence[str]) -> str | None:
 
 
 def _damage_of(root: str | None) -> str:
-    """Spark says of a damaged file what its reader was about to do; the lake itself knows whose file it is."""
+    """Spark says of a damaged file what its reader was about to do; the lake itself knows whose
+    file it is.
+    """
     if not root:
         return ""
     try:

@@ -12,8 +12,15 @@ from spark_jobs.small.rows import MOST_ROWS
 
 def add_lake(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     default = "" if required else " (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)"
-    parser.add_argument("--lake", required=required, metavar="ROOT", help=f"path or URI of the lake{default}")
-    parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
+    parser.add_argument(
+        "--lake", required=required, metavar="ROOT", help=f"path or URI of the lake{default}"
+    )
+    parser.add_argument(
+        "--lake-options",
+        default="",
+        metavar="JSON",
+        help="storage options (default: WEIR_LAKE_OPTIONS)",
+    )
 
 
 def lake_at(args: argparse.Namespace) -> LakeReader:
@@ -24,9 +31,22 @@ def lake_at(args: argparse.Namespace) -> LakeReader:
 
 
 def add_attempt(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--run-dir", required=True, metavar="DIR", help="path or URI to write to; one for each attempt")
-    parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
-    parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
+    parser.add_argument(
+        "--run-dir",
+        required=True,
+        metavar="DIR",
+        help="path or URI to write to; one for each attempt",
+    )
+    parser.add_argument(
+        "--attempt", required=True, metavar="TAG", help="name of this attempt, used once"
+    )
+    parser.add_argument(
+        "--interrupt",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="an attempt that may still run on the server",
+    )
 
 
 def interrupt_attempts(tags: Sequence[str]) -> None:
@@ -43,6 +63,12 @@ def interrupt_attempts(tags: Sequence[str]) -> None:
 
 def add_most_rows(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--most-rows-without-spark", type=int, default=MOST_ROWS, metavar="N",
-        help=f"so many rows are worked on in this process, more with Spark (default: {MOST_ROWS:,}; 0: always with Spark)",
-    )  # fmt: skip
+        "--most-rows-without-spark",
+        type=int,
+        default=MOST_ROWS,
+        metavar="N",
+        help=(
+            f"so many rows are worked on in this process, more with Spark (default: "
+            f"{MOST_ROWS:,}; 0: always with Spark)"
+        ),
+    )

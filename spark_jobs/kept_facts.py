@@ -1,14 +1,16 @@
-"""What runs found of checkpoints, kept in the lake: the roll-ups of late facts need all facts of their hour.
+"""What runs found of checkpoints, kept in the lake: the roll-ups of late facts need all facts of
+their hour.
 
-Each run is taken up once, in the order of the chain. The table itself says how far it got, in the Delta transactions of its
-commits, so that no kill comes between rows and the note of them:
+Each run is taken up once, in the order of the chain. The table itself says how far it got, in the
+Delta transactions of its commits, so that no kill comes between rows and the note of them:
 
-* ``cycle``: the commits at which the last run taken up ended, as their sum over all tables; ``UNFINISHED`` while parts are missing;
+* ``cycle``: the commits at which the last run taken up ended, as their sum over all tables;
+  ``UNFINISHED`` while parts are missing;
 * ``run``, ``part``: that run, as a number made of its name, and how many parts of it are there;
 * ``first``: the run with which its chain began, in the same way.
 
-A run of many rows comes in parts, a commit each. A run that reads the lake from its beginning tells everything again and begins a
-chain: it takes the place of all that is there.
+A run of many rows comes in parts, a commit each. A run that reads the lake from its beginning tells
+everything again and begins a chain: it takes the place of all that is there.
 """
 
 import hashlib
@@ -38,11 +40,15 @@ ROWS_A_PART = 500_000
 """Some hundred bytes each in memory, while they are written."""
 
 FAR_DAYS = 400
-"""A trigger this far from its observation is a false one; each day of theirs would be a folder and a file of its own."""
+"""A trigger this far from its observation is a false one; each day of theirs would be a folder and
+a file of its own.
+"""
 
 _KEY = ("cluster", "job_id", "checkpoint_id", "trigger_time")
 _LINE = ("process", "record_hash", "ordinal")
-_OF_FACT = tuple(column.name for column in CHECKPOINT_FACTS.columns if column.name not in ("line", "retracted"))
+_OF_FACT = tuple(
+    column.name for column in CHECKPOINT_FACTS.columns if column.name not in ("line", "retracted")
+)
 
 
 class Taken(NamedTuple):
@@ -68,15 +74,20 @@ class Run(Protocol):
 def keep(lake: LakeReader, run: Manifest) -> int:
     """Take up a complete run; returns how many rows that brought, 0 where it is there already.
 
-    Raises :class:`PreviousLost` where the table does not hold what came before the run, or the run's files are damaged: then
-    everything has to be read again from the lake.
+    Raises :class:`PreviousLost` where the table does not hold what came before the run, or the
+    run's files are damaged: then everything has to be read again from the lake.
     """
     if is_kept(taken(lake), run):
         return 0
     try:
-        return sum(_commit(lake, run, number, rows, is_last) for number, (rows, is_last) in enumerate(_parts(run), start=1))
+        return sum(
+            _commit(lake, run, number, rows, is_last)
+            for number, (rows, is_last) in enumerate(_parts(run), start=1)
+        )
     except BadManifest as error:
-        raise PreviousLost(f"Checkpoint facts of run {run.attempt} cannot be kept: {error}") from error
+        raise PreviousLost(
+            f"Checkpoint facts of run {run.attempt} cannot be kept: {error}"
+        ) from error
 
 
 def taken(lake: LakeReader) -> Taken:
@@ -92,7 +103,9 @@ def is_kept(there: Taken, run: Run) -> bool:
     """A run without news has nothing to be kept."""
     if there.run == _number(run):
         return there.cycle != UNFINISHED
-    is_there = there.first == _number(run) if _is_from_start(run) else there.cycle == ends_at(run.to_seq)
+    is_there = (
+        there.first == _number(run) if _is_from_start(run) else there.cycle == ends_at(run.to_seq)
+    )
     return is_there or ends_at(run.from_seq) == ends_at(run.to_seq)
 
 
@@ -106,18 +119,25 @@ def _is_from_start(run: Run) -> bool:
 
 
 def _number(run: Run) -> int:
-    """Delta's transactions are numbers. An attempt that found its previous run lost starts again under its name."""
+    """Delta's transactions are numbers.
+
+    An attempt that found its previous run lost starts again under its name.
+    """
     name = f"{run.attempt} {ends_at(run.from_seq)} {ends_at(run.to_seq)}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:7])
 
 
-def _commit(lake: LakeReader, run: Manifest, part: int, rows: Sequence[pa.RecordBatch], is_last: bool) -> int:
+def _commit(
+    lake: LakeReader, run: Manifest, part: int, rows: Sequence[pa.RecordBatch], is_last: bool
+) -> int:
     for attempt in commit_attempts():
         with attempt, staged_commit(lake, TABLE) as (delta, version):
             there = Taken(*(delta.transaction_version(name) or 0 for name in Taken._fields))
             if is_kept(there, run) or (there.run == _number(run) and part <= there.part):
                 return 0
-            if not is_next(there, run) or part != (there.part + 1 if there.run == _number(run) else 1):
+            if not is_next(there, run) or part != (
+                there.part + 1 if there.run == _number(run) else 1
+            ):
                 raise PreviousLost(f"Lake table {TABLE} lacks facts from before run {run.attempt}.")
             begins = _is_from_start(run)
             cycle = ends_at(run.to_seq) if is_last else UNFINISHED
@@ -126,13 +146,20 @@ def _commit(lake: LakeReader, run: Manifest, part: int, rows: Sequence[pa.Record
     raise AssertionError("unreachable: Retrying either returns or raises")
 
 
-def _write(delta: DeltaTable, rows: Sequence[pa.RecordBatch], version: int, now: Taken, replaces: bool) -> int:
+def _write(
+    delta: DeltaTable, rows: Sequence[pa.RecordBatch], version: int, now: Taken, replaces: bool
+) -> int:
     schema = CHECKPOINT_FACTS.schema
-    stamped = [batch.set_column(schema.get_field_index("commit_seq"), "commit_seq", _all(version, batch)) for batch in rows]
+    stamped = [
+        batch.set_column(schema.get_field_index("commit_seq"), "commit_seq", _all(version, batch))
+        for batch in rows
+    ]
     transactions = [Transaction(name, value) for name, value in now._asdict().items()]
     write_deltalake(
         delta,
-        pa.Table.from_batches(stamped, schema).sort_by([(name, "ascending") for name in CHECKPOINT_FACTS.sort_by]),
+        pa.Table.from_batches(stamped, schema).sort_by(
+            [(name, "ascending") for name in CHECKPOINT_FACTS.sort_by]
+        ),
         mode="overwrite" if replaces else "append",
         writer_properties=WriterProperties(compression="ZSTD"),
         commit_properties=CommitProperties(max_commit_retries=0, app_transactions=transactions),
@@ -141,7 +168,9 @@ def _write(delta: DeltaTable, rows: Sequence[pa.RecordBatch], version: int, now:
 
 
 def _parts(run: Manifest) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
-    """The run's rows some at a time, always the same ones, and whether these are the last; one part without rows where it has none."""
+    """The run's rows some at a time, always the same ones, and whether these are the last; one part
+    without rows where it has none.
+    """
     held: list[pa.RecordBatch] = []
     for batch in _rows(run):
         if held and sum(one.num_rows for one in held) + batch.num_rows > ROWS_A_PART:
@@ -153,33 +182,60 @@ def _parts(run: Manifest) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
 
 def _rows(run: Manifest) -> Iterator[pa.RecordBatch]:
     """What is taken back comes first, as a run may tell the same key again."""
-    gone = (_row(run, batch, retracted=True) for batch in retracted_of(run, FACT, _KEY, ROWS_A_BATCH))
-    facts = (_row(run, batch) for batch in rows_of(run, FACT, (*_OF_FACT, "cluster", "as_of"), ROWS_A_BATCH))
-    lines = rows_of(run, EVENT, ("cluster", "job_id", "checkpoint_id", "ts", *_LINE, "kind", "as_of"), ROWS_A_BATCH)
+    gone = (
+        _row(run, batch, retracted=True) for batch in retracted_of(run, FACT, _KEY, ROWS_A_BATCH)
+    )
+    facts = (
+        _row(run, batch)
+        for batch in rows_of(run, FACT, (*_OF_FACT, "cluster", "as_of"), ROWS_A_BATCH)
+    )
+    lines = rows_of(
+        run,
+        EVENT,
+        ("cluster", "job_id", "checkpoint_id", "ts", *_LINE, "kind", "as_of"),
+        ROWS_A_BATCH,
+    )
     refused = (_row(run, _refusals(batch)) for batch in lines)
     return (batch for batch in chain(gone, facts, refused) if batch.num_rows)
 
 
 def _refusals(lines: pa.RecordBatch) -> pa.RecordBatch:
     """Log events → those of triggers that were refused and took no id, as if they were facts."""
-    is_refusal = pc.and_(pc.equal(lines["kind"], REFUSAL_KIND), pc.and_(pc.is_null(lines["checkpoint_id"]), pc.is_valid(lines["job_id"])))
+    is_refusal = pc.and_(
+        pc.equal(lines["kind"], REFUSAL_KIND),
+        pc.and_(pc.is_null(lines["checkpoint_id"]), pc.is_valid(lines["job_id"])),
+    )
     reported = lines.filter(is_refusal)
-    return pa.RecordBatch.from_pydict({
-        **{name: reported[name] for name in ("cluster", "job_id", "checkpoint_id", "as_of")},
-        "trigger_time": reported["ts"],
-        "line": pc.binary_join_element_wise(*(reported[name].cast(pa.string()) for name in _LINE), "/"),
-        "outcome": _all(REFUSED, reported),
-        "final": _all(True, reported),
-    })  # fmt: skip
+    return pa.RecordBatch.from_pydict(
+        {
+            **{name: reported[name] for name in ("cluster", "job_id", "checkpoint_id", "as_of")},
+            "trigger_time": reported["ts"],
+            "line": pc.binary_join_element_wise(
+                *(reported[name].cast(pa.string()) for name in _LINE), "/"
+            ),
+            "outcome": _all(REFUSED, reported),
+            "final": _all(True, reported),
+        }
+    )
 
 
 def _row(run: Manifest, reported: pa.RecordBatch, retracted: bool = False) -> pa.RecordBatch:
-    """In the table's columns; what ``reported`` lacks is unknown. ``commit_seq`` is stamped by the commit."""
+    """In the table's columns; what ``reported`` lacks is unknown.
+
+    ``commit_seq`` is stamped by the commit.
+    """
     columns = {name: reported[name] for name in reported.schema.names}
-    columns |= {"observed_at": columns.get("as_of"), "source": _all(run.attempt, reported), "retracted": _all(retracted, reported)}
+    columns |= {
+        "observed_at": columns.get("as_of"),
+        "source": _all(run.attempt, reported),
+        "retracted": _all(retracted, reported),
+    }
     columns["date"] = _day(columns["trigger_time"], columns["observed_at"])
     # Spark and hand-written runs differ in the precision of instants; the lake has milliseconds.
-    made = [_cast(columns.get(field.name), field.type, reported.num_rows) for field in CHECKPOINT_FACTS.schema]
+    made = [
+        _cast(columns.get(field.name), field.type, reported.num_rows)
+        for field in CHECKPOINT_FACTS.schema
+    ]
     return pa.RecordBatch.from_arrays(made, schema=CHECKPOINT_FACTS.schema)
 
 

@@ -26,38 +26,61 @@ SMALL_BYTES = 32 * 1024 * 1024
 class PinnedLake:
     """The lake as of one version per table, so that all frames of a run agree.
 
-    Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and that of the derived one.
+    Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and
+    that of the derived one.
     """
 
     session: SparkSession
     lake: LakeReader
     versions: dict[str, int] = field(default_factory=dict)
     files_of: dict[str, int] = field(default_factory=dict)
-    """The versions whose files are read, where those are later ones: files of older versions may be gone."""
+    """The versions whose files are read, where those are later ones: files of older versions may be
+    gone.
+    """
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> DataFrame:
         """Rows that commits after ``after`` up to the pinned version brought."""
         seq, frames = F.col("commit_seq"), []
         for one in with_same_rows(table):
             if files := self._new_files(one, after):
-                frames.append(self._frame(one, files).where((seq > after.get(one, 0)) & (seq <= self.versions[one])))
+                frames.append(
+                    self._frame(one, files).where(
+                        (seq > after.get(one, 0)) & (seq <= self.versions[one])
+                    )
+                )
         return self._all(table, frames)
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows: one that only compacts does not."""
         found = {one: self._new_files(one, after) for one in with_same_rows(table)}
-        if any(file.last_seq is not None and file.last_seq <= self.versions[one] for one, files in found.items() for file in files):
+        if any(
+            file.last_seq is not None and file.last_seq <= self.versions[one]
+            for one, files in found.items()
+            for file in files
+        ):
             return True
         # Files that hold rows of later commits may hold none of these.
         return any(found.values()) and not self.new_rows(table, after).isEmpty()
 
-    def times_of_new(self, table: str, after: Mapping[str, int]) -> list[tuple[datetime | None, datetime | None]]:
-        """First and last instant in each file that holds rows of those commits, as far as its commit recorded them."""
-        return [(file.first_time, file.last_time) for one in with_same_rows(table) for file in self._new_files(one, after)]
+    def times_of_new(
+        self, table: str, after: Mapping[str, int]
+    ) -> list[tuple[datetime | None, datetime | None]]:
+        """First and last instant in each file that holds rows of those commits, as far as its
+        commit recorded them.
+        """
+        return [
+            (file.first_time, file.last_time)
+            for one in with_same_rows(table)
+            for file in self._new_files(one, after)
+        ]
 
     def is_small(self, after: Mapping[str, int]) -> bool:
-        """Whether the files that hold new rows are few enough for plans that need no tuning to size."""
-        return are_small([file for table in self.versions for file in self._new_files(table, after)])
+        """Whether the files that hold new rows are few enough for plans that need no tuning to
+        size.
+        """
+        return are_small(
+            [file for table in self.versions for file in self._new_files(table, after)]
+        )
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> DataFrame:
         """Rows of all commits whose time column lies in one of ``spans``; empty for no spans."""
@@ -68,45 +91,78 @@ class PinnedLake:
         found = {one: self._files_in(one, spans) for one in with_same_rows(table)}
         seq = F.col("commit_seq")
         return self._all(
-            table, [self._frame(one, files).where(inside & (seq <= self.versions[one])) for one, files in found.items() if files]
+            table,
+            [
+                self._frame(one, files).where(inside & (seq <= self.versions[one]))
+                for one, files in found.items()
+                if files
+            ],
         )
 
     def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
         """Of one table of its own; none where those commits only compacted."""
         version, known = self.versions.get(table, 0), after.get(table, 0)
         pinned = self.files_of.get(table, version)
-        return self.lake.files(table, version=pinned, after_seq=known, up_to_seq=version) if version > known else []
+        return (
+            self.lake.files(table, version=pinned, after_seq=known, up_to_seq=version)
+            if version > known
+            else []
+        )
 
     def _files_in(self, table: str, spans: Sequence[Span]) -> list[DataFile]:
         version = self.versions.get(table, 0)
         if not spans or not version:
             return []
         first, last = min(span[0] for span in spans), max(span[1] for span in spans)
-        files = self.lake.files(table, version=self.files_of.get(table, version), up_to_seq=version, from_time=first, to_time=last)
+        files = self.lake.files(
+            table,
+            version=self.files_of.get(table, version),
+            up_to_seq=version,
+            from_time=first,
+            to_time=last,
+        )
         return [file for file in files if _overlaps(file, spans)]
 
     def _all(self, table: str, frames: Sequence[DataFrame]) -> DataFrame:
-        return reduce(lambda one, other: one.unionByName(other), frames) if frames else self.empty(table)
+        return (
+            reduce(lambda one, other: one.unionByName(other), frames)
+            if frames
+            else self.empty(table)
+        )
 
     def empty(self, table: str) -> DataFrame:
         return self.session.createDataFrame([], lake_schema(table))
 
     def _frame(self, table: str, files: Iterable[DataFile]) -> DataFrame:
         base = hadoop_path(f"{absolute_root(self.lake.root)}/{table}")
-        # The Delta library percent-encodes the root in what it returns; below it only ``date=`` folders lie.
+        # The Delta library percent-encodes the root in what it returns; below it only ``date=``
+        # folders lie.
         paths = [f"{base}/date={file.uri.rsplit('/date=', 1)[1]}" for file in files]
         reader = self.session.read.schema(lake_schema(table)).option("basePath", base)
         return reader.parquet(*(without_globs(path) for path in paths))
 
 
 def are_small(files: Sequence[DataFile]) -> bool:
-    return sum(file.rows for file in files) <= SMALL_ROWS and sum(file.size_bytes for file in files) <= SMALL_BYTES
+    return (
+        sum(file.rows for file in files) <= SMALL_ROWS
+        and sum(file.size_bytes for file in files) <= SMALL_BYTES
+    )
 
 
-def pin(session: SparkSession, lake: LakeReader, versions: dict[str, int] | None = None) -> PinnedLake:
+def pin(
+    session: SparkSession, lake: LakeReader, versions: dict[str, int] | None = None
+) -> PinnedLake:
     """All tables of a cycle as of now, or as of ``versions`` where given."""
     now = {table: lake.version(table) for table in CYCLE_TABLES}
-    return PinnedLake(session, lake, {table: min((versions or now).get(table, version), version) for table, version in now.items()}, now)
+    return PinnedLake(
+        session,
+        lake,
+        {
+            table: min((versions or now).get(table, version), version)
+            for table, version in now.items()
+        },
+        now,
+    )
 
 
 def _overlaps(file: DataFile, spans: Sequence[Span]) -> bool:

@@ -1,8 +1,10 @@
-"""Log files of any size → the lake's ``derived/log_records``, read by Spark's Python workers and written by Spark.
+"""Log files of any size → the lake's ``derived/log_records``, read by Spark's Python workers and
+written by Spark.
 
-A batch of files goes in two steps. *Stage*: one pass over the raw text writes the records worth keeping. *Commit*:
-they are stamped with the version that brings them, and their files join the Delta table in one commit. The step
-under the table's lock thus touches only what is kept, not the raw text.
+A batch of files goes in two steps. *Stage*: one pass over the raw text writes the records worth
+keeping. *Commit*:
+they are stamped with the version that brings them, and their files join the Delta table in one
+commit. The step under the table's lock thus touches only what is kept, not the raw text.
 """
 
 import json
@@ -44,7 +46,10 @@ ARCHIVE_OPTIONS = {
 
 UNREPEATED = ("message", "record_hash")
 """No two records have the same text: looking for repetitions would only cost."""
-WRITTEN = {"compression": "zstd", **{f"parquet.enable.dictionary#{name}": "false" for name in UNREPEATED}}
+WRITTEN = {
+    "compression": "zstd",
+    **{f"parquet.enable.dictionary#{name}": "false" for name in UNREPEATED},
+}
 COMMIT_ATTEMPTS = 5
 UNPACKED_RATIO = 12
 """Logs shrink by about this much; only the size of a batch depends on it."""
@@ -64,42 +69,71 @@ class LogArchives:
     skips: list[Skip] = field(default_factory=list)
 
     def load(self, files: Sequence[LogFile]) -> int:
-        """Rows committed for these files. A file that cannot be read to its end is skipped and named."""
+        """Rows committed for these files.
+
+        A file that cannot be read to its end is skipped and named.
+        """
         with _scratch(self.lake) as scratch:
             return self._load(files, scratch)
 
     def _load(self, files: Sequence[LogFile], scratch: str) -> int:
         staged = f"{scratch}/staged"
         read = log_records.by_block(self.session, files, self.layout, self.time_zone, self.keep)
-        written = [without_globs(hadoop_path(f"{staged}/{name}")) for name in read.written(staged, UNREPEATED).files]
+        written = [
+            without_globs(hadoop_path(f"{staged}/{name}"))
+            for name in read.written(staged, UNREPEATED).files
+        ]
         if not written:
             return 0
         rows = self.session.read.schema(spark_schema(read.schema)).parquet(*written)
         by_file = (
-            rows.where("record_hash is null").groupBy("file").agg(F.sum("headers").alias("headers"), F.max("failure").alias("failure"))
+            rows.where("record_hash is null")
+            .groupBy("file")
+            .agg(F.sum("headers").alias("headers"), F.max("failure").alias("failure"))
         )
         read_files = by_file.collect()
-        self.skips.extend(Skip(redact(file.file), "unreadable_file", file.failure) for file in read_files if file.failure)
-        self.skips.extend(no_header(file.file) for file in read_files if not file.headers and not file.failure)
+        self.skips.extend(
+            Skip(redact(file.file), "unreadable_file", file.failure)
+            for file in read_files
+            if file.failure
+        )
+        self.skips.extend(
+            no_header(file.file) for file in read_files if not file.headers and not file.failure
+        )
         failed = [file.file for file in read_files if file.failure]
         records = rows.where("record_hash is not null").where(~F.col("file").isin(failed))
-        repeated = records.groupBy("file", "record_hash").count().where("count > 1").select("file").distinct()
+        repeated = (
+            records.groupBy("file", "record_hash")
+            .count()
+            .where("count > 1")
+            .select("file")
+            .distinct()
+        )
         return self._commit(_rows(records, [row.file for row in repeated.collect()]), scratch)
 
     def _commit(self, rows: DataFrame, scratch: str) -> int:
         """Stamp, write and add; another writer's commit in between only means to stamp again."""
-        attempts = Retrying(retry=retry_if_exception_type(CommitFailedError), stop=stop_after_attempt(COMMIT_ATTEMPTS), reraise=True)
+        attempts = Retrying(
+            retry=retry_if_exception_type(CommitFailedError),
+            stop=stop_after_attempt(COMMIT_ATTEMPTS),
+            reraise=True,
+        )
         for attempt in attempts:
             with attempt, staged_commit(self.lake, TABLE) as (delta, version):
                 out = f"{scratch}/rows-{version}"
                 stamped = rows.withColumns(
                     {
-                        "cluster": F.lit(self.cluster), "observed_at": F.lit(self.observed_at), "source": F.lit("log"),
-                        "commit_seq": F.lit(version).cast("long"), "date": F.to_date("ts"),
+                        "cluster": F.lit(self.cluster),
+                        "observed_at": F.lit(self.observed_at),
+                        "source": F.lit("log"),
+                        "commit_seq": F.lit(version).cast("long"),
+                        "date": F.to_date("ts"),
                     }
-                )  # fmt: skip
+                )
                 names = lake_schema(TABLE).names
-                stamped.select(*names).write.partitionBy("date").options(**WRITTEN).parquet(hadoop_path(out))
+                stamped.select(*names).write.partitionBy("date").options(**WRITTEN).parquet(
+                    hadoop_path(out)
+                )
                 return self._add(delta, out)
         raise AssertionError("unreachable: Retrying either returns or raises")
 
@@ -117,17 +151,36 @@ class LogArchives:
             actions.append(_add_action(f"{day}/{name}", file))
             total += file.rows
         delta.create_write_transaction(
-            actions, "append", delta.schema(), ["date"], commit_properties=CommitProperties(max_commit_retries=0)
+            actions,
+            "append",
+            delta.schema(),
+            ["date"],
+            commit_properties=CommitProperties(max_commit_retries=0),
         )
         return total
 
     def _bounds(self, out: str) -> list[Any]:
         """One row per written file with what the table's log records of it."""
-        written = self.session.read.option("basePath", hadoop_path(out)).schema(lake_schema(TABLE)).parquet(hadoop_path(out))
+        written = (
+            self.session.read.option("basePath", hadoop_path(out))
+            .schema(lake_schema(TABLE))
+            .parquet(hadoop_path(out))
+        )
         bounded = ("ts", "observed_at", "commit_seq", "cluster", "process")
         return (
-            written.groupBy(F.col("_metadata.file_path").alias("path"), F.col("_metadata.file_size").alias("bytes"), "date")
-            .agg(F.count("*").alias("rows"), *(edge(name).alias(f"{label}_{name}") for name in bounded for label, edge in _EDGES))
+            written.groupBy(
+                F.col("_metadata.file_path").alias("path"),
+                F.col("_metadata.file_size").alias("bytes"),
+                "date",
+            )
+            .agg(
+                F.count("*").alias("rows"),
+                *(
+                    edge(name).alias(f"{label}_{name}")
+                    for name in bounded
+                    for label, edge in _EDGES
+                ),
+            )
             .collect()
         )
 
@@ -168,7 +221,9 @@ def _add_action(path: str, file: Any) -> AddAction:
     }  # fmt: skip
     stats = {"numRecords": file.rows, **edges, "nullCount": {}}
     now = int(datetime.now(UTC).timestamp() * 1000)
-    return AddAction(path, file.bytes, {"date": file.date.isoformat()}, now, True, json.dumps(stats))
+    return AddAction(
+        path, file.bytes, {"date": file.date.isoformat()}, now, True, json.dumps(stats)
+    )
 
 
 def _stamp(instant: datetime) -> str:

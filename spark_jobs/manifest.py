@@ -1,7 +1,7 @@
 """The manifest of a run: what came out, from which commits, and what the next run carries on with.
 
-Only a manifest makes a run real. It is written last, by the client, at once: a run without one never
-happened, whatever files lie in its directory.
+Only a manifest makes a run real. It is written last, by the client, at once: a run without one
+never happened, whatever files lie in its directory.
 """
 
 import json
@@ -41,7 +41,9 @@ class Manifest:
     started_at: datetime
     finished_at: datetime
     retracted: dict[str, Output] = field(default_factory=dict)
-    """Keys of rows that earlier runs wrote and that turned out to be others: to be removed before ``tables`` are loaded."""
+    """Keys of rows that earlier runs wrote and that turned out to be others: to be removed before
+    ``tables`` are loaded.
+    """
     run_dir: str = field(default="", compare=False)
 
     def as_json(self) -> dict[str, Any]:
@@ -76,23 +78,32 @@ def write(manifest: Manifest, run_dir: str) -> str:
 
 
 def read(uri: str) -> Manifest:
-    """Read a manifest by its own address; raises BadManifest where it is missing, torn or of another format."""
+    """Read a manifest by its own address; raises BadManifest where it is missing, torn or of
+    another format.
+    """
     filesystem, path = fsspec.core.url_to_fs(uri)
     try:
         raw = json.loads(filesystem.cat_file(path))
         return _from_json(raw, uri.rsplit("/", 1)[0])
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-        raise BadManifest(f"There is no manifest at {uri}; name the manifest.json of a complete run.") from error
+        raise BadManifest(
+            f"There is no manifest at {uri}; name the manifest.json of a complete run."
+        ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadManifest(f"The manifest at {uri} is not one of format {FORMAT} ({error}); name that of a complete run.") from error
+        raise BadManifest(
+            f"The manifest at {uri} is not one of format {FORMAT} ({error}); name that of a "
+            f"complete run."
+        ) from error
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error in reading a file tells of the file, and not of the way to it: gone, torn or spoilt."""
+    """Whether an error in reading a file tells of the file, and not of the way to it: gone, torn or
+    spoilt.
+    """
     # What Arrow cannot decode it may also report as a bare OSError.
-    return isinstance(error, pa.ArrowException | FileNotFoundError | NotADirectoryError | IsADirectoryError) or (
-        type(error) is OSError and error.errno is None
-    )
+    return isinstance(
+        error, pa.ArrowException | FileNotFoundError | NotADirectoryError | IsADirectoryError
+    ) or (type(error) is OSError and error.errno is None)
 
 
 def _from_json(raw: dict[str, Any], run_dir: str) -> Manifest:
@@ -116,7 +127,9 @@ def _from_json(raw: dict[str, Any], run_dir: str) -> Manifest:
 
 
 def _outputs(raw: dict[str, Any]) -> dict[str, Output]:
-    return {name: Output(int(output["rows"]), tuple(output["files"])) for name, output in raw.items()}
+    return {
+        name: Output(int(output["rows"]), tuple(output["files"])) for name, output in raw.items()
+    }
 
 
 def _protocols(filesystem: Any) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
-"""The result of a cycle: one row for each job, with the rows of every serving table nested in it; and those tables cut out of it.
+"""The result of a cycle: one row for each job, with the rows of every serving table nested in it;
+and those tables cut out of it.
 
-So a cycle's result is written once, whatever the number of tables. Within a row instants are epoch milliseconds, and what
-is the same for all nested rows, cluster and job, stands once.
+So a cycle's result is written once, whatever the number of tables. Within a row instants are epoch
+milliseconds, and what is the same for all nested rows, cluster and job, stands once.
 """
 
 from collections.abc import Sequence
@@ -30,9 +31,20 @@ from spark_jobs.serving import (
 CLUSTER = ("cluster",)
 JOB = ("cluster", "job_id")
 NESTED: tuple[ServingTable, ...] = (
-    CHECKPOINT_FACT, JOB_ANNOTATION, JOB_START, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, LOG_EVENT, PRESSURE_WINDOW,
-    JOB_EXCEPTION, SKIPPED_INPUT, JOB_HOST, HOST_EVENT,
-)  # fmt: skip
+    CHECKPOINT_FACT,
+    JOB_ANNOTATION,
+    JOB_START,
+    JOB_CURRENT,
+    SIZE_TREND,
+    FINDING_SIGHT,
+    JOB_JUDGEMENT,
+    LOG_EVENT,
+    PRESSURE_WINDOW,
+    JOB_EXCEPTION,
+    SKIPPED_INPUT,
+    JOB_HOST,
+    HOST_EVENT,
+)
 RETRACTED = ServingTable(
     "retracted", "the key of a fact that turned out to be another", CHECKPOINT_FACT.key,
     tuple(column for column in CHECKPOINT_FACT.columns if column.name in CHECKPOINT_FACT.key),
@@ -47,20 +59,31 @@ _INSTANT = pa.timestamp("ms", "UTC")
 def struct(table: ServingTable) -> pa.StructType:
     """A nested row of ``table``."""
     own = (field for field in arrow_schema(table) if field.name not in JOB)
-    return pa.struct([(field.name, pa.int64() if pa.types.is_timestamp(field.type) else field.type) for field in own])
+    return pa.struct(
+        [
+            (field.name, pa.int64() if pa.types.is_timestamp(field.type) else field.type)
+            for field in own
+        ]
+    )
 
 
 def nested(table: ServingTable, columns: Sequence[str]) -> list[str]:
-    """Parquet's names of these columns of the rows nested in jobs: the others, such as traces of thousands of lines, are not read."""
+    """Parquet's names of these columns of the rows nested in jobs: the others, such as traces of
+    thousands of lines, are not read.
+    """
     return [f"{table.name}.list.element.{name}" for name in columns if name not in JOB]
 
 
-def cut(jobs: pa.RecordBatch, table: ServingTable, columns: Sequence[str] | None = None) -> pa.RecordBatch:
+def cut(
+    jobs: pa.RecordBatch, table: ServingTable, columns: Sequence[str] | None = None
+) -> pa.RecordBatch:
     """Rows of ``table`` out of those of jobs: ``columns`` of it, or all."""
     wanted = table.column_names if columns is None else columns
     lists = jobs[table.name]
     of_job, rows = pc.list_parent_indices(lists), lists.flatten()
-    found = {name: rows.field(place) for place, name in enumerate(field.name for field in rows.type)}
+    found = {
+        name: rows.field(place) for place, name in enumerate(field.name for field in rows.type)
+    }
     for column in table.columns:
         if column.name in JOB and column.name in wanted:
             found[column.name] = jobs[column.name].take(of_job)

@@ -1,4 +1,6 @@
-"""Weir's own packages as a file to send along, and what distinguishes them from those of another version."""
+"""Weir's own packages as a file to send along, and what distinguishes them from those of another
+version.
+"""
 
 import hashlib
 import zipfile
@@ -10,7 +12,9 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = (ROOT / "spark_jobs", ROOT / "ingest")
 
 ON_WORKERS = "spark.weir.code"
-"""Setting of a server that has ``ROOT`` on its ``PYTHONPATH``, so that its Python workers have these packages: their digest."""
+"""Setting of a server that has ``ROOT`` on its ``PYTHONPATH``, so that its Python workers have
+these packages: their digest.
+"""
 
 
 @cache

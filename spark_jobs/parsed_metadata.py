@@ -1,4 +1,6 @@
-"""``_metadata`` as rows, from the lake where they were parsed before, else parsed now and kept there."""
+"""``_metadata`` as rows, from the lake where they were parsed before, else parsed now and kept
+there.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,17 +33,32 @@ ROUNDS = 3
 
 _KEY = ("metadata_path", "metadata_bytes", "metadata_modified")
 _HIT = pa.schema(
-    [*(parsing.PARSED.field(name) for name in ("audit_id", "root", *_KEY)), ("commit_seq", pa.int64()), ("repeated", pa.bool_())]
+    [
+        *(parsing.PARSED.field(name) for name in ("audit_id", "root", *_KEY)),
+        ("commit_seq", pa.int64()),
+        ("repeated", pa.bool_()),
+    ]
 )
 
 
 class Engine(Protocol):
-    """What reads the lake and calls the reader of ``_metadata``: this process, or Spark's workers."""
+    """What reads the lake and calls the reader of ``_metadata``: this process, or Spark's
+    workers.
+    """
 
-    def lake_rows(self, lake: LakeReader, table: str, since: datetime, where: dict[str, int], columns: list[str]) -> Any: ...
+    def lake_rows(
+        self,
+        lake: LakeReader,
+        table: str,
+        since: datetime,
+        where: dict[str, int],
+        columns: list[str],
+    ) -> Any: ...
     def counted(self, rows: Any, key: list[str], largest: str) -> pa.Table: ...
     def joined(self, rows: Any, other: pa.Table, key: list[str]) -> Any: ...
-    def made(self, make: Any, given: pa.Table, schema: pa.Schema) -> tuple[Any, ds.Dataset | None]: ...
+    def made(
+        self, make: Any, given: pa.Table, schema: pa.Schema
+    ) -> tuple[Any, ds.Dataset | None]: ...
     def all(self, rows: list[Any], schema: pa.Schema) -> Any: ...
     def collected(self, rows: Any) -> pa.Table: ...
 
@@ -55,7 +72,8 @@ class ParsedMetadata:
     fresh: bool = False
 
     def read(self, wanted: pa.Table) -> Any:
-        """``PARSED`` rows of ``wanted`` files, and of what came after those that vanished meanwhile.
+        """``PARSED`` rows of ``wanted`` files, and of what came after those that vanished
+        meanwhile.
 
         Listing comes before reading: what a listed checkpoint refers to was there before it.
         """
@@ -74,14 +92,22 @@ class ParsedMetadata:
             hits, found = _HIT.empty_table(), []
         else:
             since = datetime.now(UTC) - KEPT_FOR
-            columns = [*(name for name in PARSED.names if name in REFERENCES.schema.names), "handles", "commit_seq"]
-            kept = self.engine.lake_rows(self.lake, TABLE, since, {"reader_version": READER_VERSION}, columns)
+            columns = [
+                *(name for name in PARSED.names if name in REFERENCES.schema.names),
+                "handles",
+                "commit_seq",
+            ]
+            kept = self.engine.lake_rows(
+                self.lake, TABLE, since, {"reader_version": READER_VERSION}, columns
+            )
             counted = self.engine.counted(kept, [*_KEY, "commit_seq"], "handles").to_pylist()
             hits = pa.Table.from_pylist(list(_hits(wanted.to_pylist(), counted)), _HIT)
             found = [self.engine.joined(kept, hits, [*_KEY, "commit_seq"])] if hits.num_rows else []
         known = {(row["audit_id"], row["metadata_path"]) for row in hits.to_pylist()}
         missing = [(row["audit_id"], row["path"]) not in known for row in wanted.to_pylist()]
-        parsed, dataset = self.engine.made(parsing.parsed, wanted.filter(pa.array(missing, pa.bool_())), parsing.PARSED)
+        parsed, dataset = self.engine.made(
+            parsing.parsed, wanted.filter(pa.array(missing, pa.bool_())), parsing.PARSED
+        )
         if dataset is not None:
             self._keep(dataset)
         return [*found, parsed], dataset
@@ -104,21 +130,40 @@ class ParsedMetadata:
 
     def _keep_snapshots(self, rows: ds.Dataset) -> None:
         """Before the handles, which say that the file need not be read again."""
-        read = rows.scanner(columns=["audit_id", *READ], filter=ds.field("failure").is_null()).to_batches()
+        read = rows.scanner(
+            columns=["audit_id", *READ], filter=ds.field("failure").is_null()
+        ).to_batches()
         # Two audits of one run may have read the same file.
         found = dict.fromkeys(snapshots(read, ("audit_id",)))
         append(self.lake, [Observed("", datetime.now(UTC), SOURCE, tuple(found))])
 
 
 def _hits(wanted: Iterable[Row], counted: Iterable[Row]) -> Iterator[Row]:
-    """Two audits may have parsed a file, each in a commit of its own, or two of one run in the same. The last whole one counts."""
-    whole = by((row for row in counted if row["handles"] is not None and row["rows"] > row["handles"]), *_KEY)
-    last: dict[Key, Row] = {key: max(rows, key=lambda row: int(row["commit_seq"])) for key, rows in whole.items()}
+    """Two audits may have parsed a file, each in a commit of its own, or two of one run in the
+    same.
+
+    The last whole one counts.
+    """
+    whole = by(
+        (row for row in counted if row["handles"] is not None and row["rows"] > row["handles"]),
+        *_KEY,
+    )
+    last: dict[Key, Row] = {
+        key: max(rows, key=lambda row: int(row["commit_seq"])) for key, rows in whole.items()
+    }
     for row in wanted:
         key = row["path"], row["bytes"], row["modified"]
         if (found := last.get(key)) is not None:
-            of = {"audit_id": row["audit_id"], "root": row["root"], "commit_seq": found["commit_seq"]}
-            yield dict(zip(_KEY, key, strict=True)) | of | {"repeated": found["rows"] > found["handles"] + 1}
+            of = {
+                "audit_id": row["audit_id"],
+                "root": row["root"],
+                "commit_seq": found["commit_seq"],
+            }
+            yield (
+                dict(zip(_KEY, key, strict=True))
+                | of
+                | {"repeated": found["rows"] > found["handles"] + 1}
+            )
 
 
 def _failures(parsed: ds.Dataset | None) -> pa.Table:
@@ -128,7 +173,9 @@ def _failures(parsed: ds.Dataset | None) -> pa.Table:
 
 
 def found_anew(engine: Engine, failed: pa.Table, wanted: pa.Table) -> pa.Table:
-    """What came after files that vanished, as ``wanted`` rows; one look into each job's directory."""
+    """What came after files that vanished, as ``wanted`` rows; one look into each job's
+    directory.
+    """
     gone = reading.left_behind(failed.to_pylist(), wanted)
     if not gone.num_rows:
         return gone
@@ -140,8 +187,12 @@ def _stamped(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.Record
     """Lake rows: whose cluster a checkpoint is nobody knows where it is read."""
     schema = REFERENCES.schema
     stamps: dict[str, str | int | datetime | date] = {
-        "cluster": "", "observed_at": at, "source": SOURCE, "commit_seq": version, "date": at.date(),
-    }  # fmt: skip
+        "cluster": "",
+        "observed_at": at,
+        "source": SOURCE,
+        "commit_seq": version,
+        "date": at.date(),
+    }
     for batch in rows.scanner(filter=ds.field("failure").is_null()).to_batches():
         columns = [
             pa.repeat(pa.scalar(stamps[field.name], field.type), batch.num_rows)

@@ -9,14 +9,22 @@ _S3 = re.compile(r"^s3n?://")
 
 
 def absolute_root(root: str) -> str:
-    """The root as any process sees it: a Connect server resolves relative paths against its own folder."""
+    """The root as any process sees it: a Connect server resolves relative paths against its own
+    folder.
+    """
     if "://" in root and not root.startswith("file://"):
         return root.rstrip("/")
-    return str(Path(unquote(root.removeprefix("file://")) if root.startswith("file://") else root).absolute())
+    return str(
+        Path(
+            unquote(root.removeprefix("file://")) if root.startswith("file://") else root
+        ).absolute()
+    )
 
 
 def hadoop_path(uri: str) -> str:
-    """A path or URI as Hadoop spells it: s3a for object storage, local paths absolute and not percent-encoded."""
+    """A path or URI as Hadoop spells it: s3a for object storage, local paths absolute and not
+    percent-encoded.
+    """
     uri = _S3.sub("s3a://", uri)
     if uri.startswith("file://"):
         uri = unquote(uri.removeprefix("file://"))

@@ -1,4 +1,5 @@
-"""The run that another one carries on from: found lost or damaged before Spark meets it, and where Spark stumbled over it.
+"""The run that another one carries on from: found lost or damaged before Spark meets it, and where
+Spark stumbled over it.
 
 A retry does not help where it is lost: the job is started without it.
 """
@@ -20,7 +21,8 @@ class PreviousLost(Exception):
 
 
 def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
-    """The manifest at ``uri``, with every file of its state there and complete. ``ended_at``: the commits it has to end at.
+    """The manifest at ``uri``, with every file of its state there and complete. ``ended_at``: the
+    commits it has to end at.
 
     Raises :class:`PreviousLost`; what only cannot be reached at present goes on up as it is.
     """
@@ -28,14 +30,20 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
         found = manifests.read(uri)
     except BadManifest as error:
         raise PreviousLost(str(error)) from error
-    if ended_at is not None and any(found.to_seq.get(table, 0) != ended_at.get(table, 0) for table in CYCLE_TABLES):
-        raise PreviousLost(f"The manifest at {uri} ends at other commits than the run that was loaded from it.")
+    if ended_at is not None and any(
+        found.to_seq.get(table, 0) != ended_at.get(table, 0) for table in CYCLE_TABLES
+    ):
+        raise PreviousLost(
+            f"The manifest at {uri} ends at other commits than the run that was loaded from it."
+        )
     check(found)
     return found
 
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:
-    """Raises :class:`PreviousLost` where a file of its state is gone or torn; with ``every_byte``, where a page of one is damaged."""
+    """Raises :class:`PreviousLost` where a file of its state is gone or torn; with ``every_byte``,
+    where a page of one is damaged.
+    """
     filesystem, root = fsspec.core.url_to_fs(run.run_dir)
     for file in (file for files in run.state.values() for file in files):
         try:
@@ -46,17 +54,24 @@ def check(run: Manifest, *, every_byte: bool = False) -> None:
         except (pa.ArrowException, OSError) as error:
             if not manifests.is_damage(error):
                 raise
-            raise PreviousLost(f"The state of run {run.attempt} is lost: {file} cannot be read ({type(error).__name__}).") from error
+            raise PreviousLost(
+                f"The state of run {run.attempt} is lost: {file} cannot be read "
+                f"({type(error).__name__})."
+            ) from error
 
 
 @contextmanager
 def blamed_where_damaged(run: Manifest | None) -> Iterator[None]:
-    """Where the body fails and every byte of this run's state, read again, says why, :class:`PreviousLost` takes the error's place."""
+    """Where the body fails and every byte of this run's state, read again, says why,
+    :class:`PreviousLost` takes the error's place.
+    """
     try:
         yield
     except Exception as error:
         if run is not None and _is_damaged(run, str(error)):
-            raise PreviousLost(f"The state of run {run.attempt} in {run.run_dir} is damaged.") from error
+            raise PreviousLost(
+                f"The state of run {run.attempt} in {run.run_dir} is damaged."
+            ) from error
         raise
 
 

@@ -1,4 +1,6 @@
-"""What a job says while it runs, line by line: on standard output, or to whoever runs it in their own process."""
+"""What a job says while it runs, line by line: on standard output, or to whoever runs it in their
+own process.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,6 @@
-"""The directory of one attempt of a Spark job: frames in, Parquet files and their counts out; carried frames back in."""
+"""The directory of one attempt of a Spark job: frames in, Parquet files and their counts out;
+carried frames back in.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +16,19 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.worker_rows import WorkerRows
 
 VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
-"""A flipped byte that still unpacks would otherwise be remembered for ever. Writers leave sums; readers verify them only on request."""
+"""A flipped byte that still unpacks would otherwise be remembered for ever.
+
+Writers leave sums; readers verify them only on request.
+"""
 
 
 @dataclass(frozen=True)
 class RunDir(RunFiles):
     def write_table(self, name: str, frame: DataFrame, unrepeated: Sequence[str] = ()) -> int:
-        """Write a serving table; returns its number of rows. Values of ``unrepeated`` columns are each there once."""
+        """Write a serving table; returns its number of rows.
+
+        Values of ``unrepeated`` columns are each there once.
+        """
         self.outputs[name] = self._write(frame, f"tables/{name}", unrepeated)
         return self.outputs[name].rows
 
@@ -30,7 +38,11 @@ class RunDir(RunFiles):
 
     def written(self, session: SparkSession, output: Output, schema: T.StructType) -> DataFrame:
         files = [without_globs(f"{hadoop_path(self.uri)}/{file}") for file in output.files]
-        return session.read.schema(schema).parquet(*files) if files else session.createDataFrame([], schema)
+        return (
+            session.read.schema(schema).parquet(*files)
+            if files
+            else session.createDataFrame([], schema)
+        )
 
     def write_state(self, name: str, frame: DataFrame) -> int:
         """Write a snapshot that the next run starts from; returns its number of rows."""
@@ -41,7 +53,9 @@ class RunDir(RunFiles):
     def _write(self, frame: DataFrame, folder: str, unrepeated: Sequence[str] = ()) -> Output:
         # Parquet would look for repetitions in them, and write them plainly after all.
         options = {f"parquet.enable.dictionary#{column}": "false" for column in unrepeated}
-        frame.write.mode("overwrite").options(**options).parquet(f"{hadoop_path(self.uri)}/{folder}")
+        frame.write.mode("overwrite").options(**options).parquet(
+            f"{hadoop_path(self.uri)}/{folder}"
+        )
         filesystem, root = fsspec.core.url_to_fs(f"{self.uri}/{folder}")
         rows, files = 0, []
         for path in sorted(filesystem.ls(root, detail=False)):
@@ -49,7 +63,8 @@ class RunDir(RunFiles):
             if name.endswith(".parquet"):
                 with filesystem.open(path, "rb") as file:
                     held = ParquetStream(file).metadata.num_rows
-                # A snapshot and a stage keep an empty file for its schema; a table has no use for one.
+                # A snapshot and a stage keep an empty file for its schema; a table has no use for
+                # one.
                 if held or not folder.startswith("tables/"):
                     files.append(f"{folder}/{name}")
                 rows += held
@@ -66,10 +81,15 @@ class Carried:
     def frame(self, name: str, otherwise: DataFrame) -> DataFrame:
         """The snapshot ``name``; rows of none, shaped like ``otherwise``, where no run left one.
 
-        A snapshot of another shape (left by another version of Weir) is read by the names it shares.
+        A snapshot of another shape (left by another version of Weir) is read by the names it
+        shares.
         """
         files = self.previous.state.get(name, ()) if self.previous else ()
         if not files or self.previous is None:
             return otherwise.limit(0)
         base = hadoop_path(absolute_root(self.previous.run_dir))
-        return self.session.read.options(**VERIFIED).schema(otherwise.schema).parquet(*(without_globs(f"{base}/{file}") for file in files))
+        return (
+            self.session.read.options(**VERIFIED)
+            .schema(otherwise.schema)
+            .parquet(*(without_globs(f"{base}/{file}") for file in files))
+        )

@@ -1,4 +1,6 @@
-"""The directory of one attempt without Spark: Arrow in, Parquet files and their counts out, snapshots of other runs taken over."""
+"""The directory of one attempt without Spark: Arrow in, Parquet files and their counts out,
+snapshots of other runs taken over.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +17,9 @@ from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
 
 JOB_STATE = "jobs_with_snapshots"
-"""Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of Weir."""
+"""Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of
+Weir.
+"""
 EXECUTIONS = "executions"
 """Snapshot of where each attempt of a subtask ran."""
 
@@ -31,7 +35,9 @@ class RunFiles:
     _parts: Counter[str] = field(default_factory=Counter)
 
     def take_table(self, name: str, written: Output) -> int:
-        """Take files into a serving table, perhaps beside others; returns how many rows they have."""
+        """Take files into a serving table, perhaps beside others; returns how many rows they
+        have.
+        """
         known = self.outputs.get(name, Output(0))
         self.outputs[name] = Output(known.rows + written.rows, (*known.files, *written.files))
         return written.rows
@@ -41,14 +47,18 @@ class RunFiles:
         return self.take_table(name, self.write_rows(f"tables/{name}", rows))
 
     def take_state(self, name: str, written: Output) -> int:
-        """Take files into a snapshot that the next run starts from; returns how many rows they have."""
+        """Take files into a snapshot that the next run starts from; returns how many rows they
+        have.
+        """
         self.state[name] = (*self.state.get(name, ()), *written.files)
         return written.rows
 
     def count_jobs(self, written: Output) -> int:
-        """Take files of jobs with nested rows (:mod:`spark_jobs.nested_tables`) into the run; returns how many jobs they hold.
+        """Take files of jobs with nested rows (:mod:`spark_jobs.nested_tables`) into the run;
+        returns how many jobs they hold.
 
-        May be called for one part of the jobs after the other. Their states are what the next run starts from.
+        May be called for one part of the jobs after the other. Their states are what the next run
+        starts from.
         """
         for file in written.files:
             for batch in self.read([file], [ROWS]):
@@ -57,7 +67,11 @@ class RunFiles:
         return self.take_state(JOB_STATE, written)
 
     def _count(self, table: str, rows: int, file: str) -> None:
-        outputs, name = (self.retracted, CHECKPOINT_FACT.name) if table == RETRACTED.name else (self.outputs, table)
+        outputs, name = (
+            (self.retracted, CHECKPOINT_FACT.name)
+            if table == RETRACTED.name
+            else (self.outputs, table)
+        )
         known = outputs.get(name, Output(0))
         if rows:
             outputs[name] = Output(known.rows + rows, tuple(dict.fromkeys((*known.files, file))))

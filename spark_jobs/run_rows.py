@@ -13,43 +13,67 @@ JOBS_AT_ONCE = 64
 _NESTED = {table.name: table for table in (*NESTED, RETRACTED)}
 
 
-def rows_of(manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int) -> Iterator[pa.RecordBatch]:
-    """These columns of a table of the run, a bounded number of rows at once; none where the run has no such table.
+def rows_of(
+    manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int
+) -> Iterator[pa.RecordBatch]:
+    """These columns of a table of the run, a bounded number of rows at once; none where the run has
+    no such table.
 
     Raises :class:`BadManifest` where files and manifest differ, or a file is gone or damaged.
     """
     yield from _rows(manifest, table, manifest.tables.get(table, Output(0)), columns, rows_at_once)
 
 
-def retracted_of(manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int) -> Iterator[pa.RecordBatch]:
+def retracted_of(
+    manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int
+) -> Iterator[pa.RecordBatch]:
     """Keys of rows that earlier runs wrote and this one takes back, in the same way."""
-    yield from _rows(manifest, RETRACTED.name, manifest.retracted.get(table, Output(0)), columns, rows_at_once)
+    yield from _rows(
+        manifest, RETRACTED.name, manifest.retracted.get(table, Output(0)), columns, rows_at_once
+    )
 
 
-def _rows(manifest: Manifest, table: str, output: Output, columns: Sequence[str], rows_at_once: int) -> Iterator[pa.RecordBatch]:
+def _rows(
+    manifest: Manifest, table: str, output: Output, columns: Sequence[str], rows_at_once: int
+) -> Iterator[pa.RecordBatch]:
     filesystem, root = fsspec.core.url_to_fs(manifest.run_dir)
     seen = 0
     for file in output.files:
         try:
             with filesystem.open(f"{root.rstrip('/')}/{file}", "rb") as handle:
-                for batch in _batches(ParquetStream(handle), f"{file} of attempt {manifest.attempt}", table, columns, rows_at_once):
+                for batch in _batches(
+                    ParquetStream(handle),
+                    f"{file} of attempt {manifest.attempt}",
+                    table,
+                    columns,
+                    rows_at_once,
+                ):
                     seen += batch.num_rows
                     if batch.num_rows:
                         yield batch
         except (pa.ArrowException, OSError) as error:
             if not is_damage(error):
                 raise
-            raise BadManifest(f"{file} of attempt {manifest.attempt} cannot be read: {error}") from error
+            raise BadManifest(
+                f"{file} of attempt {manifest.attempt} cannot be read: {error}"
+            ) from error
     if seen != output.rows:
-        raise BadManifest(f"{table} of attempt {manifest.attempt} has {seen} rows, its manifest says {output.rows}.")
+        raise BadManifest(
+            f"{table} of attempt {manifest.attempt} has {seen} rows, its manifest says "
+            f"{output.rows}."
+        )
 
 
-def _batches(parquet: ParquetStream, file: str, table: str, columns: Sequence[str], rows_at_once: int) -> Iterator[pa.RecordBatch]:
+def _batches(
+    parquet: ParquetStream, file: str, table: str, columns: Sequence[str], rows_at_once: int
+) -> Iterator[pa.RecordBatch]:
     """Of a table that lies by itself, or nested in jobs."""
     names = set(parquet.schema_arrow.names)
     if table in names:
         declared = _NESTED[table]
-        for jobs in parquet.iter_batches(batch_size=JOBS_AT_ONCE, columns=[*JOB, *nested(declared, columns)]):
+        for jobs in parquet.iter_batches(
+            batch_size=JOBS_AT_ONCE, columns=[*JOB, *nested(declared, columns)]
+        ):
             rows = cut(jobs, declared, columns)
             for begin in range(0, rows.num_rows, rows_at_once):
                 yield rows.slice(begin, rows_at_once)

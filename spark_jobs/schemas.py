@@ -13,7 +13,9 @@ from spark_jobs.serving import SERVING_TABLES, ServingTable
 
 def spark_schema(arrow: pa.Schema) -> T.StructType:
     """Every column may be null."""
-    return from_arrow_schema(pa.schema([field.with_nullable(True) for field in arrow]), prefer_timestamp_ntz=False)
+    return from_arrow_schema(
+        pa.schema([field.with_nullable(True) for field in arrow]), prefer_timestamp_ntz=False
+    )
 
 
 def lake_schema(table: str) -> T.StructType:
@@ -27,5 +29,13 @@ def serving_schema(table: str | ServingTable) -> T.StructType:
 
 
 def serving_columns(df: DataFrame, table: ServingTable) -> DataFrame:
-    """The columns of ``table``, in their order and with their types. One that ``df`` lacks is an error, one too many is dropped."""
-    return df.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in serving_schema(table)))
+    """The columns of ``table``, in their order and with their types.
+
+    One that ``df`` lacks is an error, one too many is dropped.
+    """
+    return df.select(
+        *(
+            F.col(field.name).cast(field.dataType).alias(field.name)
+            for field in serving_schema(table)
+        )
+    )

@@ -2,10 +2,11 @@
 
 Spark jobs write these as Parquet under a run directory, the web's loader upserts them by ``key``
 into the model of the same name; a contract test holds the Django fields against this page.
-A ``json`` column is text holding a JSON document, a ``message`` column one message (:mod:`ingest.messages`) as
-such a document, a ``messages`` column a document with messages in it. Units are in the names. ``as_of`` is the newest
-observation a row rests on: an older row never replaces a newer one. What rules read of a row too is declared by its
-sample (:mod:`spark_jobs.diagnosis.samples`).
+A ``json`` column is text holding a JSON document, a ``message`` column one message
+(:mod:`ingest.messages`) as such a document, a ``messages`` column a document with messages in it.
+Units are in the names. ``as_of`` is the newest observation a row rests on: an older row never
+replaces a newer one. What rules read of a row too is declared by its sample
+(:mod:`spark_jobs.diagnosis.samples`).
 """
 
 from dataclasses import MISSING, dataclass, fields
@@ -25,7 +26,9 @@ Kind = Literal["text", "int", "real", "flag", "instant", "json", "message", "mes
 
 @dataclass(frozen=True)
 class Column:
-    """``kind`` decides the Spark type and the Django field: text, 64-bit int, double, bool, UTC ms, JSON text."""
+    """``kind`` decides the Spark type and the Django field: text, 64-bit int, double, bool, UTC ms,
+    JSON text.
+    """
 
     name: str
     kind: Kind
@@ -54,7 +57,10 @@ _KINDS: dict[Any, Kind] = {
 
 @dataclass(frozen=True)
 class ServingTable:
-    """``key`` identifies a row. ``final`` names the flag column that protects a settled row, if any."""
+    """``key`` identifies a row.
+
+    ``final`` names the flag column that protects a settled row, if any.
+    """
 
     name: str
     row: str
@@ -90,9 +96,16 @@ def _column(name: str, hint: Any, required: bool) -> Column:
 
 def _key(*names: str) -> tuple[Column, ...]:
     kinds: dict[str, Kind] = {
-        "checkpoint_id": "int", "trigger_time": "instant", "ts": "instant", "at": "instant", "ordinal": "int",
-        "period_start": "instant", "window_start": "instant", "window_s": "int", "observed_at": "instant",
-    }  # fmt: skip
+        "checkpoint_id": "int",
+        "trigger_time": "instant",
+        "ts": "instant",
+        "at": "instant",
+        "ordinal": "int",
+        "period_start": "instant",
+        "window_start": "instant",
+        "window_s": "int",
+        "observed_at": "instant",
+    }
     return tuple(Column(name, kinds.get(name, "text"), required=True) for name in names)
 
 
@@ -107,7 +120,9 @@ JOB_CURRENT = ServingTable(
         Column("name", "text"),
         Column("state", "text", "Flink job state as last reported"),
         Column("terminal", "flag", "FINISHED, CANCELED or FAILED"),
-        Column("states", "json", "the last states it entered, in order of time: [[epoch ms, state]]"),
+        Column(
+            "states", "json", "the last states it entered, in order of time: [[epoch ms, state]]"
+        ),
         Column("start_time", "instant"),
         Column("end_time", "instant"),
         Column("flink_version", "text"),
@@ -117,39 +132,67 @@ JOB_CURRENT = ServingTable(
         Column(
             "graph",
             "json",
-            '{"vertices": [{vertex_id, name, parallelism, status, slot_sharing_group_id}], "edges": [{source, target, ship_strategy}]}',
+            (
+                '{"vertices": [{vertex_id, name, parallelism, status, slot_sharing_group_id}], '
+                '"edges": [{source, target, ship_strategy}]}'
+            ),
         ),
         Column(
             "checkpoint_config",
             "json",
-            "mode, interval_ms, timeout_ms, min_pause_ms, max_concurrent, unaligned, tolerable_failed, state_backend, …",
+            (
+                "mode, interval_ms, timeout_ms, min_pause_ms, max_concurrent, unaligned, "
+                "tolerable_failed, state_backend, …"
+            ),
         ),
         Column("configuration", "json", "cluster settings as {key: value}, secrets masked"),
         Column("checkpoint_interval_ms", "int"),
         Column("checkpoint_timeout_ms", "int"),
         Column("last_completed_id", "int"),
-        Column("last_completed_at", "instant", "end of the newest completed checkpoint that is not a savepoint"),
+        Column(
+            "last_completed_at",
+            "instant",
+            "end of the newest completed checkpoint that is not a savepoint",
+        ),
         Column("last_completed_ms", "int", "its end-to-end duration"),
-        Column("last_completed_path", "text", "where the newest completed checkpoint of a known place was written"),
+        Column(
+            "last_completed_path",
+            "text",
+            "where the newest completed checkpoint of a known place was written",
+        ),
         Column("last_outcome", "text", "of the newest final checkpoint"),
-        Column("recent_outcomes", "json", "oldest first, at most 16: [{checkpoint_id, outcome, is_savepoint}]"),
+        Column(
+            "recent_outcomes",
+            "json",
+            "oldest first, at most 16: [{checkpoint_id, outcome, is_savepoint}]",
+        ),
         Column("recent_total", "int", "final checkpoints among them, savepoints left out"),
         Column("recent_failed", "int", "declined, expired or failed among them"),
         Column("end_to_end_p95_ms", "real", "over the recent completed ones"),
-        Column("dominant_phase", "text", "start_delay, alignment, sync or async; null when unknown"),
+        Column(
+            "dominant_phase", "text", "start_delay, alignment, sync or async; null when unknown"
+        ),
         Column("dominant_phase_share", "real", "of end-to-end, over the recent completed ones"),
         Column("state_bytes", "int", "full state of the newest completed checkpoint"),
         Column("checkpointed_bytes", "int", "of the newest completed checkpoint"),
-        Column("pressured_share", "real", "largest back-pressured share of any vertex in its newest window"),
+        Column(
+            "pressured_share",
+            "real",
+            "largest back-pressured share of any vertex in its newest window",
+        ),
         Column("restored_checkpoint_id", "int"),
         Column("restored_at", "instant"),
-        Column("restored_is_savepoint", "flag", "by its directory, else by the type in its _metadata"),
+        Column(
+            "restored_is_savepoint", "flag", "by its directory, else by the type in its _metadata"
+        ),
         Column("restored_path", "text"),
         Column(
             "flink_counts",
             "json",
-            "checkpoints and savepoints as Flink counts them since its JobManager leads the job, of one answer: {at: epoch ms, total, "
-            "completed, failed, in_progress, restored}; failed has aborted ones and, since 1.14, refusals before the start too",
+            "checkpoints and savepoints as Flink counts them since its JobManager leads the job, "
+            "of one answer: {at: epoch ms, total, "
+            "completed, failed, in_progress, restored}; failed has aborted ones and, since 1.14, "
+            "refusals before the start too",
         ),
         Column("first_seen_at", "instant"),
         Column("last_seen_at", "instant", "when any source last showed the job"),
@@ -157,7 +200,16 @@ JOB_CURRENT = ServingTable(
     ),
 )
 
-OUTCOMES = ("completed", "declined", "expired", "subsumed", "aborted", "failed", "preflight", "in_progress")
+OUTCOMES = (
+    "completed",
+    "declined",
+    "expired",
+    "subsumed",
+    "aborted",
+    "failed",
+    "preflight",
+    "in_progress",
+)
 FAILED_OUTCOMES = ("declined", "expired", "failed")
 UNSETTLED_OUTCOMES = ("in_progress", "preflight")
 """Not ended, or never begun: they say nothing about how checkpoints end."""
@@ -166,7 +218,9 @@ REFUSAL_KIND = "trigger_refused"
 PHASES = ("start_delay", "alignment", "sync", "async")
 
 SLOPE_SPAN_H = 0.5
-"""Hours that sizes must span for a slope inside an hour or a day: of less, a rate per hour is a guess."""
+"""Hours that sizes must span for a slope inside an hour or a day: of less, a rate per hour is a
+guess.
+"""
 
 CHECKPOINT_FACT = ServingTable(
     "checkpoint_fact",
@@ -192,12 +246,19 @@ CHECKPOINT_ROLLUP = ServingTable(
         *(Column(f"{outcome}_count", "int", required=True) for outcome in OUTCOMES),
         Column("savepoint_count", "int", required=True),
         Column("preflight_refusals", "int", "refusals in the log that took no checkpoint id"),
-        *(Column(f"end_to_end_p{p}_ms", "real", "completed checkpoints, savepoints left out") for p in (50, 95, 99)),
+        *(
+            Column(f"end_to_end_p{p}_ms", "real", "completed checkpoints, savepoints left out")
+            for p in (50, 95, 99)
+        ),
         *(Column(f"{phase}_p95_ms", "real") for phase in PHASES),
         Column("state_bytes_first", "int"),
         Column("state_bytes_last", "int"),
         Column("state_bytes_max", "int"),
-        Column("state_bytes_per_h", "real", "slope inside the period; unknown from sizes of less than half an hour"),
+        Column(
+            "state_bytes_per_h",
+            "real",
+            "slope inside the period; unknown from sizes of less than half an hour",
+        ),
         Column("checkpointed_bytes_sum", "int"),
         _AS_OF,
     ),
@@ -213,11 +274,27 @@ PRESSURE_WINDOW = ServingTable(
         Column("parallelism", "int"),
         Column("samples", "int", "samples in the window", required=True),
         *(
-            Column(f"{metric}_{stat}", "real", f"{stat} over subtasks of each subtask's mean in the window")
-            for metric in ("in_pool", "out_pool", "exclusive", "floating", "busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
+            Column(
+                f"{metric}_{stat}",
+                "real",
+                f"{stat} over subtasks of each subtask's mean in the window",
+            )
+            for metric in (
+                "in_pool",
+                "out_pool",
+                "exclusive",
+                "floating",
+                "busy_ms_per_s",
+                "backpressured_ms_per_s",
+                "idle_ms_per_s",
+            )
             for stat in ("p50", "max", "mean")
         ),
-        Column("backpressured_share", "real", "share of subtasks back-pressured for more than half of the window"),
+        Column(
+            "backpressured_share",
+            "real",
+            "share of subtasks back-pressured for more than half of the window",
+        ),
         Column("busy_share", "real", "share of subtasks busy for more than half of the window"),
         Column("in_pool_high_share", "real", "share of subtasks with inPool above 0.8"),
         Column("out_pool_high_share", "real", "share of subtasks with outPool above 0.8"),
@@ -238,7 +315,11 @@ SIZE_TREND = ServingTable(
     (
         *_key("cluster", "job_id"),
         *columns_of(SizeTrend),
-        Column("change_points", "json", "[{at, kind: restart|savepoint|restore|step, state_bytes_before, state_bytes_after}]"),
+        Column(
+            "change_points",
+            "json",
+            "[{at, kind: restart|savepoint|restore|step, state_bytes_before, state_bytes_after}]",
+        ),
         _AS_OF,
     ),
 )
@@ -282,10 +363,24 @@ LOG_EVENT = ServingTable(
 )
 
 LOG_EVENT_FIELDS = (
-    "job_name", "checkpoint_type", "is_savepoint", "trigger_time", "parallelism", "from_state", "to_state", "reason_text",
-    "state_bytes", "duration_ms", "alignment_ms", "path", "count", "timeout_ms",
-)  # fmt: skip
-"""What a line may tell beside the columns of ``log_event``: the members of ``fields``, those that are unknown left out."""
+    "job_name",
+    "checkpoint_type",
+    "is_savepoint",
+    "trigger_time",
+    "parallelism",
+    "from_state",
+    "to_state",
+    "reason_text",
+    "state_bytes",
+    "duration_ms",
+    "alignment_ms",
+    "path",
+    "count",
+    "timeout_ms",
+)
+"""What a line may tell beside the columns of ``log_event``: the members of ``fields``, those that
+are unknown left out.
+"""
 
 JOB_EXCEPTION = ServingTable(
     "job_exception",
@@ -321,18 +416,50 @@ JOB_START = ServingTable(
     ("cluster", "job_id", "at"),
     (
         *_key("cluster", "job_id", "at"),
-        Column("kind", "text", "start, restart or rescale (a restart with another parallelism)", required=True),
+        Column(
+            "kind",
+            "text",
+            "start, restart or rescale (a restart with another parallelism)",
+            required=True,
+        ),
         Column("begun_at", "instant", "submission, or of a restart RESTARTING"),
         Column("deployed_at", "instant", "the deployment of its last task began", required=True),
         Column("running_at", "instant", "its last task ran", required=True),
-        Column("total_ms", "int", "from its beginning until its last task ran: of a restart the downtime"),
-        Column("detect_ms", "int", "before a restart: from the first failed task to the decision to restart"),
+        Column(
+            "total_ms",
+            "int",
+            "from its beginning until its last task ran: of a restart the downtime",
+        ),
+        Column(
+            "detect_ms",
+            "int",
+            "before a restart: from the first failed task to the decision to restart",
+        ),
         Column("graph_ms", "int", "from the submission until the job's state was RUNNING"),
-        Column("cancel_ms", "int", "of a restart: until the last task of the attempt before had ended"),
-        Column("wait_ms", "int", "of a restart: from there until the job's state was RUNNING; with cancel_ms where no log was read"),
-        Column("failed_attempts_ms", "int", "of a restart: in deployments whose tasks failed before all ran"),
+        Column(
+            "cancel_ms", "int", "of a restart: until the last task of the attempt before had ended"
+        ),
+        Column(
+            "wait_ms",
+            "int",
+            (
+                "of a restart: from there until the job's state was RUNNING; with cancel_ms where "
+                "no "
+                "log was read"
+            ),
+        ),
+        Column(
+            "failed_attempts_ms",
+            "int",
+            "of a restart: in deployments whose tasks failed before all ran",
+        ),
         Column("slots_ms", "int", "until the last task had its slot", required=True),
-        Column("deploy_ms", "int", "from there until the last task began to restore; before 1.14 until it ran", required=True),
+        Column(
+            "deploy_ms",
+            "int",
+            "from there until the last task began to restore; before 1.14 until it ran",
+            required=True,
+        ),
         Column("restore_ms", "int", "from there until the last task ran; null before 1.14"),
         Column("tasks", "int", "that were deployed", required=True),
         Column("taskmanagers", "int", "that they were deployed to"),
@@ -340,15 +467,25 @@ JOB_START = ServingTable(
         Column(
             "stragglers",
             "int",
-            "tasks that took three times as long as the median task of their vertex, and a second longer",
+            (
+                "tasks that took three times as long as the median task of their vertex, and a "
+                "second "
+                "longer"
+            ),
             required=True,
         ),
-        Column("held_up_ms", "int", "how much later the last straggler ran than all other tasks", required=True),
+        Column(
+            "held_up_ms",
+            "int",
+            "how much later the last straggler ran than all other tasks",
+            required=True,
+        ),
         Column("reported_by", "text", "rest or log", required=True),
         Column(
             "detail",
             "json",
-            "the slowest 12 of each, in median and largest ms of each phase and of deploy and restore together (own_ms): "
+            "the slowest 12 of each, in median and largest ms of each phase and of deploy and "
+            "restore together (own_ms): "
             "{vertices, taskmanagers, hosts, slowest: the slowest 1 % of tasks and the stragglers}",
             required=True,
         ),
@@ -363,12 +500,29 @@ JOB_HOST = ServingTable(
     (
         *_key("cluster", "job_id", "host"),
         Column(
-            "subtasks", "int", "in the newest placement of each vertex; of a host that it has left, those it had there last", required=True
+            "subtasks",
+            "int",
+            (
+                "in the newest placement of each vertex; of a host that it has left, those it had "
+                "there last"
+            ),
+            required=True,
         ),
-        Column("slots", "int", "that these take at least: the most of one vertex, since subtasks of one vertex share none", required=True),
+        Column(
+            "slots",
+            "int",
+            (
+                "that these take at least: the most of one vertex, since subtasks of one vertex "
+                "share "
+                "none"
+            ),
+            required=True,
+        ),
         Column("vertices", "int", "of which these are", required=True),
         Column("first_seen_at", "instant", required=True),
-        Column("left_at", "instant", "when another placement was first seen; null while it runs there"),
+        Column(
+            "left_at", "instant", "when another placement was first seen; null while it runs there"
+        ),
         _AS_OF,
     ),
 )
@@ -382,11 +536,22 @@ HOST_EVENT = ServingTable(
     (
         *_key("cluster", "job_id", "host", "at", "kind", "subject"),
         Column("taskmanager_id", "text"),
-        Column("vertex_name", "text", "its id where its name is unknown; of an expired checkpoint all that had not acknowledged here"),
+        Column(
+            "vertex_name",
+            "text",
+            (
+                "its id where its name is unknown; of an expired checkpoint all that had not "
+                "acknowledged here"
+            ),
+        ),
         Column("subtask", "int", "0-based"),
         Column("checkpoint_id", "int"),
         Column("trigger_time", "instant", "of that checkpoint"),
-        Column("detail", "text", "reason of a decline, class of an exception, why a TaskManager was lost"),
+        Column(
+            "detail",
+            "text",
+            "reason of a decline, class of an exception, why a TaskManager was lost",
+        ),
         _AS_OF,
     ),
 )
@@ -405,15 +570,25 @@ SKIPPED_INPUT = ServingTable(
 
 FINDING_SIGHT = ServingTable(
     "finding_sight",
-    "what one rule found of one subject in one judged window; those close together make one finding",
+    (
+        "what one rule found of one subject in one judged window; those close together make one "
+        "finding"
+    ),
     ("cluster", "job_id", "rule", "subject_id", "window_start"),
     (
         *_key("cluster", "job_id", "rule", "subject_id", "window_start"),
-        Column("seen_at", "instant", "newest evidence, at most the instant of judging", required=True),
+        Column(
+            "seen_at", "instant", "newest evidence, at most the instant of judging", required=True
+        ),
         Column("job_name", "text"),
         Column("severity", "text", "info, warning or critical", required=True),
         Column("confidence", "text", "low, medium or high", required=True),
-        Column("subject_kind", "text", "job, vertex, subtask, taskmanager, checkpoint, cluster or root", required=True),
+        Column(
+            "subject_kind",
+            "text",
+            "job, vertex, subtask, taskmanager, checkpoint, cluster or root",
+            required=True,
+        ),
         Column("subject", "message", "its name for people", required=True),
         Column("title", "message", required=True),
         Column("cause", "message", required=True),
@@ -421,7 +596,11 @@ FINDING_SIGHT = ServingTable(
         Column(
             "evidence",
             "messages",
-            "[{name, value, unit, threshold, comparison, threshold_key, at_ms, note}], the figure that matters most first",
+            (
+                "[{name, value, unit, threshold, comparison, threshold_key, at_ms, note}], the "
+                "figure "
+                "that matters most first"
+            ),
             required=True,
         ),
         Column("related", "messages", "[{kind, subject, note, path}]", required=True),
@@ -432,13 +611,29 @@ FINDING_SIGHT = ServingTable(
 
 JOB_JUDGEMENT = ServingTable(
     "job_judgement",
-    "which windows of one job a run judged; what was found in them earlier is replaced by what the run found",
+    (
+        "which windows of one job a run judged; what was found in them earlier is replaced by what "
+        "the "
+        "run found"
+    ),
     ("cluster", "job_id"),
     (
         *_key("cluster", "job_id"),
-        Column("judged_to", "instant", "instant at which the newest of them was judged", required=True),
-        Column("windows", "json", "[{first, last}]: starts of judged windows as epoch s, neighbours as one run", required=True),
-        Column("covered", "json", "[{first, last}]: the same of all that were ever judged, the newest 500 runs", required=True),
+        Column(
+            "judged_to", "instant", "instant at which the newest of them was judged", required=True
+        ),
+        Column(
+            "windows",
+            "json",
+            "[{first, last}]: starts of judged windows as epoch s, neighbours as one run",
+            required=True,
+        ),
+        Column(
+            "covered",
+            "json",
+            "[{first, last}]: the same of all that were ever judged, the newest 500 runs",
+            required=True,
+        ),
         Column("unknowns", "messages", "[{rule, missing}] of the newest of them", required=True),
         _AS_OF,
     ),
@@ -447,7 +642,20 @@ JOB_JUDGEMENT = ServingTable(
 SERVING_TABLES: dict[str, ServingTable] = {
     table.name: table
     for table in (
-        JOB_CURRENT, CHECKPOINT_FACT, CHECKPOINT_ROLLUP, PRESSURE_WINDOW, SIZE_TREND, CHECKPOINT_UPLOAD,
-        LOG_EVENT, JOB_EXCEPTION, JOB_ANNOTATION, JOB_START, JOB_HOST, HOST_EVENT, SKIPPED_INPUT, FINDING_SIGHT, JOB_JUDGEMENT,
+        JOB_CURRENT,
+        CHECKPOINT_FACT,
+        CHECKPOINT_ROLLUP,
+        PRESSURE_WINDOW,
+        SIZE_TREND,
+        CHECKPOINT_UPLOAD,
+        LOG_EVENT,
+        JOB_EXCEPTION,
+        JOB_ANNOTATION,
+        JOB_START,
+        JOB_HOST,
+        HOST_EVENT,
+        SKIPPED_INPUT,
+        FINDING_SIGHT,
+        JOB_JUDGEMENT,
     )
-}  # fmt: skip
+}

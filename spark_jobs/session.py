@@ -1,10 +1,12 @@
-"""The Spark session of a job: Connect, cluster or this machine, with the options that Weir relies on.
+"""The Spark session of a job: Connect, cluster or this machine, with the options that Weir relies
+on.
 
-``SPARK_REMOTE`` (``sc://host:port``) opens a Spark Connect session, else ``SPARK_MASTER`` a classic one,
-else ``local[*]``. Results must not depend on which.
+``SPARK_REMOTE`` (``sc://host:port``) opens a Spark Connect session, else ``SPARK_MASTER`` a classic
+one, else ``local[*]``. Results must not depend on which.
 
-A client that is killed leaves its work running on a Connect server. So each attempt owns a session of
-its own, named after its tag: the next attempt can find that session and interrupt what is left in it.
+A client that is killed leaves its work running on a Connect server. So each attempt owns a session
+of its own, named after its tag: the next attempt can find that session and interrupt what is left
+in it.
 """
 
 import os
@@ -30,14 +32,18 @@ SESSION_OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
     # Spark's default since 4.0; transforms rely on nulls, not -1, for sizes of unknown arrays.
     "spark.sql.ansi.enabled": "true",
-    # Inputs of a cycle are small; with adaptive execution larger ones are still split by their size.
+    # Inputs of a cycle are small; with adaptive execution larger ones are still split by their
+    # size.
     "spark.sql.shuffle.partitions": "4",
-    # A cycle names up to some thousand files. Below this, listing them in a Spark job costs more than it saves.
+    # A cycle names up to some thousand files. Below this, listing them in a Spark job costs more
+    # than it saves.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "2000",
-    # Kept files may be removed by a vacuum only a day later; a missing file is a bug and must be loud.
+    # Kept files may be removed by a vacuum only a day later; a missing file is a bug and must be
+    # loud.
     "spark.sql.files.ignoreMissingFiles": "false",
-    # With a bound in bytes, Spark adds up all buffers of a batch before each row that it sends to Python: half of the JVM's work
-    # where rows are of some hundred nested columns, as those of jobs are. This value alone turns it off; rows are counted instead:
+    # With a bound in bytes, Spark adds up all buffers of a batch before each row that it sends to
+    # Python: half of the JVM's work where rows are of some hundred nested columns, as those of jobs
+    # are. This value alone turns it off; rows are counted instead:
     # few enough for those of a vertex of parallelism 5,000, of half a megabyte each.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
@@ -46,8 +52,9 @@ SESSION_OPTIONS = {
 }
 
 SMALL_INPUT_OPTIONS = {
-    # A usual cycle reads some thousand rows through large plans: compiling them to Java takes several times as
-    # long as running them interpreted (measured on a warm server: 22 s of CPU against 9 s with all of these).
+    # A usual cycle reads some thousand rows through large plans: compiling them to Java takes
+    # several times as long as running them interpreted (measured on a warm server: 22 s of CPU
+    # against 9 s with all of these).
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Planning every stage anew after the one before it does not pay where every stage is small.
@@ -57,19 +64,24 @@ SMALL_INPUT_OPTIONS = {
 """For inputs known to be small; larger ones need compiled code and plans that adapt."""
 
 COMPILE_ALL = "-XX:-DontCompileHugeMethods"
-"""Spark turns a wide plan into one large method; the JVM would leave that interpreted, several times as slow."""
+"""Spark turns a wide plan into one large method; the JVM would leave that interpreted, several
+times as slow.
+"""
 
 CLASSIC_OPTIONS = {
     # Nobody looks at the UI of a job of seconds, and its port could be taken.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Throughput counts here, not pauses: 6 % less time than with G1, measured over raw logs on two cores.
+    # Throughput counts here, not pauses: 6 % less time than with G1, measured over raw logs on two
+    # cores.
     "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC {COMPILE_ALL}",
     "spark.executor.extraJavaOptions": COMPILE_ALL,
-    # Weir's hosts may have several names; drivers of local and standalone sessions stay on loopback.
+    # Weir's hosts may have several names; drivers of local and standalone sessions stay on
+    # loopback.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # It notes for every column where in Python it was written: some calls to the JVM for each, a third of the client's time.
+    # It notes for every column where in Python it was written: some calls to the JVM for each, a
+    # third of the client's time.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Scratch tables are never used; without this, a folder appears wherever the job was started.
     "spark.sql.catalogImplementation": "in-memory",
@@ -87,11 +99,15 @@ LOOKED_UP_OFTEN = (
 _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 
 
-def open_session(app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None) -> SparkSession:
-    """A session for one attempt of a job. What an earlier process left running under ``attempt`` is interrupted first.
+def open_session(
+    app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session for one attempt of a job. What an earlier process left running under ``attempt`` is
+    interrupted first.
 
     ``options`` are added last. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``,
-    ``WEIR_SPARK_DRIVER_MEMORY`` (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST`` (where executors reach the driver).
+    ``WEIR_SPARK_DRIVER_MEMORY`` (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST`` (where
+    executors reach the driver).
     """
     wanted = {**SESSION_OPTIONS, **(options or {})}
     remote = os.environ.get("SPARK_REMOTE", "")
@@ -117,7 +133,8 @@ def operation_tag(attempt: str) -> str:
 
 
 def interrupt_attempt(attempt: str) -> bool:
-    """Stop what an attempt may still be running on the Connect server. True where its session was found there.
+    """Stop what an attempt may still be running on the Connect server. True where its session was
+    found there.
 
     Without ``SPARK_REMOTE`` there is nothing to do: a classic driver dies with its process.
     """
@@ -135,7 +152,9 @@ def interrupt_attempt(attempt: str) -> bool:
 
 @contextmanager
 def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
-    """The session of an attempt, stopped at the end; whatever ends the block early interrupts what it left running."""
+    """The session of an attempt, stopped at the end; whatever ends the block early interrupts what
+    it left running.
+    """
     session = open_session(app_name, attempt)
     try:
         yield session
@@ -152,10 +171,15 @@ def _refuse_silence(remote: str) -> None:
     """Spark's client would ask a server that is not there for many minutes, without a word."""
     address = urlsplit(remote)
     try:
-        socket.create_connection((address.hostname or "", address.port or DEFAULT_CONNECT_PORT), CONNECT_TIMEOUT_S).close()
+        socket.create_connection(
+            (address.hostname or "", address.port or DEFAULT_CONNECT_PORT), CONNECT_TIMEOUT_S
+        ).close()
     except OSError as error:
         place = f"{address.hostname}:{address.port or DEFAULT_CONNECT_PORT}"
-        raise Refused(f"No Spark Connect server answers at {place} ({error}); start it, or unset SPARK_REMOTE.") from error
+        raise Refused(
+            f"No Spark Connect server answers at {place} ({error}); start it, or unset "
+            f"SPARK_REMOTE."
+        ) from error
 
 
 def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:
@@ -175,11 +199,14 @@ def _session_of(remote: str, app_name: str, attempt: str) -> SparkSession:
     """The session of this attempt on the server; an error where it was closed there."""
     separator = ";" if "/;" in remote else "/;"
     session_id = uuid.uuid5(_NAMESPACE, attempt)
-    builder = SparkSession.builder.remote(f"{remote}{separator}user_id=weir;session_id={session_id}").appName(app_name)
+    builder = SparkSession.builder.remote(
+        f"{remote}{separator}user_id=weir;session_id={session_id}"
+    ).appName(app_name)
     try:
         return builder.create()
     except PySparkException:
-        # The builder makes it the active session before it asks the server, and asks the active session for others' settings.
+        # The builder makes it the active session before it asks the server, and asks the active
+        # session for others' settings.
         dead = SparkSession.getActiveSession()
         if dead is not None and getattr(dead, "session_id", None) == str(session_id):
             dead.stop()
@@ -189,9 +216,16 @@ def _session_of(remote: str, app_name: str, attempt: str) -> SparkSession:
 def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.master(master).appName(app_name)
     host = os.environ.get("WEIR_SPARK_DRIVER_HOST", "")
-    addresses = {"spark.driver.host": host, "spark.driver.bindAddress": "0.0.0.0"} if host else {}  # noqa: S104 - executors elsewhere
+    # executors elsewhere
+    addresses = {"spark.driver.host": host, "spark.driver.bindAddress": "0.0.0.0"} if host else {}  # noqa: S104
     memory = {"spark.driver.memory": os.environ.get("WEIR_SPARK_DRIVER_MEMORY", "2g")}
-    for name, value in {**CLASSIC_OPTIONS, **of_hadoop(os.environ), **memory, **addresses, **options}.items():
+    for name, value in {
+        **CLASSIC_OPTIONS,
+        **of_hadoop(os.environ),
+        **memory,
+        **addresses,
+        **options,
+    }.items():
         builder = builder.config(name, value)
     # Workers run this interpreter, not whatever `python3` is on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

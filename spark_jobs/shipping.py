@@ -1,7 +1,9 @@
-"""The rules and the readers on executors that do not have Weir installed: its code goes with the session.
+"""The rules and the readers on executors that do not have Weir installed: its code goes with the
+session.
 
-Executors of ``local[*]`` are this process's children and find it by themselves. A Connect server or a cluster need not
-have it, or may have another version of it. Where a server says that its workers have this very version, nothing is sent.
+Executors of ``local[*]`` are this process's children and find it by themselves. A Connect server or
+a cluster need not have it, or may have another version of it. Where a server says that its workers
+have this very version, nothing is sent.
 """
 
 import atexit
@@ -17,7 +19,9 @@ from spark_jobs.own_code import ON_WORKERS, archive, digest
 
 
 def ship_code(session: SparkSession) -> None:
-    """Give the Python workers of this session the packages, unless they have them or run on this machine out of this process."""
+    """Give the Python workers of this session the packages, unless they have them or run on this
+    machine out of this process.
+    """
     remote = os.environ.get("SPARK_REMOTE")
     if not remote and (os.environ.get("SPARK_MASTER") or "local").startswith("local"):
         return
@@ -27,6 +31,7 @@ def ship_code(session: SparkSession) -> None:
             raise Refused("The Spark server runs another version of Weir; start it again.")
         return
     folder = Path(tempfile.mkdtemp(prefix="weir-code-"))
-    # A classic driver hands the file itself to executors, whenever they start: it must stay as long as the process.
+    # A classic driver hands the file itself to executors, whenever they start: it must stay as long
+    # as the process.
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     session.addArtifacts(str(archive(folder)), pyfile=True)

@@ -1,7 +1,7 @@
 """The oldest part of what is new in the lake that is few enough rows to be worked on at once.
 
-A backlog is taken slice by slice, in the order in which it was committed, all tables up to the same instant: so each slice is what a
-cycle of that time would have found.
+A backlog is taken slice by slice, in the order in which it was committed, all tables up to the same
+instant: so each slice is what a cycle of that time would have found.
 """
 
 from collections import Counter
@@ -16,13 +16,22 @@ from ingest.lake.reader import DataFile, LakeReader
 from spark_jobs.paths import absolute_root
 
 
-def oldest(lake: LakeReader, from_seq: Mapping[str, int], to_seq: Mapping[str, int], most_rows: int) -> dict[str, int]:
-    """Table → last commit of the slice: ``to_seq`` where all of it has at most ``most_rows``. It has one commit at least, however large."""
+def oldest(
+    lake: LakeReader, from_seq: Mapping[str, int], to_seq: Mapping[str, int], most_rows: int
+) -> dict[str, int]:
+    """Table → last commit of the slice: ``to_seq`` where all of it has at most ``most_rows``.
+
+    It has one commit at least, however large.
+    """
     waiting = []
     for table, last in to_seq.items():
         known = from_seq.get(table, 0)
         if last > known:
-            rows, times, at = _rows_of_commits(lake, table, known, last), lake.commit_times(table, known), 0
+            rows, times, at = (
+                _rows_of_commits(lake, table, known, last),
+                lake.commit_times(table, known),
+                0,
+            )
             for seq in range(known + 1, last + 1):
                 at = max(at, times.get(seq, 0))  # clocks of several machines write
                 waiting.append((at, seq, table, rows[seq]))
@@ -48,17 +57,31 @@ def _rows_of_commits(lake: LakeReader, table: str, after: int, last: int) -> Cou
 
 def _counted(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[int, int]:
     """Of a file that holds rows of several commits."""
-    return counts(ds.dataset([data_path(lake, table, file)], format="parquet"), "commit_seq", pc.field("commit_seq") > after)
+    return counts(
+        ds.dataset([data_path(lake, table, file)], format="parquet"),
+        "commit_seq",
+        pc.field("commit_seq") > after,
+    )
 
 
 def counts(rows: ds.Dataset, column: str, condition: pc.Expression) -> Counter[Any]:
     """Value of a column → how many rows have it. Holds one batch at a time."""
     found: Counter[Any] = Counter()
-    for batch in rows.scanner(columns=[column], filter=condition, batch_readahead=1, fragment_readahead=1).to_batches():
-        found.update({pair["values"]: pair["counts"] for pair in pc.value_counts(pa.chunked_array([batch[column]])).to_pylist()})
+    for batch in rows.scanner(
+        columns=[column], filter=condition, batch_readahead=1, fragment_readahead=1
+    ).to_batches():
+        found.update(
+            {
+                pair["values"]: pair["counts"]
+                for pair in pc.value_counts(pa.chunked_array([batch[column]])).to_pylist()
+            }
+        )
     return found
 
 
 def data_path(lake: LakeReader, table: str, file: DataFile) -> str:
-    """Of a file of a lake on this machine. The Delta library percent-encodes the root; below it only ``date=`` folders lie."""
+    """Of a file of a lake on this machine.
+
+    The Delta library percent-encodes the root; below it only ``date=`` folders lie.
+    """
     return f"{absolute_root(lake.root)}/{table}/date={file.uri.rsplit('/date=', 1)[1]}"

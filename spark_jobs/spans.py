@@ -12,7 +12,9 @@ Span = tuple[datetime, datetime]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LINES_AFTER_TRIGGER = timedelta(days=1)
-"""Lines about a checkpoint are looked for this long after its trigger; late messages come within hours."""
+"""Lines about a checkpoint are looked for this long after its trigger; late messages come within
+hours.
+"""
 OTHER_SIDE_WITHIN = timedelta(days=1)
 """The snapshot that a checkpoint is compared with was read this long before it, at most."""
 WINDOW = timedelta(milliseconds=WINDOW_MS)
@@ -20,7 +22,8 @@ CLOSE_TOGETHER = timedelta(minutes=10)
 
 
 class JobLookup(NamedTuple):
-    """A job and the first and last trigger, in epoch ms, of the checkpoints whose rows it needs; no span, where the last comes first.
+    """A job and the first and last trigger, in epoch ms, of the checkpoints whose rows it needs; no
+    span, where the last comes first.
 
     ``keys``: of the snapshots that it needs, see :mod:`spark_jobs.fold.wanted_snapshots`.
     ``minutes``: starts, in epoch ms, of those whose metric samples it needs.
@@ -46,7 +49,9 @@ def merged(found: Iterable[Span]) -> list[Span]:
 
 
 def instant(epoch_s: float) -> datetime:
-    """UTC. What lies before 1970 or after the year 2200 is no time; the nearest one stands for it."""
+    """UTC. What lies before 1970 or after the year 2200 is no time; the nearest one stands for
+    it.
+    """
     return datetime.fromtimestamp(min(max(epoch_s, 0), LAST_EPOCH_MS // 1000), UTC)
 
 
@@ -54,8 +59,12 @@ def floor(at: datetime, length: timedelta) -> datetime:
     return at - (at - EPOCH) % length
 
 
-def windows_between(times: Sequence[tuple[datetime | None, datetime | None]], length: timedelta) -> list[Span] | None:
-    """The windows of ``length`` that first and last instants of a few files touch; None where those lie too far apart to tell."""
+def windows_between(
+    times: Sequence[tuple[datetime | None, datetime | None]], length: timedelta
+) -> list[Span] | None:
+    """The windows of ``length`` that first and last instants of a few files touch; None where those
+    lie too far apart to tell.
+    """
     known = [(first, last) for first, last in times if first is not None and last is not None]
     if len(known) < len(times) or any(last - first > CLOSE_TOGETHER for first, last in known):
         return None
@@ -64,10 +73,17 @@ def windows_between(times: Sequence[tuple[datetime | None, datetime | None]], le
 
 def lookup_spans(lookups: Iterable[JobLookup]) -> tuple[list[Span], list[Span]]:
     """Where the triggers of what jobs asked for lie, and where the lines about them."""
-    triggers = merged((instant(one.from_ms // 1000), instant(one.to_ms // 1000 + 1)) for one in lookups if one.from_ms <= one.to_ms)
+    triggers = merged(
+        (instant(one.from_ms // 1000), instant(one.to_ms // 1000 + 1))
+        for one in lookups
+        if one.from_ms <= one.to_ms
+    )
     return triggers, merged((start, end + LINES_AFTER_TRIGGER) for start, end in triggers)
 
 
 def minute_spans(lookups: Iterable[JobLookup]) -> list[Span]:
     """Where the samples lie that jobs asked for."""
-    return merged((start, start + WINDOW) for start in {instant(minute // 1000) for one in lookups for minute in one.minutes})
+    return merged(
+        (start, start + WINDOW)
+        for start in {instant(minute // 1000) for one in lookups for minute in one.minutes}
+    )

@@ -1,4 +1,6 @@
-"""Arrow schemas of the rows that the steps of a cycle hand to each other: Spark and a small cycle take them from here."""
+"""Arrow schemas of the rows that the steps of a cycle hand to each other: Spark and a small cycle
+take them from here.
+"""
 
 import pyarrow as pa
 
@@ -12,46 +14,102 @@ from spark_jobs.nested_tables import JOB
 JOB_KEY = [(name, pa.string()) for name in JOB]
 
 EVENT = pa.schema(
-    [("cluster", pa.string()), ("observed_at", INSTANT), *((one.name, in_microseconds(one.type)) for one in columns_of(LogEvent))]
+    [
+        ("cluster", pa.string()),
+        ("observed_at", INSTANT),
+        *((one.name, in_microseconds(one.type)) for one in columns_of(LogEvent)),
+    ]
 )
 """A typed log event, as read."""
 SERVED_EVENT = pa.schema([*EVENT, ("fields", pa.string()), ("served_reason", pa.string())])
-"""An event with what ``log_event`` has beside its columns: ``fields``, and the reason or the change of state."""
+"""An event with what ``log_event`` has beside its columns: ``fields``, and the reason or the change
+of state.
+"""
 
 EXECUTION = pa.schema(
     [
-        *((name, pa.string()) for name in ("cluster", "job_id", "execution_id", "vertex_id", "task")),
+        *(
+            (name, pa.string())
+            for name in ("cluster", "job_id", "execution_id", "vertex_id", "task")
+        ),
         *((name, pa.int64()) for name in ("subtask", "attempt")),
         *((name, pa.string()) for name in ("container", "host")),
         ("deployed_at", INSTANT),
         ("log", pa.string()),
     ]
 )
-"""Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager told that it received it."""
+"""Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager told that it
+received it.
+"""
 LEARNT_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
 """``newly_placed``: job, task and host are known, which the last run did not know."""
 TASKMANAGER_LINE = pa.schema([*JOB_KEY, *(EVENT.field(name) for name in OF_TASKMANAGER_LINE)])
 """A line about the end of a TaskManager, for a job that had tasks there."""
-TASKMANAGER = pa.schema([*JOB_KEY, *((name, in_microseconds(TABLES["taskmanagers"].schema.field(name).type)) for name in OF_TASKMANAGER)])
+TASKMANAGER = pa.schema(
+    [
+        *JOB_KEY,
+        *(
+            (name, in_microseconds(TABLES["taskmanagers"].schema.field(name).type))
+            for name in OF_TASKMANAGER
+        ),
+    ]
+)
 """A sample of a TaskManager, for a job that has slots on it."""
 
-_OF_SNAPSHOT = ("metadata_path", "metadata_bytes", "metadata_modified", "reader_version", "checkpoint_id", "state_bytes", "is_savepoint",
-                "observed_at")  # fmt: skip
-SNAPSHOT = pa.schema(
-    [*JOB_KEY, ("owner_id", pa.string()), *((name, in_microseconds(TABLES["snapshots"].schema.field(name).type)) for name in _OF_SNAPSHOT)]
+_OF_SNAPSHOT = (
+    "metadata_path",
+    "metadata_bytes",
+    "metadata_modified",
+    "reader_version",
+    "checkpoint_id",
+    "state_bytes",
+    "is_savepoint",
+    "observed_at",
 )
-"""What a ``_metadata`` says as a whole, for a job that wants it; ``owner_id``: the job whose directory it lies in."""
+SNAPSHOT = pa.schema(
+    [
+        *JOB_KEY,
+        ("owner_id", pa.string()),
+        *(
+            (name, in_microseconds(TABLES["snapshots"].schema.field(name).type))
+            for name in _OF_SNAPSHOT
+        ),
+    ]
+)
+"""What a ``_metadata`` says as a whole, for a job that wants it; ``owner_id``: the job whose
+directory it lies in.
+"""
 
 COMPARISON = pa.schema(
-    [("checkpoint_id", pa.int64()), ("trigger_time", pa.int64()), ("directory", pa.string()), ("compared_with", pa.string())]
+    [
+        ("checkpoint_id", pa.int64()),
+        ("trigger_time", pa.int64()),
+        ("directory", pa.string()),
+        ("compared_with", pa.string()),
+    ]
 )
 """The snapshot that the upload of a checkpoint is compared with; ``trigger_time`` in epoch ms."""
-ASKED = pa.schema([*JOB_KEY, ("comparisons", pa.list_(pa.struct(list(COMPARISON)))), ("wanted_keys", pa.list_(pa.string()))])
-"""What a job would know of ``_metadata``; ``wanted_keys``: of snapshots whose full size or type would tell something
-(:mod:`spark_jobs.fold.wanted_snapshots`)."""
-LOOKUP = pa.schema([("from_ms", pa.int64()), ("to_ms", pa.int64()), ("keys", pa.list_(pa.string())), ("minutes", pa.list_(pa.int64()))])
-"""First and last trigger of checkpoints whose rows a job needs, keys of the snapshots that it needs, and starts (epoch ms) of the minutes
-whose metric samples it needs."""
+ASKED = pa.schema(
+    [
+        *JOB_KEY,
+        ("comparisons", pa.list_(pa.struct(list(COMPARISON)))),
+        ("wanted_keys", pa.list_(pa.string())),
+    ]
+)
+"""What a job would know of ``_metadata``; ``wanted_keys``: of snapshots whose full size or type
+would tell something (:mod:`spark_jobs.fold.wanted_snapshots`).
+"""
+LOOKUP = pa.schema(
+    [
+        ("from_ms", pa.int64()),
+        ("to_ms", pa.int64()),
+        ("keys", pa.list_(pa.string())),
+        ("minutes", pa.list_(pa.int64())),
+    ]
+)
+"""First and last trigger of checkpoints whose rows a job needs, keys of the snapshots that it
+needs, and starts (epoch ms) of the minutes whose metric samples it needs.
+"""
 FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
 """What was looked up for a job."""
 STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])

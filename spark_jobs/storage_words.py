@@ -1,4 +1,5 @@
-"""The words of the storage audit: verdicts, the reason of each, and why a file is referred to by nothing.
+"""The words of the storage audit: verdicts, the reason of each, and why a file is referred to by
+nothing.
 
 Plain Python: Spark writes the codes, pages and commands print the sentences.
 """
@@ -15,43 +16,70 @@ KEPT = "kept"
 
 VERDICTS = {
     LIVE: message("A retained checkpoint or savepoint, or a job that runs, needs the file."),
-    RETAINED_WASTE: message("Only checkpoints need it that nobody will restore: the job that followed has a whole checkpoint of its own."),
+    RETAINED_WASTE: message(
+        "Only checkpoints need it that nobody will restore: the job that followed has a whole "
+        "checkpoint of its own."
+    ),
     ORPHAN: message("Flink wrote it and nothing refers to it any more."),
     YOUNG: message("Nothing refers to it, but it is too early to say that nothing will."),
     KEPT: message("It may be needed, or Weir cannot know: it stays."),
 }
-"""Every file has exactly one. Only ``retained_waste`` and ``orphan`` can get into a clean-up plan."""
+"""Every file has exactly one.
+
+Only ``retained_waste`` and ``orphan`` can get into a clean-up plan.
+"""
 
 REASONS: dict[str, dict[str, str]] = {
     LIVE: {
         "referred": message("The _metadata of a retained checkpoint or savepoint refers to it."),
         "snapshot": message("It is the _metadata of a retained checkpoint or savepoint."),
-        "restored_from": message("It lies in the directory that a job which has not ended was restored from."),
+        "restored_from": message(
+            "It lies in the directory that a job which has not ended was restored from."
+        ),
     },
     RETAINED_WASTE: {
-        "superseded": message("Its job has ended, the job restored from it has since completed a checkpoint that is whole and its own."),
+        "superseded": message(
+            "Its job has ended, the job restored from it has since completed a checkpoint that is "
+            "whole and its own."
+        ),
     },
     ORPHAN: {
         "unreferenced": message(
-            "Two audits found nothing that refers to it, it is older than the age guard and than any checkpoint in flight."
+            "Two audits found nothing that refers to it, it is older than the age guard and than "
+            "any checkpoint in flight."
         ),
     },
     YOUNG: {
-        "age_guard": message("Written or first seen by Weir less than the age guard before this audit."),
+        "age_guard": message(
+            "Written or first seen by Weir less than the age guard before this audit."
+        ),
         "in_flight": message("Not older than the oldest checkpoint that its job has in flight."),
         "ended_lately": message(
-            "Its job completed a checkpoint less than the age guard ago and has ended: its last one may not be listed yet."
+            "Its job completed a checkpoint less than the age guard ago and has ended: its last "
+            "one may not be listed yet."
         ),
-        "first_audit": message("This audit is the first that found it unreferenced; a second one must confirm it."),
-        "no_checkpoint_since": message("Its job has not completed a checkpoint since an audit first found it unreferenced."),
+        "first_audit": message(
+            "This audit is the first that found it unreferenced; a second one must confirm it."
+        ),
+        "no_checkpoint_since": message(
+            "Its job has not completed a checkpoint since an audit first found it unreferenced."
+        ),
     },
     KEPT: {
         "unknown_name": message(
-            "Not a name of Flink's checkpoint layout: high-availability data, jars, blobs and foreign files are never touched."
+            "Not a name of Flink's checkpoint layout: high-availability data, jars, blobs and "
+            "foreign files are never touched."
         ),
-        "savepoint": message("It lies in a savepoint's directory; savepoints belong to those who took them."),
-        "no_job_level": message("Its checkpoint directory has no level of a job id, so nobody can say whose it is."),
-        "in_doubt": message("Something that may refer to it could not be read or listed; see the doubts of this audit."),
+        "savepoint": message(
+            "It lies in a savepoint's directory; savepoints belong to those who took them."
+        ),
+        "no_job_level": message(
+            "Its checkpoint directory has no level of a job id, so nobody can say whose it is."
+        ),
+        "in_doubt": message(
+            "Something that may refer to it could not be read or listed; see the doubts of this "
+            "audit."
+        ),
         "unreadable_snapshot": message("It is a _metadata that could not be read."),
         "vanished": message("It was listed and gone when it was to be read."),
         "bad_time": message("Its modification time is missing or lies in the future."),
@@ -60,25 +88,45 @@ REASONS: dict[str, dict[str, str]] = {
             "give each application a checkpoint directory of its own."
         ),
         "writer_unknown": message(
-            "A job has this id, but is not known to write this directory: register the root for the one cluster that does."
+            "A job has this id, but is not known to write this directory: register the root for "
+            "the one cluster that does."
         ),
-        "job_unseen": message("No cluster that Weir can see has reported a job that writes here: it counts as running."),
-        "task_owned": message("Task-owned, changelog or merged file of a job of which, or of whose successors, a snapshot is retained."),
-        "was_referred": message("A checkpoint or savepoint referred to it, and is gone without Weir having seen it discarded."),
-        "was_unlisted": message("An earlier audit did not list it although it is older: what referred to it then is not known."),
-        "referrer_unread": message("A checkpoint refers to it where this audit did not look: audit all roots, register its root again."),
+        "job_unseen": message(
+            "No cluster that Weir can see has reported a job that writes here: it counts as "
+            "running."
+        ),
+        "task_owned": message(
+            "Task-owned, changelog or merged file of a job of which, or of whose successors, a "
+            "snapshot is retained."
+        ),
+        "was_referred": message(
+            "A checkpoint or savepoint referred to it, and is gone without Weir having seen it "
+            "discarded."
+        ),
+        "was_unlisted": message(
+            "An earlier audit did not list it although it is older: what referred to it then is "
+            "not known."
+        ),
+        "referrer_unread": message(
+            "A checkpoint refers to it where this audit did not look: audit all roots, register "
+            "its root again."
+        ),
         "last_unfound": message(
-            "Its job ended, and its last checkpoint was neither found nor seen discarded: its readers may need the file."
+            "Its job ended, and its last checkpoint was neither found nor seen discarded: its "
+            "readers may need the file."
         ),
         "other_spelling": message(
-            "A reference, or another file, ends in the same path elsewhere: it may be this very file under another name."
+            "A reference, or another file, ends in the same path elsewhere: it may be this very "
+            "file under another name."
         ),
     },
 }
 """Verdict → reason code → one sentence. The set is closed."""
 
 KINDS = {
-    "unacknowledged": message("Left by a TaskManager that died or lost its task before it acknowledged the checkpoint."),
+    "unacknowledged": message(
+        "Left by a TaskManager that died or lost its task before it acknowledged the checkpoint."
+    ),
     "failed_checkpoint": message("Left of a checkpoint that expired, was declined or was aborted."),
     "dead_job": message("Left of a job that has ended and of which no snapshot is retained."),
     "merging_remainder": message("Left of merged files (file merging) of a job that has ended."),
@@ -90,31 +138,61 @@ KINDS = {
 TWO_NAMES = "two_names"
 
 DOUBTS = {
-    "incomplete_metadata": message("A _metadata ends too early: it is still being written, or its writer died."),
+    "incomplete_metadata": message(
+        "A _metadata ends too early: it is still being written, or its writer died."
+    ),
     "damaged_metadata": message("A _metadata contradicts the format."),
-    "unsupported_metadata": message("A _metadata has a format version or a kind of handle that Weir does not know."),
+    "unsupported_metadata": message(
+        "A _metadata has a format version or a kind of handle that Weir does not know."
+    ),
     "unreadable_file": message("A _metadata could not be opened or read."),
-    "vanished_metadata": message("A _metadata was listed, gone when it was to be read, and nothing followed it."),
+    "vanished_metadata": message(
+        "A _metadata was listed, gone when it was to be read, and nothing followed it."
+    ),
     "unlisted": message("A directory could not be listed."),
     "bad_path": message("A path cannot be brought to one spelling."),
-    "unknown_authority": message("A reference names a file system that no audited root is on; declare what it is in the spellings."),
-    "other_spelling": message("A reference of which no file was found ends like a listed file: it may be that file under another name."),
+    "unknown_authority": message(
+        "A reference names a file system that no audited root is on; declare what it is in the "
+        "spellings."
+    ),
+    "other_spelling": message(
+        "A reference of which no file was found ends like a listed file: it may be that file under "
+        "another name."
+    ),
     TWO_NAMES: message(
-        "A directory is, or seems to be, registered under two names: what is needed under the one looks dead under the other."
+        "A directory is, or seems to be, registered under two names: what is needed under the one "
+        "looks dead under the other."
     ),
-    "restored_from_gone": message("A job runs that was restored from a snapshot which is gone, and has completed no checkpoint since."),
+    "restored_from_gone": message(
+        "A job runs that was restored from a snapshot which is gone, and has completed no "
+        "checkpoint since."
+    ),
     "restored_from_elsewhere": message(
-        "A job runs that was restored from a snapshot outside of these roots, and has completed none since."
+        "A job runs that was restored from a snapshot outside of these roots, and has completed "
+        "none since."
     ),
-    "restored_from_unknown": message("A job runs that was restored from a snapshot of which no path is known, and has none of its own."),
-    "writes_elsewhere": message("A job that stems from an audited root writes to a directory that is not audited, and may refer back."),
-    "no_checkpoint_found": message("A job runs and has completed checkpoints, but the newest of them was not found."),
+    "restored_from_unknown": message(
+        "A job runs that was restored from a snapshot of which no path is known, and has none of "
+        "its own."
+    ),
+    "writes_elsewhere": message(
+        "A job that stems from an audited root writes to a directory that is not audited, and may "
+        "refer back."
+    ),
+    "no_checkpoint_found": message(
+        "A job runs and has completed checkpoints, but the newest of them was not found."
+    ),
 }
-"""Each may hide the only referrer of a file anywhere: with one of them no root of the audit can be cleaned."""
+"""Each may hide the only referrer of a file anywhere: with one of them no root of the audit can be
+cleaned.
+"""
 
 NOT_CLEANABLE = {
     "not_attested": message("Nobody has attested that every reader of this root is known."),
-    TWO_NAMES: message("It is, or seems to be, one directory with another root: what is needed under one name looks dead under the other."),
+    TWO_NAMES: message(
+        "It is, or seems to be, one directory with another root: what is needed under one name "
+        "looks dead under the other."
+    ),
     "in_doubt": message("The audit has doubts."),
     "blind_cluster": message("A cluster of this root cannot be seen at present."),
     "first_audit": message("Nothing can be an orphan before a second audit."),
@@ -128,5 +206,7 @@ CHAIN_KINDS = {
 
 
 def age_rule_name(days: int, below: str) -> str:
-    """``30``, or ``30-`` and a hash of the directory: each deletion by age that is simulated has its own attempt and file."""
+    """``30``, or ``30-`` and a hash of the directory: each deletion by age that is simulated has
+    its own attempt and file.
+    """
     return f"{days}-{hashlib.sha256(below.encode()).hexdigest()[:12]}" if below else str(days)

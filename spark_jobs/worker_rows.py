@@ -1,7 +1,8 @@
-"""Rows that Python workers of Spark make of Arrow batches: for Spark to go on with, or written by the workers themselves.
+"""Rows that Python workers of Spark make of Arrow batches: for Spark to go on with, or written by
+the workers themselves.
 
-To hand rows back to the JVM, turn them there into Spark's own and write these takes several times as long as writing the Arrow
-batches as they are (measured over typed events and over folded jobs).
+To hand rows back to the JVM, turn them there into Spark's own and write these takes several times
+as long as writing the Arrow batches as they are (measured over typed events and over folded jobs).
 """
 
 import uuid
@@ -28,7 +29,9 @@ Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class WorkerRows:
-    """``make``: batches of ``given`` → batches of ``schema``; called once for each of Spark's tasks."""
+    """``make``: batches of ``given`` → batches of ``schema``; called once for each of Spark's
+    tasks.
+    """
 
     given: DataFrame
     make: Make
@@ -38,22 +41,38 @@ class WorkerRows:
         return self.given.mapInArrow(self.make, spark_schema(self.schema))
 
     def written(self, folder: str, unrepeated: Sequence[str] = ()) -> Output:
-        """Write them below a folder, absolute or with a scheme that workers have credentials for: a file for each task that made any.
+        """Write them below a folder, absolute or with a scheme that workers have credentials for: a
+        file for each task that made any.
 
-        Files are named without the folder. Others may lie beside them, of tasks that failed and were run again.
-        ``unrepeated``: columns whose values are each there once, in which Parquet would look for repetitions in vain.
+        Files are named without the folder. Others may lie beside them, of tasks that failed and
+        were run again.
+        ``unrepeated``: columns whose values are each there once, in which Parquet would look for
+        repetitions in vain.
         """
         filesystem, path = fsspec.core.url_to_fs(folder)
         filesystem.makedirs(path, exist_ok=True)
-        repeated = [name for name in self.schema.names if name not in unrepeated] if unrepeated else True
-        options = {"compression": "zstd", "use_dictionary": repeated, "write_page_checksum": True, "store_schema": False}
-        write = partial(write_batches, make=self.make, folder=folder, schema=self.schema, options=options)
+        repeated = (
+            [name for name in self.schema.names if name not in unrepeated] if unrepeated else True
+        )
+        options = {
+            "compression": "zstd",
+            "use_dictionary": repeated,
+            "write_page_checksum": True,
+            "store_schema": False,
+        }
+        write = partial(
+            write_batches, make=self.make, folder=folder, schema=self.schema, options=options
+        )
         files = sorted(self.given.mapInArrow(write, spark_schema(_FILE)).collect())
         return Output(sum(rows for _, rows in files), tuple(name for name, _ in files))
 
 
 def write_batches(
-    batches: Iterable[pa.RecordBatch], make: Make, folder: str, schema: pa.Schema, options: dict[str, Any]
+    batches: Iterable[pa.RecordBatch],
+    make: Make,
+    folder: str,
+    schema: pa.Schema,
+    options: dict[str, Any],
 ) -> Iterator[pa.RecordBatch]:
     """``_FILE`` of what one task writes."""
     name = f"part-{uuid.uuid4().hex}.parquet"
@@ -63,7 +82,10 @@ def write_batches(
         return
     rows = 0
     try:
-        with filesystem.open(path, "wb") as handle, pq.ParquetWriter(handle, schema, **options) as writer:
+        with (
+            filesystem.open(path, "wb") as handle,
+            pq.ParquetWriter(handle, schema, **options) as writer,
+        ):
             for group in chain((first,), groups):
                 writer.write_table(group, row_group_size=max(group.num_rows, 1))
                 rows += group.num_rows

@@ -1,4 +1,6 @@
-"""Four workers share the tests: one begins with those against a real Flink, which often wait, the others with the rest."""
+"""Four workers share the tests: one begins with those against a real Flink, which often wait, the
+others with the rest.
+"""
 
 import gc
 import os
@@ -19,14 +21,18 @@ from tests.migrated import begin_again, begin_with_migrated
 from tests.spark_processes import connect_server
 from tests.weir_settings import WeirSettings, below
 
-# No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
-# With the quick compiler alone a JVM keeps 48 MiB of compiled code. Spark fills that: methods are thrown out and compiled again and again.
+# No JVM of the tests lives long enough to win back what the slower, better compiler takes of two
+# cores.
+# With the quick compiler alone a JVM keeps 48 MiB of compiled code. Spark fills that: methods are
+# thrown out and compiled again and again.
 COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 os.environ.setdefault("JDK_JAVA_OPTIONS", f"{COMPILER} {spark_classes.jvm_options()}")
 
 
 # How long examples take to make depends on who else computes: no property is judged by it.
-hypothesis.settings.register_profile("weir", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile(
+    "weir", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("weir")
 
 
@@ -45,13 +51,19 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
 def django_db_setup(django_db_setup: None) -> Iterator[None]:
     connection_created.disconnect(begin_with_migrated)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", begin_again(TransactionTestCase._fixture_teardown))
+        patch.setattr(
+            TransactionTestCase,
+            "_fixture_teardown",
+            begin_again(TransactionTestCase._fixture_teardown),
+        )
         yield
 
 
 @pytest.fixture(scope="session")
 def warm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Spark Connect server, as `make run` keeps one: each command that runs a cycle would otherwise start a JVM of its own."""
+    """A Spark Connect server, as `make run` keeps one: each command that runs a cycle would
+    otherwise start a JVM of its own.
+    """
     with connect_server(tmp_path_factory.mktemp("warm-spark")) as remote:
         yield remote
 
@@ -83,7 +95,9 @@ ON_WARM_SPARK = (
     "spark_jobs/test_cluster_audits.py",
     "webapp/pipeline/test_lost_runs_spark.py",
 )
-"""Homes that take minutes to fill are filled once, and one server compiles what all of these run."""
+"""Homes that take minutes to fill are filled once, and one server compiles what all of these
+run.
+"""
 IN_ONE_SESSION = ("spark_jobs/", "contracts/")
 """A JVM takes half a minute of CPU until it has loaded and compiled what these have in common."""
 TOGETHER = {
@@ -110,7 +124,9 @@ LONGEST_FIRST = (
     "webapp/cleanup/test_applying.py",
     "ingest/test_memory.py",
 )
-"""Files and folders that take minutes, so that none of them is left for the end; those that wait in turn with those that calculate."""
+"""Files and folders that take minutes, so that none of them is left for the end; those that wait in
+turn with those that calculate.
+"""
 
 OBJECTS_UNTIL_GARBAGE_IS_LOOKED_FOR = 20_000
 
@@ -130,7 +146,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Nothing that is imported and collected is garbage; walking over it took the collector a sixth of the CPU of tests in this process."""
+    """Nothing that is imported and collected is garbage; walking over it took the collector a sixth
+    of the CPU of tests in this process.
+    """
     gc.disable()
     collected = yield
     gc.freeze()

@@ -38,12 +38,36 @@ def cycled(lake: Lake, home: Path, *tables: ServingTable) -> list[list[dict[str,
     cycle = SmallCycle(SmallLake(lake, versions, most_rows=1_000_000), None, run_dir)
     list(cycle.steps())
     at = datetime.now(UTC)
-    left = Manifest("cycle", "first", cycle.from_seq, versions, run_dir.outputs, run_dir.state, at, at, run_dir.retracted)
+    left = Manifest(
+        "cycle",
+        "first",
+        cycle.from_seq,
+        versions,
+        run_dir.outputs,
+        run_dir.state,
+        at,
+        at,
+        run_dir.retracted,
+    )
     manifest = manifests.read(manifests.write(left, run_dir.uri))
     return [_rows(manifest, table) for table in tables]
 
 
 def _rows(manifest: Manifest, table: ServingTable) -> list[dict[str, Any]]:
-    rows = [row for batch in rows_of(manifest, table.name, table.column_names, 1000) for row in batch.to_pylist()]
-    documents = [column.name for column in table.columns if column.kind in ("json", "message", "messages")]
-    return [row | {name: json.loads(row[name], object_hook=as_message) for name in documents if isinstance(row[name], str)} for row in rows]
+    rows = [
+        row
+        for batch in rows_of(manifest, table.name, table.column_names, 1000)
+        for row in batch.to_pylist()
+    ]
+    documents = [
+        column.name for column in table.columns if column.kind in ("json", "message", "messages")
+    ]
+    return [
+        row
+        | {
+            name: json.loads(row[name], object_hook=as_message)
+            for name in documents
+            if isinstance(row[name], str)
+        }
+        for row in rows
+    ]

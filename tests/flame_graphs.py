@@ -1,4 +1,6 @@
-"""What real Flinks answered to requests for flame graphs (``tests/fixtures/flame_graphs``), and recounts of the raw answers."""
+"""What real Flinks answered to requests for flame graphs (``tests/fixtures/flame_graphs``), and
+recounts of the raw answers.
+"""
 
 import gzip
 import json
@@ -15,12 +17,19 @@ OF_FLINK = ("java.", "jdk.", "sun.", "org.apache.flink.", "root")
 @cache
 def answers(version: str) -> list[dict[str, Any]]:
     """In the order of asking: incident, path, status, body."""
-    return [json.loads(line) for line in gzip.decompress((FOLDER / f"{version}.jsonl.gz").read_bytes()).splitlines()]
+    return [
+        json.loads(line)
+        for line in gzip.decompress((FOLDER / f"{version}.jsonl.gz").read_bytes()).splitlines()
+    ]
 
 
 def graphs(version: str, incident: str = "busy-source", kind: str = "full") -> list[dict[str, Any]]:
     """Answers with samples: of the source, of its first subtask, and of the vertex behind it."""
-    asked = (one for one in answers(version) if one["incident"] == incident and f"flamegraph?type={kind}" in one["path"])
+    asked = (
+        one
+        for one in answers(version)
+        if one["incident"] == incident and f"flamegraph?type={kind}" in one["path"]
+    )
     return [one for one in asked if "data" in one["body"]]
 
 

@@ -1,4 +1,6 @@
-"""Segments of merged files as Flink's own loader printed them: code that shares nothing with the reading of ``_metadata``."""
+"""Segments of merged files as Flink's own loader printed them: code that shares nothing with the
+reading of ``_metadata``.
+"""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +18,17 @@ def dicts(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def by_flink(path: Path) -> dict[tuple[str, int], int]:
-    """(name of the physical file, offset) → bytes of each segment, from what Flink's loader printed."""
+    """(name of the physical file, offset) → bytes of each segment, from what Flink's loader
+    printed.
+    """
     lines = Path(f"{path}.oracle.jsonl").read_text().splitlines()
-    handles = [one for line in lines for one in dicts(json.loads(line)) if one.get("handle_class") == "SegmentFileStateHandle"]
-    return {(str(one["path_or_null"]).rsplit("/", 1)[-1], int(one["offset_or_null"])): int(one["size"]) for one in handles}
+    handles = [
+        one
+        for line in lines
+        for one in dicts(json.loads(line))
+        if one.get("handle_class") == "SegmentFileStateHandle"
+    ]
+    return {
+        (str(one["path_or_null"]).rsplit("/", 1)[-1], int(one["offset_or_null"])): int(one["size"])
+        for one in handles
+    }

@@ -1,4 +1,6 @@
-"""An installation of Weir in a home of its own, as others run it: by its commands, each a process."""
+"""An installation of Weir in a home of its own, as others run it: by its commands, each a
+process.
+"""
 
 import json
 import os
@@ -19,13 +21,27 @@ class Installation:
     @property
     def variables(self) -> dict[str, str]:
         """The environment of its processes."""
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))
+        }
         given = {"WEIR_DATABASE_URL": self.database_url} if self.database_url else {}
-        return {**clean, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "WEIR_HOME": str(self.home), **given}
+        return {
+            **clean,
+            "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
+            "WEIR_HOME": str(self.home),
+            **given,
+        }
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, *words], env=self.variables, cwd=PROJECT_DIR, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, *words],
+            env=self.variables,
+            cwd=PROJECT_DIR,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def run(self, *words: str) -> "subprocess.CompletedProcess[str]":

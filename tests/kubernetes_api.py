@@ -1,6 +1,8 @@
-"""An API server as far as Weir asks one: lists in pages, watches with versions and bookmarks, over HTTPS with an own authority and a token.
+"""An API server as far as Weir asks one: lists in pages, watches with versions and bookmarks, over
+HTTPS with an own authority and a token.
 
-It is no real one: what it answers follows Kubernetes' published API conventions. Runs in a thread of its own, on loopback.
+It is no real one: what it answers follows Kubernetes' published API conventions. Runs in a thread
+of its own, on loopback.
 """
 
 import asyncio
@@ -18,11 +20,19 @@ from tests.ingest.flink_rest.certificates import make_certificates
 TOKEN = "canary-token-of-the-service-account"
 FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 GROUPS = {"flinkdeployments": FLINK, "flinksessionjobs": FLINK, "flinkstatesnapshots": FLINK}
-KINDS = ("flinkdeployments", "flinksessionjobs", "flinkstatesnapshots", "services", "configmaps", "events")
+KINDS = (
+    "flinkdeployments",
+    "flinksessionjobs",
+    "flinkstatesnapshots",
+    "services",
+    "configmaps",
+    "events",
+)
 
 
 class KubernetesApi:
-    """``put`` and ``delete`` change what it holds; ``odd`` maps a part of a request to raw bytes to answer it by instead.
+    """``put`` and ``delete`` change what it holds; ``odd`` maps a part of a request to raw bytes to
+    answer it by instead.
 
     ``forgot`` is the version up to which changes are known no more. ``asked`` keeps all requests.
     """
@@ -30,7 +40,11 @@ class KubernetesApi:
     def __init__(self, folder):
         self.folder = folder
         certificates = make_certificates(folder)
-        self.ca_file, self.cert_file, self.key_file = certificates.ca_file, certificates.client_cert_file, certificates.client_key_file
+        self.ca_file, self.cert_file, self.key_file = (
+            certificates.ca_file,
+            certificates.client_cert_file,
+            certificates.client_key_file,
+        )
         self._tls = certificates.server
         self._tls.verify_mode = ssl.CERT_OPTIONAL
         self.held = {kind: {} for kind in KINDS}
@@ -71,9 +85,17 @@ class KubernetesApi:
             "apiVersion": "v1",
             "kind": "Config",
             "preferences": {},
-            "clusters": [{"name": "c", "cluster": {"server": self.url, "certificate-authority-data": ca} | (cluster or {})}],
+            "clusters": [
+                {
+                    "name": "c",
+                    "cluster": {"server": self.url, "certificate-authority-data": ca}
+                    | (cluster or {}),
+                }
+            ],
             "users": [{"name": "u", "user": {"token": TOKEN} if user is None else user}],
-            "contexts": [{"name": context, "context": {"cluster": "c", "user": "u", "namespace": "shop"}}],
+            "contexts": [
+                {"name": context, "context": {"cluster": "c", "user": "u", "namespace": "shop"}}
+            ],
             "current-context": current,
         }
         path = self.folder / name
@@ -95,7 +117,9 @@ class KubernetesApi:
 
     def _run(self):
         asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls))
+        server = self._loop.run_until_complete(
+            asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
+        )
         self.port = server.sockets[0].getsockname()[1]
         self._started.set()
         self._loop.run_forever()
@@ -131,26 +155,54 @@ class KubernetesApi:
         *before, kind = parts.path.split("/")
         namespace = before[-1] if len(before) > 2 and before[-2] == "namespaces" else ""
         if kind not in self.held or not parts.path.startswith(GROUPS.get(kind, CORE)):
-            return b"HTTP/1.1 404 Not Found\r\ncontent-type: text/plain\r\ncontent-length: 19\r\n\r\n404 page not found\n"
+            return (
+                b"HTTP/1.1 404 Not Found\r\ncontent-type: text/plain\r\ncontent-length: "
+                b"19\r\n\r\n404 page not found\n"
+            )
         if asked.get("watch") == "1":
             return self._watch(kind, namespace, int(asked["resourceVersion"]))
-        items = [one for (of, _name), one in sorted(self.held[kind].items()) if namespace in ("", of) and _selected(one, asked)]
+        items = [
+            one
+            for (of, _name), one in sorted(self.held[kind].items())
+            if namespace in ("", of) and _selected(one, asked)
+        ]
         start = int(asked.get("continue", "0"))
         end = start + min(int(asked.get("limit", "500")), self.page)
-        more = {"continue": str(end), "remainingItemCount": len(items) - end} if end < len(items) else {}
-        answer = {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": str(self.version)} | more, "items": items[start:end]}
+        more = (
+            {"continue": str(end), "remainingItemCount": len(items) - end}
+            if end < len(items)
+            else {}
+        )
+        answer = {
+            "kind": "List",
+            "apiVersion": "v1",
+            "metadata": {"resourceVersion": str(self.version)} | more,
+            "items": items[start:end],
+        }
         return ok(answer)
 
     def _watch(self, kind, namespace, since):
         if since < self.forgot:
-            gone = {"kind": "Status", "status": "Failure", "reason": "Expired", "code": 410, "message": "too old resource version"}
+            gone = {
+                "kind": "Status",
+                "status": "Failure",
+                "reason": "Expired",
+                "code": 410,
+                "message": "too old resource version",
+            }
             return stream([{"type": "ERROR", "object": gone}])
         of = [
             {"type": change, "object": found}
             for version, of_kind, change, found in self.history
-            if version > since and of_kind == kind and namespace in ("", found["metadata"]["namespace"])
+            if version > since
+            and of_kind == kind
+            and namespace in ("", found["metadata"]["namespace"])
         ]
-        bookmark = {"kind": "Bookmark", "apiVersion": "v1", "metadata": {"resourceVersion": str(self.version)}}
+        bookmark = {
+            "kind": "Bookmark",
+            "apiVersion": "v1",
+            "metadata": {"resourceVersion": str(self.version)},
+        }
         return stream([*of, {"type": "BOOKMARK", "object": bookmark}])
 
 
@@ -169,13 +221,31 @@ def _selected(found, asked):
 
 def ok(document):
     body = json.dumps(document).encode()
-    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+    return (
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        % len(body)
+        + body
+    )
 
 
 def status(code, **headers):
-    body = json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": "canary-of-the-server"}).encode()
-    more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items()).encode()
-    return b"HTTP/1.1 %d X\r\ncontent-type: application/json\r\n%scontent-length: %d\r\n\r\n" % (code, more, len(body)) + body
+    body = json.dumps(
+        {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "status": "Failure",
+            "code": code,
+            "message": "canary-of-the-server",
+        }
+    ).encode()
+    more = "".join(
+        f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items()
+    ).encode()
+    return (
+        b"HTTP/1.1 %d X\r\ncontent-type: application/json\r\n%scontent-length: %d\r\n\r\n"
+        % (code, more, len(body))
+        + body
+    )
 
 
 def stream(changes):
@@ -185,5 +255,7 @@ def stream(changes):
 
 
 def chunked(*pieces):
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    head = (
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
     return head + b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)

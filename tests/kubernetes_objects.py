@@ -1,6 +1,8 @@
-"""Objects as API servers give them, by the published schemas: flink.apache.org/v1beta1 of the Flink Kubernetes Operator, and core/v1.
+"""Objects as API servers give them, by the published schemas: flink.apache.org/v1beta1 of the Flink
+Kubernetes Operator, and core/v1.
 
-Written by hand from the CustomResourceDefinitions and from Flink's source; none was recorded from a real API server.
+Written by hand from the CustomResourceDefinitions and from Flink's source; none was recorded from a
+real API server.
 """
 
 import json
@@ -22,15 +24,39 @@ def metadata(name, namespace, **labels):
         "creationTimestamp": "2025-06-15T15:06:40Z",
         "generation": 3,
         "labels": labels,
-        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": json.dumps({"kind": "x", "password": "canary-secret"})},
+        "annotations": {
+            "kubectl.kubernetes.io/last-applied-configuration": json.dumps(
+                {"kind": "x", "password": "canary-secret"}
+            )
+        },
         "finalizers": ["flinkdeployments.flink.apache.org/finalizer"],
-        "managedFields": [{"manager": "kubectl-client-side-apply", "operation": "Update", "fieldsV1": {"f:spec": {".": {}}}}],
+        "managedFields": [
+            {
+                "manager": "kubectl-client-side-apply",
+                "operation": "Update",
+                "fieldsV1": {"f:spec": {".": {}}},
+            }
+        ],
     }
 
 
-def deployment(name="orders", namespace="shop", *, job=True, status=None, job_status=None, spec=None, port=None, **labels):
-    """An application that runs, unless ``status`` says otherwise; ``job`` False is a session cluster."""
-    configuration = {"taskmanager.numberOfTaskSlots": "2"} | ({"rest.port": str(port)} if port else {})
+def deployment(
+    name="orders",
+    namespace="shop",
+    *,
+    job=True,
+    status=None,
+    job_status=None,
+    spec=None,
+    port=None,
+    **labels,
+):
+    """An application that runs, unless ``status`` says otherwise; ``job`` False is a session
+    cluster.
+    """
+    configuration = {"taskmanager.numberOfTaskSlots": "2"} | (
+        {"rest.port": str(port)} if port else {}
+    )
     said = {
         "clusterInfo": {
             "flink-revision": "a5d4a6a @ 2024-10-10",
@@ -40,11 +66,15 @@ def deployment(name="orders", namespace="shop", *, job=True, status=None, job_st
         },
         "error": "",
         "jobManagerDeploymentStatus": "READY",
-        "jobStatus": job_of("RUNNING", JOB) | (job_status or {}) if job else {"state": "", "checkpointInfo": {}, "savepointInfo": {}},
+        "jobStatus": job_of("RUNNING", JOB) | (job_status or {})
+        if job
+        else {"state": "", "checkpointInfo": {}, "savepointInfo": {}},
         "lifecycleState": "STABLE",
         "observedGeneration": 3,
         "reconciliationStatus": {
-            "lastReconciledSpec": json.dumps({"spec": {"job": {"state": "running"}}, "resource_metadata": {"generation": 3}}),
+            "lastReconciledSpec": json.dumps(
+                {"spec": {"job": {"state": "running"}}, "resource_metadata": {"generation": 3}}
+            ),
             "reconciliationTimestamp": STARTED_MS - 30_000,
             "state": "DEPLOYED",
         },
@@ -92,7 +122,10 @@ FAILED_DEPLOY = {
     "error": json.dumps(
         {
             "type": "org.apache.flink.kubernetes.operator.exception.DeploymentFailedException",
-            "message": "back-off 5m0s restarting failed container=flink-main-container pod=orders-5d8 (CrashLoopBackOff)",
+            "message": (
+                "back-off 5m0s restarting failed container=flink-main-container "
+                "pod=orders-5d8 (CrashLoopBackOff)"
+            ),
             "additionalMetadata": {"reason": "CrashLoopBackOff"},
             "throwableList": [],
         }
@@ -108,13 +141,24 @@ def session_job(name, on, namespace="shop", **status):
         "apiVersion": "flink.apache.org/v1beta1",
         "kind": "FlinkSessionJob",
         "metadata": metadata(name, namespace),
-        "spec": {"deploymentName": on, "job": {"jarURI": "https://repo.example/job.jar", "parallelism": 1, "upgradeMode": "stateless"}},
+        "spec": {
+            "deploymentName": on,
+            "job": {
+                "jarURI": "https://repo.example/job.jar",
+                "parallelism": 1,
+                "upgradeMode": "stateless",
+            },
+        },
         "status": {
             "error": "",
             "jobStatus": job_of("RUNNING", OTHER_JOB) | {"jobName": name},
             "lifecycleState": "STABLE",
             "observedGeneration": 1,
-            "reconciliationStatus": {"reconciliationTimestamp": STARTED_MS, "state": "DEPLOYED", "lastReconciledSpec": "{}"},
+            "reconciliationStatus": {
+                "reconciliationTimestamp": STARTED_MS,
+                "state": "DEPLOYED",
+                "lastReconciledSpec": "{}",
+            },
         }
         | status,
     }
@@ -139,28 +183,52 @@ def rest_service(cluster_id="orders", namespace="shop", port=8081, **labels):
 
 def leader_map(url, cluster_id="orders", namespace="shop", *, before_1_15=False):
     """Of Kubernetes HA: one for all leaders since 1.15, one for each component before."""
-    own = {"app": cluster_id, "configmap-type": "high-availability", "type": "flink-native-kubernetes"}
+    own = {
+        "app": cluster_id,
+        "configmap-type": "high-availability",
+        "type": "flink-native-kubernetes",
+    }
     session = "0f8e6a8e-2c9b-4a4e-9d6a-3a2f1f0d5c11"
     if before_1_15:
-        name, data = f"{cluster_id}-restserver-leader", {"address": url, "sessionId": session} if url else {}
+        name, data = (
+            f"{cluster_id}-restserver-leader",
+            {"address": url, "sessionId": session} if url else {},
+        )
     else:
         name, data = (
             f"{cluster_id}-cluster-config-map",
-            {"org.apache.flink.k8s.leader.dispatcher": f"{session},pekko.tcp://flink@10.0.0.1:6123"},
+            {
+                "org.apache.flink.k8s.leader.dispatcher": f"{session},pekko.tcp://flink@10.0.0.1:6123"
+            },
         )
         data |= {"org.apache.flink.k8s.leader.restserver": f"{session},{url}"} if url else {}
-    held = json.dumps({"holderIdentity": "x", "leaseDuration": 15.0, "renewTime": "2025-06-15T15:06:40.0Z", "leaderTransitions": 1})
+    held = json.dumps(
+        {
+            "holderIdentity": "x",
+            "leaseDuration": 15.0,
+            "renewTime": "2025-06-15T15:06:40.0Z",
+            "leaderTransitions": 1,
+        }
+    )
     found = metadata(name, namespace, **own)
     found["annotations"] = {"control-plane.alpha.kubernetes.io/leader": held}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": found, "data": data}
 
 
-def event(reason, message, at_ms, of="orders", namespace="shop", kind="FlinkDeployment", type_="Normal"):
+def event(
+    reason, message, at_ms, of="orders", namespace="shop", kind="FlinkDeployment", type_="Normal"
+):
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": metadata(f"{kind.lower()}-{of}-{reason.lower()}-{at_ms}", namespace),
-        "involvedObject": {"apiVersion": "flink.apache.org/v1beta1", "kind": kind, "name": of, "namespace": namespace, "uid": "u"},
+        "involvedObject": {
+            "apiVersion": "flink.apache.org/v1beta1",
+            "kind": kind,
+            "name": of,
+            "namespace": namespace,
+            "uid": "u",
+        },
         "reason": reason,
         "message": message,
         "type": type_,
@@ -173,15 +241,31 @@ def event(reason, message, at_ms, of="orders", namespace="shop", kind="FlinkDepl
     }
 
 
-UPGRADE = "UPGRADE change(s) detected (Diff: FlinkDeploymentSpec[image : flink:1.19 -> flink:1.20]), starting reconciliation."
+UPGRADE = (
+    "UPGRADE change(s) detected (Diff: FlinkDeploymentSpec[image : flink:1.19 -> "
+    "flink:1.20]), starting reconciliation."
+)
 
 
-def state_snapshot(path, at_ms, of="orders", namespace="shop", trigger="UPGRADE", state="COMPLETED", error=None):
+def state_snapshot(
+    path, at_ms, of="orders", namespace="shop", trigger="UPGRADE", state="COMPLETED", error=None
+):
     own = {"snapshot.state": state, "snapshot.trigger-type": trigger, "snapshot.type": "SAVEPOINT"}
     return {
         "apiVersion": "flink.apache.org/v1beta1",
         "kind": "FlinkStateSnapshot",
         "metadata": metadata(f"{of}-upgrade-{at_ms}", namespace) | {"labels": own},
-        "spec": {"backoffLimit": 0, "jobReference": {"kind": "FlinkDeployment", "name": of}, "savepoint": {"formatType": "CANONICAL"}},
-        "status": {"state": state, "path": path, "resultTimestamp": rfc3339(at_ms), "triggerId": "t", "failures": 0, "error": error},
+        "spec": {
+            "backoffLimit": 0,
+            "jobReference": {"kind": "FlinkDeployment", "name": of},
+            "savepoint": {"formatType": "CANONICAL"},
+        },
+        "status": {
+            "state": state,
+            "path": path,
+            "resultTimestamp": rfc3339(at_ms),
+            "triggerId": "t",
+            "failures": 0,
+            "error": error,
+        },
     }

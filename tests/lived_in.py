@@ -1,4 +1,6 @@
-"""One process of a story: ``python -m tests.lived_in STEP…``; prints what people and machines see at its end, as JSON."""
+"""One process of a story: ``python -m tests.lived_in STEP…``; prints what people and machines see
+at its end, as JSON.
+"""
 
 import json
 import sys
@@ -25,7 +27,9 @@ SECRET = "hunter2-hunter2"
 def live() -> None:
     user = get_user_model().objects.create_superuser("ada", password=SECRET)
     ApiToken.objects.issue(user, "machine")
-    cluster = Cluster(name="secretive", url="http://127.0.0.1:9", enabled=False, auth_scheme="bearer")
+    cluster = Cluster(
+        name="secretive", url="http://127.0.0.1:9", enabled=False, auth_scheme="bearer"
+    )
     JOBMANAGER.keep(cluster, SECRET)
     cluster.save()
     take("1.20.5/E", "case")

@@ -1,6 +1,8 @@
-"""An empty SQLite database of this version of Weir, made once for a whole run of tests: every home that needs one begins with a copy.
+"""An empty SQLite database of this version of Weir, made once for a whole run of tests: every home
+that needs one begins with a copy.
 
-Making one takes seconds of CPU, in each of dozens of homes and for each process of pytest, whose own database begins with it, too.
+Making one takes seconds of CPU, in each of dozens of homes and for each process of pytest, whose
+own database begins with it, too.
 It lies beside what pytest keeps, under a name that changes with the code.
 """
 
@@ -30,7 +32,10 @@ def migrated_database() -> Path:
 
 @functools.cache
 def kept(name: str, make: Callable[[Path], None]) -> Path:
-    """A file of this version, which ``make`` writes. Several processes may ask at once: one makes it, the others wait."""
+    """A file of this version, which ``make`` writes.
+
+    Several processes may ask at once: one makes it, the others wait.
+    """
     FOLDER.mkdir(exist_ok=True)
     folder = _folder()
     with (FOLDER / "migrated.lock").open("w") as lock:
@@ -46,10 +51,16 @@ def kept(name: str, make: Callable[[Path], None]) -> Path:
 
 def migrate(**variables: str) -> None:
     """From nothing, as an operator does."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("WEIR_", "DJANGO_"))
+    }
     with TemporaryDirectory(prefix="weir-home-", dir=FOLDER) as home:
         command = [sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]
-        subprocess.run(command, env={**clean, "WEIR_HOME": home, **variables}, cwd=PROJECT, check=True)
+        subprocess.run(
+            command, env={**clean, "WEIR_HOME": home, **variables}, cwd=PROJECT, check=True
+        )
 
 
 def home_with_database(home: Path) -> Path:
@@ -60,16 +71,19 @@ def home_with_database(home: Path) -> Path:
 
 
 def begin_with_migrated(connection: Any, **_: object) -> None:
-    """Told of a new connection: an SQLite database in memory that is empty becomes a copy, on which migrating finds nothing to do.
+    """Told of a new connection: an SQLite database in memory that is empty becomes a copy, on which
+    migrating finds nothing to do.
 
-    Somebody who tests a file between two changes needs none: a copy that nobody has made yet is made for a whole run alone.
+    Somebody who tests a file between two changes needs none: a copy that nobody has made yet is
+    made for a whole run alone.
     """
     if _may_be_a_copy(connection) and not connection.introspection.table_names():
         _copy_to(connection)
 
 
 def begin_again(flush: Callable[[Any], None]) -> Callable[[Any], None]:
-    """What ends a test that commits: its database becomes a copy again. To empty each table and then grant all rights takes longer.
+    """What ends a test that commits: its database becomes a copy again. To empty each table and
+    then grant all rights takes longer.
 
     Where a thread still reads, or there is no copy, it is emptied by ``flush``.
     """

@@ -9,13 +9,24 @@ import pytest
 
 
 def bind(directory: Path, name: Path) -> Callable[[], None]:
-    """``name`` is ``directory`` from here on; returns what takes it away. Raises ``OSError`` where the machine refuses."""
+    """``name`` is ``directory`` from here on; returns what takes it away.
+
+    Raises ``OSError`` where the machine refuses.
+    """
     name.mkdir(parents=True, exist_ok=True)
     try:
-        subprocess.run(["mount", "--bind", str(directory), str(name)], check=True, capture_output=True, timeout=30)
+        subprocess.run(
+            ["mount", "--bind", str(directory), str(name)],
+            check=True,
+            capture_output=True,
+            timeout=30,
+        )
     except subprocess.SubprocessError as error:
         raise OSError(f"no bind mount here: {error}") from error
-    return lambda: subprocess.run(["umount", "--lazy", str(name)], check=True, capture_output=True, timeout=30) and None
+    return lambda: (
+        subprocess.run(["umount", "--lazy", str(name)], check=True, capture_output=True, timeout=30)
+        and None
+    )
 
 
 @pytest.fixture

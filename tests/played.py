@@ -1,6 +1,8 @@
-"""Incidents that a real Flink played for the lab (``tests/fixtures/incidents``): what Weir finds, and Flink's raw answers beside it.
+"""Incidents that a real Flink played for the lab (``tests/fixtures/incidents``): what Weir finds,
+and Flink's raw answers beside it.
 
-What is asked of is ``<version>/<incident>``, or ``<version>/<incident>:<job name>`` where several jobs were played side by side.
+What is asked of is ``<version>/<incident>``, or ``<version>/<incident>:<job name>`` where several
+jobs were played side by side.
 """
 
 import gzip
@@ -19,7 +21,9 @@ FOLDER = Path(__file__).parent / "fixtures" / "incidents"
 
 
 class Answer(NamedTuple):
-    """What Flink answered at a time (seconds since 1970); ``found`` are the groups of the pattern it was asked for by."""
+    """What Flink answered at a time (seconds since 1970); ``found`` are the groups of the pattern
+    it was asked for by.
+    """
 
     at: float
     found: tuple[str, ...]
@@ -31,7 +35,9 @@ def _judged(played: str) -> tuple[dict[str, Any], ...]:
     """What a run of the cycle in this process leaves."""
     with tempfile.TemporaryDirectory() as folder:
         rows = served(FOLDER / played, Path(folder), FINDING_SIGHT)
-    return tuple(sorted(rows, key=lambda row: (row["window_start"], row["rule"], row["subject_id"])))
+    return tuple(
+        sorted(rows, key=lambda row: (row["window_start"], row["rule"], row["subject_id"]))
+    )
 
 
 def of_rule(played: str, rule: str) -> list[dict[str, Any]]:
@@ -55,7 +61,11 @@ def answers(played: str, path: str) -> Iterator[Answer]:
     folder, _, job = played.partition(":")
     below = f"/jobs/{_job_ids(folder)[job]}" if job else ""
     for told in _told(folder):
-        if told["status"] == 200 and told["path"].startswith(below) and (matched := re.fullmatch(path, told["path"])):
+        if (
+            told["status"] == 200
+            and told["path"].startswith(below)
+            and (matched := re.fullmatch(path, told["path"]))
+        ):
             yield Answer(told["ts"], matched.groups(), told["body"])
 
 
@@ -73,4 +83,9 @@ def _told(folder: str) -> tuple[dict[str, Any], ...]:
 
 def _job_ids(folder: str) -> dict[str, str]:
     """Name → id of the jobs that Flink lists."""
-    return {one["name"]: one["jid"] for told in _told(folder) if told["path"] == "/jobs/overview" for one in told["body"]["jobs"]}
+    return {
+        one["name"]: one["jid"]
+        for told in _told(folder)
+        if told["path"] == "/jobs/overview"
+        for one in told["body"]["jobs"]
+    }

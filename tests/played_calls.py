@@ -1,4 +1,6 @@
-"""Calls to the NameNode that were counted as a real Flink played an incident, and the ``_metadata`` that it left."""
+"""Calls to the NameNode that were counted as a real Flink played an incident, and the ``_metadata``
+that it left.
+"""
 
 import gzip
 import re
@@ -19,25 +21,36 @@ class Call(NamedTuple):
     bytes: int
 
 
-def metadata_rows(name: str, directory: Path) -> dict[int, tuple[MetadataFile, list[dict[str, Any]]]]:
+def metadata_rows(
+    name: str, directory: Path
+) -> dict[int, tuple[MetadataFile, list[dict[str, Any]]]]:
     """By checkpoint each ``_metadata`` that Flink had left, with the rows of its handles."""
     lay_out(name, directory)
     found = {}
     for path, size, _modified in listed(name):
         if path.endswith(METADATA):
             file = MetadataFile(f"{root_uri(name)}/{path}", size, None, str(directory / path))
-            rows = [row for batch in reference_batches(file) for row in batch.to_pylist() if row["ordinal"]]
+            rows = [
+                row
+                for batch in reference_batches(file)
+                for row in batch.to_pylist()
+                if row["ordinal"]
+            ]
             found[int(path.split("/chk-")[1].split("/")[0])] = (file, rows)
     return found
 
 
 def calls(name: str) -> list[Call]:
     lines = gzip.decompress((FOLDER / name / "calls.tsv.gz").read_bytes()).decode().splitlines()
-    return [Call(int(at), kind, path, int(size)) for at, kind, path, size in (line.split("\t") for line in lines)]
+    return [
+        Call(int(at), kind, path, int(size))
+        for at, kind, path, size in (line.split("\t") for line in lines)
+    ]
 
 
 def calls_by_checkpoint(name: str) -> dict[int, Counter[str]]:
-    """Of each checkpoint the calls that wrote it: a file belongs to the checkpoint under way as it was created. None ran beside another.
+    """Of each checkpoint the calls that wrote it: a file belongs to the checkpoint under way as it
+    was created. None ran beside another.
 
     What is deleted is left out: that is of earlier checkpoints.
     """

@@ -1,4 +1,6 @@
-"""A PostgreSQL for tests: nobody asks for its rows after a power cut, so none waits until they lie on a disk."""
+"""A PostgreSQL for tests: nobody asks for its rows after a power cut, so none waits until they lie
+on a disk.
+"""
 
 import signal
 import subprocess
@@ -19,9 +21,11 @@ NOR_FOR_KILLS = (*NOT_FOR_POWER_CUTS, "synchronous_commit")
 
 @contextmanager
 def postgresql(off: tuple[str, ...] = NOR_FOR_KILLS) -> Iterator[pgserver.PostgresServer]:
-    """A server on a socket of its own, stopped and deleted at the end. ``off``: what it saves itself of keeping rows safe.
+    """A server on a socket of its own, stopped and deleted at the end. ``off``: what it saves
+    itself of keeping rows safe.
 
-    Not below a folder of pytest's: where root tests, PostgreSQL runs as somebody else, and each start of another pytest shuts those out.
+    Not below a folder of pytest's: where root tests, PostgreSQL runs as somebody else, and each
+    start of another pytest shuts those out.
     """
     with TemporaryDirectory(prefix="weir-postgresql-", ignore_cleanup_errors=True) as folder:
         server = pgserver.get_server(folder, cleanup_mode="delete")
@@ -54,12 +58,20 @@ def killed(server: pgserver.PostgresServer) -> Iterator[None]:
 
 
 def migrated_database(server: pgserver.PostgresServer, name: str) -> str:
-    """Address of a new database in ``server``, as ``manage.py migrate`` would have made it: read from a dump that was made once."""
-    server.psql(f"CREATE DATABASE {name};\n\\connect {name}\n{migrated.kept('postgresql.sql', _dump).read_text()}")
+    """Address of a new database in ``server``, as ``manage.py migrate`` would have made it: read
+    from a dump that was made once.
+    """
+    server.psql(
+        f"CREATE DATABASE {name};\n\\connect "
+        f"{name}\n{migrated.kept('postgresql.sql', _dump).read_text()}"
+    )
     return str(server.get_uri(database=name))
 
 
 def _dump(file: Path) -> None:
     with postgresql() as server:
         migrated.migrate(WEIR_DATABASE_URL=server.get_uri())
-        subprocess.run([POSTGRES_BIN_PATH / "pg_dump", "--no-owner", "--file", file, server.get_uri()], check=True)
+        subprocess.run(
+            [POSTGRES_BIN_PATH / "pg_dump", "--no-owner", "--file", file, server.get_uri()],
+            check=True,
+        )

@@ -9,7 +9,9 @@ from pathlib import Path
 
 @contextmanager
 def frozen(pid: int) -> Iterator[None]:
-    """They are there and do nothing, as behind a network that swallows everything; afterwards they go on where they were."""
+    """They are there and do nothing, as behind a network that swallows everything; afterwards they
+    go on where they were.
+    """
     stopped = send(pid, signal.SIGSTOP)
     try:
         yield
@@ -20,7 +22,10 @@ def frozen(pid: int) -> Iterator[None]:
 
 
 def send(pid: int, number: signal.Signals) -> list[int]:
-    """To each; returns which there were. The first gets it first, and so starts no other meanwhile; what it started may end."""
+    """To each; returns which there were.
+
+    The first gets it first, and so starts no other meanwhile; what it started may end.
+    """
     found = _tree(pid)
     for one in found:
         with suppress(ProcessLookupError):
@@ -32,7 +37,9 @@ def _tree(pid: int) -> list[int]:
     """Itself first."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
-        children = [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+        children = [
+            int(child) for thread in threads for child in (thread / "children").read_text().split()
+        ]
     except FileNotFoundError:
         return [pid]
     return [pid, *(one for child in children for one in _tree(child))]

@@ -20,7 +20,9 @@ LIST = PROJECT_DIR / "webapp" / "launch" / "programs.conf"
 class Running:
     """A process that ends with the tests; what it says stands in its log."""
 
-    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], logs: Path) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], environment: Mapping[str, str], logs: Path
+    ) -> None:
         self.log_path = logs / f"{name}.log"
         logs.mkdir(parents=True, exist_ok=True)
         with self.log_path.open("ab") as log:
@@ -59,8 +61,13 @@ def declared() -> RawConfigParser:
 def start(name: str, home: Home, environment: Mapping[str, str]) -> Running:
     """A program of the list. ``environment`` as a person would give it to ``make run``."""
     given = {**environment, "WEIR_HOME": str(home.root)}
-    told = variables.of_programs(Environment(), home, given) | {"WEIR_LEASH": "", "WEIR_BIND": given.get("WEIR_BIND", "127.0.0.1:0")}
+    told = variables.of_programs(Environment(), home, given) | {
+        "WEIR_LEASH": "",
+        "WEIR_BIND": given.get("WEIR_BIND", "127.0.0.1:0"),
+    }
     told |= {variable: given[variable] for variable in ("SPARK_REMOTE",) if variable in given}
-    expansions = {f"ENV_{variable}": value for variable, value in told.items()} | {"program_name": name}
+    expansions = {f"ENV_{variable}": value for variable, value in told.items()} | {
+        "program_name": name
+    }
     command = shlex.split(declared().get(f"program:{name}", "command") % expansions)
     return Running(name, command, told, home.folder("logs"))

@@ -1,4 +1,6 @@
-"""Outages by the raw lines of a JobManager's log, read in the plainest way: shares no code with the product."""
+"""Outages by the raw lines of a JobManager's log, read in the plainest way: shares no code with the
+product.
+"""
 
 import gzip
 import re
@@ -8,13 +10,17 @@ from pathlib import Path
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "recordings"
 INCIDENTS = RECORDINGS.parent / "incidents"
-LINE = re.compile(r"^(\S+ \S+) INFO .*?ExecutionGraph +\[\] - (.*) switched from (?:state )?\w+ to (\w+)")
+LINE = re.compile(
+    r"^(\S+ \S+) INFO .*?ExecutionGraph +\[\] - (.*) switched from (?:state )?\w+ to (\w+)"
+)
 RESTORED = re.compile(r"Restoring job \w+ from Checkpoint (\d+) @ (\d+)")
 
 
 @dataclass(frozen=True)
 class RawOutage:
-    """From the first RESTARTING until every task is RUNNING (epoch ms), and the checkpoint that was restored last before that."""
+    """From the first RESTARTING until every task is RUNNING (epoch ms), and the checkpoint that was
+    restored last before that.
+    """
 
     begun_ms: int
     ended_ms: int
@@ -24,7 +30,9 @@ class RawOutage:
 
 def folder_of(recording: str) -> Path:
     """``<version>/<scenario>`` of a recording, or ``<version>/<incident>`` that was played."""
-    return next(folder for folder in (RECORDINGS / recording, INCIDENTS / recording) if folder.is_dir())
+    return next(
+        folder for folder in (RECORDINGS / recording, INCIDENTS / recording) if folder.is_dir()
+    )
 
 
 def jobmanager_log(recording: str) -> str:
@@ -42,7 +50,10 @@ def raw_outages(recording: str) -> list[RawOutage]:
             restored = int(match[1]), int(match[2])
         if not (match := LINE.match(line)):
             continue
-        at = round(datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000)
+        at = round(
+            datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp()
+            * 1000
+        )
         if match[2].startswith("Job "):
             job = match[3]
             begun = at if job == "RESTARTING" and not begun else begun

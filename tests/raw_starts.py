@@ -1,4 +1,6 @@
-"""Starts by Flink's raw answers and by the raw lines of a JobManager's log, read in the plainest way: shares no code with the product."""
+"""Starts by Flink's raw answers and by the raw lines of a JobManager's log, read in the plainest
+way: shares no code with the product.
+"""
 
 import gzip
 import json
@@ -9,12 +11,16 @@ from pathlib import Path
 from typing import Any
 
 FIXTURES = Path(__file__).parent / "fixtures"
-CHANGED = re.compile(r"^(\S+ \S+) INFO .*?ExecutionGraph +\[\] - (.*) switched from (?:state )?\w+ to (\w+)")
+CHANGED = re.compile(
+    r"^(\S+ \S+) INFO .*?ExecutionGraph +\[\] - (.*) switched from (?:state )?\w+ to (\w+)"
+)
 DEPLOYED = re.compile(r"^(\S+ \S+) INFO .*?ExecutionGraph +\[\] - Deploying (.+?) \(attempt #\d+\)")
 
 
 def by_rest(recording: str) -> list[dict[str, int]]:
-    """Of each set of attempts of which every subtask was seen to run: how many, and the last instant of each state, oldest first."""
+    """Of each set of attempts of which every subtask was seen to run: how many, and the last
+    instant of each state, oldest first.
+    """
     newest: dict[str, Any] = {}
     found: dict[int, dict[str, int]] = {}
     for told in _answers(recording):
@@ -22,7 +28,9 @@ def by_rest(recording: str) -> list[dict[str, int]]:
             newest[told["path"]] = told["body"]["subtasks"]
         tasks = [one for subtasks in newest.values() for one in subtasks]
         vertices = 4
-        if len(newest) == vertices and all(one["status"] == "RUNNING" and one["attempt"] == tasks[0]["attempt"] for one in tasks):
+        if len(newest) == vertices and all(
+            one["status"] == "RUNNING" and one["attempt"] == tasks[0]["attempt"] for one in tasks
+        ):
             ends = defaultdict(int)
             for one in tasks:
                 lasted = one["status-duration"]
@@ -48,9 +56,20 @@ def states_by_rest(recording: str) -> dict[str, set[int]]:
 
 
 def by_log(recording: str) -> list[dict[str, int]]:
-    """Each time that all tasks run again: how many were deployed since the job's state was RUNNING, and the last instant of each state."""
-    logs = [path for path in (FIXTURES / recording / "logs").iterdir() if "standalonesession" in path.name]
-    text = "".join(gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text("utf-8") for path in logs)
+    """Each time that all tasks run again: how many were deployed since the job's state was RUNNING,
+    and the last instant of each state.
+    """
+    logs = [
+        path
+        for path in (FIXTURES / recording / "logs").iterdir()
+        if "standalonesession" in path.name
+    ]
+    text = "".join(
+        gzip.decompress(path.read_bytes()).decode()
+        if path.suffix == ".gz"
+        else path.read_text("utf-8")
+        for path in logs
+    )
     found, at, tasks = [], 0, dict[str, dict[str, int]]()
     for line in text.splitlines():
         if (match := CHANGED.match(line)) and match[2].startswith("Job "):
@@ -64,10 +83,16 @@ def by_log(recording: str) -> list[dict[str, int]]:
                 tasks[task][match[3]] = _ms(match[1])
             if (
                 tasks
-                and all("RUNNING" in one and not {"FAILED", "CANCELED"} & one.keys() for one in tasks.values())
+                and all(
+                    "RUNNING" in one and not {"FAILED", "CANCELED"} & one.keys()
+                    for one in tasks.values()
+                )
                 and match[3] == "RUNNING"
             ):
-                last = {state: max(one[state] for one in tasks.values()) for state in ("DEPLOYING", "RUNNING")}
+                last = {
+                    state: max(one[state] for one in tasks.values())
+                    for state in ("DEPLOYING", "RUNNING")
+                }
                 if all("INITIALIZING" in one for one in tasks.values()):
                     last["INITIALIZING"] = max(one["INITIALIZING"] for one in tasks.values())
                 start = {"at": at, "tasks": len(tasks), **last}
@@ -83,4 +108,6 @@ def _answers(recording: str) -> list[dict[str, Any]]:
 
 
 def _ms(text: str) -> int:
-    return round(datetime.strptime(text, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000)
+    return round(
+        datetime.strptime(text, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000
+    )

@@ -1,4 +1,6 @@
-"""The spellings of secrets, and the honest texts that look like them, as every door's tests take them."""
+"""The spellings of secrets, and the honest texts that look like them, as every door's tests take
+them.
+"""
 
 import json
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ def _lines(name: str) -> list[str]:
 
 
 SPELLINGS = [
-    Spelling(raw["name"], raw["text"], tuple(raw["secrets"]), tuple(raw["keeps"])) for raw in map(json.loads, _lines("secrets.jsonl"))
+    Spelling(raw["name"], raw["text"], tuple(raw["secrets"]), tuple(raw["keeps"]))
+    for raw in map(json.loads, _lines("secrets.jsonl"))
 ]
 HONEST: list[str] = [json.loads(line) for line in _lines("honest.jsonl")]

@@ -9,14 +9,18 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "recordings"
 
-_SUBTASK_METRICS = re.compile(r"^(/jobs/[0-9a-f]{32}/vertices/[0-9a-f]{32})/subtasks/(\d+)/metrics$")
+_SUBTASK_METRICS = re.compile(
+    r"^(/jobs/[0-9a-f]{32}/vertices/[0-9a-f]{32})/subtasks/(\d+)/metrics$"
+)
 _VERTEX_METRICS = re.compile(r"^(/jobs/[0-9a-f]{32}/vertices/[0-9a-f]{32})/metrics$")
 
 
 class Replay:
-    """One recording. ``answer(path, at)`` gives what that Flink last said before ``at`` (epoch s), or first said after.
+    """One recording. ``answer(path, at)`` gives what that Flink last said before ``at`` (epoch s),
+    or first said after.
 
-    Metrics are answered for whatever ids are asked; the recordings asked per subtask, Weir asks per vertex.
+    Metrics are answered for whatever ids are asked; the recordings asked per subtask, Weir asks per
+    vertex.
     """
 
     def __init__(self, recording: str) -> None:
@@ -43,7 +47,9 @@ class Replay:
         known = self.answers.get(endpoint)
         if not known:
             return 404, {"errors": [f"Not found: {endpoint}"]}
-        _, status, body = known[max(0, bisect.bisect_right(known, at, key=lambda item: item[0]) - 1)]
+        _, status, body = known[
+            max(0, bisect.bisect_right(known, at, key=lambda item: item[0]) - 1)
+        ]
         return status, body
 
     def _take(self, ts: float, path: str, status: int, body: Any) -> None:
@@ -55,7 +61,9 @@ class Replay:
             prefix = f"{subtask[2]}." if subtask else ""
             for metric in body if query and isinstance(body, list) else ():
                 if "value" in metric:
-                    self.metrics.setdefault(owner, {}).setdefault(prefix + metric["id"], []).append((ts, metric["value"]))
+                    self.metrics.setdefault(owner, {}).setdefault(prefix + metric["id"], []).append(
+                        (ts, metric["value"])
+                    )
             return
         times = self.answers.setdefault(endpoint, [])
         times.append((ts, status, body))
@@ -64,7 +72,9 @@ class Replay:
     def _values(self, endpoint: str, names: list[str], at: float) -> list[dict[str, str]]:
         found = []
         for name in names:
-            values = [value for ts, value in self.metrics.get(endpoint, {}).get(name, ()) if ts <= at]
+            values = [
+                value for ts, value in self.metrics.get(endpoint, {}).get(name, ()) if ts <= at
+            ]
             if values:
                 found.append({"id": name, "value": values[-1]})
         return found

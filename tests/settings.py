@@ -17,10 +17,12 @@ from webapp.config.settings import *  # noqa: F403 - the real settings, all of t
 
 # A database in its server of which theirs becomes a copy, before it is migrated.
 if "WEIR_TEST_TEMPLATE" in os.environ:
-    DATABASES["default"]["TEST"] = {"TEMPLATE": os.environ["WEIR_TEST_TEMPLATE"]}  # noqa: F405 - of the real settings
+    # of the real settings
+    DATABASES["default"]["TEST"] = {"TEMPLATE": os.environ["WEIR_TEST_TEMPLATE"]}  # noqa: F405
 
 # Hashing passwords slowly is for attackers, not for tests.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-# Files are looked up as they are asked for, instead of all of them with every test's client: a quarter of the time of tests of pages.
+# Files are looked up as they are asked for, instead of all of them with every test's client: a
+# quarter of the time of tests of pages.
 WHITENOISE_AUTOREFRESH = True

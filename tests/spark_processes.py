@@ -1,4 +1,6 @@
-"""Spark in processes of its own: a standalone cluster and a Connect server, on loopback, always stopped."""
+"""Spark in processes of its own: a standalone cluster and a Connect server, on loopback, always
+stopped.
+"""
 
 import os
 import signal
@@ -29,18 +31,42 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
     port, web_port = free_port(), free_port(avoid=1)
     deploy = "org.apache.spark.deploy"
     with ExitStack() as running:
-        master = [f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(web_port)]
-        running.enter_context(spark_class("master", master, folder)).wait_for_text("I have been elected leader")
+        master = [
+            f"{deploy}.master.Master",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--webui-port",
+            str(web_port),
+        ]
+        running.enter_context(spark_class("master", master, folder)).wait_for_text(
+            "I have been elected leader"
+        )
         for number in range(workers):
-            worker = [f"{deploy}.worker.Worker", "--cores", "1", "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0"]
+            worker = [
+                f"{deploy}.worker.Worker",
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--host",
+                "127.0.0.1",
+                "--webui-port",
+                "0",
+            ]
             name = f"worker-{number}"
             arguments = [*worker, "-d", str(folder / name), f"spark://127.0.0.1:{port}"]
-            running.enter_context(spark_class(name, arguments, folder)).wait_for_text("Successfully registered with master")
+            running.enter_context(spark_class(name, arguments, folder)).wait_for_text(
+                "Successfully registered with master"
+            )
         yield f"spark://127.0.0.1:{port}"
 
 
 @contextmanager
-def connect_server(folder: Path, master: str = "local[2]", stops_within_s: float = STOPS_WITHIN_S) -> Iterator[str]:
+def connect_server(
+    folder: Path, master: str = "local[2]", stops_within_s: float = STOPS_WITHIN_S
+) -> Iterator[str]:
     """A Spark Connect server with a heap of 1 GiB; yields its ``sc://`` URL."""
     port = free_port()
     conf = {
@@ -55,15 +81,28 @@ def connect_server(folder: Path, master: str = "local[2]", stops_within_s: float
         own_code.ON_WORKERS: own_code.digest(),
     }
     settings = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
-    server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master, *settings, "spark-internal"]
-    with spark_class("connect", ["org.apache.spark.deploy.SparkSubmit", *server], folder, "1g", stops_within_s) as process:
+    server = [
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "--master",
+        master,
+        *settings,
+        "spark-internal",
+    ]
+    with spark_class(
+        "connect", ["org.apache.spark.deploy.SparkSubmit", *server], folder, "1g", stops_within_s
+    ) as process:
         process.wait_for_port(port)
         yield f"sc://127.0.0.1:{port}"
 
 
 @contextmanager
 def spark_class(
-    name: str, arguments: Sequence[str], folder: Path, daemon_heap: str = "256m", stops_within_s: float = STOPS_WITHIN_S
+    name: str,
+    arguments: Sequence[str],
+    folder: Path,
+    daemon_heap: str = "256m",
+    stops_within_s: float = STOPS_WITHIN_S,
 ) -> Iterator["SparkProcess"]:
     """Run one of Spark's main classes. It and all it started are stopped at the end."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,8 +117,13 @@ def spark_class(
     with log.open("wb") as out:
         process = subprocess.Popen(
             [str(SPARK_HOME / "bin" / "spark-class"), *arguments],
-            stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder, start_new_session=True,
-        )  # fmt: skip
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            cwd=folder,
+            start_new_session=True,
+        )
         try:
             yield SparkProcess(process, log)
         finally:
@@ -102,7 +146,14 @@ def stop_group(process: "subprocess.Popen[bytes]", within_s: float = STOPS_WITHI
 
 def environment_without_spark(**more: str) -> dict[str, str]:
     """This environment without what would choose another Spark."""
-    chosen = ("SPARK_REMOTE", "SPARK_MASTER", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_ARGS")
+    chosen = (
+        "SPARK_REMOTE",
+        "SPARK_MASTER",
+        "SPARK_HOME",
+        "SPARK_CONF_DIR",
+        "SPARK_CONNECT_MODE_ENABLED",
+        "PYSPARK_SUBMIT_ARGS",
+    )
     return {name: value for name, value in os.environ.items() if name not in chosen} | more
 
 
@@ -145,20 +196,46 @@ class SparkProcess:
             ended = self.process.poll() is not None
             if ended or time.monotonic() > give_up_at:
                 state = "ended" if ended else f"took more than {READY_WITHIN_S} s"
-                raise RuntimeError(f"Waiting for {what}: the process {state}, {self.log} says:\n{self._told()[-2000:]}")
+                raise RuntimeError(
+                    f"Waiting for {what}: the process {state}, {self.log} "
+                    f"says:\n{self._told()[-2000:]}"
+                )
             time.sleep(0.2)
 
     def _told(self) -> str:
         return self.log.read_text(errors="replace")
 
 
-def run_cycle(lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str) -> "subprocess.Popen[str]":
-    """Start one cycle of the pipeline as the web does: a client process that prints its progress."""
+def run_cycle(
+    lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str
+) -> "subprocess.Popen[str]":
+    """Start one cycle of the pipeline as the web does: a client process that prints its
+    progress.
+    """
     return run_job("cycle", lake, run_dir, attempt, environment, *more)
 
 
-def run_job(job: str, lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "spark_jobs", job, "--lake", str(lake), "--run-dir", str(run_dir), "--attempt", attempt, *more]
+def run_job(
+    job: str, lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str
+) -> "subprocess.Popen[str]":
+    command = [
+        sys.executable,
+        "-m",
+        "spark_jobs",
+        job,
+        "--lake",
+        str(lake),
+        "--run-dir",
+        str(run_dir),
+        "--attempt",
+        attempt,
+        *more,
+    ]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT, env=environment_without_spark(**environment)
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=PROJECT,
+        env=environment_without_spark(**environment),
     )

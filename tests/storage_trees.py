@@ -1,6 +1,8 @@
-"""Recorded checkpoint directories, laid out again: real ``_metadata``, sparse files of the recorded size and time for the rest.
+"""Recorded checkpoint directories, laid out again: real ``_metadata``, sparse files of the recorded
+size and time for the rest.
 
-``lay_out("1.20.5-H", tmp_path)`` gives a tree whose ``root`` is what Flink wrote to, read at ``tmp_path``.
+``lay_out("1.20.5-H", tmp_path)`` gives a tree whose ``root`` is what Flink wrote to, read at
+``tmp_path``.
 """
 
 import gzip
@@ -55,7 +57,12 @@ class RecordedTree:
     def metadata(self) -> list[MetadataFile]:
         """Those that were there, with Flink's paths and readable where they lie now."""
         return [
-            MetadataFile(self.uri(file.path), file.bytes, datetime.fromtimestamp(file.modified, UTC), str(self.directory / file.path))
+            MetadataFile(
+                self.uri(file.path),
+                file.bytes,
+                datetime.fromtimestamp(file.modified, UTC),
+                str(self.directory / file.path),
+            )
             for file in self.files
             if Path(file.path).name == METADATA_NAME
         ]
@@ -66,7 +73,9 @@ def root_uri(name: str) -> str:
 
 
 def listing(name: str, at: str | float = FINAL) -> tuple[RecordedFile, ...]:
-    """The tree as recorded ``FINAL``, ``FINAL_RUNNING``, or last before a time (seconds since 1970)."""
+    """The tree as recorded ``FINAL``, ``FINAL_RUNNING``, or last before a time (seconds since
+    1970).
+    """
     if isinstance(at, str):
         lines = (FIXTURES / name / f"listing-{at}.tsv").read_text("utf-8").splitlines()
         return tuple(_file(*line.split("\t")) for line in lines)

@@ -17,12 +17,19 @@ VERSIONS = sorted(path.name.removesuffix(".jsonl.gz") for path in FOLDER.glob("*
 @cache
 def answers(version: str) -> list[dict[str, Any]]:
     """In the order of asking: incident, path, status, body."""
-    return [json.loads(line) for line in gzip.decompress((FOLDER / f"{version}.jsonl.gz").read_bytes()).splitlines()]
+    return [
+        json.loads(line)
+        for line in gzip.decompress((FOLDER / f"{version}.jsonl.gz").read_bytes()).splitlines()
+    ]
 
 
 def dumps(version: str, incident: str) -> list[dict[str, Any]]:
     """Bodies with threads."""
-    told = (one for one in answers(version) if one["incident"] == incident and "thread-dump" in one["path"])
+    told = (
+        one
+        for one in answers(version)
+        if one["incident"] == incident and "thread-dump" in one["path"]
+    )
     return [one["body"] for one in told if one["status"] == 200]
 
 

@@ -1,6 +1,8 @@
-"""What a NameNode and a DataNode answer, over a local folder, in the forms of Hadoop's published WebHDFS REST API.
+"""What a NameNode and a DataNode answer, over a local folder, in the forms of Hadoop's published
+WebHDFS REST API.
 
-No NameNode took part; Hadoop 3.5.0's own client (``WebHdfsFileSystem``) lists, pages, reads, writes, renames and deletes here.
+No NameNode took part; Hadoop 3.5.0's own client (``WebHdfsFileSystem``) lists, pages, reads,
+writes, renames and deletes here.
 """
 
 import json
@@ -18,7 +20,9 @@ TOKEN = "JQAIaG9y-secret"
 
 
 class WebHdfsServer(ThreadingHTTPServer):
-    """``page`` is ``dfs.ls.limit``; ``answers`` maps an operation to a status and body that stand for it; ``asked`` is what came."""
+    """``page`` is ``dfs.ls.limit``; ``answers`` maps an operation to a status and body that stand
+    for it; ``asked`` is what came.
+    """
 
     daemon_threads = True
 
@@ -52,10 +56,20 @@ def status_of(path: Path, suffix: str) -> dict[str, Any]:
     found = path.lstat()
     kind = "SYMLINK" if path.is_symlink() else "DIRECTORY" if path.is_dir() else "FILE"
     return {
-        "accessTime": 1320171722771, "blockSize": 33554432, "childrenNum": 0, "fileId": found.st_ino, "group": "supergroup",
-        "length": found.st_size if kind == "FILE" else 0, "modificationTime": found.st_mtime_ns // 1_000_000, "owner": "webuser",
-        "pathSuffix": suffix, "permission": "644", "replication": 3 if kind == "FILE" else 0, "storagePolicy": 0, "type": kind,
-    }  # fmt: skip
+        "accessTime": 1320171722771,
+        "blockSize": 33554432,
+        "childrenNum": 0,
+        "fileId": found.st_ino,
+        "group": "supergroup",
+        "length": found.st_size if kind == "FILE" else 0,
+        "modificationTime": found.st_mtime_ns // 1_000_000,
+        "owner": "webuser",
+        "pathSuffix": suffix,
+        "permission": "644",
+        "replication": 3 if kind == "FILE" else 0,
+        "storagePolicy": 0,
+        "type": kind,
+    }
 
 
 _PACKAGES = {"FileNotFoundException": "java.io", "IllegalArgumentException": "java.lang"}
@@ -63,7 +77,9 @@ _PACKAGES = {"FileNotFoundException": "java.io", "IllegalArgumentException": "ja
 
 def exception(name: str, message: str) -> bytes:
     class_name = f"{_PACKAGES.get(name, 'org.apache.hadoop')}.{name}"
-    return json.dumps({"RemoteException": {"exception": name, "javaClassName": class_name, "message": message}}).encode()
+    return json.dumps(
+        {"RemoteException": {"exception": name, "javaClassName": class_name, "message": message}}
+    ).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -80,20 +96,31 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         parts = urlsplit(self.path)
-        # As a NameNode has it, names of parameters are the same in any case; Hadoop's own client writes them small.
-        said = {name.lower(): value for name, value in parse_qsl(parts.query, keep_blank_values=True)}
+        # As a NameNode has it, names of parameters are the same in any case; Hadoop's own client
+        # writes them small.
+        said = {
+            name.lower(): value for name, value in parse_qsl(parts.query, keep_blank_values=True)
+        }
         body = self._body()
-        op, name = said.get("op", ""), unquote(parts.path).removeprefix(PREFIX).removeprefix(DATANODE)
+        op, name = (
+            said.get("op", ""),
+            unquote(parts.path).removeprefix(PREFIX).removeprefix(DATANODE),
+        )
         path = self.server.folder / name.strip("/")
         at_datanode = parts.path.startswith(DATANODE)
-        self.server.asked.append(f"{'datanode' if at_datanode else 'namenode'} {self.command} {op} {name}")
+        self.server.asked.append(
+            f"{'datanode' if at_datanode else 'namenode'} {self.command} {op} {name}"
+        )
         status, content, location = 200, b"", ""
         if (("DATANODE " if at_datanode else "") + op) in self.server.answers:
             status, content = self.server.answers[("DATANODE " if at_datanode else "") + op]
         elif at_datanode:
             status, content = (201 if op == "CREATE" else 200), self._datanode(path, said, body)
         elif (op == "OPEN" and path.exists()) or op in ("CREATE", "APPEND"):
-            status, location = 307, f"{self.server.datanode}{parts.path.removeprefix(PREFIX)}?{parts.query}"
+            status, location = (
+                307,
+                f"{self.server.datanode}{parts.path.removeprefix(PREFIX)}?{parts.query}",
+            )
         else:
             status, content = self._namenode(op, path, name, said)
         self.send_response(status)
@@ -124,11 +151,21 @@ class _Handler(BaseHTTPRequestHandler):
         if op == "LISTSTATUS":
             return _json({"FileStatuses": {"FileStatus": _children(path)}})
         if op == "LISTSTATUS_BATCH" and self.server.knows_pages:
-            left = [child for child in _children(path) if path.is_file() or child["pathSuffix"] > said.get("startafter", "")]
+            left = [
+                child
+                for child in _children(path)
+                if path.is_file() or child["pathSuffix"] > said.get("startafter", "")
+            ]
             page = left[: self.server.page]
-            listing = {"partialListing": {"FileStatuses": {"FileStatus": page}}, "remainingEntries": len(left) - len(page)}
+            listing = {
+                "partialListing": {"FileStatuses": {"FileStatus": page}},
+                "remainingEntries": len(left) - len(page),
+            }
             return _json({"DirectoryListing": listing})
-        no_constant = f'Invalid value for webhdfs parameter "op": No enum constant org.apache.hadoop.hdfs.web.resources.GetOpParam.Op.{op}'
+        no_constant = (
+            f'Invalid value for webhdfs parameter "op": No enum constant '
+            f"org.apache.hadoop.hdfs.web.resources.GetOpParam.Op.{op}"
+        )
         return 400, exception("IllegalArgumentException", no_constant)
 
     def _changed(self, op: str, path: Path, name: str, said: dict[str, str]) -> tuple[int, bytes]:
@@ -146,7 +183,10 @@ class _Handler(BaseHTTPRequestHandler):
             shutil.rmtree(path)
         elif path.is_dir():
             if any(path.iterdir()):
-                return 403, exception("PathIsNotEmptyDirectoryException", f"`{name} is non empty': Directory is not empty")
+                return 403, exception(
+                    "PathIsNotEmptyDirectoryException",
+                    f"`{name} is non empty': Directory is not empty",
+                )
             path.rmdir()
         elif there:
             path.unlink()
@@ -167,7 +207,10 @@ def _children(path: Path) -> list[dict[str, Any]]:
     """As a NameNode sorts them."""
     if path.is_file():
         return [status_of(path, "")]
-    return [status_of(child, child.name) for child in sorted(path.iterdir(), key=lambda child: child.name.encode())]
+    return [
+        status_of(child, child.name)
+        for child in sorted(path.iterdir(), key=lambda child: child.name.encode())
+    ]
 
 
 def _json(document: object) -> tuple[int, bytes]:

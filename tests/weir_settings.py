@@ -9,4 +9,7 @@ WeirSettings = Callable[..., None]
 
 def below(folder: Path) -> dict[str, object]:
     """The fields with which everything that Weir writes lies there."""
-    return {"home": folder, **{f"{name}_root": str(folder / name) for name in ("lake", "runs", "plans", "reports")}}
+    return {
+        "home": folder,
+        **{f"{name}_root": str(folder / name) for name in ("lake", "runs", "plans", "reports")},
+    }

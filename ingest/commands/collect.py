@@ -1,7 +1,7 @@
 """Read running clusters into the lake: one cycle, or one every so many seconds.
 
-Cursors are kept in a file, so that the next run goes on where this one ended. What a cycle could not
-read is listed, and makes the exit code 1.
+Cursors are kept in a file, so that the next run goes on where this one ended. What a cycle could
+not read is listed, and makes the exit code 1.
 """
 
 import argparse
@@ -10,7 +10,12 @@ import sys
 import time
 from pathlib import Path
 
-from ingest.cluster_options import add_connection_arguments, add_log_arguments, source_of, sources_in
+from ingest.cluster_options import (
+    add_connection_arguments,
+    add_log_arguments,
+    source_of,
+    sources_in,
+)
 from ingest.commands.cursor_file import load_cursor, save_cursor
 from ingest.errors import Refused
 from ingest.figures import count_text
@@ -22,16 +27,49 @@ from ingest.sources import ClusterSource
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", nargs="?", metavar="URL", help="address of a JobManager, as in http://jobmanager:8081")
-    parser.add_argument("--cluster", default="", metavar="NAME", help="name of that cluster (default: its host and port)")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="JSON list of clusters instead of one URL")
-    parser.add_argument("--every", type=float, default=30, metavar="S", help="seconds from one cycle to the next (default: 30)")
-    parser.add_argument("--cycles", type=int, default=1, metavar="K", help="how many cycles; 0 = until stopped (default: 1)")
-    parser.add_argument("--lake", metavar="ROOT", help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)")
     parser.add_argument(
-        "--cursors", type=Path, metavar="FILE", help="where cursors are kept (default: collect-cursors.json beside a local lake)"
+        "url",
+        nargs="?",
+        metavar="URL",
+        help="address of a JobManager, as in http://jobmanager:8081",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object per cluster and cycle on stdout")
+    parser.add_argument(
+        "--cluster",
+        default="",
+        metavar="NAME",
+        help="name of that cluster (default: its host and port)",
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="JSON list of clusters instead of one URL"
+    )
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=30,
+        metavar="S",
+        help="seconds from one cycle to the next (default: 30)",
+    )
+    parser.add_argument(
+        "--cycles",
+        type=int,
+        default=1,
+        metavar="K",
+        help="how many cycles; 0 = until stopped (default: 1)",
+    )
+    parser.add_argument(
+        "--lake",
+        metavar="ROOT",
+        help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)",
+    )
+    parser.add_argument(
+        "--cursors",
+        type=Path,
+        metavar="FILE",
+        help="where cursors are kept (default: collect-cursors.json beside a local lake)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object per cluster and cycle on stdout"
+    )
     add_connection_arguments(parser)
     add_log_arguments(parser)
 
@@ -40,10 +78,17 @@ def run(args: argparse.Namespace) -> int:
     """0 where every cluster answered and nothing was skipped, else 1."""
     sources = _sources(args)
     if args.every < SAME_PATH_PAUSE_S:
-        raise Refused(f"--every must be at least {SAME_PATH_PAUSE_S:g} s: JobManagers are not asked the same more often.")
+        raise Refused(
+            f"--every must be at least {SAME_PATH_PAUSE_S:g} s: JobManagers are not asked the same "
+            f"more often."
+        )
     lake = Lake(*lake_place(args.lake))
     cursor_file = args.cursors or _beside(lake.root)
-    cursors = {name: cursor for name, cursor in load_cursor(cursor_file).items() if isinstance(cursor, dict)}
+    cursors = {
+        name: cursor
+        for name, cursor in load_cursor(cursor_file).items()
+        if isinstance(cursor, dict)
+    }
     skipped = False
     cycle = 0
     while True:
@@ -53,7 +98,10 @@ def run(args: argparse.Namespace) -> int:
         try:
             save_cursor(cursor_file, cursors)
         except OSError as error:
-            print(f"collect: cursors could not be kept in {cursor_file} ({error.strerror})", file=sys.stderr)
+            print(
+                f"collect: cursors could not be kept in {cursor_file} ({error.strerror})",
+                file=sys.stderr,
+            )
         for outcome in outcomes:
             skipped = skipped or not outcome.reachable or outcome.skips > 0
             print(_as_json(outcome) if args.json else described(outcome), flush=True)
@@ -68,7 +116,11 @@ def described(outcome: ClusterOutcome) -> str:
     if not outcome.reachable:
         return f"{outcome.cluster}: not reachable. {outcome.error}"
     version = outcome.flink_version or "of unknown version"
-    counts = (count_text(outcome.jobs_seen, "job"), count_text(outcome.requests, "request"), count_text(outcome.records, "record"))
+    counts = (
+        count_text(outcome.jobs_seen, "job"),
+        count_text(outcome.requests, "request"),
+        count_text(outcome.records, "record"),
+    )
     line = f"{outcome.cluster}: Flink {version}, {', '.join(counts)}"
     return line + (f", {outcome.skips} skipped" if outcome.skips else "")
 

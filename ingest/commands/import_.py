@@ -1,6 +1,7 @@
 """Load a recorded bundle (REST answers and logs of a cluster) into the lake, recorded times kept.
 
-The folder is one recording: rest.jsonl (or rest.jsonl.gz) and logs/, as `python -m ingest record` writes it.
+The folder is one recording: rest.jsonl (or rest.jsonl.gz) and logs/, as `python -m ingest record`
+writes it.
 Importing it again is allowed and changes nothing that is shown.
 """
 
@@ -16,14 +17,33 @@ from ingest.recordings.importer import ImportSummary, import_recording
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="the recording")
-    parser.add_argument("--cluster", required=True, metavar="NAME", help="name under which the cluster is shown")
-    parser.add_argument("--lake", metavar="ROOT", help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)")
-    parser.add_argument("--log-time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
-    parser.add_argument("--log-layout", default="flink", metavar="PATTERN", help="log4j pattern of the logs (default: those of Flink)")
+    parser.add_argument(
+        "--cluster", required=True, metavar="NAME", help="name under which the cluster is shown"
+    )
+    parser.add_argument(
+        "--lake",
+        metavar="ROOT",
+        help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)",
+    )
+    parser.add_argument(
+        "--log-time-zone",
+        default="UTC",
+        metavar="ZONE",
+        help="IANA name of the zone of the logs (default: UTC)",
+    )
+    parser.add_argument(
+        "--log-layout",
+        default="flink",
+        metavar="PATTERN",
+        help="log4j pattern of the logs (default: those of Flink)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 where the recording was read; what it holds of failed answers is listed as skipped. 1 where nothing in it could be used."""
+    """0 where the recording was read; what it holds of failed answers is listed as skipped.
+
+    1 where nothing in it could be used.
+    """
     summary = import_recording(
         args.directory,
         args.cluster,
@@ -39,12 +59,21 @@ def run(args: argparse.Namespace) -> int:
 def described(summary: ImportSummary) -> str:
     """The summary as lines for a person."""
     lines = [f"{summary.directory} → cluster {summary.cluster}"]
-    lines.append(f"  Flink {summary.flink_version or 'of unknown version'}, {count_text(len(summary.jobs), 'job')}")
+    lines.append(
+        f"  Flink {summary.flink_version or 'of unknown version'}, "
+        f"{count_text(len(summary.jobs), 'job')}"
+    )
     if summary.first_at and summary.last_at:
-        lines.append(f"  recorded {summary.first_at:%Y-%m-%d %H:%M:%S} to {summary.last_at:%Y-%m-%d %H:%M:%S} UTC")
+        lines.append(
+            f"  recorded {summary.first_at:%Y-%m-%d %H:%M:%S} to "
+            f"{summary.last_at:%Y-%m-%d %H:%M:%S} UTC"
+        )
     lines += [f"  {count:>9,} {table}" for table, count in sorted(summary.records.items())]
     if summary.skipped:
-        lines.append("  skipped: " + ", ".join(f"{count} {reason}" for reason, count in summary.skipped.most_common()))
+        lines.append(
+            "  skipped: "
+            + ", ".join(f"{count} {reason}" for reason, count in summary.skipped.most_common())
+        )
         lines += [f"    {skip.subject}: {skip.detail}" for skip in summary.skips]
     return "\n".join(lines)
 

@@ -1,8 +1,8 @@
 """Read Flink logs once into a lake.
 
-Without --cursor the files are taken as ended: everything is read, up to the last line. With --cursor FILE
-only what is new since the last time is read, and FILE is written after the lake took it; the last record of a
-file that is still written to waits until the next one begins.
+Without --cursor the files are taken as ended: everything is read, up to the last line. With
+--cursor FILE only what is new since the last time is read, and FILE is written after the lake took
+it; the last record of a file that is still written to waits until the next one begins.
 """
 
 import argparse
@@ -20,15 +20,41 @@ from ingest.sources import LogSource
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("globs", nargs="+", metavar="GLOB", help="files or globs, local or any fsspec URI, with their rotated copies")
+    parser.add_argument(
+        "globs",
+        nargs="+",
+        metavar="GLOB",
+        help="files or globs, local or any fsspec URI, with their rotated copies",
+    )
     parser.add_argument("--lake", required=True, metavar="ROOT", help="path or URI of the lake")
-    parser.add_argument("--lake-options", default="{}", metavar="JSON", help="storage options of the lake")
+    parser.add_argument(
+        "--lake-options", default="{}", metavar="JSON", help="storage options of the lake"
+    )
     parser.add_argument("--cluster", required=True, metavar="NAME")
-    parser.add_argument("--layout", default="flink", help="'flink' or a log4j pattern (default: %(default)s)")
-    parser.add_argument("--date", type=date.fromisoformat, metavar="DAY", help="day of times without a date, as 2026-11-21")
-    parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA zone the logs are written in (default: %(default)s)")
-    parser.add_argument("--keep", choices=("events", "all"), default="events", help="'all' keeps every record (default: %(default)s)")
-    parser.add_argument("--cursor", type=Path, metavar="FILE", help="remember how far each file was read")
+    parser.add_argument(
+        "--layout", default="flink", help="'flink' or a log4j pattern (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--date",
+        type=date.fromisoformat,
+        metavar="DAY",
+        help="day of times without a date, as 2026-11-21",
+    )
+    parser.add_argument(
+        "--time-zone",
+        default="UTC",
+        metavar="ZONE",
+        help="IANA zone the logs are written in (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--keep",
+        choices=("events", "all"),
+        default="events",
+        help="'all' keeps every record (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--cursor", type=Path, metavar="FILE", help="remember how far each file was read"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     behind = True
     while behind:
         at = datetime.now(UTC)
-        result = read_new(source, args.cluster, cursor, at, keep=args.keep, final=args.cursor is None)
+        result = read_new(
+            source, args.cluster, cursor, at, keep=args.keep, final=args.cursor is None
+        )
         skips = (Observed(args.cluster, at, "log", result.skips),) if result.skips else ()
         lake.append((*result.observed, *skips))
         cursor, behind = result.cursor, result.behind

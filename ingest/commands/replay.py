@@ -1,8 +1,10 @@
-"""Play the recordings that ship with Weir on loopback, over and over, as clusters of now (the demo).
+"""Play the recordings that ship with Weir on loopback, over and over, as clusters of now (the
+demo).
 
-Each is a JobManager at http://127.0.0.1:PORT/CLUSTER, at a port of its own, with logs in DIR/CLUSTER/logs. Where DIR/looked is
-there, jobs are submitted only while it was changed in the last 15 minutes. What they write to checkpoint storage is in
-DIR/CLUSTER/checkpoints, of jobs of now once DIR/audited is there. Ends with Ctrl-C.
+Each is a JobManager at http://127.0.0.1:PORT/CLUSTER, at a port of its own, with logs in
+DIR/CLUSTER/logs. Where DIR/looked is there, jobs are submitted only while it was changed in the
+last 15 minutes. What they write to checkpoint storage is in DIR/CLUSTER/checkpoints, of jobs of now
+once DIR/audited is there. Ends with Ctrl-C.
 """
 
 import argparse
@@ -17,9 +19,28 @@ from ingest.replay.tape import Tape
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the clusters' logs are written")
-    parser.add_argument("--ports", type=int, nargs=len(SHIPPED), required=True, metavar="N", help="on 127.0.0.1, one for each cluster")
-    parser.add_argument("--recordings", type=Path, default=recordings(), metavar="DIR", help="where the recordings lie")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="where the clusters' logs are written",
+    )
+    parser.add_argument(
+        "--ports",
+        type=int,
+        nargs=len(SHIPPED),
+        required=True,
+        metavar="N",
+        help="on 127.0.0.1, one for each cluster",
+    )
+    parser.add_argument(
+        "--recordings",
+        type=Path,
+        default=recordings(),
+        metavar="DIR",
+        help="where the recordings lie",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,6 @@
-"""The file of ``sources:``, which operators write: read anew each time, refused as a whole where anything in it makes no sense."""
+"""The file of ``sources:``, which operators write: read anew each time, refused as a whole where
+anything in it makes no sense.
+"""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +27,18 @@ FILE_ENDINGS = (".json", ".yml", ".yaml")
 _SIGN_IN = ("authorization", "basic_auth", "tls_config")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 _KINDS = ("file_sd", "http_sd", "zookeeper", "yarn", "kubernetes")
-_KEYS = ("name", *_KINDS, "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", "prometheus", *_SIGN_IN)
+_KEYS = (
+    "name",
+    *_KINDS,
+    "refresh_s",
+    "cluster",
+    "scheme",
+    "labels",
+    "hosts",
+    "logs",
+    "prometheus",
+    *_SIGN_IN,
+)
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -63,19 +76,28 @@ def _source(entry: Any, where: str) -> DiscoverySource:
     given = mapping(entry, where, _KEYS)
     name = text(given, "name", where)
     if not name or len(name) > 100 or not set(name) <= _NAME_CHARACTERS:
-        raise ValueError(f"{where}: 'name' must be letters, digits, dots, dashes and underscores, 100 at most")
+        raise ValueError(
+            f"{where}: 'name' must be letters, digits, dots, dashes and underscores, 100 at most"
+        )
     where = f"source {name}"
     if sum(kind in given for kind in _KINDS) != 1:
         raise ValueError(f"{where} needs one of {', '.join(_KINDS)}")
     auth, tls = _auth(given, where), _tls(given.get("tls_config"), where)
     hosts = texts(given, "hosts", where)
     if auth and not hosts:
-        raise ValueError(f"{where} has credentials: say in 'hosts' which hosts they may be sent to, such as ['*.flink.example.org']")
+        raise ValueError(
+            f"{where} has credentials: say in 'hosts' which hosts they may be sent to, such as "
+            f"['*.flink.example.org']"
+        )
     scheme = text(given, "scheme", where) or "http"
     if scheme not in ("http", "https"):
         raise ValueError(f"{where}: 'scheme' must be http or https")
     kind = next(kind for kind in _KINDS if kind in given)
-    own = mapping(given[kind] or {}, f"{where}: {kind}", ("url", *_SIGN_IN)) if kind in ("http_sd", "yarn") else {}
+    own = (
+        mapping(given[kind] or {}, f"{where}: {kind}", ("url", *_SIGN_IN))
+        if kind in ("http_sd", "yarn")
+        else {}
+    )
     ensemble = mapping(given.get("zookeeper") or {}, f"{where}: zookeeper", ("hosts", "root"))
     return DiscoverySource(
         name=name,
@@ -84,7 +106,9 @@ def _source(entry: Any, where: str) -> DiscoverySource:
         yarn=_url(own, f"{where}: {kind}") if kind == "yarn" else "",
         zookeeper=_ensemble(ensemble, where) if "zookeeper" in given else (),
         root=text(ensemble, "root", f"{where}: zookeeper") or "/flink",
-        kubernetes=kubernetes_source(given["kubernetes"], f"{where}: kubernetes") if "kubernetes" in given else None,
+        kubernetes=kubernetes_source(given["kubernetes"], f"{where}: kubernetes")
+        if "kubernetes" in given
+        else None,
         own_auth=_auth(own, f"{where}: {kind}"),
         own_tls=_tls(own.get("tls_config"), f"{where}: {kind}"),
         refresh_s=_seconds(given, where),
@@ -100,9 +124,16 @@ def _source(entry: Any, where: str) -> DiscoverySource:
 
 
 def _files(given: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    files = texts(mapping(given["file_sd"], f"{where}: file_sd", ("files",)), "files", f"{where}: file_sd")
-    if not files or not all(file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files):
-        raise ValueError(f"{where}: file_sd needs 'files': absolute paths or globs that end in {', '.join(FILE_ENDINGS)}")
+    files = texts(
+        mapping(given["file_sd"], f"{where}: file_sd", ("files",)), "files", f"{where}: file_sd"
+    )
+    if not files or not all(
+        file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files
+    ):
+        raise ValueError(
+            f"{where}: file_sd needs 'files': absolute paths or globs that end in "
+            f"{', '.join(FILE_ENDINGS)}"
+        )
     return files
 
 
@@ -117,21 +148,34 @@ def _url(own: Mapping[str, Any], where: str) -> str:
     url = text(own, "url", where)
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+        usable = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and "@" not in parts.netloc
+        )
         check_uri(url)
     except RefusedAddress as error:
         raise ValueError(f"{where}: {error.strerror}") from error
     except ValueError:
         usable = False
     if not usable:
-        raise ValueError(f"{where} needs a 'url' such as https://inventory.example.org/flink, without user and password")
+        raise ValueError(
+            f"{where} needs a 'url' such as https://inventory.example.org/flink, without user and "
+            f"password"
+        )
     return url
 
 
 def _labels(given: Mapping[str, Any], where: str) -> dict[str, str]:
     labels = mapping(given.get("labels") or {}, f"{where}: labels")
-    if any(not isinstance(text, str) or str(name).startswith("__") for name, text in labels.items()):
-        raise ValueError(f"{where}: 'labels' are names with texts, such as team: '{{__meta_team}}'; numbers and yes/no need quotes")
+    if any(
+        not isinstance(text, str) or str(name).startswith("__") for name, text in labels.items()
+    ):
+        raise ValueError(
+            f"{where}: 'labels' are names with texts, such as team: '{{__meta_team}}'; numbers and "
+            f"yes/no need quotes"
+        )
     return dict(labels)
 
 
@@ -164,18 +208,31 @@ def _prometheus(given: Any, where: str) -> PrometheusSource | None:
     own = mapping(given, where, ("url", "selector", "tenant", *_SIGN_IN))
     tls = _tls(own.get("tls_config"), where) or Tls()
     if tls.client_cert_file or not tls.verify:
-        raise ValueError(f"{where}: tls_config: only 'ca_file' is known; its certificate is always checked")
-    return PrometheusSource(_url(own, where), text(own, "selector", where), _auth(own, where), tls.ca_file, text(own, "tenant", where))
+        raise ValueError(
+            f"{where}: tls_config: only 'ca_file' is known; its certificate is always checked"
+        )
+    return PrometheusSource(
+        _url(own, where),
+        text(own, "selector", where),
+        _auth(own, where),
+        tls.ca_file,
+        text(own, "tenant", where),
+    )
 
 
 def _auth(given: Mapping[str, Any], where: str) -> Auth | None:
     """As Prometheus declares it; secrets are in files."""
     if "authorization" in given:
-        token = mapping(given["authorization"], f"{where}: authorization", ("type", "credentials_file"))
+        token = mapping(
+            given["authorization"], f"{where}: authorization", ("type", "credentials_file")
+        )
         if token.get("type") == "Negotiate" and "credentials_file" not in token:
             return Auth("kerberos")
         if token.get("type", "Bearer") != "Bearer":
-            raise ValueError(f"{where}: authorization: 'type' must be Bearer, or Negotiate without 'credentials_file'")
+            raise ValueError(
+                f"{where}: authorization: 'type' must be Bearer, or Negotiate without "
+                f"'credentials_file'"
+            )
         return Auth("bearer", _secret(token, "credentials_file", where))
     if "basic_auth" in given:
         basic = mapping(given["basic_auth"], f"{where}: basic_auth", ("username", "password_file"))

@@ -1,4 +1,7 @@
-"""Fields of a file of sources: names with values, texts, lists of texts. Each raises ``ValueError`` with its place."""
+"""Fields of a file of sources: names with values, texts, lists of texts.
+
+Each raises ``ValueError`` with its place.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +25,10 @@ def text(given: Mapping[str, Any], key: str, where: str) -> str:
 
 def texts(given: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     texts = given.get(key, [])
-    if not isinstance(texts, list) or len(texts) > 100 or not all(isinstance(text, str) and 0 < len(text) <= 500 for text in texts):
+    if (
+        not isinstance(texts, list)
+        or len(texts) > 100
+        or not all(isinstance(text, str) and 0 < len(text) <= 500 for text in texts)
+    ):
         raise ValueError(f"{where}: '{key}' must be a list of texts")
     return tuple(texts)

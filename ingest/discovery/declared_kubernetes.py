@@ -21,13 +21,21 @@ def kubernetes_source(given: Any, where: str) -> KubernetesSource:
     own = mapping(given or {}, where, KEYS)
     kubeconfig, context = text(own, "kubeconfig", where), text(own, "context", where)
     if kubeconfig and not Path(kubeconfig).is_absolute():
-        raise ValueError(f"{where}: 'kubeconfig' must be an absolute path; without it the service account of the pod is used")
+        raise ValueError(
+            f"{where}: 'kubeconfig' must be an absolute path; without it the service account of "
+            f"the pod is used"
+        )
     if context and not kubeconfig:
         raise ValueError(f"{where}: 'context' is one of a 'kubeconfig'")
     namespaces = texts(own, "namespaces", where)
-    if len(namespaces) > MAX_NAMESPACES or not all(one == OWN_NAMESPACE or _NAMESPACE.fullmatch(one) for one in namespaces):
+    if len(namespaces) > MAX_NAMESPACES or not all(
+        one == OWN_NAMESPACE or _NAMESPACE.fullmatch(one) for one in namespaces
+    ):
         most = f"at most {MAX_NAMESPACES} names"
-        raise ValueError(f"{where}: 'namespaces' must be {most} of namespaces, or \"{OWN_NAMESPACE}\"; none means all")
+        raise ValueError(
+            f"{where}: 'namespaces' must be {most} of namespaces, or \"{OWN_NAMESPACE}\"; none "
+            f"means all"
+        )
     read = texts(own, "read", where)
     if not set(read) <= set(READ):
         raise ValueError(f"{where}: 'read' must be of {', '.join(READ)}")
@@ -38,5 +46,9 @@ def kubernetes_source(given: Any, where: str) -> KubernetesSource:
         leader = True
     address = text(own, "address", where) or ADDRESS
     if "{" in _PLACES.sub("", address) or "}" in _PLACES.sub("", address):
-        raise ValueError(f"{where}: 'address' may hold {{service}}, {{namespace}}, {{name}} and {{port}}")
-    return KubernetesSource(kubeconfig, context, namespaces, text(own, "selector", where), read, address, leader)
+        raise ValueError(
+            f"{where}: 'address' may hold {{service}}, {{namespace}}, {{name}} and {{port}}"
+        )
+    return KubernetesSource(
+        kubeconfig, context, namespaces, text(own, "selector", where), read, address, leader
+    )

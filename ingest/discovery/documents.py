@@ -1,4 +1,6 @@
-"""Documents of service discovery, decoded within bounds: JSON, and YAML without what only serves to make it explode."""
+"""Documents of service discovery, decoded within bounds: JSON, and YAML without what only serves to
+make it explode.
+"""
 
 from typing import Any
 
@@ -29,18 +31,24 @@ def from_json(content: bytes) -> Any:
 
 
 def from_yaml(content: bytes) -> Any:
-    """Raises ``Skipped``. Events are counted before anything is built: an alias of an alias makes gigabytes out of a line."""
+    """Raises ``Skipped``.
+
+    Events are counted before anything is built: an alias of an alias makes gigabytes out of a line.
+    """
     depth = values = 0
     try:
         for event in yaml.parse(content, Loader=yaml.CSafeLoader):
             values += 1
             depth += isinstance(event, _OPENS) - isinstance(event, _CLOSES)
             if isinstance(event, yaml.AliasEvent):
-                raise Skipped(message("it holds a YAML alias (*), which is not read: write the values out"))
+                raise Skipped(
+                    message("it holds a YAML alias (*), which is not read: write the values out")
+                )
             if depth > MAX_DEPTH or values > MAX_VALUES:
                 raise Skipped(
                     message(
-                        "it is deeper than {max_depth:number} levels or holds more than {max_values:count} values, and was not read",
+                        "it is deeper than {max_depth:number} levels or holds more than "
+                        "{max_values:count} values, and was not read",
                         max_depth=MAX_DEPTH,
                         max_values=MAX_VALUES,
                     )

@@ -1,4 +1,6 @@
-"""From targets to clusters: their addresses, the names they go by, and the labels that stay with them."""
+"""From targets to clusters: their addresses, the names they go by, and the labels that stay with
+them.
+"""
 
 import ipaddress
 import re
@@ -17,7 +19,9 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _PATH = re.compile(r"(/[A-Za-z0-9._~%@,:+-]+)*/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 METRICS_PATH = "/metrics"
-"""Where Prometheus asks by default: a reporter's, so it says nothing about the REST API of a JobManager."""
+"""Where Prometheus asks by default: a reporter's, so it says nothing about the REST API of a
+JobManager.
+"""
 LONGEST_URL = 500
 
 
@@ -32,19 +36,29 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
     for target in targets:
         name = ""
         try:
-            labels = {**target.labels, "__address__": target.labels.get("__address__", target.address)}
+            labels = {
+                **target.labels,
+                "__address__": target.labels.get("__address__", target.address),
+            }
             url = _url(source, labels)
-            labels |= {name: filled(template, labels)[:500] for name, template in source.labels.items()}
+            labels |= {
+                name: filled(template, labels)[:500] for name, template in source.labels.items()
+            }
             name = _name(source, labels)
             if labels.get("cluster") == name:
                 del labels["cluster"]  # said already
-            kept = {key: text for key, text in sorted(labels.items()) if not key.startswith("__") and text}
+            kept = {
+                key: text
+                for key, text in sorted(labels.items())
+                if not key.startswith("__") and text
+            }
             cluster = FoundCluster(name, url, kept, target.operator)
             before = found.setdefault(name, cluster)
             if before != cluster:
                 raise _Refused(
                     message(
-                        "{url:name} goes by the name {name:name} already; set 'cluster' of the source to labels that differ",
+                        "{url:name} goes by the name {name:name} already; set 'cluster' of the "
+                        "source to labels that differ",
                         url=before.url,
                         name=name,
                     )
@@ -60,8 +74,13 @@ def filled(template: str, labels: Mapping[str, str]) -> str:
 
 
 def matchers(template: str, cluster: FoundCluster) -> str:
-    """Label matchers of a cluster's series: ``{cluster}`` is its name, ``{label}`` one that stays with it, as text between quotes."""
-    texts = {name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for name, text in cluster.labels.items()}
+    """Label matchers of a cluster's series: ``{cluster}`` is its name, ``{label}`` one that stays
+    with it, as text between quotes.
+    """
+    texts = {
+        name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        for name, text in cluster.labels.items()
+    }
     return filled(template, {**texts, "cluster": cluster.name})
 
 
@@ -72,7 +91,8 @@ def _name(source: DiscoverySource, labels: Mapping[str, str]) -> str:
     if not CLUSTER_NAME.fullmatch(written):
         raise _Refused(
             message(
-                "{written:text} is no name of a cluster: letters, digits, dots, dashes and underscores, 100 at most",
+                "{written:text} is no name of a cluster: letters, digits, dots, dashes and "
+                "underscores, 100 at most",
                 written=f"{written[:100]!r}",
             )
         )
@@ -80,13 +100,22 @@ def _name(source: DiscoverySource, labels: Mapping[str, str]) -> str:
 
 
 def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
-    address, scheme, path = labels["__address__"], labels.get("__scheme__") or source.scheme, labels.get("__metrics_path__", "")
+    address, scheme, path = (
+        labels["__address__"],
+        labels.get("__scheme__") or source.scheme,
+        labels.get("__metrics_path__", ""),
+    )
     if scheme not in ("http", "https"):
-        raise _Refused(message("__scheme__ is {scheme:text}, and must be http or https", scheme=f"{scheme[:20]!r}"))
+        raise _Refused(
+            message(
+                "__scheme__ is {scheme:text}, and must be http or https", scheme=f"{scheme[:20]!r}"
+            )
+        )
     if source.auth and scheme != source.scheme:
         raise _Refused(
             message(
-                "__scheme__ is {scheme:name}, and the credentials of the source are for {scheme2:name}",
+                "__scheme__ is {scheme:name}, and the credentials of the source are for "
+                "{scheme2:name}",
                 scheme=scheme,
                 scheme2=source.scheme,
             )

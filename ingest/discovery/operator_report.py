@@ -1,4 +1,6 @@
-"""What an operator says of a cluster and its jobs, which REST cannot tell where no JobManager answers."""
+"""What an operator says of a cluster and its jobs, which REST cannot tell where no JobManager
+answers.
+"""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -12,7 +14,11 @@ State = Literal["", "broken", "suspended"]
 
 @dataclass(frozen=True, slots=True)
 class OperatorEvent:
-    """``reason`` is the operator's word, such as SpecChanged; ``path`` that of a savepoint, else "". ``job_id``: of the job it is about."""
+    """``reason`` is the operator's word, such as SpecChanged; ``path`` that of a savepoint, else
+    "".
+
+    ``job_id``: of the job it is about.
+    """
 
     at_ms: int
     reason: str
@@ -47,9 +53,11 @@ class OperatorReport:
 
     @property
     def state(self) -> State:
-        """``broken`` where no JobManager is up that could be asked and none is on its way, ``suspended`` where none is meant to be.
+        """``broken`` where no JobManager is up that could be asked and none is on its way,
+        ``suspended`` where none is meant to be.
 
-        An error beside a JobManager that is ready is said, and REST is believed: the operator reports refused changes there, too.
+        An error beside a JobManager that is ready is said, and REST is believed: the operator
+        reports refused changes there, too.
         """
         if self.job_manager == _READY:
             return ""
@@ -58,7 +66,12 @@ class OperatorReport:
         if self.suspended or self.lifecycle == "SUSPENDED":
             return "suspended"
         # MISSING is also how a resource begins, and what an upgrade goes through.
-        is_changing = self.lifecycle in ("", "CREATED", "UPGRADING", "ROLLING_BACK") or self.reconciliation in ("UPGRADING", "ROLLING_BACK")
+        is_changing = self.lifecycle in (
+            "",
+            "CREATED",
+            "UPGRADING",
+            "ROLLING_BACK",
+        ) or self.reconciliation in ("UPGRADING", "ROLLING_BACK")
         return "broken" if self.job_manager == "MISSING" and not is_changing else ""
 
     @property
@@ -67,7 +80,13 @@ class OperatorReport:
         words = [self.lifecycle.lower().replace("_", " ")] if self.lifecycle else []
         if self.job_manager and self.job_manager != _READY:
             words.append(f"JobManager {self.job_manager.lower().replace('_', ' ')}")
-        jobs = (f"{one.name} {one.state.lower() or 'without a state'}{f' ({one.error})' if one.error else ''}" for one in self.jobs)
+        jobs = (
+            (
+                f"{one.name} "
+                f"{one.state.lower() or 'without a state'}{f' ({one.error})' if one.error else ''}"
+            )
+            for one in self.jobs
+        )
         return "; ".join(filter(None, [", ".join([*words, *jobs]), self.error]))
 
     def plain(self) -> dict[str, Any]:
@@ -78,7 +97,11 @@ class OperatorReport:
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
     """Of what :meth:`OperatorReport.plain` gave, by whatever version; what is none is left out."""
     listed = plain.get("events") if isinstance(plain, dict) else None
-    found = (_event(one) for one in (listed if isinstance(listed, list | tuple) else ())[:MAX_EVENTS] if isinstance(one, dict))
+    found = (
+        _event(one)
+        for one in (listed if isinstance(listed, list | tuple) else ())[:MAX_EVENTS]
+        if isinstance(one, dict)
+    )
     return tuple(filter(None, found))
 
 

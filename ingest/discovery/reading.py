@@ -1,4 +1,6 @@
-"""Reading sources: files by their globs, addresses over HTTP, all of them at once, each within its time and size."""
+"""Reading sources: files by their globs, addresses over HTTP, all of them at once, each within its
+time and size.
+"""
 
 import asyncio
 import glob
@@ -30,7 +32,10 @@ _CHECK = message("Check what answers there, or its entry in the file of sources.
 
 
 def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
-    """In the order of ``sources``. One that cannot be read is a listing with an error; nothing is raised."""
+    """In the order of ``sources``.
+
+    One that cannot be read is a listing with an error; nothing is raised.
+    """
     return asyncio.run(_read_all(sources))
 
 
@@ -53,10 +58,19 @@ async def _guarded(source: DiscoverySource) -> Listing:
                 listing = listing_of(source, targets)
                 return replace(listing, refused=(*listing.refused, *unled))
             if source.yarn:
-                return listing_of(source, applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)))
+                return listing_of(
+                    source,
+                    applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)),
+                )
             return listing_of(source, targets_of(await _answer(source, source.url)))
     except TimeoutError:
-        return Listing(error=message("{place:name} was not read within {within_s:number} s.", place=source.place, within_s=within_s))
+        return Listing(
+            error=message(
+                "{place:name} was not read within {within_s:number} s.",
+                place=source.place,
+                within_s=within_s,
+            )
+        )
     except (BadAnswer, Unanswered) as error:
         why = (
             message("it answers more than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20)
@@ -64,12 +78,20 @@ async def _guarded(source: DiscoverySource) -> Listing:
             else str(error).rstrip(".")
         )
         return Listing(
-            error=message("{place:name} could not be read: {why:name}. {check:message}", place=source.place, why=why, check=_CHECK)
+            error=message(
+                "{place:name} could not be read: {why:name}. {check:message}",
+                place=source.place,
+                why=why,
+                check=_CHECK,
+            )
         )
     except IngestError as error:
         return Listing(
             error=message(
-                "{place:name} could not be read: {error:text}. {check:message}", place=source.place, error=str(error), check=_CHECK
+                "{place:name} could not be read: {error:text}. {check:message}",
+                place=source.place,
+                error=str(error),
+                check=_CHECK,
             )
         )
 
@@ -78,31 +100,54 @@ def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]
     try:
         from ingest.discovery.zookeeper import leaders
     except ModuleNotFoundError as error:
-        raise Skipped(message("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'")) from error
+        raise Skipped(
+            message("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'")
+        ) from error
     return leaders(source.zookeeper, source.root)
 
 
 async def _answer(source: DiscoverySource, url: str) -> object:
-    """Asked of the declared address alone: no redirect leaves it, and no address that Weir never asks is connected to."""
+    """Asked of the declared address alone: no redirect leaves it, and no address that Weir never
+    asks is connected to.
+    """
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     origin = f"{parts.scheme}://{parts.netloc}"
     async with RestClient(
-        origin, auth=source.own_auth, tls=source.own_tls, request_timeout_s=REQUEST_TIMEOUT_S, max_response_bytes=MAX_BYTES
+        origin,
+        auth=source.own_auth,
+        tls=source.own_tls,
+        request_timeout_s=REQUEST_TIMEOUT_S,
+        max_response_bytes=MAX_BYTES,
     ) as client:
         return await client.get(path)
 
 
 def read_files(source: DiscoverySource) -> Listing:
-    """Files that can be read are, whatever is wrong with others. A glob that fits no file is taken for a folder that is not there now."""
+    """Files that can be read are, whatever is wrong with others.
+
+    A glob that fits no file is taken for a folder that is not there now.
+    """
     targets: list[Target] = []
     wrong: list[str] = []
     for pattern in source.files:
-        paths = sorted(islice(glob.iglob(pattern), MAX_FILES + 1))  # noqa: PTH207  # patterns are absolute, which Path.glob does not take
+        # patterns are absolute, which Path.glob does not take
+        paths = sorted(islice(glob.iglob(pattern), MAX_FILES + 1))  # noqa: PTH207
         if not paths:
-            wrong.append(message("no file is at {pattern:name}; to drop its clusters, leave one that holds []", pattern=pattern))
+            wrong.append(
+                message(
+                    "no file is at {pattern:name}; to drop its clusters, leave one that holds []",
+                    pattern=pattern,
+                )
+            )
         if len(paths) > MAX_FILES:
-            wrong.append(message("more than {max_files:count} files are at {pattern:name}", max_files=MAX_FILES, pattern=pattern))
+            wrong.append(
+                message(
+                    "more than {max_files:count} files are at {pattern:name}",
+                    max_files=MAX_FILES,
+                    pattern=pattern,
+                )
+            )
             continue
         for path in paths:
             try:
@@ -110,11 +155,18 @@ def read_files(source: DiscoverySource) -> Listing:
             except Skipped as error:
                 wrong.append(f"{path}: {error}")
             except OSError as error:
-                wrong.append(message("{path:name} cannot be opened ({strerror:name})", path=path, strerror=str(error.strerror)))
+                wrong.append(
+                    message(
+                        "{path:name} cannot be opened ({strerror:name})",
+                        path=path,
+                        strerror=str(error.strerror),
+                    )
+                )
     if len(targets) > MAX_TARGETS:
         return Listing(
             error=message(
-                "{place:name} lists more than {max_targets:count} targets and was not taken; split it into several sources.",
+                "{place:name} lists more than {max_targets:count} targets and was not taken; split "
+                "it into several sources.",
                 place=source.place,
                 max_targets=MAX_TARGETS,
             )
@@ -136,5 +188,7 @@ def _document(path: Path) -> object:
     with open_regular(path) as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise Skipped(message("it is larger than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20))
+        raise Skipped(
+            message("it is larger than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20)
+        )
     return from_json(content) if path.suffix == ".json" else from_yaml(content)

@@ -1,4 +1,6 @@
-"""What a source of clusters is: where it is read, how its clusters are named, labelled and asked."""
+"""What a source of clusters is: where it is read, how its clusters are named, labelled and
+asked.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,12 +16,15 @@ ADDRESS = "{service}.{namespace}:{port}"
 
 @dataclass(frozen=True, slots=True)
 class KubernetesSource:
-    """``kubeconfig`` "" is the cluster that this process runs in; ``context`` "" the current one of the file.
+    """``kubeconfig`` "" is the cluster that this process runs in; ``context`` "" the current one of
+    the file.
 
-    ``read``: deployments (of the operator), services (of native clusters), leaders (of high availability); empty is the first two, of
-    which the operator's resources need not be installed. ``namespaces``: empty for all; :data:`OWN_NAMESPACE` is that of the service
-    account or the context. ``address``: where a cluster is asked, with ``{service}``, ``{namespace}``, ``{name}`` and ``{port}`` in it, and
-    scheme and path as far as needed. ``leader``: ask the JobManager that leads at its own address instead, where a ConfigMap names it.
+    ``read``: deployments (of the operator), services (of native clusters), leaders (of high
+    availability); empty is the first two, of which the operator's resources need not be installed.
+    ``namespaces``: empty for all; :data:`OWN_NAMESPACE` is that of the service account or the
+    context. ``address``: where a cluster is asked, with ``{service}``, ``{namespace}``, ``{name}``
+    and ``{port}`` in it, and scheme and path as far as needed. ``leader``: ask the JobManager that
+    leads at its own address instead, where a ConfigMap names it.
     """
 
     kubeconfig: str = ""
@@ -32,17 +37,25 @@ class KubernetesSource:
 
     @property
     def place(self) -> str:
-        where = f"{self.kubeconfig}{f' ({self.context})' if self.context else ''}" if self.kubeconfig else "the cluster that Weir runs in"
+        where = (
+            f"{self.kubeconfig}{f' ({self.context})' if self.context else ''}"
+            if self.kubeconfig
+            else "the cluster that Weir runs in"
+        )
         return where + (f", namespaces {', '.join(self.namespaces)}" if self.namespaces else "")
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoverySource:
-    """One entry of ``sources:``; exactly one of ``files``, ``url``, ``zookeeper``, ``yarn`` and ``kubernetes`` is given.
+    """One entry of ``sources:``; exactly one of ``files``, ``url``, ``zookeeper``, ``yarn`` and
+    ``kubernetes`` is given.
 
-    ``cluster`` names a cluster out of its labels, ``{label}`` by ``{label}``; "" takes the label ``cluster``, else host and port.
-    ``labels`` are given to each of its clusters, made of its own in the same way. ``hosts``: globs, one of which each address must fit;
-    empty where any may be listed. ``auth``, ``tls`` and ``logs`` are of the clusters, ``own_…`` of the address that lists them.
+    ``cluster`` names a cluster out of its labels, ``{label}`` by ``{label}``; "" takes the label
+    ``cluster``, else host and port.
+    ``labels`` are given to each of its clusters, made of its own in the same way. ``hosts``: globs,
+    one of which each address must fit;
+    empty where any may be listed. ``auth``, ``tls`` and ``logs`` are of the clusters, ``own_…`` of
+    the address that lists them.
     """
 
     name: str
@@ -65,25 +78,37 @@ class DiscoverySource:
     tls: Tls | None = None
     logs: LogSource | None = None
     prometheus: PrometheusSource | None = None
-    """``selector`` is a template, filled for each cluster by :func:`ingest.discovery.naming.matchers`."""
+    """``selector`` is a template, filled for each cluster by
+    :func:`ingest.discovery.naming.matchers`.
+    """
 
     @property
     def kind(self) -> str:
         if self.kubernetes:
             return "kubernetes"
-        return "file" if self.files else "http" if self.url else "yarn" if self.yarn else "zookeeper"
+        return (
+            "file" if self.files else "http" if self.url else "yarn" if self.yarn else "zookeeper"
+        )
 
     @property
     def place(self) -> str:
         """Where it is read, for people."""
         if self.kubernetes:
             return self.kubernetes.place
-        return ", ".join(self.files) or self.url or self.yarn or f"{','.join(self.zookeeper)}{self.root}"
+        return (
+            ", ".join(self.files)
+            or self.url
+            or self.yarn
+            or f"{','.join(self.zookeeper)}{self.root}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCluster:
-    """A cluster as a source lists it. ``labels`` are those that stay: none begins with two underscores."""
+    """A cluster as a source lists it.
+
+    ``labels`` are those that stay: none begins with two underscores.
+    """
 
     name: str
     url: str
@@ -93,7 +118,9 @@ class FoundCluster:
 
 @dataclass(frozen=True, slots=True)
 class RefusedTarget:
-    """What was listed and is not followed; ``name`` is that of the cluster where it could be told, else ""."""
+    """What was listed and is not followed; ``name`` is that of the cluster where it could be told,
+    else "".
+    """
 
     what: str
     why: str
@@ -102,7 +129,10 @@ class RefusedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a source says now. With an ``error`` something of it could not be read, and nothing that it lacks has left."""
+    """What a source says now.
+
+    With an ``error`` something of it could not be read, and nothing that it lacks has left.
+    """
 
     clusters: tuple[FoundCluster, ...] = ()
     refused: tuple[RefusedTarget, ...] = ()

@@ -1,7 +1,8 @@
-"""Target groups as Prometheus reads them from files and over HTTP: ``[{"targets": ["host:port"], "labels": {"team": "a"}}]``.
+"""Target groups as Prometheus reads them from files and over HTTP: ``[{"targets": ["host:port"],
+"labels": {"team": "a"}}]``.
 
-https://prometheus.io/docs/prometheus/latest/http_sd/ and, in the same form, ``file_sd_config``. As there, a document is taken whole or
-not at all.
+https://prometheus.io/docs/prometheus/latest/http_sd/ and, in the same form, ``file_sd_config``. As
+there, a document is taken whole or not at all.
 """
 
 import re
@@ -25,7 +26,9 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One address with all its labels, ``__meta_…`` among them; secrets in their values are taken out."""
+    """One address with all its labels, ``__meta_…`` among them; secrets in their values are taken
+    out.
+    """
 
     address: str
     labels: Mapping[str, str]
@@ -35,27 +38,45 @@ class Target:
 def targets_of(document: Any) -> list[Target]:
     """Of one file or answer. Raises ``Skipped`` with where it is wrong."""
     if not isinstance(document, list):
-        raise Skipped(message("it must be a list of target groups, and is {kind:text}", kind=_kind(document)))
+        raise Skipped(
+            message("it must be a list of target groups, and is {kind:text}", kind=_kind(document))
+        )
     found: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
     listed = 0
     for number, group in enumerate(document):
         where = message("group {number:number}", number=number + 1)
         if not isinstance(group, dict):
-            raise Skipped(message("{where:message} must have targets and labels, and is {kind:text}", where=where, kind=_kind(group)))
+            raise Skipped(
+                message(
+                    "{where:message} must have targets and labels, and is {kind:text}",
+                    where=where,
+                    kind=_kind(group),
+                )
+            )
         labels = dict(_labels(group.get("labels"), where))
         targets = group.get("targets")
         if not isinstance(targets, list):
             raise Skipped(
-                message("{where:message}: targets must be a list of addresses, and are {kind:text}", where=where, kind=_kind(targets))
+                message(
+                    "{where:message}: targets must be a list of addresses, and are {kind:text}",
+                    where=where,
+                    kind=_kind(targets),
+                )
             )
         listed += len(targets)
         if listed > MAX_TARGETS:
-            raise Skipped(message("it lists more than {max_targets:count} targets; split it into several sources", max_targets=MAX_TARGETS))
+            raise Skipped(
+                message(
+                    "it lists more than {max_targets:count} targets; split it into several sources",
+                    max_targets=MAX_TARGETS,
+                )
+            )
         for address in targets:
             if not isinstance(address, str):
                 raise Skipped(
                     message(
-                        "{where:message}: a target must be a text such as jobmanager:8081, and is {kind:text}",
+                        "{where:message}: a target must be a text such as jobmanager:8081, and is "
+                        "{kind:text}",
                         where=where,
                         kind=_kind(address),
                     )
@@ -70,7 +91,8 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
     if not isinstance(given, dict) or len(given) > MAX_LABELS:
         raise Skipped(
             message(
-                "{where:text}: labels must be at most {max_labels:number} names with texts, and are {kind:text}",
+                "{where:text}: labels must be at most {max_labels:number} names with texts, and "
+                "are {kind:text}",
                 where=where,
                 max_labels=MAX_LABELS,
                 kind=_kind(given),
@@ -80,7 +102,8 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
         if not isinstance(name, str) or not _LABEL.fullmatch(name):
             raise Skipped(
                 message(
-                    "{where:text}: {name:text} is no name of a label: letters, digits and underscores, 64 at most",
+                    "{where:text}: {name:text} is no name of a label: letters, digits and "
+                    "underscores, 64 at most",
                     where=where,
                     name=f"{str(name)[:64]!r}",
                 )
@@ -103,7 +126,9 @@ def _kind(value: Any) -> str:
     if isinstance(value, list | dict | str):
         return message(
             "{value:message} of {value2:count}",
-            value={list: message("a list"), dict: message("a mapping"), str: message("a text")}[type(value)],
+            value={list: message("a list"), dict: message("a mapping"), str: message("a text")}[
+                type(value)
+            ],
             value2=len(value),
         )
     return "nothing" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"

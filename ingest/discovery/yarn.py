@@ -1,6 +1,8 @@
-"""Flink on YARN: running applications of its type, as the ResourceManager lists them; each is asked through its tracking URL.
+"""Flink on YARN: running applications of its type, as the ResourceManager lists them; each is asked
+through its tracking URL.
 
-``GET /ws/v1/cluster/apps`` of Hadoop's documentation of the ResourceManager REST API; ``{"apps": null}`` where none runs.
+``GET /ws/v1/cluster/apps`` of Hadoop's documentation of the ResourceManager REST API; ``{"apps":
+null}`` where none runs.
 """
 
 import re
@@ -13,7 +15,13 @@ from ingest.messages import message
 from ingest.redaction.texts import redact
 
 APPLICATIONS = "/ws/v1/cluster/apps?states=RUNNING&applicationTypes=Apache%20Flink"
-LABELS = {"id": "application_id", "name": "name", "user": "user", "queue": "queue", "applicationTags": "tags"}
+LABELS = {
+    "id": "application_id",
+    "name": "name",
+    "user": "user",
+    "queue": "queue",
+    "applicationTags": "tags",
+}
 """Field of an application → label, behind ``__meta_yarn_``."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -26,14 +34,23 @@ def applications(document: Any) -> list[Target]:
         return []
     found = listed.get("app") if isinstance(listed, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise Skipped("it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications")
+        raise Skipped(
+            "it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications"
+        )
     if len(found) > MAX_TARGETS:
-        raise Skipped(message("it lists more than {max_targets:count} applications", max_targets=MAX_TARGETS))
-    return [_target(one) for one in found if one.get("state") == "RUNNING" and one.get("trackingUrl")]
+        raise Skipped(
+            message("it lists more than {max_targets:count} applications", max_targets=MAX_TARGETS)
+        )
+    return [
+        _target(one) for one in found if one.get("state") == "RUNNING" and one.get("trackingUrl")
+    ]
 
 
 def _target(application: dict[str, Any]) -> Target:
-    labels = {f"__meta_yarn_{label}": redact(str(application.get(name) or "")[:MAX_VALUE]) for name, label in LABELS.items()}
+    labels = {
+        f"__meta_yarn_{label}": redact(str(application.get(name) or "")[:MAX_VALUE])
+        for name, label in LABELS.items()
+    }
     try:
         tracked = urlsplit(str(application["trackingUrl"]))
     except ValueError:

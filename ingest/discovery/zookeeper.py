@@ -1,8 +1,11 @@
-"""Which JobManager leads, as Flink's high availability keeps it in ZooKeeper: one cluster below the root for each cluster id.
+"""Which JobManager leads, as Flink's high availability keeps it in ZooKeeper: one cluster below the
+root for each cluster id.
 
-``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15 (``<root>/<cluster-id>/leader/rest_server_lock`` before) holds
-the REST address of the leader, written by ``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session
-(``ZooKeeperUtils.writeLeaderInformationToZooKeeper``). It is empty, or not there, while nobody leads.
+``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15
+(``<root>/<cluster-id>/leader/rest_server_lock`` before) holds the REST address of the leader,
+written by ``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session
+(``ZooKeeperUtils.writeLeaderInformationToZooKeeper``). It is empty, or not there, while nobody
+leads.
 """
 
 import struct
@@ -40,14 +43,26 @@ def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[Refus
             check_host(*_host_and_port(host))
         except RefusedAddress as error:
             raise Skipped(f"{error.strerror}") from error
-    client = KazooClient(",".join(hosts), timeout=CONNECT_WITHIN_S, read_only=True, connection_retry={"max_tries": 2, "delay": 0.2})
+    client = KazooClient(
+        ",".join(hosts),
+        timeout=CONNECT_WITHIN_S,
+        read_only=True,
+        connection_retry={"max_tries": 2, "delay": 0.2},
+    )
     try:
         client.start(timeout=CONNECT_WITHIN_S)
         return _read(client, "/" + root.strip("/"))
     except NoNodeError as error:
-        raise Skipped(message("there is no {root:name} in it; give Flink's high-availability.zookeeper.path.root", root=root)) from error
+        raise Skipped(
+            message(
+                "there is no {root:name} in it; give Flink's high-availability.zookeeper.path.root",
+                root=root,
+            )
+        ) from error
     except (KazooException, KazooTimeoutError, OSError) as error:
-        raise Skipped(message("it did not answer in time ({name:name})", name=type(error).__name__)) from error
+        raise Skipped(
+            message("it did not answer in time ({name:name})", name=type(error).__name__)
+        ) from error
     finally:
         client.stop()
         client.close()
@@ -58,7 +73,9 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
     for path in _clusters(client, root):
         cluster_id = path[len(root) :].strip("/")
         try:
-            address = next(filter(None, (_leader(client, f"{path}/{name}") for name in _LEADERS)), "")
+            address = next(
+                filter(None, (_leader(client, f"{path}/{name}") for name in _LEADERS)), ""
+            )
             if address:
                 found.append(_target(address, cluster_id))
                 continue
@@ -78,7 +95,13 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
             children = sorted(_answer(client.get_children_async(path)))
             nodes += len(children)
             if nodes > MAX_NODES:
-                raise Skipped(message("more than {max_nodes:count} nodes are below {root:name}", max_nodes=MAX_NODES, root=root))
+                raise Skipped(
+                    message(
+                        "more than {max_nodes:count} nodes are below {root:name}",
+                        max_nodes=MAX_NODES,
+                        root=root,
+                    )
+                )
             if "leader" in children and path != root:
                 yield path
             else:
@@ -116,7 +139,12 @@ def written_address(content: bytes) -> str:
 
 def _target(url: str, cluster_id: str) -> Target:
     parts = urlsplit(url)
-    labels = {ID: cluster_id, "cluster": cluster_id.replace("/", "-"), "__scheme__": parts.scheme, "__metrics_path__": parts.path}
+    labels = {
+        ID: cluster_id,
+        "cluster": cluster_id.replace("/", "-"),
+        "__scheme__": parts.scheme,
+        "__metrics_path__": parts.path,
+    }
     return Target(parts.netloc, labels)
 
 

@@ -1,7 +1,9 @@
-"""Logs that YARN gathered of an application: in one file for each node all logs of all its containers, by Hadoop's ``AggregatedLogFormat``.
+"""Logs that YARN gathered of an application: in one file for each node all logs of all its
+containers, by Hadoop's ``AggregatedLogFormat``.
 
-Such a file lies in ``…/application_ID/`` and is called by the node (``host_45454``, with a time behind it where logs are gathered as they
-are written). Its logs are taken for files below it: ``…/application_ID/host_45454/container_ID/jobmanager.log``.
+Such a file lies in ``…/application_ID/`` and is called by the node (``host_45454``, with a time
+behind it where logs are gathered as they are written). Its logs are taken for files below it:
+``…/application_ID/host_45454/container_ID/jobmanager.log``.
 """
 
 import io
@@ -27,7 +29,9 @@ _KNOWN: dict[str, tuple[str, tuple["ContainerLog", ...], str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ContainerLog:
-    """Where a log begins: the block, and how many bytes into it, in the content of its container's value."""
+    """Where a log begins: the block, and how many bytes into it, in the content of its container's
+    value.
+    """
 
     container: str
     name: str
@@ -42,13 +46,18 @@ def is_node_file(path: str) -> bool:
 
 
 def node_file_of(path: str) -> str | None:
-    """The file that holds the log ``path``, should it be one of these: another program may have laid logs out as files in the same way."""
+    """The file that holds the log ``path``, should it be one of these: another program may have
+    laid logs out as files in the same way.
+    """
     found = _LOG.fullmatch(path)
     return found["node"] if found else None
 
 
 def logs_in(stream: IO[bytes]) -> tuple[tuple[ContainerLog, ...], str]:
-    """All logs, and why those that follow could not be found ("" where there are none). Raises :class:`BadTFile` where none can be."""
+    """All logs, and why those that follow could not be found ("" where there are none).
+
+    Raises :class:`BadTFile` where none can be.
+    """
     found: list[ContainerLog] = []
     blocks = blocks_of(stream)
     unpacked_bytes = 0
@@ -70,8 +79,12 @@ def logs_in(stream: IO[bytes]) -> tuple[tuple[ContainerLog, ...], str]:
     return tuple(found), ""
 
 
-def logs_of(node: str, stamp: str, open_node: Callable[[], IO[bytes]]) -> tuple[tuple[ContainerLog, ...], str]:
-    """As :func:`logs_in`, of the file ``node``; remembered for as long as ``stamp`` is the same, since the file is gone through for it."""
+def logs_of(
+    node: str, stamp: str, open_node: Callable[[], IO[bytes]]
+) -> tuple[tuple[ContainerLog, ...], str]:
+    """As :func:`logs_in`, of the file ``node``; remembered for as long as ``stamp`` is the same,
+    since the file is gone through for it.
+    """
     known = _KNOWN.get(node)
     if known is None or known[0] != stamp:
         with open_node() as stream:
@@ -83,7 +96,10 @@ def logs_of(node: str, stamp: str, open_node: Callable[[], IO[bytes]]) -> tuple[
 
 
 def opened_log(node: str, open_node: Callable[[], IO[bytes]], path: str) -> IO[bytes]:
-    """The log ``path`` of the file ``node``, as a stream. Raises :class:`BadTFile`, ``FileNotFoundError``."""
+    """The log ``path`` of the file ``node``, as a stream.
+
+    Raises :class:`BadTFile`, ``FileNotFoundError``.
+    """
     stamp = _KNOWN[node][0] if node in _KNOWN else ""
     for log in logs_of(node, stamp, open_node)[0]:
         if path == f"{node}/{log.container}/{log.name}":
@@ -108,7 +124,9 @@ class _LogStream(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        target = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._log.bytes}[whence]
+        target = (
+            offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._log.bytes}[whence]
+        )
         if target < self._at:
             self._pieces, self._at = None, 0
         while self._at < target and (piece := self._some(min(target - self._at, PIECE_BYTES))):
@@ -144,12 +162,18 @@ class _LogStream(io.RawIOBase):
 
 
 def _is_container(key: bytes) -> bool:
-    """Others are of the application: its owner, who may see it, the version. Two bytes say how long it is."""
+    """Others are of the application: its owner, who may see it, the version.
+
+    Two bytes say how long it is.
+    """
     return _CONTAINER.fullmatch(key[2:].decode("utf-8", "replace")) is not None
 
 
 def _names(value: Source) -> Iterator[tuple[str, int]]:
-    """Names and lengths; the content behind each has to be taken before the next. Names that lead elsewhere are refused."""
+    """Names and lengths; the content behind each has to be taken before the next.
+
+    Names that lead elsewhere are refused.
+    """
     while (first := value.some(1)) != b"":
         name = _text(value, first)
         length = _text(value, value.exactly(1))
@@ -161,8 +185,12 @@ def _names(value: Source) -> Iterator[tuple[str, int]]:
 
 
 def _text(source: Source, first: bytes) -> str:
-    """``DataOutput.writeUTF``: two bytes of length; Java's own spelling of NUL and of characters beyond 16 bits becomes U+FFFD."""
-    return source.exactly(int.from_bytes(first + source.exactly(1), "big")).decode("utf-8", "replace")
+    """``DataOutput.writeUTF``: two bytes of length; Java's own spelling of NUL and of characters
+    beyond 16 bits becomes U+FFFD.
+    """
+    return source.exactly(int.from_bytes(first + source.exactly(1), "big")).decode(
+        "utf-8", "replace"
+    )
 
 
 def _drop(source: Source, count: int) -> None:

@@ -1,7 +1,9 @@
-"""How far each log file has been read: what :mod:`ingest.flink_logs.tail` must know from cycle to cycle.
+"""How far each log file has been read: what :mod:`ingest.flink_logs.tail` must know from cycle to
+cycle.
 
-A file is known by its content, not by its name or inode: ``head`` is the hash of its first ``head_bytes``
-unpacked bytes. So a renamed, copied or compressed file is recognised and read on where it was left.
+A file is known by its content, not by its name or inode: ``head`` is the hash of its first
+``head_bytes`` unpacked bytes. So a renamed, copied or compressed file is recognised and read on
+where it was left.
 """
 
 from collections.abc import Iterable
@@ -20,12 +22,15 @@ FORGET_GONE_AFTER_CYCLES = 10
 
 @dataclass(slots=True)
 class FileCursor:
-    """``offset`` is where reading must begin again, ``read_to`` how far bytes were read, both unpacked.
+    """``offset`` is where reading must begin again, ``read_to`` how far bytes were read, both
+    unpacked.
 
-    ``pending``: bytes behind ``offset`` belong to a record whose end was not read. ``more``: the cycle's
-    budget ended before the file did. ``seen`` are the newest records' counts, see :class:`record_splitter.RecordCounts`.
-    Where a file holds several streams (envelope, process, output), ``streams`` says from where on each is needed again that has an
-    unfinished record; of the others everything before ``settled`` was returned. ``prefixes``: what stood around records before ``offset``.
+    ``pending``: bytes behind ``offset`` belong to a record whose end was not read. ``more``: the
+    cycle's budget ended before the file did. ``seen`` are the newest records' counts, see
+    :class:`record_splitter.RecordCounts`.
+    Where a file holds several streams (envelope, process, output), ``streams`` says from where on
+    each is needed again that has an unfinished record; of the others everything before ``settled``
+    was returned. ``prefixes``: what stood around records before ``offset``.
     """
 
     path: str
@@ -49,9 +54,14 @@ class FileCursor:
     prefixes: list[str] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
-        """Whether a file that begins with ``head`` is this one, perhaps grown; very few bytes suffice only under the same name."""
+        """Whether a file that begins with ``head`` is this one, perhaps grown; very few bytes
+        suffice only under the same name.
+        """
         enough = LEAST_TELLING_BYTES if path != self.path else 1
-        return enough <= self.head_bytes <= len(head) and fingerprint(head[: self.head_bytes]) == self.head
+        return (
+            enough <= self.head_bytes <= len(head)
+            and fingerprint(head[: self.head_bytes]) == self.head
+        )
 
     def continued_as(self, path: str) -> "FileCursor":
         """A cursor for the same content under another name."""
@@ -60,7 +70,10 @@ class FileCursor:
 
 @dataclass(slots=True)
 class TailCursor:
-    """All files of one source. Survives JSON; a cursor that cannot be read starts afresh, replays fold."""
+    """All files of one source.
+
+    Survives JSON; a cursor that cannot be read starts afresh, replays fold.
+    """
 
     cycle: int = 0
     files: dict[str, FileCursor] = field(default_factory=dict)
@@ -73,7 +86,11 @@ class TailCursor:
             cycle = int((document or {}).get("cycle", 0))
         except (AttributeError, TypeError, ValueError):
             return cls()
-        return cls(cycle, {file.path: file for file in read if not file.gone_cycle}, [file for file in read if file.gone_cycle])
+        return cls(
+            cycle,
+            {file.path: file for file in read if not file.gone_cycle},
+            [file for file in read if file.gone_cycle],
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Only what differs from the defaults, so that thousands of idle files stay small."""
@@ -89,19 +106,27 @@ class TailCursor:
 
     @staticmethod
     def best_of(candidates: Iterable[FileCursor], path: str, head: bytes) -> FileCursor | None:
-        """The cursor of the file that begins with ``head``: best under the same name, then the one that was read farthest."""
+        """The cursor of the file that begins with ``head``: best under the same name, then the one
+        that was read farthest.
+        """
         known = (file for file in candidates if file.knows(path, head))
-        return max(known, key=lambda file: (file.path == path, file.head_bytes, file.read_to), default=None)
+        return max(
+            known, key=lambda file: (file.path == path, file.head_bytes, file.read_to), default=None
+        )
 
     def lose(self, file: FileCursor) -> None:
         """Its name is gone or belongs to other content now."""
         self.gone.append(replace(file, gone_cycle=self.cycle))
 
     def leave(self, present: Iterable[str]) -> None:
-        """Files that are no longer listed are remembered for a while: they may come back under another name."""
+        """Files that are no longer listed are remembered for a while: they may come back under
+        another name.
+        """
         for path in sorted(self.files.keys() - set(present)):
             self.lose(self.files.pop(path))
-        self.gone = [file for file in self.gone if self.cycle - file.gone_cycle <= FORGET_GONE_AFTER_CYCLES][-MAX_GONE:]
+        self.gone = [
+            file for file in self.gone if self.cycle - file.gone_cycle <= FORGET_GONE_AFTER_CYCLES
+        ][-MAX_GONE:]
 
 
 def fingerprint(head: bytes) -> str:
@@ -112,11 +137,18 @@ def _file_cursor(entry: dict[str, Any]) -> FileCursor:
     known = {item.name for item in fields(FileCursor)}
     file = FileCursor(**{name: value for name, value in entry.items() if name in known})
     file.seen = [(int(ms), str(key), int(count)) for ms, key, count in file.seen]
-    file.streams = [(str(envelope), str(process), str(stream), int(offset)) for envelope, process, stream, offset in file.streams]
+    file.streams = [
+        (str(envelope), str(process), str(stream), int(offset))
+        for envelope, process, stream, offset in file.streams
+    ]
     file.prefixes = [str(prefix) for prefix in file.prefixes]
     return file
 
 
 def _short(file: FileCursor) -> dict[str, Any]:
     default = FileCursor("")
-    return {name: value for name, value in asdict(file).items() if name == "path" or value != getattr(default, name)}
+    return {
+        name: value
+        for name, value in asdict(file).items()
+        if name == "path" or value != getattr(default, name)
+    }

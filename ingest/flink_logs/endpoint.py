@@ -1,8 +1,9 @@
 """Follow a JobManager's logs over REST, where no file of it can be reached.
 
-Flink sends a log file whole or not at all, so following costs a transfer of the whole file each time it has
-grown. So it is requested seldom, the larger the seldomer, and not at all above 64 MiB: such a cluster
-wants a glob. Files are recognised by content as in :mod:`ingest.flink_logs.tail`, so rotation loses nothing.
+Flink sends a log file whole or not at all, so following costs a transfer of the whole file each
+time it has grown. So it is requested seldom, the larger the seldomer, and not at all above 64 MiB:
+such a cluster wants a glob. Files are recognised by content as in :mod:`ingest.flink_logs.tail`, so
+rotation loses nothing.
 """
 
 import re
@@ -26,7 +27,9 @@ from ingest.sources import LogSource
 SOURCE = "log_endpoint"
 LEAST_INTERVAL_S = 60.0
 BYTES_PER_S = 256 * 1024
-"""What following may cost on average: a log of 16 MiB is fetched about once a minute, one of 64 MiB every four."""
+"""What following may cost on average: a log of 16 MiB is fetched about once a minute, one of 64 MiB
+every four.
+"""
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_FILES = 50
 QUIET_READINGS = 2
@@ -73,22 +76,39 @@ def waiting(at: datetime, wait_s: float) -> dict[str, float]:
 
 
 def listed_logs(body: Any) -> list[ListedLog]:
-    """Log files of the answer, oldest of each process first; output files and state backends' own logs are not Flink logs."""
+    """Log files of the answer, oldest of each process first; output files and state backends' own
+    logs are not Flink logs.
+    """
     entries = body.get("logs") if isinstance(body, dict) else None
     found = []
     for entry in entries if isinstance(entries, list) else ():
-        name, size = (entry.get("name"), entry.get("size")) if isinstance(entry, dict) else (None, None)
-        if isinstance(name, str) and isinstance(size, int) and size > 0 and _LOG_NAME.search(name) and "/" not in name:
+        name, size = (
+            (entry.get("name"), entry.get("size")) if isinstance(entry, dict) else (None, None)
+        )
+        if (
+            isinstance(name, str)
+            and isinstance(size, int)
+            and size > 0
+            and _LOG_NAME.search(name)
+            and "/" not in name
+        ):
             found.append(ListedLog(name, size))
     return sorted(found, key=lambda log: age_order(log.name))[:MAX_FILES]
 
 
 async def read_new(
-    log_source: LogSource, cluster: str, listing: Any, fetch: Fetch, cursor: dict[str, Any], at: datetime, transfer: Transfer
+    log_source: LogSource,
+    cluster: str,
+    listing: Any,
+    fetch: Fetch,
+    cursor: dict[str, Any],
+    at: datetime,
+    transfer: Transfer,
 ) -> SourceRead:
     """Records written since ``cursor``. ``listing`` is the body of ``/jobmanager/logs``.
 
-    Raises ``Refused`` for a layout or time zone that makes no sense; a file that does not come whole is a skip.
+    Raises ``Refused`` for a layout or time zone that makes no sense; a file that does not come
+    whole is a skip.
     """
     files = listed_logs(listing)
     reader = _Reader(log_source, TailCursor.from_json(cursor), fetch)
@@ -100,7 +120,11 @@ async def read_new(
     reader.cursor.files.update(reader.updates)
     total = sum(file.size for file in files)
     wait_s = max(LEAST_INTERVAL_S, total / BYTES_PER_S)
-    observed = (Observed(cluster, at, SOURCE, (*reader.records, *reader.skips)),) if reader.records or reader.skips else ()
+    observed = (
+        (Observed(cluster, at, SOURCE, (*reader.records, *reader.skips)),)
+        if reader.records or reader.skips
+        else ()
+    )
     return SourceRead(observed, {**reader.cursor.to_json(), **waiting(at, wait_s)})
 
 
@@ -138,15 +162,28 @@ class _Reader:
                     if len(head) < HEAD_BYTES and position < file.size:
                         continue
                     piece, known = head, self._recognised(file, head[:HEAD_BYTES])
-                    reader = LogReader(layout, zone, file=file.name, process=process_of(file.name), begin=known, day=day_of(file.name))
-                new = piece[max(0, len(piece) - (position - known.offset)) :] if position > known.offset else b""
+                    reader = LogReader(
+                        layout,
+                        zone,
+                        file=file.name,
+                        process=process_of(file.name),
+                        begin=known,
+                        day=day_of(file.name),
+                    )
+                new = (
+                    piece[max(0, len(piece) - (position - known.offset)) :]
+                    if position > known.offset
+                    else b""
+                )
                 if new:
                     found += reader.feed(new)
                 if position > MAX_FILE_BYTES:
                     break
         except IngestError as error:
             reason = "timeout" if isinstance(error, Retryable) else "unreadable_file"
-            self.skips.append(Skip(path, reason, f"{error} It is read again from where it was left."))
+            self.skips.append(
+                Skip(path, reason, f"{error} It is read again from where it was left.")
+            )
             return
         if reader is None:
             return
@@ -159,12 +196,20 @@ class _Reader:
         if no_records and not known.reported:
             self.skips.append(no_header(path))
         self.updates[file.name] = FileCursor(
-            path=file.name, size=position, head=fingerprint(head[:HEAD_BYTES]), head_bytes=min(len(head), HEAD_BYTES),
-            read_to=position, headers=headers, reported=no_records, **reader.resumption(),
-        )  # fmt: skip
+            path=file.name,
+            size=position,
+            head=fingerprint(head[:HEAD_BYTES]),
+            head_bytes=min(len(head), HEAD_BYTES),
+            read_to=position,
+            headers=headers,
+            reported=no_records,
+            **reader.resumption(),
+        )
 
     def _recognised(self, file: ListedLog, head: bytes) -> FileCursor:
-        known = self.cursor.best_of(self.cursor.by_process().get(process_of(file.name), ()), file.name, head)
+        known = self.cursor.best_of(
+            self.cursor.by_process().get(process_of(file.name), ()), file.name, head
+        )
         same_name = self.cursor.files.get(file.name)
         if same_name and same_name is not known:
             self.cursor.lose(same_name)
@@ -175,6 +220,9 @@ class _Reader:
     def _too_large(self, file: ListedLog, known: FileCursor | None) -> None:
         if known is None or not known.reported:
             mebibytes = MAX_FILE_BYTES // (1024 * 1024)
-            detail = f"The log endpoint sends files whole, and above {mebibytes} MiB they are not fetched; give this cluster a log glob."
+            detail = (
+                f"The log endpoint sends files whole, and above {mebibytes} MiB they are not "
+                f"fetched; give this cluster a log glob."
+            )
             self.skips.append(Skip(f"/jobmanager/logs/{file.name}", "too_large", detail))
         self.updates[file.name] = FileCursor(file.name, size=file.size, reported=True)

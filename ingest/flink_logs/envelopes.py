@@ -1,7 +1,9 @@
-"""What container runtimes and log daemons put around each line that a process prints, and how it is taken off.
+"""What container runtimes and log daemons put around each line that a process prints, and how it is
+taken off.
 
-An envelope may stand in another one. Strict ones are known by themselves; what else looks like one (a word and a bar) is taken for one
-only from the line on behind which a log record begins (:class:`ingest.flink_logs.log_reader.LogReader`).
+An envelope may stand in another one. Strict ones are known by themselves; what else looks like one
+(a word and a bar) is taken for one only from the line on behind which a log record begins
+(:class:`ingest.flink_logs.log_reader.LogReader`).
 """
 
 import re
@@ -9,13 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_STAMP = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})"
+_STAMP = (
+    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
+    rb"(?:Z|[+-][0-9]{2}:?[0-9]{2})"
+)
 _HOST_AND_TAG = rb"(?P<host>[A-Za-z0-9._:-]{1,255}+) (?P<tag>[^\[\]:\s]{1,255}+)(?:\[[0-9]+\])?: ?"
 COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
 
 class Peeled(NamedTuple):
-    """``process`` names who printed the line, as far as its envelope says; ``whole`` is false where the rest of the line is to come.
+    """``process`` names who printed the line, as far as its envelope says; ``whole`` is false where
+    the rest of the line is to come.
 
     ``stamp`` is the time that the envelope gives, as ISO-8601 text.
     """
@@ -39,21 +45,46 @@ class _Prefix:
 _CRI = re.compile(rb"(" + _STAMP + rb") (stdout|stderr) ([FP])(?::[^ \n]*)? ?")
 """https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md"""
 
-_DOCKER = re.compile(rb'\{"log": ?"([^"\\]*+)(\\n)?", ?"stream": ?"(stdout|stderr)", ?"time": ?"([^"\\]{1,40})"\}')
+_DOCKER = re.compile(
+    rb'\{"log": ?"([^"\\]*+)(\\n)?", ?"stream": ?"(stdout|stderr)", ?"time": ?"([^"\\]{1,40})"\}'
+)
 
 _PREFIXES = (
-    _Prefix("kubectl --prefix", re.compile(rb"\[pod/(?P<host>[^/\]\s]{1,253})/(?P<tag>[^\]\s]{1,253})\] ?"), strict=True),
-    _Prefix("syslog (RFC 5424)", re.compile(
-        rb"<[0-9]{1,3}>1 (?P<stamp>" + _STAMP + rb"|-) (?P<host>[^ ]{1,255}) (?P<tag>[^ ]{1,128}) [^ ]{1,128} [^ ]{1,64} "
-        rb"(?:-|(?:\[(?:[^\]\\]|\\.){0,4000}+\])++)(?: (?:\xef\xbb\xbf)?|$)"
-    ), strict=True),
-    _Prefix("syslog", re.compile(
-        rb"(?:<[0-9]{1,3}>)?[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})? " + _HOST_AND_TAG
-    )),
-    _Prefix("journald", re.compile(rb"(?:<[0-9]{1,3}>)?(?P<stamp>" + _STAMP + rb") " + _HOST_AND_TAG)),
+    _Prefix(
+        "kubectl --prefix",
+        re.compile(
+            rb"\[pod/(?P<host>[^/\]\s]{1,253})/(?P<tag>[^\]\s]{1,253})\] "
+            rb"?"
+        ),
+        strict=True,
+    ),
+    _Prefix(
+        "syslog (RFC 5424)",
+        re.compile(
+            rb"<[0-9]{1,3}>1 (?P<stamp>"
+            + _STAMP
+            + rb"|-) (?P<host>[^ ]{1,255}) (?P<tag>[^ ]{1,128}) "
+            rb"[^ ]{1,128} [^ ]{1,64} "
+            rb"(?:-|(?:\[(?:[^\]\\]|\\.){0,4000}+\])++)(?: (?:\xef\xbb\xbf)?|$)"
+        ),
+        strict=True,
+    ),
+    _Prefix(
+        "syslog",
+        re.compile(
+            (
+                rb"(?:<[0-9]{1,3}>)?[A-Z][a-z]{2} [ 0-9][0-9] "
+                rb"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})? "
+            )
+            + _HOST_AND_TAG
+        ),
+    ),
+    _Prefix(
+        "journald", re.compile(rb"(?:<[0-9]{1,3}>)?(?P<stamp>" + _STAMP + rb") " + _HOST_AND_TAG)
+    ),
     _Prefix("docker compose", re.compile(rb"(?P<tag>[A-Za-z0-9][A-Za-z0-9_.-]{0,252}+) *+\| ?")),
     _Prefix("time stamps", re.compile(rb"(?P<stamp>" + _STAMP + rb") ")),
-)  # fmt: skip
+)
 
 
 def cri(line: bytes) -> Peeled | None:
@@ -66,7 +97,9 @@ def cri(line: bytes) -> Peeled | None:
 
 
 def docker(line: bytes) -> Peeled | None:
-    """A line of Docker's ``json-file`` in which nothing is escaped but its end; the others are decoded."""
+    """A line of Docker's ``json-file`` in which nothing is escaped but its end; the others are
+    decoded.
+    """
     match = _DOCKER.fullmatch(line)
     if match is None:
         return None
@@ -75,7 +108,9 @@ def docker(line: bytes) -> Peeled | None:
 
 
 def prefixed(line: bytes) -> Iterator[Peeled]:
-    """What a line may be behind a prefix: of syslog and journald, of ``kubectl logs`` and of ``docker compose logs``; best first."""
+    """What a line may be behind a prefix: of syslog and journald, of ``kubectl logs`` and of
+    ``docker compose logs``; best first.
+    """
     if line[:1] == b"\x1b":
         line = COLOURS.sub(b"", line, count=4)
     for prefix in _PREFIXES:
@@ -83,5 +118,17 @@ def prefixed(line: bytes) -> Iterator[Peeled]:
         if match:
             named = match.groupdict()
             content = line[match.end() :]
-            parts = [part.decode("utf-8", "replace") for part in (named.get("host"), named.get("tag")) if part and part != b"-"]
-            yield Peeled(prefix.name, "/".join(parts), "", content, True, named.get("stamp") or b"", prefix.strict)
+            parts = [
+                part.decode("utf-8", "replace")
+                for part in (named.get("host"), named.get("tag"))
+                if part and part != b"-"
+            ]
+            yield Peeled(
+                prefix.name,
+                "/".join(parts),
+                "",
+                content,
+                True,
+                named.get("stamp") or b"",
+                prefix.strict,
+            )

@@ -1,14 +1,17 @@
 """A log record → its typed event, by the pattern table.
 
-``spark_jobs.transforms.event_batches`` makes columns of the same; a contract test holds both to the same events.
+``spark_jobs.transforms.event_batches`` makes columns of the same; a contract test holds both to the
+same events.
 Everything that is derived after the expression matched is written down here once:
 
-* ``detail``: the lines below the first one, of more than 16,384 characters their beginning and the innermost cause;
+* ``detail``: the lines below the first one, of more than 16,384 characters their beginning and the
+  innermost cause;
   ``message``: the first line, cut at 2,000;
 * ``reason``: the entry's own code, or for checkpoint kinds the reason of the innermost
-  ``CheckpointException`` of the trace (else of ``reason_text``), or for failures a well-known cause; of a line that no entry
-  reads, how it begins;
-* ``reason_text``: what the line itself says, else the last ``Caused by:`` line, else the first line of the trace.
+  ``CheckpointException`` of the trace (else of ``reason_text``), or for failures a well-known
+  cause; of a line that no entry reads, how it begins;
+* ``reason_text``: what the line itself says, else the last ``Caused by:`` line, else the first line
+  of the trace.
 """
 
 import re
@@ -19,7 +22,16 @@ from operator import itemgetter
 from typing import Any
 
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.patterns import KEPT_LEVELS, NOT_LOOKED_FOR, PATTERNS, READ_CHARS, TRACE_PATTERNS, UNREAD, Pattern, contained
+from ingest.flink_logs.patterns import (
+    KEPT_LEVELS,
+    NOT_LOOKED_FOR,
+    PATTERNS,
+    READ_CHARS,
+    TRACE_PATTERNS,
+    UNREAD,
+    Pattern,
+    contained,
+)
 from ingest.flink_logs.reasons import any_of, failure_cause_of, reason_of
 from ingest.records import LogRecord
 from ingest.traces import shortened
@@ -29,16 +41,38 @@ DETAIL_CHARS = 16_384
 LAST_EPOCH_MS = 7_258_118_400_000
 """Times from the year 2200 on are no times."""
 
-CHECKPOINT_FAILURE_KINDS = frozenset({"checkpoint_declined", "checkpoint_failed", "trigger_refused", "trigger_failed", "late_decline"})
+CHECKPOINT_FAILURE_KINDS = frozenset(
+    {
+        "checkpoint_declined",
+        "checkpoint_failed",
+        "trigger_refused",
+        "trigger_failed",
+        "late_decline",
+    }
+)
 """Kinds whose reason is a ``CheckpointFailureReason``."""
 FAILURE_KINDS = frozenset({"task_state", "job_state", "slot_request_failed"})
 """Kinds whose stack trace may name a well-known cause."""
 
 INT_FIELDS = frozenset(
-    {"checkpoint_id", "subtask_number", "parallelism", "attempt", "state_bytes", "duration_ms", "alignment_ms", "timeout_ms", "count"}
+    {
+        "checkpoint_id",
+        "subtask_number",
+        "parallelism",
+        "attempt",
+        "state_bytes",
+        "duration_ms",
+        "alignment_ms",
+        "timeout_ms",
+        "count",
+    }
 )
 
-READ_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(name for pattern in PATTERNS for name in (*pattern.fields, *(pattern.below or ())[:1])))
+READ_FIELDS: tuple[str, ...] = tuple(
+    dict.fromkeys(
+        name for pattern in PATTERNS for name in (*pattern.fields, *(pattern.below or ())[:1])
+    )
+)
 """Everything that the table's expressions read, in a fixed order."""
 
 Texts = tuple[str | None, ...]
@@ -66,10 +100,25 @@ class _Entry:
 
 def _entry(pattern: Pattern) -> _Entry:
     places = {name: place for place, name in reversed(list(enumerate(pattern.fields)))}
-    twice = tuple((places[name], place) for place, name in enumerate(pattern.fields) if places[name] != place)
+    twice = tuple(
+        (places[name], place) for place, name in enumerate(pattern.fields) if places[name] != place
+    )
     in_order = itemgetter(*(places.get(name, len(pattern.fields)) for name in READ_FIELDS))
-    below = (READ_FIELDS.index(pattern.below[0]), re.compile(pattern.below[1]).search) if pattern.below else None
-    return _Entry(pattern.kind, pattern.reason, pattern.starts, pattern.contains, re.compile(pattern.regex).match, in_order, twice, below)
+    below = (
+        (READ_FIELDS.index(pattern.below[0]), re.compile(pattern.below[1]).search)
+        if pattern.below
+        else None
+    )
+    return _Entry(
+        pattern.kind,
+        pattern.reason,
+        pattern.starts,
+        pattern.contains,
+        re.compile(pattern.regex).match,
+        in_order,
+        twice,
+        below,
+    )
 
 
 _ENTRIES = tuple(map(_entry, PATTERNS))
@@ -85,7 +134,8 @@ _BY_OPENING = {
 }
 """Entries that may read a line by its first characters, in order."""
 _BY_OPENING_OR_ANYWHERE = {
-    opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _ANYWHERE) for opening, known in _BY_OPENING.items()
+    opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _ANYWHERE)
+    for opening, known in _BY_OPENING.items()
 }
 """And those that may read a line that holds one of ``_CONTAINED``."""
 _CONTAINED = contained()
@@ -149,7 +199,9 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
 
 
 def cause_line(detail: str | None) -> str | None:
-    """The innermost cause as one line: behind the last ``Caused by: ``, else the first line of the trace."""
+    """The innermost cause as one line: behind the last ``Caused by: ``, else the first line of the
+    trace.
+    """
     if not detail:
         return None
     _, _, cause = detail.rpartition("Caused by: ")
@@ -158,7 +210,11 @@ def cause_line(detail: str | None) -> str | None:
 
 def instant_of(epoch_ms: str) -> datetime | None:
     """A moment as logged; 0 is none."""
-    return datetime.fromtimestamp(moment / 1000, UTC) if 0 < (moment := int(epoch_ms)) < LAST_EPOCH_MS else None
+    return (
+        datetime.fromtimestamp(moment / 1000, UTC)
+        if 0 < (moment := int(epoch_ms)) < LAST_EPOCH_MS
+        else None
+    )
 
 
 def is_savepoint(checkpoint_type: str) -> bool:
@@ -172,7 +228,11 @@ def path_of(text: str) -> str | None:
 def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
     """Vertex, 0-based subtask and attempt, which ids contain from 1.16 on."""
     parts = execution_id.split("_")
-    return (parts[1], int(parts[2]), int(parts[3])) if len(parts) == 4 and len(parts[1]) == 32 else None
+    return (
+        (parts[1], int(parts[2]), int(parts[3]))
+        if len(parts) == 4 and len(parts[1]) == 32
+        else None
+    )
 
 
 def _read(line: str) -> tuple[_Entry, Texts] | None:
@@ -205,7 +265,14 @@ def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Text
     if line.startswith(NOT_LOOKED_FOR):
         return None
     # Many lines begin with one word of these.
-    known = next((opening for entry in meant if " " in (opening := (entry.starts or entry.contains).strip())), None)
+    known = next(
+        (
+            opening
+            for entry in meant
+            if " " in (opening := (entry.starts or entry.contains).strip())
+        ),
+        None,
+    )
     return (_UNREAD, (known,)) if known else None
 
 
@@ -222,7 +289,9 @@ def _texts(entry: _Entry, match: re.Match[str]) -> Texts:
 
 def _typed(texts: Texts) -> dict[str, Any]:
     fields: dict[str, Any] = {
-        name: int(text) if name in INT_FIELDS else text for name, text in zip(READ_FIELDS, texts, strict=True) if text
+        name: int(text) if name in INT_FIELDS else text
+        for name, text in zip(READ_FIELDS, texts, strict=True)
+        if text
     }
     number = fields.pop("subtask_number", None)
     if number:
@@ -241,7 +310,8 @@ def _typed(texts: Texts) -> dict[str, Any]:
 def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:
     if kind in CHECKPOINT_FAILURE_KINDS:
         _, found, said = (detail or "").rpartition("CheckpointException: ")
-        # A decline as 1.13 and 1.14 print it: the trace begins with the sentence and names no class.
+        # A decline as 1.13 and 1.14 print it: the trace begins with the sentence and names no
+        # class.
         first = (said if found else detail or "").partition("\n")[0]
         reason = reason_of(first) if found else reason_of(reason_text) or reason_of(first)
         return reason.code if reason else None
@@ -255,4 +325,11 @@ def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
     if match is None:
         return None
     pattern = _TRACE_OF_PIECE[match[1]]
-    return pattern.kind, _NOTHING, pattern.reason, (cause_line(detail) or "")[:MESSAGE_CHARS] or None, line[:MESSAGE_CHARS], detail
+    return (
+        pattern.kind,
+        _NOTHING,
+        pattern.reason,
+        (cause_line(detail) or "")[:MESSAGE_CHARS] or None,
+        line[:MESSAGE_CHARS],
+        detail,
+    )

@@ -1,4 +1,6 @@
-"""Log files wherever they lie: finding them, opening them unpacked, and reading whole ones as observed records."""
+"""Log files wherever they lie: finding them, opening them unpacked, and reading whole ones as
+observed records.
+"""
 
 import lzma
 import zlib
@@ -37,7 +39,9 @@ _UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """``size`` is in bytes as stored (packed), ``changed`` a stamp that differs whenever the content may have."""
+    """``size`` is in bytes as stored (packed), ``changed`` a stamp that differs whenever the
+    content may have.
+    """
 
     path: str
     size: int
@@ -46,14 +50,20 @@ class LogFile:
     """Whether Weir itself put it aside for this cluster, in its own folder."""
 
     def open(self) -> IO[bytes]:
-        """As ``open_unpacked``. What is there by now may be a link: raises ``NotAllowed`` where it leads to what is not read."""
+        """As ``open_unpacked``.
+
+        What is there by now may be a link: raises ``NotAllowed`` where it leads to what is not
+        read.
+        """
         return open_unpacked(self.path, self.own)
 
 
 def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[LogFile], list[Skip]]:
-    """Files that match any of the globs (local paths or fsspec URIs), each once, oldest of a process first.
+    """Files that match any of the globs (local paths or fsspec URIs), each once, oldest of a
+    process first.
 
-    Of Weir's own folder only what those of ``own_globs`` match: see :mod:`ingest.local_directories`.
+    Of Weir's own folder only what those of ``own_globs`` match: see
+    :mod:`ingest.local_directories`.
     """
     found: dict[str, LogFile] = {}
     skips: list[Skip] = []
@@ -64,7 +74,11 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
             filesystem, path = filesystem_of(pattern)
             is_limited = not own and local_path(pattern) is not None
             with as_os_error():
-                matches = filesystem.glob(path, detail=True).values() if _is_glob(path) else [filesystem.info(path)]
+                matches = (
+                    filesystem.glob(path, detail=True).values()
+                    if _is_glob(path)
+                    else [filesystem.info(path)]
+                )
             for info in matches:
                 if info.get("type") != "file":
                     continue
@@ -79,7 +93,13 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                 elif _is_text(uri):
                     found[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info), own)
                 else:
-                    skips.append(Skip(ascii(uri), "unreadable_file", message("Its name is not UTF-8, so it is left out; rename it.")))
+                    skips.append(
+                        Skip(
+                            ascii(uri),
+                            "unreadable_file",
+                            message("Its name is not UTF-8, so it is left out; rename it."),
+                        )
+                    )
         except NotAllowed as error:
             skips.append(unreadable(pattern, error))
         except (OSError, ValueError, ImportError, aiohttp.ClientError) as error:
@@ -88,18 +108,22 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                     redact(pattern),
                     "unreadable_file",
                     message(
-                        "Nothing could be listed there ({why:name}); check the path and its permissions.",
+                        "Nothing could be listed there ({why:name}); check the path and its "
+                        "permissions.",
                         why=why(error, remote="://" in pattern),
                     ),
                 )
             )
         # One of the files stands for all of its pattern: they may be thousands.
-        skips += [Skip(redact(name), "unreadable_file", sentence) for sentence, name in refused.items()]
+        skips += [
+            Skip(redact(name), "unreadable_file", sentence) for sentence, name in refused.items()
+        ]
     return sorted(found.values(), key=lambda file: age_order(file.path)), skips
 
 
 def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
-    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's, by the path that ``find`` gave it.
+    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's, by the path
+    that ``find`` gave it.
 
     Not ``anywhere``: raises ``NotAllowed`` for a local file that is not read of a cluster.
     """
@@ -125,12 +149,18 @@ def _inside(uri: str, info: dict[str, Any], own: bool) -> tuple[dict[str, LogFil
     except UNREADABLE as error:
         return {}, [unreadable(uri, error)]
     found = (LogFile(f"{uri}/{log.container}/{log.name}", log.bytes, stamp, own) for log in logs)
-    return {file.path: file for file in found}, [unreadable(uri, BadTFile(trouble))] if trouble else []
+    return {file.path: file for file in found}, [
+        unreadable(uri, BadTFile(trouble))
+    ] if trouble else []
 
 
 def _opened(path: str, anywhere: bool) -> IO[bytes]:
     local = local_path(path)
-    stream: IO[bytes] = opened(path, None) if local is None else open_regular(local, check=None if anywhere else check_file)
+    stream: IO[bytes] = (
+        opened(path, None)
+        if local is None
+        else open_regular(local, check=None if anywhere else check_file)
+    )
     return stream
 
 
@@ -151,9 +181,11 @@ def read_files(
     source: str = "log",
     at: datetime | None = None,
 ) -> Iterator[Observed]:
-    """All records of whole files, oldest file of each process first, in batches; skips come as records.
+    """All records of whole files, oldest file of each process first, in batches; skips come as
+    records.
 
-    ``observed_at`` of a batch is its newest record's time (recordings keep their own time) unless ``at`` says otherwise.
+    ``observed_at`` of a batch is its newest record's time (recordings keep their own time) unless
+    ``at`` says otherwise.
     """
     newest = at
     for path in sorted(paths, key=age_order):
@@ -173,9 +205,19 @@ def read_file(
     day: date | None = None,
     forms: Counter[tuple[str, str]] | None = None,
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
-    """Records of one whole file in batches, with what was skipped; never raises for a bad file. ``forms`` is told what it was."""
+    """Records of one whole file in batches, with what was skipped; never raises for a bad file.
+
+    ``forms`` is told what it was.
+    """
     compiled = layout_of(layout)
-    reader = LogReader(compiled, zone_of(time_zone, compiled), file=path, process=process_of(path), keep=keep, day=day or day_of(path))
+    reader = LogReader(
+        compiled,
+        zone_of(time_zone, compiled),
+        file=path,
+        process=process_of(path),
+        keep=keep,
+        day=day or day_of(path),
+    )
     records: list[LogRecord] = []
     trouble: list[Skip] = []
     size = 0
@@ -198,10 +240,19 @@ def read_file(
         yield records, (*reader.skips, *trouble)
 
 
-def records_of(data: bytes, *, file: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events") -> list[LogRecord]:
+def records_of(
+    data: bytes, *, file: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events"
+) -> list[LogRecord]:
     """Records of a whole log that is at hand as bytes, for example out of a REST answer."""
     compiled = layout_of(layout)
-    reader = LogReader(compiled, zone_of(time_zone, compiled), file=file, process=process_of(file), keep=keep, day=day_of(file))
+    reader = LogReader(
+        compiled,
+        zone_of(time_zone, compiled),
+        file=file,
+        process=process_of(file),
+        keep=keep,
+        day=day_of(file),
+    )
     return [*reader.feed(data), *reader.close()]
 
 
@@ -211,7 +262,10 @@ def unreadable(path: str, error: BaseException) -> Skip:
     return Skip(
         redact(path),
         "unreadable_file",
-        message("It could not be read to its end ({why:name}); check that it is whole and readable.", why=why(error, remote="://" in path)),
+        message(
+            "It could not be read to its end ({why:name}); check that it is whole and readable.",
+            why=why(error, remote="://" in path),
+        ),
     )
 
 
@@ -227,7 +281,9 @@ def no_header(path: str) -> Skip:
 
 
 def _is_text(path: str) -> bool:
-    """Python shows bytes of a name that are not UTF-8 as halves of surrogate pairs, which no store takes."""
+    """Python shows bytes of a name that are not UTF-8 as halves of surrogate pairs, which no store
+    takes.
+    """
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -244,12 +300,21 @@ def _uri(pattern: str, filesystem: Any, name: str) -> str:
 
 
 def _stamp(info: dict[str, Any]) -> str:
-    parts = (info.get(key) for key in ("mtime", "LastModified", "last_modified", "modified", "ETag", "etag", "ino"))
+    parts = (
+        info.get(key)
+        for key in ("mtime", "LastModified", "last_modified", "modified", "ETag", "etag", "ino")
+    )
     return "|".join(str(part) for part in parts if part is not None)
 
 
 def why(error: BaseException, *, remote: bool) -> str:
-    """A remote server's own words are left out: the URI may have been entered to probe an internal server."""
+    """A remote server's own words are left out: the URI may have been entered to probe an internal
+    server.
+    """
     said = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
-    return said or (message("it answered {status:number}", status=status) if isinstance(status, int) else type(error).__name__)
+    return said or (
+        message("it answered {status:number}", status=status)
+        if isinstance(status, int)
+        else type(error).__name__
+    )

@@ -1,7 +1,8 @@
 """Lines that are JSON objects: whole log records of JSON layouts, or envelopes of one printed line.
 
-Names are those of log4j2's ``JsonLayout`` and ``JsonTemplateLayout`` (its own event templates, ECS, GELF, logstash), of logback's
-logstash encoder and of Amazon's managed Flink; as envelopes those of Docker's ``json-file``, journald's JSON export, Fluent Bit and Vector.
+Names are those of log4j2's ``JsonLayout`` and ``JsonTemplateLayout`` (its own event templates, ECS,
+GELF, logstash), of logback's logstash encoder and of Amazon's managed Flink; as envelopes those of
+Docker's ``json-file``, journald's JSON export, Fluent Bit and Vector.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,16 +19,44 @@ MAX_JSON_BYTES = 1024 * 1024
 MAX_CAUSES = 20
 MAX_FRAMES = 500
 
-_TIMES = ("@timestamp", "timestamp", "instant", "timeMillis", "time", "ts", "date", "datetime", "eventTime")
+_TIMES = (
+    "@timestamp",
+    "timestamp",
+    "instant",
+    "timeMillis",
+    "time",
+    "ts",
+    "date",
+    "datetime",
+    "eventTime",
+)
 _LEVELS = ("level", "log.level", "severity", "levelname", "log_level", "loglevel")
 _LOGGERS = ("loggerName", "logger_name", "logger", "log.logger", "_logger", "class")
 _MESSAGES = ("message", "msg", "short_message", "formattedMessage", "rendered_message")
 _TRACES = (
-    "stack_trace", "error.stack_trace", "stackTrace", "stacktrace", "throwableInformation", "throwable", "exception", "thrown", "_exception"
-)  # fmt: skip
+    "stack_trace",
+    "error.stack_trace",
+    "stackTrace",
+    "stacktrace",
+    "throwableInformation",
+    "throwable",
+    "exception",
+    "thrown",
+    "_exception",
+)
 _LINES = ("log", "MESSAGE", "message", "line")
 """Where an envelope has the line that was printed."""
-_ENVELOPES = ("stream", "kubernetes", "container_name", "_HOSTNAME", "docker", "pod", "container", "source_type", "time")
+_ENVELOPES = (
+    "stream",
+    "kubernetes",
+    "container_name",
+    "_HOSTNAME",
+    "docker",
+    "pod",
+    "container",
+    "source_type",
+    "time",
+)
 _SYSLOG = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 """GELF's levels, 0 … 7."""
 _FIRST, _LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
@@ -44,7 +73,10 @@ class JsonRecord(NamedTuple):
 
 
 def read(line: bytes, zone: ZoneInfo) -> JsonRecord | Peeled | None:
-    """What a line is; ``None`` where it is some other object. Raises ``ValueError`` with the reason where it is no JSON that is read."""
+    """What a line is; ``None`` where it is some other object.
+
+    Raises ``ValueError`` with the reason where it is no JSON that is read.
+    """
     if len(line) > MAX_JSON_BYTES:
         raise ValueError(f"it is longer than {MAX_JSON_BYTES} bytes")
     try:
@@ -60,7 +92,10 @@ def read(line: bytes, zone: ZoneInfo) -> JsonRecord | Peeled | None:
 
 
 class _Names(NamedTuple):
-    """Names of an object's members by what they may be, best first. Objects of one log have the same few sets of names."""
+    """Names of an object's members by what they may be, best first.
+
+    Objects of one log have the same few sets of names.
+    """
 
     times: tuple[str, ...]
     levels: tuple[str, ...]
@@ -74,13 +109,18 @@ class _Names(NamedTuple):
 @lru_cache(maxsize=500)
 def _names(members: tuple[str, ...]) -> _Names:
     times, levels, loggers, messages, traces, lines = (
-        tuple(name for name in names if name in members) for names in (_TIMES, _LEVELS, _LOGGERS, _MESSAGES, _TRACES, _LINES)
+        tuple(name for name in names if name in members)
+        for names in (_TIMES, _LEVELS, _LOGGERS, _MESSAGES, _TRACES, _LINES)
     )
-    return _Names(times, levels, loggers, messages, traces, lines, any(name in members for name in _ENVELOPES))
+    return _Names(
+        times, levels, loggers, messages, traces, lines, any(name in members for name in _ENVELOPES)
+    )
 
 
 def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonRecord | None:
-    level = _level(_first(document, names.levels, (str, int)) if names.levels else _nested(document, "level"))
+    level = _level(
+        _first(document, names.levels, (str, int)) if names.levels else _nested(document, "level")
+    )
     message = _first(document, names.messages, (str,))
     if level is None or message is None:
         return None
@@ -90,9 +130,13 @@ def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonReco
             break
     else:
         return None
-    logger = _first(document, names.loggers, (str,)) if names.loggers else _nested(document, "logger")
+    logger = (
+        _first(document, names.loggers, (str,)) if names.loggers else _nested(document, "logger")
+    )
     text = _with_trace(message, document, names.traces)
-    return JsonRecord(at, level, logger[:300] if isinstance(logger, str) else "", text, _pod(document))
+    return JsonRecord(
+        at, level, logger[:300] if isinstance(logger, str) else "", text, _pod(document)
+    )
 
 
 def _envelope(document: dict[str, Any], names: _Names) -> Peeled | None:
@@ -102,11 +146,15 @@ def _envelope(document: dict[str, Any], names: _Names) -> Peeled | None:
     stream = str(document.get("stream") or "")[:20]
     stamp = document.get("time") or document.get("timestamp") or document.get("@timestamp") or ""
     # Docker ends a printed line with its line end, and cuts what is longer than 16 KiB.
-    of_docker = isinstance(document.get("log"), str) and "time" in document and "kubernetes" not in document
+    of_docker = (
+        isinstance(document.get("log"), str) and "time" in document and "kubernetes" not in document
+    )
     ended = text.endswith("\n")
     content = (text[:-1] if ended else text).encode("utf-8", "replace")
     envelope = "Docker json-file" if of_docker else "JSON of a log shipper"
-    return Peeled(envelope, _pod(document), stream, content, ended or not of_docker, str(stamp).encode())
+    return Peeled(
+        envelope, _pod(document), stream, content, ended or not of_docker, str(stamp).encode()
+    )
 
 
 def _nested(document: Mapping[str, Any], name: str) -> Any:
@@ -130,10 +178,18 @@ def _pod(document: Mapping[str, Any]) -> str:
         name = document.get("container_name")
         return name[:500] if isinstance(name, str) else ""
     if isinstance(of_pod, dict):
-        pod, container = of_pod.get("pod_name") or of_pod.get("pod"), of_pod.get("container_name") or of_pod.get("container")
-        names = (named.get("name") if isinstance(named, dict) else named for named in (pod, container))
+        pod, container = (
+            of_pod.get("pod_name") or of_pod.get("pod"),
+            of_pod.get("container_name") or of_pod.get("container"),
+        )
+        names = (
+            named.get("name") if isinstance(named, dict) else named for named in (pod, container)
+        )
         return "/".join(name for name in names if isinstance(name, str))[:500]
-    host, unit = document.get("_HOSTNAME"), document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER")
+    host, unit = (
+        document.get("_HOSTNAME"),
+        document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER"),
+    )
     return f"{host}/{unit}"[:500] if isinstance(host, str) and isinstance(unit, str) else ""
 
 
@@ -146,7 +202,9 @@ def _first(document: Mapping[str, Any], names: Iterable[str], kinds: tuple[type,
 
 
 def _instant(value: Any, zone: ZoneInfo) -> datetime | None:
-    """A time in milliseconds; numbers are seconds or milliseconds since 1970, texts without a zone are of the declared one."""
+    """A time in milliseconds; numbers are seconds or milliseconds since 1970, texts without a zone
+    are of the declared one.
+    """
     try:
         if isinstance(value, dict):
             value = value["epochSecond"] * 1000 + value.get("nanoOfSecond", 0) // 1_000_000
@@ -192,7 +250,10 @@ def _trace(thrown: Any, causes: int = 0) -> str:
     kind = _first(thrown, ("name", "exception_class", "className", "type", "class"), (str,)) or ""
     said = _first(thrown, ("message", "exception_message", "localizedMessage"), (str,))
     frames = _first(thrown, ("extendedStackTrace", "stackTrace", "stacktrace"), (list,)) or []
-    lines = [f"{kind}: {said}" if said is not None else kind, *(_frame(frame) for frame in frames[:MAX_FRAMES])]
+    lines = [
+        f"{kind}: {said}" if said is not None else kind,
+        *(_frame(frame) for frame in frames[:MAX_FRAMES]),
+    ]
     if causes < MAX_CAUSES and (cause := _trace(thrown.get("cause"), causes + 1)):
         lines.append(f"Caused by: {cause}")
     return "\n".join(lines) if any(lines) else ""
@@ -201,5 +262,7 @@ def _trace(thrown: Any, causes: int = 0) -> str:
 def _frame(frame: Any) -> str:
     if isinstance(frame, dict):
         place = f"{frame.get('file') or frame.get('fileName')}:{frame.get('line') or frame.get('lineNumber')}"
-        return f"\tat {frame.get('class') or frame.get('className')}.{frame.get('method') or frame.get('methodName')}({place})"
+        class_name = frame.get("class") or frame.get("className")
+        method = frame.get("method") or frame.get("methodName")
+        return f"\tat {class_name}.{method}({place})"
     return str(frame)

@@ -1,7 +1,8 @@
-"""How the lines of a log begin: Flink's default layouts, or any log4j ``PatternLayout`` with a date and a message.
+"""How the lines of a log begin: Flink's default layouts, or any log4j ``PatternLayout`` with a date
+and a message.
 
-A layout becomes one regular expression for the first line of a record, and the literal that every record opens with,
-by which files are split without looking at each line.
+A layout becomes one regular expression for the first line of a record, and the literal that every
+record opens with, by which files are split without looking at each line.
 """
 
 import re
@@ -20,10 +21,13 @@ EPOCH_YEAR = 1970
 
 @dataclass(frozen=True)
 class Layout:
-    """``header`` matches from behind ``opening`` to the message; its groups are named by ``groups`` in order.
+    """``header`` matches from behind ``opening`` to the message; its groups are named by ``groups``
+    in order.
 
-    ``second`` is the time up to the second, ``fraction`` what follows it and ``offset`` from UTC what follows that;
-    ``second_regex`` takes a second, and its offset, apart into ``second_parts`` (``yMdHms`` in the layout's order).
+    ``second`` is the time up to the second, ``fraction`` what follows it and ``offset`` from UTC
+    what follows that;
+    ``second_regex`` takes a second, and its offset, apart into ``second_parts`` (``yMdHms`` in the
+    layout's order).
     ``zone`` overrides the zone declared for the source, an offset both.
     """
 
@@ -46,8 +50,8 @@ class Layout:
     def instant(self, second: str, zone: ZoneInfo) -> datetime | None:
         """UTC instant of a second as printed; ``None`` where it is no valid time.
 
-        In the hour that daylight saving repeats, the first pass is meant; a time that it skips is read with
-        the offset before the change.
+        In the hour that daylight saving repeats, the first pass is meant; a time that it skips is
+        read with the offset before the change.
         """
         match = self._second.fullmatch(second)
         if not match:
@@ -59,7 +63,15 @@ class Layout:
         if year <= EPOCH_YEAR:
             return None
         try:
-            local = datetime(year, part["M"], part["d"], part["H"], part["m"], part["s"], tzinfo=_offset(offset) or zone)
+            local = datetime(
+                year,
+                part["M"],
+                part["d"],
+                part["H"],
+                part["m"],
+                part["s"],
+                tzinfo=_offset(offset) or zone,
+            )
             return local.astimezone(UTC)
         except (ValueError, OverflowError):
             return None
@@ -70,8 +82,10 @@ FLINK = Layout(
     "20",
     # Everything up to the first " - ": 1.9 prints two spaces there, 1.11 and later "[]" or the MDC.
     # Possessive and atomic throughout: a line that fails further on is not tried in other ways.
-    r"^([0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}),([0-9]{3}) (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ++"
-    # That a space follows on the line is looked up first: a class of one character is passed over several times as fast as one of two.
+    r"^([0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}),([0-9]{3}) "
+    r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ++"
+    # That a space follows on the line is looked up first: a class of one character is passed over
+    # several times as fast as one of two.
     r"(?!- )(?=[^\n]* )([^ ]++) ++(?>- |[^\n]*? - )",
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
@@ -86,7 +100,9 @@ _BEFORE_MESSAGE = (
     r"([A-Za-z_][A-Za-z0-9_.$/-]{0,300}+)(?::[0-9?]++|\[[0-9]++\]|\([^()\n]{0,200}+\))?+ *+"
     rf"(?:{_BRACKETS}|\{{[^{{}}\n]{{0,400}}+\}} *+|(?:line:)?[0-9]{{1,9}}+ *+)*+(?:- |: )"
 )
-"""Level, thread, logger, line number and MDC, as far as they are printed, in the orders that log4j and logback users have."""
+"""Level, thread, logger, line number and MDC, as far as they are printed, in the orders that log4j
+and logback users have.
+"""
 
 DATED = Layout(
     message("date first"),
@@ -100,7 +116,11 @@ DATED = Layout(
 SHORT = Layout(
     message("log4j 1, short"),
     "",
-    rf"^([0-9]{{2}}/[0-9]{{2}}/[0-9]{{2}} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}})(?:[.,]([0-9]{{1,9}}))? ++{_BEFORE_MESSAGE}",
+    (
+        rf"^([0-9]{{2}}/[0-9]{{2}}/[0-9]{{2}} "
+        rf"[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}})(?:[.,]([0-9]{{1,9}}))? "
+        rf"++{_BEFORE_MESSAGE}"
+    ),
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})/([0-9]{2})/([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
     "yMdHms",
@@ -109,36 +129,57 @@ OPERATOR = Layout(
     "operator",
     "",
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,]([0-9]{1,9}))? ++"
-    # A class, abbreviated or not, where other layouts have the thread; then the level in brackets, and what the record is about.
+    # A class, abbreviated or not, where other layouts have the thread; then the level in brackets,
+    # and what the record is about.
     r"((?:[a-z][a-z0-9_]{0,60}+\.){1,20}+[A-Z][A-Za-z0-9_$]{0,200}+) *+"
     rf"\[{_LEVEL} *+\](?: ?\[[^\[\]\n]{{0,520}}+\])?+ (?![^\n ]{{1,300}} - )",
     ("second", "fraction", "logger", "level"),
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})",
     "yMdHms",
 )
-"""https://github.com/apache/flink-kubernetes-operator: log4j2.properties of the operator, which often is that of its jobs, too."""
+"""https://github.com/apache/flink-kubernetes-operator: log4j2.properties of the operator, which
+often is that of its jobs, too.
+"""
 CLOCK = rf"^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:[.,][0-9]{{1,9}})? ++{_BEFORE_MESSAGE}"
 """Times without a date: with one before it, such a line has the layout ``DATED``."""
 
-_FLINK_PATTERN = re.compile(r"%d\{yyyy-MM-dd HH:mm:ss,SSS\} %-5p %-60c (?:\[?%[xX](?:\{[^}]*\})?\]? )?- %m(?:%n.*)?")
+_FLINK_PATTERN = re.compile(
+    r"%d\{yyyy-MM-dd HH:mm:ss,SSS\} %-5p %-60c (?:\[?%[xX](?:\{[^}]*\})?\]? )?- %m(?:%n.*)?"
+)
 
 
 def layout_of(spec: str) -> Layout:
-    """The layout for ``flink`` or a log4j pattern; raises :class:`Refused` where it has no date or no message, or parts without an end."""
+    """The layout for ``flink`` or a log4j pattern; raises :class:`Refused` where it has no date or
+    no message, or parts without an end.
+    """
     if spec in ("", "flink") or _FLINK_PATTERN.fullmatch(spec):
         return FLINK
     found = compiled(spec)
-    return Layout(spec, found.opening, found.header, found.groups, found.second_regex, found.second_parts, found.zone)
+    return Layout(
+        spec,
+        found.opening,
+        found.header,
+        found.groups,
+        found.second_regex,
+        found.second_parts,
+        found.zone,
+    )
 
 
 def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:
-    """The time zone in which a source prints its times; raises :class:`Refused` for an unknown name."""
+    """The time zone in which a source prints its times; raises :class:`Refused` for an unknown
+    name.
+    """
     wanted = layout.zone or name or "UTC"
     try:
         return ZoneInfo(wanted)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise Refused(
-            message("There is no time zone {wanted:text}; give an IANA name such as UTC or Asia/Shanghai.", wanted=f"{wanted!r}")
+            message(
+                "There is no time zone {wanted:text}; give an IANA name such as UTC or "
+                "Asia/Shanghai.",
+                wanted=f"{wanted!r}",
+            )
         ) from error
 
 

@@ -7,10 +7,13 @@ from zoneinfo import ZoneInfo
 from ingest.flink_logs.envelopes import COLOURS
 from ingest.flink_logs.layouts import CLOCK, DATED, OPERATOR, SHORT, Layout
 
-_OTHERS = tuple((layout, re.compile(layout.header.encode()).match) for layout in (OPERATOR, DATED, SHORT))
+_OTHERS = tuple(
+    (layout, re.compile(layout.header.encode()).match) for layout in (OPERATOR, DATED, SHORT)
+)
 _CLOCK = re.compile(CLOCK.encode()).match
 _FOREIGN = (
-    rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ ?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"
+    rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ "
+    rb"?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"
     rb"|[A-Za-z0-9][A-Za-z0-9_.-]*+ *+\| )"
 )
 """How a line begins that may need a closer look."""
@@ -22,9 +25,11 @@ def uncoloured(line: bytes) -> bytes:
 
 
 class LineLayouts:
-    """Of one file. ``own`` matches a header of the declared layout; ``undated`` says that a time was met whose day nobody knows.
+    """Of one file. ``own`` matches a header of the declared layout; ``undated`` says that a time
+    was met whose day nobody knows.
 
-    ``may_begin_objects`` says whether a line that begins as a JSON object does may be of the declared layout.
+    ``may_begin_objects`` says whether a line that begins as a JSON object does may be of the
+    declared layout.
     """
 
     def __init__(self, layout: Layout, zone: ZoneInfo, day: date | None) -> None:
@@ -37,7 +42,9 @@ class LineLayouts:
         self._foreign_first = re.compile(rb"(?!" + own + rb")" + _FOREIGN).match
 
     def are_own(self, block: bytes) -> bool:
-        """Whether no line of these needs a closer look: all are of the declared layout, or continue such."""
+        """Whether no line of these needs a closer look: all are of the declared layout, or continue
+        such.
+        """
         return not self._foreign_first(block) and not self._foreign(block)
 
     def have_header(self, line: bytes) -> bool:
@@ -45,7 +52,9 @@ class LineLayouts:
         return bool(self.own(line) or _CLOCK(line) or any(match(line) for _, match in _OTHERS))
 
     def of(self, line: bytes, stamp: bytes) -> tuple[Layout | None, bytes]:
-        """The layout whose header the line has, which then is without colours; a date is put before a time that has none."""
+        """The layout whose header the line has, which then is without colours; a date is put before
+        a time that has none.
+        """
         if line[:1] == b"{" and not self.may_begin_objects:
             return None, line
         if self.own(line):

@@ -16,13 +16,23 @@ _NAMED = {
     "ISO8601_BASIC": "yyyyMMdd'T'HHmmss,SSS",
     "COMPACT": "yyyyMMddHHmmssSSS",
 }
-_LETTERS = {"yyyy": ("y", 4), "yy": ("y", 2), "MM": ("M", 2), "dd": ("d", 2), "HH": ("H", 2), "mm": ("m", 2), "ss": ("s", 2)}
+_LETTERS = {
+    "yyyy": ("y", 4),
+    "yy": ("y", 2),
+    "MM": ("M", 2),
+    "dd": ("d", 2),
+    "HH": ("H", 2),
+    "mm": ("m", 2),
+    "ss": ("s", 2),
+}
 _TOKEN = re.compile(r"'[^']*'|([A-Za-z])\1*+|[^A-Za-z']+")
 
 
 @dataclass(frozen=True)
 class LogDate:
-    """``second`` takes the time up to the second apart into ``parts`` (``yMdHms`` in their order); what follows it is ``rest``."""
+    """``second`` takes the time up to the second apart into ``parts`` (``yMdHms`` in their order);
+    what follows it is ``rest``.
+    """
 
     second: str
     parts: str
@@ -42,7 +52,8 @@ class LogDate:
 def no_layout(pattern: str, why: str) -> Refused:
     return Refused(
         message(
-            "The log layout {pattern:text} cannot be read: {why:text}. Use 'flink' or a log4j pattern with %d and %m.",
+            "The log layout {pattern:text} cannot be read: {why:text}. Use 'flink' or a log4j "
+            "pattern with %d and %m.",
             pattern=f"{pattern!r}",
             why=why,
         )
@@ -50,7 +61,9 @@ def no_layout(pattern: str, why: str) -> Refused:
 
 
 def date_of(layout: str, options: list[str]) -> LogDate:
-    """Of a layout with these options of its date; raises :class:`Refused` for a date that cannot be read."""
+    """Of a layout with these options of its date; raises :class:`Refused` for a date that cannot be
+    read.
+    """
     pattern = _NAMED.get(options[0] if options else "", options[0] if options else "")
     second = parts = rest = ""
     has_fraction = False
@@ -66,10 +79,19 @@ def date_of(layout: str, options: list[str]) -> LogDate:
         elif token[0].isalpha():
             raise no_layout(
                 layout,
-                message("its date has {token:text}; only years to fractions of a second in digits are supported", token=f"{token!r}"),
+                message(
+                    "its date has {token:text}; only years to fractions of a second in digits are "
+                    "supported",
+                    token=f"{token!r}",
+                ),
             )
         else:
             rest += re.escape(token.strip("'"))
     if sorted(parts) != sorted("yMdHms"):
-        raise no_layout(layout, message("its date {pattern:text} lacks the day or the time of day", pattern=f"{pattern!r}"))
+        raise no_layout(
+            layout,
+            message(
+                "its date {pattern:text} lacks the day or the time of day", pattern=f"{pattern!r}"
+            ),
+        )
     return LogDate(second, parts, rest, has_fraction, options[1] if len(options) > 1 else "")

@@ -1,8 +1,10 @@
-"""A log4j ``PatternLayout`` → an expression for the first line of a record, which reads any line in a bounded time.
+"""A log4j ``PatternLayout`` → an expression for the first line of a record, which reads any line in
+a bounded time.
 
-No part gives back what it took: repetitions are possessive, and a text (such as the name of a thread) ends where all that stands
-before the next text first follows it, which is settled once, by an atomic group. So a line costs at most the longest text times
-the longest that may follow it, however many parts there are.
+No part gives back what it took: repetitions are possessive, and a text (such as the name of a
+thread) ends where all that stands before the next text first follows it, which is settled once, by
+an atomic group. So a line costs at most the longest text times the longest that may follow it,
+however many parts there are.
 """
 
 import re
@@ -94,13 +96,20 @@ def compiled(pattern: str) -> Compiled:
     if len(pattern) > LONGEST_PATTERN:
         raise no_layout(
             f"{pattern[:LONGEST_PATTERN]}…",
-            message("it is longer than {longest_pattern:number} characters", longest_pattern=LONGEST_PATTERN),
+            message(
+                "it is longer than {longest_pattern:number} characters",
+                longest_pattern=LONGEST_PATTERN,
+            ),
         )
     parts, options = _parts(pattern)
     _require_ends(pattern, parts)
     date = date_of(pattern, options)
     opening = ""
-    if date.begins_with_year and "date" in (parts[0].kind, parts[1].kind) and parts[0].kind in ("date", "literal"):
+    if (
+        date.begins_with_year
+        and "date" in (parts[0].kind, parts[1].kind)
+        and parts[0].kind in ("date", "literal")
+    ):
         opening = (parts.pop(0).written if parts[0].kind == "literal" else "") + "20"
     header, groups = _header(parts, date)
     second = date.second
@@ -110,7 +119,10 @@ def compiled(pattern: str) -> Compiled:
 
 
 def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
-    """Up to the message, which is the last of them: what follows it is on the same line. And the options of the date."""
+    """Up to the message, which is the last of them: what follows it is on the same line.
+
+    And the options of the date.
+    """
     found: list[_Part] = []
     options: list[str] | None = None
     at = 0
@@ -120,7 +132,9 @@ def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
         name = match[1]
         kind = "literal" if name == "%" else _KINDS.get(name)
         if kind is None:
-            raise no_layout(pattern, message("it has %{name:name}, which is not supported", name=name))
+            raise no_layout(
+                pattern, message("it has %{name:name}, which is not supported", name=name)
+            )
         if kind == "literal":
             _add_literal(found, "%")
         elif kind != "end":
@@ -148,7 +162,10 @@ def _add_literal(parts: list[_Part], text: str) -> None:
 def _require_ends(pattern: str, parts: Sequence[_Part]) -> None:
     """Between what may be of any length something has to stand."""
     if sum(part.kind != "literal" for part in parts) > MOST_PARTS:
-        raise no_layout(pattern, message("it has more than {most_parts:number} conversions", most_parts=MOST_PARTS))
+        raise no_layout(
+            pattern,
+            message("it has more than {most_parts:number} conversions", most_parts=MOST_PARTS),
+        )
     for part, following in pairwise(parts):
         if part.kind in _UNBOUNDED and following.kind not in ("literal", "message"):
             raise no_layout(
@@ -194,16 +211,22 @@ def _literal(parts: Sequence[_Part], at: int) -> str:
 
 
 def _takes_spaces(parts: Sequence[_Part], at: int) -> bool:
-    """Whether but one of the spaces before it is needed there: it may hold spaces, or nothing where it stands between such."""
+    """Whether but one of the spaces before it is needed there: it may hold spaces, or nothing where
+    it stands between such.
+    """
     kind = parts[at].kind
     if kind not in ("logger", "word"):
         return kind == "text"
     after = parts[at + 1]
-    return after.kind == "literal" and after.written.startswith(" ") and bool(after.written.strip(" "))
+    return (
+        after.kind == "literal" and after.written.startswith(" ") and bool(after.written.strip(" "))
+    )
 
 
 def _word(kind: str, following: Sequence[_Part]) -> str:
-    """It ends at a space, or where what follows it begins: with a sign that names hold, where that stands for the last time."""
+    """It ends at a space, or where what follows it begins: with a sign that names hold, where that
+    stands for the last time.
+    """
     end = following[0].written[0] if following[0].kind == "literal" else ""
     later = _later_ends(following)
     if kind == "level":

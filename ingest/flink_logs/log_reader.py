@@ -1,8 +1,10 @@
-"""Bytes of one log file → the records in it, whatever is around its lines and however they are laid out.
+"""Bytes of one log file → the records in it, whatever is around its lines and however they are laid
+out.
 
-Each line is looked at by itself: what is around it (:mod:`ingest.flink_logs.envelopes`) says which stream it belongs to, one of each
-container and of each of its outputs, and a header of any known layout begins a record there. So a file may mix them, may be read from its
-middle, and damage concerns nothing beside it. A file in one layout without envelopes is not looked at line by line.
+Each line is looked at by itself: what is around it (:mod:`ingest.flink_logs.envelopes`) says which
+stream it belongs to, one of each container and of each of its outputs, and a header of any known
+layout begins a record there. So a file may mix them, may be read from its middle, and damage
+concerns nothing beside it. A file in one layout without envelopes is not looked at line by line.
 """
 
 from collections import Counter, OrderedDict
@@ -20,7 +22,13 @@ from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.line_layouts import LineLayouts, uncoloured
 from ingest.flink_logs.log_streams import LogStream, StreamKey
 from ingest.flink_logs.peeling import BEFORE, Peeler
-from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordCounts, RecordSplitter
+from ingest.flink_logs.record_splitter import (
+    MAX_RECORD_BYTES,
+    Keep,
+    RawRecord,
+    RecordCounts,
+    RecordSplitter,
+)
 from ingest.flink_logs.routine_json import is_routine
 from ingest.records import LogRecord, Skip
 from ingest.redaction.texts import redact
@@ -38,21 +46,39 @@ _PLAIN: StreamKey = ("", "", "")
 class LogReader:
     """Feed it the bytes of a file in order; it returns the records that are complete.
 
-    ``layout`` is tried first. ``day`` is that of times without a date where their envelope does not say it. ``begin`` is how far the file
-    has been read; :meth:`resumption` says it anew. ``mid_line`` says that what is fed begins within a line, which is dropped.
+    ``layout`` is tried first. ``day`` is that of times without a date where their envelope does not
+    say it. ``begin`` is how far the file has been read; :meth:`resumption` says it anew.
+    ``mid_line`` says that what is fed begins within a line, which is dropped.
 
-    ``forms`` counts what was recognised: pairs of envelope ("" for none) and layout, with how many records began.
+    ``forms`` counts what was recognised: pairs of envelope ("" for none) and layout, with how many
+    records began.
     """
 
     def __init__(
-        self, layout: Layout, zone: ZoneInfo, *, file: str, process: str, keep: Keep = "events", begin: FileCursor | None = None,
+        self,
+        layout: Layout,
+        zone: ZoneInfo,
+        *,
+        file: str,
+        process: str,
+        keep: Keep = "events",
+        begin: FileCursor | None = None,
         day: date | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         begin = begin or FileCursor(file)
         self.skips: list[Skip] = []
-        self._layout, self._zone, self._file, self._process, self._keep = layout, zone, file, process, keep
+        self._layout, self._zone, self._file, self._process, self._keep = (
+            layout,
+            zone,
+            file,
+            process,
+            keep,
+        )
         self._counts = RecordCounts(begin.seen)
-        self._floors = {(envelope, process_, stream): offset for envelope, process_, stream, offset in begin.streams}
+        self._floors = {
+            (envelope, process_, stream): offset
+            for envelope, process_, stream, offset in begin.streams
+        }
         self._settled = begin.settled
         self._carry, self._carry_at = b"", begin.offset
         self._mid_line = begin.mid_record
@@ -79,20 +105,33 @@ class LogReader:
     @property
     def pending(self) -> bool:
         """Whether bytes were read that belong to a record not returned yet."""
-        return bool(self._carry and not self._mid_line) or any(stream.begins() is not None for stream in self._streams.values())
+        return bool(self._carry and not self._mid_line) or any(
+            stream.begins() is not None for stream in self._streams.values()
+        )
 
     @property
     def resume_offset(self) -> int:
         """Where a later reading must begin, so that nothing that is still incomplete is lost."""
-        return min([self._carry_at, *(at for stream in self._streams.values() if (at := stream.begins()) is not None)])
+        return min(
+            [
+                self._carry_at,
+                *(at for stream in self._streams.values() if (at := stream.begins()) is not None),
+            ]
+        )
 
     def resumption(self) -> dict[str, Any]:
         """What of a ``FileCursor`` says how far the file was read."""
-        begun = [(*key, at) for key, stream in self._streams.items() if (at := stream.begins()) is not None]
+        begun = [
+            (*key, at)
+            for key, stream in self._streams.items()
+            if (at := stream.begins()) is not None
+        ]
         found: dict[str, Any] = {
-            "offset": self.resume_offset, "mid_record": self._mid_line and not begun, "pending": self.pending,
+            "offset": self.resume_offset,
+            "mid_record": self._mid_line and not begun,
+            "pending": self.pending,
             "seen": self._counts.recent(),
-        }  # fmt: skip
+        }
         if begun and len(self._streams) > 1:
             found |= {"settled": self._carry_at, "streams": begun}
         if prefixes := self._peeler.known_before(self.resume_offset):
@@ -187,12 +226,17 @@ class LogReader:
         lines = block[:-1].split(b"\n")
         parts = [line.split(b" ", 3) for line in lines]
         output = first.stream.encode()
-        if not all(len(part) == 4 and part[2] == b"F" and part[1] == output and part[0][10:11] == b"T" for part in parts):
+        if not all(
+            len(part) == 4 and part[2] == b"F" and part[1] == output and part[0][10:11] == b"T"
+            for part in parts
+        ):
             return False
         stream = self._stream((first.envelope, "", first.stream))
         if stream.partial:
             return False
-        self._take_lines(stream, [part[3] for part in parts], _places(lines, at), [part[0] for part in parts])
+        self._take_lines(
+            stream, [part[3] for part in parts], _places(lines, at), [part[0] for part in parts]
+        )
         return True
 
     def _take_each(self, block: bytes, at: int) -> None:
@@ -204,7 +248,9 @@ class LogReader:
             bare = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
             peeled = None if bare else self._peeler.peeled(line)
             content, stamp = (line, b"") if peeled is None else (peeled.content, peeled.stamp)
-            stream = self._stream(_PLAIN if peeled is None else (peeled.envelope, peeled.process, peeled.stream))
+            stream = self._stream(
+                _PLAIN if peeled is None else (peeled.envelope, peeled.process, peeled.stream)
+            )
             if here < stream.floor:
                 continue
             if peeled is not None and (stream.partial or not peeled.whole):
@@ -222,8 +268,13 @@ class LogReader:
         if last is not None and run[0]:
             self._take_lines(last, *run)
 
-    def _lines_of(self, block: bytes, at: int, objects_are_bare: bool) -> Iterable[tuple[bytes, int]]:
-        """Lines with their places. Such as are counted and not kept may be left out, where nothing is around any object."""
+    def _lines_of(
+        self, block: bytes, at: int, objects_are_bare: bool
+    ) -> Iterable[tuple[bytes, int]]:
+        """Lines with their places.
+
+        Such as are counted and not kept may be left out, where nothing is around any object.
+        """
         lines = block[:-1].split(b"\n")
         return zip(lines, _places(lines, at), strict=True)
 
@@ -235,9 +286,18 @@ class LogReader:
         return content, here
 
     def _bare_json(self, at: int) -> LogStream | None:
-        """The stream of lines with nothing around them, where from ``at`` on each object is a record of it."""
+        """The stream of lines with nothing around them, where from ``at`` on each object is a
+        record of it.
+        """
         stream = self._streams.get(_PLAIN)
-        return stream if stream and stream.is_json and at >= stream.floor and not self._lines.may_begin_objects else None
+        return (
+            stream
+            if stream
+            and stream.is_json
+            and at >= stream.floor
+            and not self._lines.may_begin_objects
+            else None
+        )
 
     def _is_own(self, stream: LogStream) -> bool:
         return stream.layout is self._layout and not stream.is_json
@@ -250,14 +310,28 @@ class LogReader:
                 self._end(oldest)
                 self._forms[oldest.form] += oldest.splitter.headers
             process = key[1] or self._process
-            found = LogStream(key, process, self._layout, self._splitter(process, self._layout), self._floors.get(key, self._settled))
+            found = LogStream(
+                key,
+                process,
+                self._layout,
+                self._splitter(process, self._layout),
+                self._floors.get(key, self._settled),
+            )
             self._streams[key] = found
         elif len(self._streams) > 1:
             self._streams.move_to_end(key)
         return found
 
-    def _take_lines(self, stream: LogStream, lines: Sequence[bytes], offsets: Sequence[int], stamps: Sequence[bytes]) -> None:
-        """Lines of one stream, with where in the file they begin and the times that their envelopes give."""
+    def _take_lines(
+        self,
+        stream: LogStream,
+        lines: Sequence[bytes],
+        offsets: Sequence[int],
+        stamps: Sequence[bytes],
+    ) -> None:
+        """Lines of one stream, with where in the file they begin and the times that their envelopes
+        give.
+        """
         block = b"\n".join(lines) + b"\n"
         if self._is_own(stream) and self._lines.are_own(block):
             stream.canonical.extend(_places(lines, stream.given))
@@ -291,7 +365,15 @@ class LogReader:
             size += len(line) + 1
         self._give(stream, b"".join(given))
         if self._lines.undated:
-            self._skip("no_date", "Its times have no date; name the file by its day (2026-11-21) or declare it with --date.", 1)
+            self._skip(
+                "no_date",
+                (
+                    "Its times have no date; name the file by its day (2026-11-21) or declare it "
+                    "with "
+                    "--date."
+                ),
+                1,
+            )
 
     def _take_json(self, stream: LogStream, line: bytes, at: int, given: Sequence[bytes]) -> bool:
         """Whether the line is a record by itself, or a broken one of a log that has such."""
@@ -300,7 +382,14 @@ class LogReader:
         except ValueError as error:
             if not stream.is_json:
                 return False
-            self._skip("bad_json", f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and was skipped.")
+            self._skip(
+                "bad_json",
+                (
+                    f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and "
+                    f"was "
+                    f"skipped."
+                ),
+            )
             return True
         if not isinstance(found, JsonRecord):
             return False
@@ -321,7 +410,11 @@ class LogReader:
         """Another layout from here on."""
         self._end(stream)
         self._forms[stream.form] += stream.splitter.headers
-        stream.layout, stream.is_json, stream.splitter = layout, False, self._splitter(stream.process, layout)
+        stream.layout, stream.is_json, stream.splitter = (
+            layout,
+            False,
+            self._splitter(stream.process, layout),
+        )
         stream.given, stream.begun_at = 0, -1
         stream.canonical, stream.physical = [], []
 
@@ -339,10 +432,15 @@ class LogReader:
 
     def _hold(self, stream: LogStream, records: list[RawRecord]) -> None:
         for offset in stream.splitter.cut:
-            detail = f"The record at byte {stream.place(offset)} is longer than {MAX_RECORD_BYTES} bytes; the rest was cut off."
+            detail = (
+                f"The record at byte {stream.place(offset)} is longer than {MAX_RECORD_BYTES} "
+                f"bytes; the rest was cut off."
+            )
             self._skip("long_line", detail, MAX_SKIPS)
         stream.splitter.cut.clear()
-        self._out += [(stream.process, (*record[:-1], stream.place(record[-1]))) for record in records]
+        self._out += [
+            (stream.process, (*record[:-1], stream.place(record[-1]))) for record in records
+        ]
 
     def _skip(self, reason: str, detail: str, most: int = MAX_SKIPS_EACH) -> None:
         self._skipped[reason] += 1

@@ -1,4 +1,6 @@
-"""What one process printed to one output, among others in one file: its lines, and where in the file they stand."""
+"""What one process printed to one output, among others in one file: its lines, and where in the
+file they stand.
+"""
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -14,7 +16,10 @@ StreamKey = tuple[str, str, str]
 
 @dataclass(slots=True)
 class LogStream:
-    """What one process prints to one output. ``canonical`` and ``physical`` say which offset of the splitter is which one of the file."""
+    """What one process prints to one output.
+
+    ``canonical`` and ``physical`` say which offset of the splitter is which one of the file.
+    """
 
     key: StreamKey
     process: str
@@ -37,7 +42,10 @@ class LogStream:
     def begins(self) -> int | None:
         """Where in the file the line or record begins that is not returned yet."""
         of_record = self.place(self.splitter.resume_offset) if self.splitter.pending else None
-        return min((at for at in (of_record, self.partial_at if self.partial else None) if at is not None), default=None)
+        return min(
+            (at for at in (of_record, self.partial_at if self.partial else None) if at is not None),
+            default=None,
+        )
 
     def forget_places(self) -> None:
         if len(self.canonical) > KEPT_PLACES:

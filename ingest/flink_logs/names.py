@@ -11,7 +11,8 @@ SUFFIXES: tuple[str, ...] = (COMPRESSION, ROTATION, DATE, ROTATION)
 
 _YARN = re.compile(r"/(container_(?:e[0-9]+_)?[0-9]+_[0-9]+_[0-9]+_[0-9]+)/[^/]+$")
 _PLACES = (
-    # /var/log/pods/NAMESPACE_POD_UID/CONTAINER/0.log, /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log
+    # /var/log/pods/NAMESPACE_POD_UID/CONTAINER/0.log,
+    # /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log
     re.compile(r"/pods/[^/_]+_([^/_]+)_[^/_]+/([^/]+)/[0-9]+\.log[^/]*$"),
     re.compile(r"/containers/([^/_]+)_[^/_]+_([^/_]+)-[0-9a-f]{64}\.log[^/]*$"),
     # /var/lib/docker/containers/ID/ID-json.log
@@ -26,7 +27,8 @@ _NUMBER = re.compile(r"[.-]([0-9]{1,4})(?=\.log)?(?:\.(?:gz|bz2|xz|zst))?$")
 def process_of(path: str) -> str:
     """``…/jm.log.3.gz``, ``jm.log-20261121`` and ``jm.log`` are the same process ``jm.log``.
 
-    Where all files have the same names, as those of pods and containers, the folders say whose they are.
+    Where all files have the same names, as those of pods and containers, the folders say whose they
+    are.
     """
     name = _unrotated(path)
     for place in _PLACES:
@@ -63,6 +65,12 @@ def is_packed(path: str) -> bool:
 
 
 def age_order(path: str) -> tuple[str, int, str]:
-    """Sort key by which the files of one process come oldest first: ``.log.2``, ``.log.1``, ``.log``."""
+    """Sort key by which the files of one process come oldest first: ``.log.2``, ``.log.1``,
+    ``.log``.
+    """
     match = _NUMBER.search(path) if is_rotated(path) else None
-    return process_of(path), -int(match.group(1)) if match else (-1 if is_rotated(path) else 0), path
+    return (
+        process_of(path),
+        -int(match.group(1)) if match else (-1 if is_rotated(path) else 0),
+        path,
+    )

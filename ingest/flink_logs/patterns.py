@@ -1,12 +1,16 @@
 """The pattern table: every log line that becomes a typed event.
 
-An entry is tried on the first 8,192 characters of the first line of a message (the part behind the header) when that line begins with
-``starts`` or holds ``contains``; the first entry whose ``regex`` then matches decides. Rules for the expression of an entry:
+An entry is tried on the first 8,192 characters of the first line of a message (the part behind the
+header) when that line begins with ``starts`` or holds ``contains``; the first entry whose ``regex``
+then matches decides. Rules for the expression of an entry:
 
-* of one meaning in every engine and for every alphabet: so ``[0-9]`` and ``[^ ]`` instead of ``\\d`` and ``\\S``,
-  ``[^\\n]`` instead of ``.``, no ``$``; it is matched from the beginning of the line on;
-* linear: names of jobs and tasks may hold anything, so at most one unbounded group before each literal;
-* ``{piece:field}`` is a group that feeds a field of the event; a field named twice takes whichever group took part;
+* of one meaning in every engine and for every alphabet: so ``[0-9]`` and ``[^ ]`` instead of
+  ``\\d`` and ``\\S``, ``[^\\n]`` instead of ``.``, no ``$``; it is matched from the beginning of
+  the line on;
+* linear: names of jobs and tasks may hold anything, so at most one unbounded group before each
+  literal;
+* ``{piece:field}`` is a group that feeds a field of the event; a field named twice takes whichever
+  group took part;
 * ``subtask_number`` is the 1-based ``i`` of ``(i/p)``; it becomes the 0-based ``subtask``.
 
 To add a pattern: copy the nearest entry, give it an example line; the tests pick it up.
@@ -20,11 +24,13 @@ from ingest.flink_logs import templates as t
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Group *n* of ``regex`` feeds ``fields[n-1]``. Exactly one of ``starts`` and ``contains`` is set.
+    """Group *n* of ``regex`` feeds ``fields[n-1]``. Exactly one of ``starts`` and ``contains`` is
+    set.
 
-    ``reason`` is a code that the line itself implies. ``below``: a field, and what has to be found in the lines below the first one,
-    whose group feeds it; of these lines nothing else is kept. ``tolerant`` is tried where no ``regex`` matches: ids and locations may
-    have any form there, and what has an unknown one is not read.
+    ``reason`` is a code that the line itself implies. ``below``: a field, and what has to be found
+    in the lines below the first one, whose group feeds it; of these lines nothing else is kept.
+    ``tolerant`` is tried where no ``regex`` matches: ids and locations may have any form there, and
+    what has an unknown one is not read.
     """
 
     kind: str
@@ -42,7 +48,9 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class TracePattern:
-    """An event that only the stack trace of a record shows, where no :class:`Pattern` matches; the leftmost ``piece`` decides."""
+    """An event that only the stack trace of a record shows, where no :class:`Pattern` matches; the
+    leftmost ``piece`` decides.
+    """
 
     kind: str
     piece: str
@@ -54,9 +62,16 @@ _LITERAL = re.compile(r"(?:(?:[^][\\^$.|?*+(){}]|\\[^A-Za-z0-9])(?![*+?{]))*")
 
 
 def _pattern(
-    kind: str, versions: str, line: str, example: str, *, starts: str = "", contains: str = "", reason: str = "",
+    kind: str,
+    versions: str,
+    line: str,
+    example: str,
+    *,
+    starts: str = "",
+    contains: str = "",
+    reason: str = "",
     below: tuple[str, str] | None = None,
-) -> Pattern:  # fmt: skip
+) -> Pattern:
     """``starts`` is what ``line`` literally begins with, unless it or ``contains`` is given."""
     literal = _LITERAL.match(line)
     if literal and not contains:
@@ -65,7 +80,19 @@ def _pattern(
     for piece, of_any_form in t.ANY_FORM:
         any_form = any_form.replace(piece, of_any_form)
     strict, tolerant = (_regex(form) for form in (line, any_form))
-    return Pattern(kind, versions, strict, _names(line), example, starts, contains, reason, below, tolerant, _names(any_form))
+    return Pattern(
+        kind,
+        versions,
+        strict,
+        _names(line),
+        example,
+        starts,
+        contains,
+        reason,
+        below,
+        tolerant,
+        _names(any_form),
+    )
 
 
 def _regex(line: str) -> str:
@@ -80,26 +107,38 @@ _TASK_PATTERNS = (
     _pattern(
         "task_state",
         "1.9+",
-        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\) switched from {t.STATE:from_state} to {t.STATE:to_state}"
+        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\) switched from {t.STATE:from_state} to "
+        rf"{t.STATE:to_state}"
         rf"(?: on {t.LOCATION_OR_NONE}| with failure cause:(?: {t.REST:reason_text})?)?",
-        f"Source: clicks (1/2) ({t.SAMPLE_EXECUTION}) switched from RUNNING to FAILED on tm-1:4-d1 @ host-1 (dataPort=44467).",
+        (
+            f"Source: clicks (1/2) ({t.SAMPLE_EXECUTION}) switched from RUNNING to FAILED on "
+            f"tm-1:4-d1 "
+            f"@ host-1 (dataPort=44467)."
+        ),
         contains=" switched from ",
     ),
     _pattern(
         "job_state",
         "1.9+",
-        rf"Job {t.ANY:job_name} \({t.JOB}\) switched from state {t.STATE:from_state} to {t.STATE:to_state}",
+        (
+            rf"Job {t.ANY:job_name} \({t.JOB}\) switched from state {t.STATE:from_state} to "
+            rf"{t.STATE:to_state}"
+        ),
         f"Job orders (eu) ({t.SAMPLE_JOB}) switched from state RUNNING to FAILING.",
         contains=" switched from state ",
     ),
     _pattern(
-        # Where it was unaligned, barriers are still to come, and Flink prints 0 for what is not known yet.
+        # Where it was unaligned, barriers are still to come, and Flink prints 0 for what is not
+        # known yet.
         "checkpoint_sync_done",
         "1.9+ DEBUG",
-        rf"{t.TASK_ATTEMPT} - finished synchronous part of checkpoint {t.CHECKPOINT}\. Alignment duration: "
-        rf"(?:-?[0-9]+ ms, snapshot duration {t.SIGNED_MS:duration_ms} ms, is unaligned checkpoint : true"
+        rf"{t.TASK_ATTEMPT} - finished synchronous part of checkpoint {t.CHECKPOINT}\. Alignment "
+        rf"duration: "
+        rf"(?:-?[0-9]+ ms, snapshot duration {t.SIGNED_MS:duration_ms} ms, is unaligned checkpoint "
+        rf": true"
         rf"|{t.MS:alignment_ms} ms, snapshot duration {t.SIGNED_MS:duration_ms} ms)",
-        "parse (2/2)#0 - finished synchronous part of checkpoint 7. Alignment duration: 1 ms, snapshot duration 4 ms, "
+        "parse (2/2)#0 - finished synchronous part of checkpoint 7. Alignment duration: 1 ms, "
+        "snapshot duration 4 ms, "
         "is unaligned checkpoint : false",
         contains=" part of checkpoint ",
     ),
@@ -107,7 +146,11 @@ _TASK_PATTERNS = (
         "checkpoint_sync_failed",
         "1.11+ DEBUG",
         rf"{t.TASK_ATTEMPT} - did NOT finish synchronous part of checkpoint {t.CHECKPOINT}",
-        "parse (2/2)#0 - did NOT finish synchronous part of checkpoint 7. Alignment duration: 1 ms, snapshot duration 4 ms",
+        (
+            "parse (2/2)#0 - did NOT finish synchronous part of checkpoint 7. Alignment duration: "
+            "1 "
+            "ms, snapshot duration 4 ms"
+        ),
         contains=" part of checkpoint ",
     ),
     _pattern(
@@ -115,7 +158,11 @@ _TASK_PATTERNS = (
         "1.12+ DEBUG",
         rf"{t.TASK_ATTEMPT} - started executing asynchronous part of checkpoint {t.CHECKPOINT}\."
         rf" Asynchronous start delay: {t.SIGNED_MS:duration_ms} ms",
-        "parse (2/2)#0 - started executing asynchronous part of checkpoint 7. Asynchronous start delay: 2 ms",
+        (
+            "parse (2/2)#0 - started executing asynchronous part of checkpoint 7. Asynchronous "
+            "start "
+            "delay: 2 ms"
+        ),
         contains=" part of checkpoint ",
     ),
     _pattern(
@@ -129,7 +176,10 @@ _TASK_PATTERNS = (
     _pattern(
         "checkpoint_async_failed",
         "1.11+",
-        rf"{t.TASK_ATTEMPT} - asynchronous part of checkpoint {t.CHECKPOINT} could not be completed\.",
+        (
+            rf"{t.TASK_ATTEMPT} - asynchronous part of checkpoint {t.CHECKPOINT} could not be "
+            rf"completed\."
+        ),
         "enrich (2/4)#0 - asynchronous part of checkpoint 3 could not be completed.",
         contains=" part of checkpoint ",
     ),
@@ -137,48 +187,70 @@ _TASK_PATTERNS = (
         # The task was cancelled or the checkpoint aborted while it ran.
         "checkpoint_async_failed",
         "1.11+ DEBUG",
-        rf"{t.TASK_ATTEMPT} - asynchronous part of checkpoint {t.CHECKPOINT} could not be completed because it was closed before\.",
-        "enrich (2/4)#0 - asynchronous part of checkpoint 21 could not be completed because it was closed before.",
+        (
+            rf"{t.TASK_ATTEMPT} - asynchronous part of checkpoint {t.CHECKPOINT} could not be "
+            rf"completed because it was closed before\."
+        ),
+        (
+            "enrich (2/4)#0 - asynchronous part of checkpoint 21 could not be completed because it "
+            "was "
+            "closed before."
+        ),
         contains=" part of checkpoint ",
     ),
     _pattern(
-        # Its checkpoint is named by the directory only, that of a savepoint not at all; its job follows from the task.
+        # Its checkpoint is named by the directory only, that of a savepoint not at all; its job
+        # follows from the task.
         "backend_sync_done",
         "1.9+ DEBUG",
-        rf"[A-Za-z ]{{1,80}} \({t.CHECKPOINT_LOCATION}, synchronous part\) in thread Thread\[(?:Async calls on )?{t.TASK} \({t.SUBTASK}\)"
+        rf"[A-Za-z ]{{1,80}} \({t.CHECKPOINT_LOCATION}, synchronous part\) in thread "
+        rf"Thread\[(?:Async calls on )?{t.TASK} \({t.SUBTASK}\)"
         rf"(?:#{t.ATTEMPT})?,[0-9]{{1,2}},[^\],\n]*\] took {t.MS:duration_ms} ms",
-        f"DefaultOperatorStateBackend snapshot ({t.SAMPLE_LOCATION}, synchronous part) in thread Thread[parse (2/2)#0,5,Flink Task Threads]"
+        f"DefaultOperatorStateBackend snapshot ({t.SAMPLE_LOCATION}, synchronous part) in thread "
+        f"Thread[parse (2/2)#0,5,Flink Task Threads]"
         " took 1 ms.",
         contains=" part) in thread ",
     ),
     _pattern(
         "backend_async_done",
         "1.9+ DEBUG",
-        rf"[A-Za-z ]{{1,80}} \({t.JOB_LOCATION}, asynchronous part\) in thread [^\n]*?\] took {t.MS:duration_ms} ms",
-        f"Asynchronous incremental RocksDB snapshot ({t.SAMPLE_LOCATION}, asynchronous part) in thread "
+        (
+            rf"[A-Za-z ]{{1,80}} \({t.JOB_LOCATION}, asynchronous part\) in thread [^\n]*?\] took "
+            rf"{t.MS:duration_ms} ms"
+        ),
+        f"Asynchronous incremental RocksDB snapshot ({t.SAMPLE_LOCATION}, asynchronous part) in "
+        f"thread "
         "Thread[AsyncOperations-thread-1,5,Flink Task Threads] took 43 ms.",
         contains=" part) in thread ",
     ),
     _pattern(
         "barriers_aligned",
         "1.13+ DEBUG",
-        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\): All the channels are aligned for checkpoint {t.CHECKPOINT}",
+        (
+            rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\): All the channels are aligned for checkpoint "
+            rf"{t.CHECKPOINT}"
+        ),
         f"parse (2/2)#0 ({t.SAMPLE_EXECUTION}): All the channels are aligned for checkpoint 7.",
         contains=": All the channels are aligned for checkpoint ",
     ),
     _pattern(
         "barrier_skipped",
         "1.13+",
-        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\): Received checkpoint barrier for checkpoint {t.INT:count} before completing"
+        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\): Received checkpoint barrier for checkpoint "
+        rf"{t.INT:count} before completing"
         rf" current checkpoint {t.CHECKPOINT}",
-        f"parse (1/2)#0 ({t.SAMPLE_EXECUTION}): Received checkpoint barrier for checkpoint 9 before completing current checkpoint 8. "
+        f"parse (1/2)#0 ({t.SAMPLE_EXECUTION}): Received checkpoint barrier for checkpoint 9 "
+        f"before completing current checkpoint 8. "
         "Skipping current checkpoint.",
         contains=": Received checkpoint barrier for checkpoint ",
     ),
     _pattern(
         "region_restart",
         "1.9+",
-        rf"{t.INT:count} tasks (?:will|should) be restarted to recover the failed task {t.EXECUTION}",
+        (
+            rf"{t.INT:count} tasks (?:will|should) be restarted to recover the failed task "
+            rf"{t.EXECUTION}"
+        ),
         f"10 tasks will be restarted to recover the failed task {t.SAMPLE_EXECUTION}. ",
         contains=" be restarted to recover ",
     ),
@@ -195,8 +267,12 @@ _CHECKPOINT_PATTERNS = (
     _pattern(
         "checkpoint_triggered",
         "1.9+",
-        rf"Triggering checkpoint {t.CHECKPOINT}(?: \(type={t.CHECKPOINT_TYPE}\))? @ {t.INT:trigger_time} for job {t.JOB}",
-        "Triggering checkpoint 3 (type=CheckpointType{name='Checkpoint', sharingFilesStrategy=FORWARD_BACKWARD}) "
+        (
+            rf"Triggering checkpoint {t.CHECKPOINT}(?: \(type={t.CHECKPOINT_TYPE}\))? @ "
+            rf"{t.INT:trigger_time} for job {t.JOB}"
+        ),
+        "Triggering checkpoint 3 (type=CheckpointType{name='Checkpoint', "
+        "sharingFilesStrategy=FORWARD_BACKWARD}) "
         f"@ 1795234350123 for job {t.SAMPLE_JOB}.",
     ),
     _pattern(
@@ -204,18 +280,32 @@ _CHECKPOINT_PATTERNS = (
         "1.9+",
         rf"Completed checkpoint {t.CHECKPOINT} for job {t.JOB} \({t.INT:state_bytes} bytes"
         rf"(?:, checkpointDuration=| in ){t.MS:duration_ms} ms",
-        f"Completed checkpoint 5 for job {t.SAMPLE_JOB} (1058577 bytes, checkpointDuration=230 ms, finalizationTime=12 ms).",
+        (
+            f"Completed checkpoint 5 for job {t.SAMPLE_JOB} (1058577 bytes, checkpointDuration=230 "
+            f"ms, "
+            f"finalizationTime=12 ms)."
+        ),
     ),
     _pattern(
         "checkpoint_acknowledged",
         "1.9+ DEBUG",
-        rf"Received acknowledge message for checkpoint {t.CHECKPOINT} from task {t.EXECUTION} of job {t.JOB} at {t.LOCATION_OR_NONE}",
-        f"Received acknowledge message for checkpoint 5 from task {t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB} {t.SAMPLE_AT}.",
+        (
+            rf"Received acknowledge message for checkpoint {t.CHECKPOINT} from task {t.EXECUTION} "
+            rf"of "
+            rf"job {t.JOB} at {t.LOCATION_OR_NONE}"
+        ),
+        (
+            f"Received acknowledge message for checkpoint 5 from task {t.SAMPLE_EXECUTION} of job "
+            f"{t.SAMPLE_JOB} {t.SAMPLE_AT}."
+        ),
     ),
     _pattern(
         "checkpoint_declined",
         "1.9+",
-        rf"Decline checkpoint {t.CHECKPOINT} by task {t.EXECUTION} of job {t.JOB}(?: at {t.LOCATION_OR_NONE})?",
+        (
+            rf"Decline checkpoint {t.CHECKPOINT} by task {t.EXECUTION} of job {t.JOB}(?: at "
+            rf"{t.LOCATION_OR_NONE})?"
+        ),
         f"Decline checkpoint 9 by task {t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB} {t.SAMPLE_AT}.",
     ),
     _pattern(
@@ -229,40 +319,54 @@ _CHECKPOINT_PATTERNS = (
         # Up to 1.8 without "task" and without the host.
         "late_message",
         "1.5+",
-        rf"Received late message for now expired checkpoint attempt {t.CHECKPOINT} from (?:task )?{t.EXECUTION} of job {t.JOB}"
+        rf"Received late message for now expired checkpoint attempt {t.CHECKPOINT} from (?:task "
+        rf")?{t.EXECUTION} of job {t.JOB}"
         rf"(?: at {t.LOCATION_OR_NONE})?",
-        f"Received late message for now expired checkpoint attempt 4 from task {t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB} {t.SAMPLE_AT}.",
+        (
+            f"Received late message for now expired checkpoint attempt 4 from task "
+            f"{t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB} {t.SAMPLE_AT}."
+        ),
     ),
     _pattern(
         "late_decline",
         "1.9+ DEBUG",
-        rf"Received another decline message for now expired checkpoint attempt {t.CHECKPOINT} from task {t.EXECUTION} of job {t.JOB}"
+        rf"Received another decline message for now expired checkpoint attempt {t.CHECKPOINT} from "
+        rf"task {t.EXECUTION} of job {t.JOB}"
         rf" at {t.LOCATION_OR_NONE}(?: : {t.REST:reason_text})?",
-        f"Received another decline message for now expired checkpoint attempt 4 from task {t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB}"
+        f"Received another decline message for now expired checkpoint attempt 4 from task "
+        f"{t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB}"
         f" {t.SAMPLE_AT} : Asynchronous task checkpoint failed.",
     ),
     _pattern(
         "unknown_checkpoint_message",
         "1.9+ DEBUG",
-        rf"Received (?:decline )?message for an? unknown (?:\(too old\?\) )?checkpoint (?:attempt )?{t.CHECKPOINT} from task {t.EXECUTION}"
+        rf"Received (?:decline )?message for an? unknown (?:\(too old\?\) )?checkpoint (?:attempt "
+        rf")?{t.CHECKPOINT} from task {t.EXECUTION}"
         rf" of job {t.JOB} at {t.LOCATION_OR_NONE}(?: : {t.REST:reason_text})?",
-        f"Received message for an unknown checkpoint 4 from task {t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB} {t.SAMPLE_AT}.",
+        (
+            f"Received message for an unknown checkpoint 4 from task {t.SAMPLE_EXECUTION} of job "
+            f"{t.SAMPLE_JOB} {t.SAMPLE_AT}."
+        ),
         starts="Received message for an unknown checkpoint ",
     ),
     _pattern(
         "unknown_checkpoint_message",
         "1.9+ DEBUG",
-        rf"Received decline message for unknown \(too old\?\) checkpoint attempt {t.CHECKPOINT} from task {t.EXECUTION} of job {t.JOB}"
+        rf"Received decline message for unknown \(too old\?\) checkpoint attempt {t.CHECKPOINT} "
+        rf"from task {t.EXECUTION} of job {t.JOB}"
         rf" at {t.LOCATION_OR_NONE}(?: : {t.REST:reason_text})?",
-        f"Received decline message for unknown (too old?) checkpoint attempt 4 from task {t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB}"
+        f"Received decline message for unknown (too old?) checkpoint attempt 4 from task "
+        f"{t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB}"
         f" {t.SAMPLE_AT} : Checkpoint was declined.",
     ),
     _pattern(
         "acknowledge_failed",
         "1.9+",
-        rf"Could not acknowledge the checkpoint {t.CHECKPOINT} for task {t.EXECUTION} of job {t.JOB} at {t.LOCATION_OR_NONE}"
+        rf"Could not acknowledge the checkpoint {t.CHECKPOINT} for task {t.EXECUTION} of job "
+        rf"{t.JOB} at {t.LOCATION_OR_NONE}"
         rf"(?:, because {t.ANY:reason_text}\. Discarding)?",
-        f"Could not acknowledge the checkpoint 4 for task {t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB} {t.SAMPLE_AT}, because the pending "
+        f"Could not acknowledge the checkpoint 4 for task {t.SAMPLE_EXECUTION} of job "
+        f"{t.SAMPLE_JOB} {t.SAMPLE_AT}, because the pending "
         "checkpoint had been discarded. Discarding the state handle tp avoid lingering state.",
     ),
     _pattern(
@@ -275,33 +379,63 @@ _CHECKPOINT_PATTERNS = (
         "trigger_refused",
         "1.13+",
         rf"Failed to trigger checkpoint for job {t.JOB} since {t.REST:reason_text}",
-        f"Failed to trigger checkpoint for job {t.SAMPLE_JOB} since Not all required tasks are currently running..",
+        (
+            f"Failed to trigger checkpoint for job {t.SAMPLE_JOB} since Not all required tasks are "
+            f"currently running.."
+        ),
     ),
     _pattern(
         "trigger_refused",
         "1.9–1.11",
-        rf"Checkpoint triggering task {t.TASK} \({t.SUBTASK}\)(?:#[0-9]+)? of job {t.JOB} is not {t.REST:reason_text}",
-        f"Checkpoint triggering task Source: clicks (1/2) of job {t.SAMPLE_JOB} is not in state RUNNING but SCHEDULED instead. "
+        (
+            rf"Checkpoint triggering task {t.TASK} \({t.SUBTASK}\)(?:#[0-9]+)? of job {t.JOB} is "
+            rf"not "
+            rf"{t.REST:reason_text}"
+        ),
+        f"Checkpoint triggering task Source: clicks (1/2) of job {t.SAMPLE_JOB} is not in state "
+        f"RUNNING but SCHEDULED instead. "
         "Aborting checkpoint.",
         reason="NOT_ALL_REQUIRED_TASKS_RUNNING",
     ),
     _pattern(
         "checkpoint_failed",
         "1.14+",
-        rf"Failed to trigger or complete checkpoint (?:{t.CHECKPOINT}|UNKNOWN_CHECKPOINT_ID) for job {t.JOB}\. \({t.INT:count} consecutive",
-        f"Failed to trigger or complete checkpoint 4 for job {t.SAMPLE_JOB}. (0 consecutive failed attempts so far)",
+        (
+            rf"Failed to trigger or complete checkpoint (?:{t.CHECKPOINT}|UNKNOWN_CHECKPOINT_ID) "
+            rf"for "
+            rf"job {t.JOB}\. \({t.INT:count} consecutive"
+        ),
+        (
+            f"Failed to trigger or complete checkpoint 4 for job {t.SAMPLE_JOB}. (0 consecutive "
+            f"failed "
+            f"attempts so far)"
+        ),
     ),
     _pattern(
         "trigger_failed",
         "1.9–1.13",
-        rf"Failed to trigger checkpoint (?:{t.CHECKPOINT} )?for job {t.JOB}\.? \({t.INT:count} consecutive",
-        f"Failed to trigger checkpoint 4 for job {t.SAMPLE_JOB}. (2 consecutive failed attempts so far)",
+        (
+            rf"Failed to trigger checkpoint (?:{t.CHECKPOINT} )?for job {t.JOB}\.? \({t.INT:count} "
+            rf"consecutive"
+        ),
+        (
+            f"Failed to trigger checkpoint 4 for job {t.SAMPLE_JOB}. (2 consecutive failed "
+            f"attempts so "
+            f"far)"
+        ),
     ),
     _pattern(
         "trigger_failed",
         "1.15+",
-        rf"Triggering Checkpoint {t.SIGNED:checkpoint_id} for job {t.JOB} failed due to {t.REST:reason_text}",
-        f"Triggering Checkpoint 4 for job {t.SAMPLE_JOB} failed due to java.io.IOException: disk full",
+        (
+            rf"Triggering Checkpoint {t.SIGNED:checkpoint_id} for job {t.JOB} failed due to "
+            rf"{t.REST:reason_text}"
+        ),
+        (
+            f"Triggering Checkpoint 4 for job {t.SAMPLE_JOB} failed due to java.io.IOException: "
+            f"disk "
+            f"full"
+        ),
     ),
     _pattern(
         "coordinator_stopped",
@@ -310,11 +444,18 @@ _CHECKPOINT_PATTERNS = (
         f"Stopping checkpoint coordinator for job {t.SAMPLE_JOB}.",
     ),
     _pattern(
-        # All its barriers are there, or the first one of an unaligned checkpoint; at a source, its mailbox was free.
+        # All its barriers are there, or the first one of an unaligned checkpoint; at a source, its
+        # mailbox was free.
         "checkpoint_sync_started",
         "1.9+ DEBUG",
-        rf"Starting checkpoint \(?{t.CHECKPOINT}\)? {t.CHECKPOINT_TYPE} on task {t.REST:task} \({t.SUBTASK}\)(?:#{t.ATTEMPT})?",
-        "Starting checkpoint 7 CheckpointType{name='Checkpoint', sharingFilesStrategy=FORWARD_BACKWARD} on task parse (2/2)#0",
+        (
+            rf"Starting checkpoint \(?{t.CHECKPOINT}\)? {t.CHECKPOINT_TYPE} on task {t.REST:task} "
+            rf"\({t.SUBTASK}\)(?:#{t.ATTEMPT})?"
+        ),
+        (
+            "Starting checkpoint 7 CheckpointType{name='Checkpoint', "
+            "sharingFilesStrategy=FORWARD_BACKWARD} on task parse (2/2)#0"
+        ),
     ),
     _pattern(
         "scheduler_started",
@@ -332,15 +473,28 @@ _CHECKPOINT_PATTERNS = (
     _pattern(
         "abort_not_sent",
         "1.20+",
-        rf"Could not send aborted message of checkpoint {t.CHECKPOINT} to task {t.EXECUTION} belonging to job {t.JOB}",
-        f"Could not send aborted message of checkpoint 4 to task {t.SAMPLE_EXECUTION} belonging to job {t.SAMPLE_JOB}.",
+        (
+            rf"Could not send aborted message of checkpoint {t.CHECKPOINT} to task {t.EXECUTION} "
+            rf"belonging to job {t.JOB}"
+        ),
+        (
+            f"Could not send aborted message of checkpoint 4 to task {t.SAMPLE_EXECUTION} "
+            f"belonging to "
+            f"job {t.SAMPLE_JOB}."
+        ),
     ),
     _pattern(
         "metadata_uncertain",
         "1.13+",
-        rf"An error occurred while writing checkpoint {t.CHECKPOINT} to the underlying metadata store[^\n]*? located at '{t.ANY:path}'",
-        "An error occurred while writing checkpoint 4 to the underlying metadata store. Flink was not able to determine whether the "
-        "metadata was successfully persisted. The corresponding state located at 's3://b/c/chk-4' won't be discarded and needs to be "
+        (
+            rf"An error occurred while writing checkpoint {t.CHECKPOINT} to the underlying "
+            rf"metadata "
+            rf"store[^\n]*? located at '{t.ANY:path}'"
+        ),
+        "An error occurred while writing checkpoint 4 to the underlying metadata store. Flink was "
+        "not able to determine whether the "
+        "metadata was successfully persisted. The corresponding state located at 's3://b/c/chk-4' "
+        "won't be discarded and needs to be "
         "cleaned up manually.",
     ),
     _pattern(
@@ -352,7 +506,11 @@ _CHECKPOINT_PATTERNS = (
     _pattern(
         "discard_failed",
         "1.13–1.16",
-        rf"(?:Could not properly discard completed checkpoint|Fail to discard the old checkpoint) [^0-9\n]{{0,60}}{t.CHECKPOINT}",
+        (
+            rf"(?:Could not properly discard completed checkpoint|Fail to discard the old "
+            rf"checkpoint) "
+            rf"[^0-9\n]{{0,60}}{t.CHECKPOINT}"
+        ),
         "Could not properly discard completed checkpoint 4.",
         starts="Could not properly discard completed checkpoint ",
     ),
@@ -377,15 +535,24 @@ _CHECKPOINT_PATTERNS = (
     _pattern(
         "restored",
         "1.9+",
-        rf"Restoring job {t.JOB} from (?:latest valid checkpoint: )?{t.SNAPSHOT_NAME:checkpoint_type} {t.CHECKPOINT}"
+        rf"Restoring job {t.JOB} from (?:latest valid checkpoint: "
+        rf")?{t.SNAPSHOT_NAME:checkpoint_type} {t.CHECKPOINT}"
         rf" @ {t.INT:trigger_time} for [0-9a-f]{{32}}(?: located at {t.REST:path})?",
-        f"Restoring job {t.SAMPLE_JOB} from Savepoint 7 @ 1795234350123 for {t.SAMPLE_JOB} located at file:/data/sp/savepoint-26eb67-f0.",
+        (
+            f"Restoring job {t.SAMPLE_JOB} from Savepoint 7 @ 1795234350123 for {t.SAMPLE_JOB} "
+            f"located "
+            f"at file:/data/sp/savepoint-26eb67-f0."
+        ),
     ),
     _pattern(
         "restore_requested",
         "1.9+",
         rf"Starting job {t.JOB} from savepoint {t.ANY:path} \([^()\n]{{0,40}}\)",
-        f"Starting job {t.SAMPLE_JOB} from savepoint file:/data/sp/savepoint-26eb67-f0 (allowing non restored state)",
+        (
+            f"Starting job {t.SAMPLE_JOB} from savepoint file:/data/sp/savepoint-26eb67-f0 "
+            f"(allowing "
+            f"non restored state)"
+        ),
     ),
     _pattern(
         "checkpoint_id_reset",
@@ -446,28 +613,42 @@ _CHECKPOINT_PATTERNS = (
     _pattern(
         "checkpoint_aborted_notice",
         "1.11+",
-        rf"Checkpoint {t.CHECKPOINT} has been notified as aborted, would not trigger any checkpoint",
+        (
+            rf"Checkpoint {t.CHECKPOINT} has been notified as aborted, would not trigger any "
+            rf"checkpoint"
+        ),
         "Checkpoint 4 has been notified as aborted, would not trigger any checkpoint.",
     ),
     _pattern(
         "barrier_out_of_order",
         "1.11+",
-        rf"Out of order checkpoint barrier \(aborted previously\?\): {t.INT:count} >= {t.CHECKPOINT}",
+        (
+            rf"Out of order checkpoint barrier \(aborted previously\?\): {t.INT:count} >= "
+            rf"{t.CHECKPOINT}"
+        ),
         "Out of order checkpoint barrier (aborted previously?): 9 >= 8",
         starts="Out of order checkpoint barrier ",
     ),
     _pattern(
         "slow_barrier",
         "1.13+",
-        rf"Time from receiving all checkpoint barriers/RPC (?:for checkpoint {t.CHECKPOINT} )?to executing it exceeded threshold:"
+        rf"Time from receiving all checkpoint barriers/RPC (?:for checkpoint {t.CHECKPOINT} )?to "
+        rf"executing it exceeded threshold:"
         rf" {t.MS:duration_ms}ms",
-        "Time from receiving all checkpoint barriers/RPC for checkpoint 9 to executing it exceeded threshold: 30012ms",
+        (
+            "Time from receiving all checkpoint barriers/RPC for checkpoint 9 to executing it "
+            "exceeded "
+            "threshold: 30012ms"
+        ),
     ),
     _pattern(
         "coordinator_missing",
         "1.9+",
         rf"Received {t.ANY:reason_text} message for job {t.JOB} with no CheckpointCoordinator",
-        f"Received AcknowledgeCheckpoint message for job {t.SAMPLE_JOB} with no CheckpointCoordinator",
+        (
+            f"Received AcknowledgeCheckpoint message for job {t.SAMPLE_JOB} with no "
+            f"CheckpointCoordinator"
+        ),
         contains=" with no CheckpointCoordinator",
     ),
 )
@@ -477,15 +658,25 @@ _JOB_PATTERNS = (
         "task_deployed",
         "1.9+",
         rf"Deploying {t.TASK} \({t.SUBTASK}\) \(attempt #{t.ATTEMPT}\)"
-        rf"(?: with attempt id {t.EXECUTION}(?: and vertex id {t.HEX:vertex_id}_[0-9]+)?)? to {t.LOCATION_OR_NONE}",
-        f"Deploying enrich (2/4) (attempt #0) with attempt id {t.SAMPLE_EXECUTION} and vertex id {t.SAMPLE_VERTEX}_1 to "
+        rf"(?: with attempt id {t.EXECUTION}(?: and vertex id {t.HEX:vertex_id}_[0-9]+)?)? to "
+        rf"{t.LOCATION_OR_NONE}",
+        f"Deploying enrich (2/4) (attempt #0) with attempt id {t.SAMPLE_EXECUTION} and vertex id "
+        f"{t.SAMPLE_VERTEX}_1 to "
         f"tm-1:4-d1 @ host-1 (dataPort=44467) with allocation id {t.SAMPLE_JOB}",
     ),
     _pattern(
         "task_deployed",
         "before 1.9",
-        rf"Deploying {t.TASK} \({t.SUBTASK}\) \(attempt #{t.ATTEMPT}\) to slot {t.WORD:container} on {t.WORD:host}",
-        "Deploying enrich (2/4) (attempt #0) to slot container_e24_1566836790522_8088_04_013155_1 on host-1",
+        (
+            rf"Deploying {t.TASK} \({t.SUBTASK}\) \(attempt #{t.ATTEMPT}\) to slot "
+            rf"{t.WORD:container} "
+            rf"on {t.WORD:host}"
+        ),
+        (
+            "Deploying enrich (2/4) (attempt #0) to slot "
+            "container_e24_1566836790522_8088_04_013155_1 "
+            "on host-1"
+        ),
     ),
     _pattern(
         # Its execution_id is that of the graph, with which the ids of its attempts begin.
@@ -527,7 +718,10 @@ _JOB_PATTERNS = (
     _pattern(
         "job_submitted",
         "1.9+",
-        rf"Received (?:JobGraph|job) submission (?:{t.JOB} \({t.ANY:job_name}\)\.|'{t.ANY:job_name}' \({t.JOB}\)\.)",
+        (
+            rf"Received (?:JobGraph|job) submission (?:{t.JOB} "
+            rf"\({t.ANY:job_name}\)\.|'{t.ANY:job_name}' \({t.JOB}\)\.)"
+        ),
         f"Received JobGraph submission 'orders (eu)' ({t.SAMPLE_JOB}).",
         starts="Received JobGraph submission ",
     ),
@@ -541,19 +735,32 @@ _JOB_PATTERNS = (
     _pattern(
         "operator_event",
         "of the Kubernetes operator, written by ingest.operator_log",
-        rf"Kubernetes operator: (?P<to_state>[A-Za-z0-9]{{1,60}}) of job {t.JOB}(?:, at {t.WORD:path})?: {t.REST:reason_text}",
-        f"Kubernetes operator: SpecChanged of job {t.SAMPLE_JOB}: UPGRADE change(s) detected, starting reconciliation.",
+        (
+            rf"Kubernetes operator: (?P<to_state>[A-Za-z0-9]{{1,60}}) of job {t.JOB}(?:, at "
+            rf"{t.WORD:path})?: {t.REST:reason_text}"
+        ),
+        (
+            f"Kubernetes operator: SpecChanged of job {t.SAMPLE_JOB}: UPGRADE change(s) detected, "
+            f"starting reconciliation."
+        ),
     ),
     _pattern(
         "job_started",
         "1.9+",
         rf"Starting execution of job '?{t.ANY:job_name}'? \({t.JOB}\) under job master id ",
-        f"Starting execution of job 'orders (eu)' ({t.SAMPLE_JOB}) under job master id 00000000000000000000000000000000.",
+        (
+            f"Starting execution of job 'orders (eu)' ({t.SAMPLE_JOB}) under job master id "
+            f"00000000000000000000000000000000."
+        ),
     ),
     _pattern(
         "tm_heartbeat_timeout",
         "1.9+",
-        rf"(?:The h|H)eartbeat of TaskManager with id {t.CONTAINER}(?:\({t.HOST}[^)\n]*\))? timed out",
+        (
+            rf"(?:The h|H)eartbeat of TaskManager with id {t.CONTAINER}(?:\({t.HOST}[^)\n]*\))? "
+            rf"timed "
+            rf"out"
+        ),
         "Heartbeat of TaskManager with id tm-1:4-d1(host-1:6122) timed out.",
         starts="Heartbeat of TaskManager with id ",
     ),
@@ -584,8 +791,14 @@ _JOB_PATTERNS = (
     _pattern(
         "tm_registered",
         "1.11+",
-        rf"Registering TaskManager with ResourceID {t.CONTAINER} \({t.ANY:path}\) at ResourceManager",
-        "Registering TaskManager with ResourceID tm-1:4-d1 (pekko.tcp://flink@host-1:6122/user/rpc/taskmanager_0) at ResourceManager",
+        (
+            rf"Registering TaskManager with ResourceID {t.CONTAINER} \({t.ANY:path}\) at "
+            rf"ResourceManager"
+        ),
+        (
+            "Registering TaskManager with ResourceID tm-1:4-d1 "
+            "(pekko.tcp://flink@host-1:6122/user/rpc/taskmanager_0) at ResourceManager"
+        ),
     ),
     _pattern(
         "resource_manager_lost",
@@ -619,7 +832,10 @@ _TASKMANAGER_PATTERNS = (
         "partition_state_request",
         "1.9+ DEBUG",
         rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\): Retriggering partition request ",
-        f"enrich (2/4)#0 ({t.SAMPLE_EXECUTION}): Retriggering partition request {t.SAMPLE_VERTEX}#1@{t.SAMPLE_EXECUTION}:[6, 6].",
+        (
+            f"enrich (2/4)#0 ({t.SAMPLE_EXECUTION}): Retriggering partition request "
+            f"{t.SAMPLE_VERTEX}#1@{t.SAMPLE_EXECUTION}:[6, 6]."
+        ),
         contains=": Retriggering partition request ",
     ),
     _pattern(
@@ -638,7 +854,11 @@ _TASKMANAGER_PATTERNS = (
         "task_received",
         "1.12+",
         rf"Received task {t.TASK_ATTEMPT} \({t.EXECUTION}\), deploy into slot",
-        f"Received task enrich (2/4)#0 ({t.SAMPLE_EXECUTION}), deploy into slot with allocation id {t.SAMPLE_JOB}.",
+        (
+            f"Received task enrich (2/4)#0 ({t.SAMPLE_EXECUTION}), deploy into slot with "
+            f"allocation id "
+            f"{t.SAMPLE_JOB}."
+        ),
     ),
     _pattern(
         "task_cancel_requested",
@@ -655,21 +875,33 @@ _TASKMANAGER_PATTERNS = (
     _pattern(
         "task_final_state",
         "1.9+",
-        rf"Un-registering task and sending final execution state {t.STATE:to_state} to JobManager for task {t.TASK}"
+        rf"Un-registering task and sending final execution state {t.STATE:to_state} to JobManager "
+        rf"for task {t.TASK}"
         rf" \({t.SUBTASK}\)(?:#{t.ATTEMPT})? {t.EXECUTION}\.",
-        f"Un-registering task and sending final execution state FAILED to JobManager for task enrich (2/4)#0 {t.SAMPLE_EXECUTION}.",
+        (
+            f"Un-registering task and sending final execution state FAILED to JobManager for task "
+            f"enrich (2/4)#0 {t.SAMPLE_EXECUTION}."
+        ),
     ),
     _pattern(
         "task_stuck",
         "1.9+",
         rf"Task '{t.TASK}' did not react to cancelling signal[^\n]*? for {t.INT:count} seconds",
-        "Task 'enrich (2/4)#0' did not react to cancelling signal - interrupting; it is stuck for 30 seconds in method:",
+        (
+            "Task 'enrich (2/4)#0' did not react to cancelling signal - interrupting; it is stuck "
+            "for "
+            "30 seconds in method:"
+        ),
     ),
     _pattern(
         "changelog_idle",
         "1.15+",
         rf"Task {t.TASK} has no state updates since last materialization",
-        "Task enrich (2/4)#0 has no state updates since last materialization, skip this one and schedule the next one in 600 seconds",
+        (
+            "Task enrich (2/4)#0 has no state updates since last materialization, skip this one "
+            "and "
+            "schedule the next one in 600 seconds"
+        ),
         contains=" has no state updates since last materialization",
     ),
     _pattern(
@@ -682,19 +914,28 @@ _TASKMANAGER_PATTERNS = (
         "state_restore_started",
         "1.13–1.18",
         rf"Starting to restore from state handle: {t.REST:path}",
-        "Starting to restore from state handle: IncrementalRemoteKeyedStateHandle{} with rescaling.",
+        (
+            "Starting to restore from state handle: IncrementalRemoteKeyedStateHandle{} with "
+            "rescaling."
+        ),
     ),
     _pattern(
         "state_restore_started",
         "1.20+",
         rf"Starting RocksDB incremental recovery in operator {t.REST:task}",
-        "Starting RocksDB incremental recovery in operator enrich_9c target key-group range KeyGroupRange{startKeyGroup=0, endKeyGroup=3}",
+        (
+            "Starting RocksDB incremental recovery in operator enrich_9c target key-group range "
+            "KeyGroupRange{startKeyGroup=0, endKeyGroup=3}"
+        ),
     ),
     _pattern(
         "state_restore_finished",
         "1.20+",
         rf"Finished RocksDB incremental recovery in operator {t.REST:task}",
-        "Finished RocksDB incremental recovery in operator enrich_9c target key-group range KeyGroupRange{startKeyGroup=0, endKeyGroup=3}",
+        (
+            "Finished RocksDB incremental recovery in operator enrich_9c target key-group range "
+            "KeyGroupRange{startKeyGroup=0, endKeyGroup=3}"
+        ),
     ),
     _pattern(
         "partition_producer_gone",
@@ -712,10 +953,14 @@ _TASKMANAGER_PATTERNS = (
         "blob_failed",
         "1.9+",
         rf"Failed to fetch BLOB {t.JOB}/{t.WORD:path} from ",
-        f"Failed to fetch BLOB {t.SAMPLE_JOB}/p-0a1b2c from jm/127.0.0.1:6124 and store it under /tmp/x Retrying...",
+        (
+            f"Failed to fetch BLOB {t.SAMPLE_JOB}/p-0a1b2c from jm/127.0.0.1:6124 and store it "
+            "under /tmp/x Retrying..."
+        ),
     ),
     _pattern(
-        # Of sinks with two-phase commit that were told to warn: with a ratio of 0 at each commit, however young the transaction.
+        # Of sinks with two-phase commit that were told to warn: with a ratio of 0 at each commit,
+        # however young the transaction.
         "transaction_open",
         "1.9+",
         rf"Transaction {t.ANY} has been open for {t.MS:duration_ms} ms\. "
@@ -728,26 +973,42 @@ _TASKMANAGER_PATTERNS = (
         "1.9+",
         rf"Error while committing transaction {t.ANY}\. "
         rf"Transaction has been open for longer than the transaction timeout \({t.MS:timeout_ms}\)",
-        "Error while committing transaction 1790000000000-6f1c. Transaction has been open for longer than the transaction timeout (60000)."
+        "Error while committing transaction 1790000000000-6f1c. Transaction has been open for "
+        "longer than the transaction timeout (60000)."
         "Commit will not be attempted again. Data loss might have occurred.",
     ),
     _pattern(
-        # Of Kafka's connector, by its source: no Kafka was run. Where it reuses ids it warns of what may be none.
+        # Of Kafka's connector, by its source: no Kafka was run. Where it reuses ids it warns of
+        # what may be none.
         "transaction_lost",
         "Kafka connector of 1.14+",
-        rf"Unable to commit transaction \({t.ANY}\) because its producer is already fenced\. This means "
+        rf"Unable to commit transaction \({t.ANY}\) because its producer is already fenced\. This "
+        rf"means "
         rf"{t.ANY} or recovery took longer than '{t.WORD}' \({t.MS:timeout_ms}ms\)",
-        "Unable to commit transaction (KafkaCommittable{producerId=1, epoch=0, transactionalId=orders-0-7}) because its producer is "
-        "already fenced. This means that you either have a different producer with the same 'transactional.id' (this is unlikely with "
-        "the 'KafkaSink' as all generated ids are unique and shouldn't be reused) or recovery took longer "
+        "Unable to commit transaction (KafkaCommittable{producerId=1, epoch=0, "
+        "transactionalId=orders-0-7}) because its producer is "
+        "already fenced. This means that you either have a different producer with the same "
+        "'transactional.id' (this is unlikely with "
+        "the 'KafkaSink' as all generated ids are unique and shouldn't be reused) or recovery took "
+        "longer "
         "than 'transaction.timeout.ms' (60000ms).",
     ),
     _pattern(
         "transaction_timeout_set",
         "Kafka clients",
         r"ProducerConfig values:",
-        "ProducerConfig values: \n\tacks = -1\n\ttransaction.timeout.ms = 60000\n\ttransactional.id = orders-0-7\n",
-        below=("timeout_ms", rf"\ttransaction\.timeout\.ms = ({t.MS})\n(?:\t[^\n]*\n){{0,3}}\ttransactional\.id = (?!null\n)"),
+        (
+            "ProducerConfig values: \n\tacks = -1\n\ttransaction.timeout.ms = "
+            "60000\n\ttransactional.id = orders-0-7\n"
+        ),
+        below=(
+            "timeout_ms",
+            (
+                rf"\ttransaction\.timeout\.ms = ({t.MS})\n(?:\t[^\n]*\n){{0,3}}\ttransactional\.id "
+                rf"= "
+                rf"(?!null\n)"
+            ),
+        ),
     ),
     _pattern(
         "file_merging_directory",
@@ -757,40 +1018,62 @@ _TASKMANAGER_PATTERNS = (
     ),
 )
 
-PATTERNS: tuple[Pattern, ...] = _TASK_PATTERNS + _CHECKPOINT_PATTERNS + _JOB_PATTERNS + _TASKMANAGER_PATTERNS
+PATTERNS: tuple[Pattern, ...] = (
+    _TASK_PATTERNS + _CHECKPOINT_PATTERNS + _JOB_PATTERNS + _TASKMANAGER_PATTERNS
+)
 
 TRACE_PATTERNS: tuple[TracePattern, ...] = (
     TracePattern(
         "tolerable_failures_exceeded",
         "Exceeded checkpoint tolerable failure threshold",
         "TOLERABLE_FAILURES_EXCEEDED",
-        "org.apache.flink.util.FlinkRuntimeException: Exceeded checkpoint tolerable failure threshold.",
+        (
+            "org.apache.flink.util.FlinkRuntimeException: Exceeded checkpoint tolerable failure "
+            "threshold."
+        ),
     ),
     TracePattern(
         "insufficient_network_buffers",
         "Insufficient number of network buffers",
         "INSUFFICIENT_NETWORK_BUFFERS",
-        "java.io.IOException: Insufficient number of network buffers: required 65, but only 6 available.",
+        (
+            "java.io.IOException: Insufficient number of network buffers: required 65, but only 6 "
+            "available."
+        ),
     ),
     TracePattern(
         "partition_not_found",
         "PartitionNotFoundException",
         "PARTITION_NOT_FOUND",
-        "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException: Partition 6f1c#0@2b not found.",
+        (
+            "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException: Partition "
+            "6f1c#0@2b not found."
+        ),
     ),
     TracePattern(
         "rpc_timeout",
         "AskTimeoutException",
         "RPC_TIMEOUT",
-        "akka.pattern.AskTimeoutException: Ask timed out on [Actor[akka://flink/user/rpc/dispatcher_1#1]] after [10000 ms].",
+        (
+            "akka.pattern.AskTimeoutException: Ask timed out on "
+            "[Actor[akka://flink/user/rpc/dispatcher_1#1]] after [10000 ms]."
+        ),
     ),
 )
 
 UNREAD = "unread_line"
-"""The kind of lines that begin as lines of the table do and that no entry reads: what another release of Flink words otherwise."""
+"""The kind of lines that begin as lines of the table do and that no entry reads: what another
+release of Flink words otherwise.
+"""
 
 KINDS: tuple[str, ...] = tuple(
-    dict.fromkeys([*(pattern.kind for pattern in PATTERNS), *(pattern.kind for pattern in TRACE_PATTERNS), UNREAD])
+    dict.fromkeys(
+        [
+            *(pattern.kind for pattern in PATTERNS),
+            *(pattern.kind for pattern in TRACE_PATTERNS),
+            UNREAD,
+        ]
+    )
 )
 
 NOT_LOOKED_FOR: tuple[str, ...] = ("Application ", "Checkpoint storage is set to ")
@@ -809,6 +1092,10 @@ def starts() -> tuple[str, ...]:
 
 
 def contained() -> tuple[str, ...]:
-    """All distinct pieces of a relevant message that may stand anywhere, those that hold another one left out."""
+    """All distinct pieces of a relevant message that may stand anywhere, those that hold another
+    one left out.
+    """
     pieces = list(dict.fromkeys(pattern.contains for pattern in PATTERNS if pattern.contains))
-    return tuple(piece for piece in pieces if not any(other != piece and other in piece for other in pieces))
+    return tuple(
+        piece for piece in pieces if not any(other != piece and other in piece for other in pieces)
+    )

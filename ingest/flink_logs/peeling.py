@@ -11,7 +11,9 @@ from ingest.flink_logs.line_layouts import LineLayouts
 
 MAX_DEPTH = 3
 MAX_KNOWN = 1024
-"""Kinds of prefixes with their processes, which are taken without a record behind them once one stood there."""
+"""Kinds of prefixes with their processes, which are taken without a record behind them once one
+stood there.
+"""
 LONGEST_KEPT, MOST_KEPT = 300, 100
 """Of these, in characters and in number, what a cursor carries on."""
 BEFORE = -1
@@ -21,8 +23,10 @@ _WRAPPED_JSON = re.compile(rb'"(?:log|MESSAGE|line)" ?: ?"|"(?:kubernetes|stream
 
 
 class Peeler:
-    """Of one file. ``known`` are the prefixes that stood before a record, each with the place of the line at which it was first met: lines
-    that continue it have them too. ``at`` is the place of the line that is looked at."""
+    """Of one file. ``known`` are the prefixes that stood before a record, each with the place of
+    the line at which it was first met: lines that continue it have them too. ``at`` is the place of
+    the line that is looked at.
+    """
 
     def __init__(self, lines: LineLayouts, zone: ZoneInfo) -> None:
         self.known: dict[str, int] = {}
@@ -35,7 +39,10 @@ class Peeler:
         return _WRAPPED_JSON(block) is not None
 
     def peeled(self, line: bytes, within: tuple[str, ...] = ()) -> Peeled | None:
-        """The line without all that is around it, ``None`` where that is nothing. None stands in one of its kind."""
+        """The line without all that is around it, ``None`` where that is nothing.
+
+        None stands in one of its kind.
+        """
         for outer in self._envelopes(line):
             if outer.envelope in within:
                 continue
@@ -44,9 +51,13 @@ class Peeler:
             if inner is not None:
                 process = "/".join(filter(None, (outer.process, inner.process)))
                 inner = Peeled(
-                    f"{outer.envelope}, {inner.envelope}", process, inner.stream or outer.stream, inner.content,
-                    inner.whole and outer.whole, inner.stamp or outer.stamp,
-                )  # fmt: skip
+                    f"{outer.envelope}, {inner.envelope}",
+                    process,
+                    inner.stream or outer.stream,
+                    inner.content,
+                    inner.whole and outer.whole,
+                    inner.stamp or outer.stamp,
+                )
             known = f"{outer.envelope}\t{outer.process}"
             if outer.strict or known in self.known:
                 return inner or outer
@@ -58,7 +69,9 @@ class Peeler:
 
     def known_before(self, offset: int) -> list[str]:
         """Prefixes that were met before this place; a hundred at most."""
-        return [known for known, at in self.known.items() if at < offset and len(known) <= LONGEST_KEPT][:MOST_KEPT]
+        return [
+            known for known, at in self.known.items() if at < offset and len(known) <= LONGEST_KEPT
+        ][:MOST_KEPT]
 
     def _envelopes(self, line: bytes) -> Iterable[Peeled]:
         if line[:1] == b"{":

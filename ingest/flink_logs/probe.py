@@ -14,7 +14,9 @@ from ingest.sources import LogSource
 
 MAX_FILES_PROBED = 20
 ZONE_TOLERANCE = timedelta(minutes=20)
-"""A busy log's last line is about now; off by more than this, and by about whole half hours, its zone is wrong."""
+"""A busy log's last line is about now; off by more than this, and by about whole half hours, its
+zone is wrong.
+"""
 
 
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:
@@ -26,7 +28,9 @@ def probe(run: ClusterRun, notes: ProbeNotes) -> None:
 
 
 def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
-    """What the globs match, whether it has the declared layout, and whether the declared time zone can be right."""
+    """What the globs match, whether it has the declared layout, and whether the declared time zone
+    can be right.
+    """
     result = ProbeNotes()
     try:
         layout = layout_of(logs.layout)
@@ -35,34 +39,49 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
         result.misses.append(message("logs: {error:text}", error=str(error)))
         return result
     files, skips = find(logs.globs, logs.own_globs)
-    result.misses += [message("logs: {subject:name}: {detail:name}", subject=skip.subject, detail=skip.detail) for skip in skips]
+    result.misses += [
+        message("logs: {subject:name}: {detail:name}", subject=skip.subject, detail=skip.detail)
+        for skip in skips
+    ]
     if not files:
-        result.misses.append(message("logs: nothing matches {join:name}", join=", ".join(logs.globs)))
+        result.misses.append(
+            message("logs: nothing matches {join:name}", join=", ".join(logs.globs))
+        )
         return result
     result.sees.append(
-        message("log files: {files:number}, {sum:decimal1} MB", files=len(files), sum=sum(file.size for file in files) / 1000000.0)
+        message(
+            "log files: {files:number}, {sum:decimal1} MB",
+            files=len(files),
+            sum=sum(file.size for file in files) / 1000000.0,
+        )
     )
     newest = None
     unknown: list[str] = []
     for file in files[-MAX_FILES_PROBED:]:
-        last, headers = _last_record(file, LogReader(layout, zone, file=file.path, process=process_of(file.path), keep="all"))
+        last, headers = _last_record(
+            file, LogReader(layout, zone, file=file.path, process=process_of(file.path), keep="all")
+        )
         if not headers and file.size:
             unknown.append(file.path)
         newest = max(filter(None, (newest, last)), default=None)
     if unknown:
         result.misses.append(
             message(
-                "logs: {unknown:message} without the declared layout, as {unknown2:name}; declare their log4j pattern",
+                "logs: {unknown:message} without the declared layout, as {unknown2:name}; declare "
+                "their log4j pattern",
                 unknown=plural(len(unknown), "{count:count} file", "{count:count} files"),
                 unknown2=unknown[0],
             )
         )
     if newest:
-        result.sees.append(message("newest log record: {newest:name} UTC", newest=f"{newest:%Y-%m-%d %H:%M:%S}"))
+        result.sees.append(
+            message("newest log record: {newest:name} UTC", newest=f"{newest:%Y-%m-%d %H:%M:%S}")
+        )
         if zone_is_doubtful(newest, now):
             result.misses.append(
                 message(
-                    "logs: the newest record would be {hours:text} from now; is {time_zone:name} the time zone of these logs?",
+                    "logs: the newest record would be {hours:text} from now; is {time_zone:name} "
+                    "the time zone of these logs?",
                     hours=_hours(newest - now),
                     time_zone=logs.time_zone,
                 )
@@ -71,16 +90,22 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
 
 
 def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
-    """Written in the future, or off by about whole half hours up to a day: clocks are not that wrong, zones are."""
+    """Written in the future, or off by about whole half hours up to a day: clocks are not that
+    wrong, zones are.
+    """
     off = newest - now
     if off > ZONE_TOLERANCE:
         return True
     half_hours = round(off / timedelta(minutes=30))
-    return -48 <= half_hours < 0 and abs(off - half_hours * timedelta(minutes=30)) < timedelta(minutes=1)
+    return -48 <= half_hours < 0 and abs(off - half_hours * timedelta(minutes=30)) < timedelta(
+        minutes=1
+    )
 
 
 def _last_record(file: LogFile, reader: LogReader) -> tuple[datetime | None, int]:
-    """Time of the last record in the file's last megabyte (its first, where it is packed), and how many there are."""
+    """Time of the last record in the file's last megabyte (its first, where it is packed), and how
+    many there are.
+    """
     try:
         with file.open() as stream:
             if not is_packed(file.path):

@@ -1,4 +1,6 @@
-"""What one cycle reads of a cluster's logs: of its files or, where it has none, of its JobManager's endpoint."""
+"""What one cycle reads of a cluster's logs: of its files or, where it has none, of its JobManager's
+endpoint.
+"""
 
 import asyncio
 from dataclasses import replace
@@ -20,7 +22,9 @@ SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 """Of whole log files over REST."""
 
 LOG_ENDPOINT_TIMEOUT_S = 45.0
-"""Of one cluster: 256 KiB a second are transferred on average, so this is generous, and no other cluster waits longer."""
+"""Of one cluster: 256 KiB a second are transferred on average, so this is generous, and no other
+cluster waits longer.
+"""
 
 NO_ENDPOINT_AGAIN_AFTER_S = 900
 """No request every minute to a JobManager that writes no log file."""
@@ -45,13 +49,26 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
         try:
             listing = await client.get("/jobmanager/logs")
             async with asyncio.timeout(LOG_ENDPOINT_TIMEOUT_S):
-                return await endpoint.read_new(run.cluster.logs, run.cluster.name, listing, client.stream, cursor, now, transfer)
+                return await endpoint.read_new(
+                    run.cluster.logs,
+                    run.cluster.name,
+                    listing,
+                    client.stream,
+                    cursor,
+                    now,
+                    transfer,
+                )
         except (BadAnswer, Unanswered) as error:
             skip = Skip("/jobmanager/logs", error.reason, str(error))
-            return SourceRead((), again if isinstance(error, BadAnswer) else cursor, (skip,) if error.reason != "not_found" else ())
+            return SourceRead(
+                (),
+                again if isinstance(error, BadAnswer) else cursor,
+                (skip,) if error.reason != "not_found" else (),
+            )
         except TimeoutError:
             detail = message(
-                "Its log files did not come within {log_endpoint_timeout_s:number} s; they are read from where they were left.",
+                "Its log files did not come within {log_endpoint_timeout_s:number} s; they are "
+                "read from where they were left.",
                 log_endpoint_timeout_s=LOG_ENDPOINT_TIMEOUT_S,
             )
             return SourceRead((), again, (Skip("/jobmanager/logs", "timeout", detail),))
@@ -61,4 +78,6 @@ def _transfers(shard: Shard) -> dict[str, Transfer]:
     """By cluster. Half of the bytes are for those that have waited longest for a share."""
     waiting = sorted(shard.runs, key=lambda run: run.part(endpoint.SOURCE).get("due_at", 0))
     halves = [Transfer(SHARD_ENDPOINT_BYTES // 2), Transfer(SHARD_ENDPOINT_BYTES // 2)]
-    return {run.cluster.name: halves[2 * place // len(waiting)] for place, run in enumerate(waiting)}
+    return {
+        run.cluster.name: halves[2 * place // len(waiting)] for place, run in enumerate(waiting)
+    }

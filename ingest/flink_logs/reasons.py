@@ -1,4 +1,5 @@
-"""Why a checkpoint failed: Flink's sentences and the ``CheckpointFailureReason`` codes they stand for.
+"""Why a checkpoint failed: Flink's sentences and the ``CheckpointFailureReason`` codes they stand
+for.
 
 The sentences are Flink's own; they are stable over releases while the enum is not logged at all.
 The leftmost sentence of a text decides; a longer one stands in the table before its own beginning.
@@ -11,7 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FailureReason:
-    """``preflight``: refused before any task was triggered. ``counts``: uses up a tolerable failure (Flink 2.3)."""
+    """``preflight``: refused before any task was triggered.
+
+    ``counts``: uses up a tolerable failure (Flink 2.3).
+    """
 
     code: str
     text: str
@@ -20,29 +24,77 @@ class FailureReason:
 
 
 REASONS: tuple[FailureReason, ...] = (
-    FailureReason("PERIODIC_SCHEDULER_SHUTDOWN", "Periodic checkpoint scheduler is shut down.", preflight=True),
-    FailureReason("TOO_MANY_CHECKPOINT_REQUESTS", "The maximum number of queued checkpoint requests exceeded", preflight=True),
-    FailureReason("TOO_MANY_CONCURRENT_CHECKPOINTS", "The maximum number of concurrent checkpoints is exceeded", preflight=True),
-    FailureReason("MINIMUM_TIME_BETWEEN_CHECKPOINTS", "The minimum time between checkpoints is still pending.", preflight=True),
-    FailureReason("NOT_ALL_REQUIRED_TASKS_RUNNING", "Not all required tasks are currently running.", preflight=True),
     FailureReason(
-        "IO_EXCEPTION", "An Exception occurred while triggering the checkpoint. IO-problem detected.", preflight=True, counts=True
+        "PERIODIC_SCHEDULER_SHUTDOWN", "Periodic checkpoint scheduler is shut down.", preflight=True
     ),
-    FailureReason("EXCEPTION", "An Exception occurred while triggering the checkpoint.", preflight=True, counts=True),
-    FailureReason("BLOCKING_OUTPUT_EXIST", "Blocking output edge exists in running tasks.", preflight=True),
-    FailureReason("CHECKPOINT_ASYNC_EXCEPTION", "Asynchronous task checkpoint failed.", counts=True),
+    FailureReason(
+        "TOO_MANY_CHECKPOINT_REQUESTS",
+        "The maximum number of queued checkpoint requests exceeded",
+        preflight=True,
+    ),
+    FailureReason(
+        "TOO_MANY_CONCURRENT_CHECKPOINTS",
+        "The maximum number of concurrent checkpoints is exceeded",
+        preflight=True,
+    ),
+    FailureReason(
+        "MINIMUM_TIME_BETWEEN_CHECKPOINTS",
+        "The minimum time between checkpoints is still pending.",
+        preflight=True,
+    ),
+    FailureReason(
+        "NOT_ALL_REQUIRED_TASKS_RUNNING",
+        "Not all required tasks are currently running.",
+        preflight=True,
+    ),
+    FailureReason(
+        "IO_EXCEPTION",
+        "An Exception occurred while triggering the checkpoint. IO-problem detected.",
+        preflight=True,
+        counts=True,
+    ),
+    FailureReason(
+        "EXCEPTION",
+        "An Exception occurred while triggering the checkpoint.",
+        preflight=True,
+        counts=True,
+    ),
+    FailureReason(
+        "BLOCKING_OUTPUT_EXIST", "Blocking output edge exists in running tasks.", preflight=True
+    ),
+    FailureReason(
+        "CHECKPOINT_ASYNC_EXCEPTION", "Asynchronous task checkpoint failed.", counts=True
+    ),
     FailureReason(
         "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
-        "The checkpoint was aborted due to exception of other subtasks sharing the ChannelState file.",
+        (
+            "The checkpoint was aborted due to exception of other subtasks sharing the "
+            "ChannelState "
+            "file."
+        ),
     ),
     FailureReason("CHECKPOINT_EXPIRED", "Checkpoint expired before completing.", counts=True),
     FailureReason("CHECKPOINT_SUBSUMED", "Checkpoint has been subsumed."),
-    FailureReason("CHECKPOINT_DECLINED_TASK_NOT_READY", "Checkpoint was declined (tasks not ready)"),
+    FailureReason(
+        "CHECKPOINT_DECLINED_TASK_NOT_READY", "Checkpoint was declined (tasks not ready)"
+    ),
     FailureReason("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task is closing)"),
-    FailureReason("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task's operators partially closed)"),
-    FailureReason("CHECKPOINT_DECLINED_SUBSUMED", "Checkpoint was canceled because a barrier from newer checkpoint was received."),
-    FailureReason("CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER", "Task received cancellation from one of its inputs"),
-    FailureReason("CHECKPOINT_DECLINED_INPUT_END_OF_STREAM", "Checkpoint was declined because one input stream is finished"),
+    FailureReason(
+        "CHECKPOINT_DECLINED_TASK_CLOSING",
+        "Checkpoint was declined (task's operators partially closed)",
+    ),
+    FailureReason(
+        "CHECKPOINT_DECLINED_SUBSUMED",
+        "Checkpoint was canceled because a barrier from newer checkpoint was received.",
+    ),
+    FailureReason(
+        "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER",
+        "Task received cancellation from one of its inputs",
+    ),
+    FailureReason(
+        "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM",
+        "Checkpoint was declined because one input stream is finished",
+    ),
     FailureReason("CHECKPOINT_DECLINED", "Checkpoint was declined.", counts=True),
     FailureReason("CHECKPOINT_COORDINATOR_SHUTDOWN", "CheckpointCoordinator shutdown."),
     FailureReason("CHECKPOINT_COORDINATOR_SUSPEND", "Checkpoint Coordinator is suspending."),
@@ -50,7 +102,9 @@ REASONS: tuple[FailureReason, ...] = (
     FailureReason("JOB_FAILOVER_REGION", "FailoverRegion is restarting."),
     FailureReason("TASK_FAILURE", "Task has failed."),
     FailureReason("TASK_CHECKPOINT_FAILURE", "Task local checkpoint failure."),
-    FailureReason("UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE", "Unknown task for the checkpoint to notify."),
+    FailureReason(
+        "UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE", "Unknown task for the checkpoint to notify."
+    ),
     FailureReason("FINALIZE_CHECKPOINT_FAILURE", "Failure to finalize checkpoint.", counts=True),
     FailureReason("TRIGGER_CHECKPOINT_FAILURE", "Trigger checkpoint failure."),
 )
@@ -71,7 +125,9 @@ FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
     ("RPC_TIMEOUT", "AskTimeoutException"),
     ("RPC_TIMEOUT", "This is usually caused by: 1) "),
 )
-"""Code and the piece of a stack trace that gives it away, for tasks and jobs that failed; the leftmost decides."""
+"""Code and the piece of a stack trace that gives it away, for tasks and jobs that failed; the
+leftmost decides.
+"""
 
 
 def any_of(pieces: Iterable[str]) -> str:

@@ -1,8 +1,8 @@
 """Lines of one process → records, each with its stack trace, in bounded memory.
 
-A record reaches from its header to the next one. Its text is those bytes without trailing line ends, cut at
-256 KiB; ``record_hash`` is the start of the SHA-256 of exactly these bytes. In the message, what is not UTF-8
-and NULs become U+FFFD and CRLF becomes LF.
+A record reaches from its header to the next one. Its text is those bytes without trailing line
+ends, cut at 256 KiB; ``record_hash`` is the start of the SHA-256 of exactly these bytes. In the
+message, what is not UTF-8 and NULs become U+FFFD and CRLF becomes LF.
 ``ordinal`` counts records of equal time and hash within one file.
 """
 
@@ -24,16 +24,22 @@ MAX_RECENT = 32
 
 Keep = Literal["events", "all"]
 RecordCount = tuple[int, str, int]
-"""Epoch ms, hash and count of a record already returned: what a later reading of the file must know."""
+"""Epoch ms, hash and count of a record already returned: what a later reading of the file must
+know.
+"""
 RawRecord = tuple[datetime, str, str, str, str, int, int]
 """Time, level, logger, message, hash, ordinal and offset of a record."""
 
 _SURE_BYTES = min(map(len, starts()))
 """All of them are ASCII."""
 _BY_OPENING_OF_TEXT = {
-    opening: tuple(text for text in starts() if text.startswith(opening)) for opening in {text[:_SURE_BYTES] for text in starts()}
+    opening: tuple(text for text in starts() if text.startswith(opening))
+    for opening in {text[:_SURE_BYTES] for text in starts()}
 }
-_BY_OPENING = {opening.encode("ascii"): tuple(text.encode("ascii") for text in texts) for opening, texts in _BY_OPENING_OF_TEXT.items()}
+_BY_OPENING = {
+    opening.encode("ascii"): tuple(text.encode("ascii") for text in texts)
+    for opening, texts in _BY_OPENING_OF_TEXT.items()
+}
 _CONTAINED = tuple(text.encode() for text in contained())
 _ANY_CONTAINED = re.compile("|".join(map(re.escape, contained()))).search
 _LEVELS = frozenset(level.encode() for level in KEPT_LEVELS)
@@ -43,7 +49,9 @@ class RecordCounts:
     """How often each record of a file was returned, over all its streams and layouts."""
 
     def __init__(self, recent: Iterable[RecordCount] = ()) -> None:
-        self._counts: dict[str, tuple[int, datetime]] = {key: (count, _EPOCH + timedelta(milliseconds=ms)) for ms, key, count in recent}
+        self._counts: dict[str, tuple[int, datetime]] = {
+            key: (count, _EPOCH + timedelta(milliseconds=ms)) for ms, key, count in recent
+        }
         self._last: datetime | None = None
 
     def ordinal(self, digest: str, instant: datetime) -> int:
@@ -65,14 +73,19 @@ class RecordCounts:
         return [0] * len(digests)
 
     def recent(self) -> list[RecordCount]:
-        """Counts of the newest records, for the next reading of this file: equal ones come close together or never.
+        """Counts of the newest records, for the next reading of this file: equal ones come close
+        together or never.
 
         Newest by their times, and by their place: a clock may have been set back.
         """
         within = timedelta(milliseconds=RECENT_WITHIN_MS)
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH)
         last = self._last or newest
-        kept = ((key, count, ts) for key, (count, ts) in self._counts.items() if ts >= newest - within or abs(ts - last) <= within)
+        kept = (
+            (key, count, ts)
+            for key, (count, ts) in self._counts.items()
+            if ts >= newest - within or abs(ts - last) <= within
+        )
         close = [(int((ts - _EPOCH) / _MS), key, count) for key, count, ts in kept]
         return close[-MAX_RECENT:]
 
@@ -82,16 +95,25 @@ class RecordCounts:
 
 
 class RecordSplitter:
-    """Give it the lines that one process printed, in one layout and in order; it returns the records that are complete.
+    """Give it the lines that one process printed, in one layout and in order; it returns the
+    records that are complete.
 
-    ``keep`` is ``events``: what the pattern table may read and everything from WARN up (a tenth of a usual
-    INFO log and a hundredth of a DEBUG one), or ``all``. Lines before the first header are dropped.
+    ``keep`` is ``events``: what the pattern table may read and everything from WARN up (a tenth of
+    a usual INFO log and a hundredth of a DEBUG one), or ``all``. Lines before the first header are
+    dropped.
 
     ``headers`` counts the records that began, ``cut`` has the offsets of those that were too long.
     Offsets count the bytes that were given.
     """
 
-    def __init__(self, layout: Layout, zone: ZoneInfo, *, keep: Keep = "events", counts: RecordCounts | None = None) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        zone: ZoneInfo,
+        *,
+        keep: Keep = "events",
+        counts: RecordCounts | None = None,
+    ) -> None:
         self.headers = 0
         self.cut: list[int] = []
         self._layout = layout
@@ -101,7 +123,9 @@ class RecordSplitter:
         self._opening = layout.opening.encode()
         self._separator = b"\n" + self._opening
         self._header = re.compile(layout.header.encode())
-        self._groups = tuple(layout.group(name) for name in ("second", "fraction", "level", "logger"))
+        self._groups = tuple(
+            layout.group(name) for name in ("second", "fraction", "level", "logger")
+        )
         self._offset_group = layout.group("offset")
         self._carry = b""
         self._carry_offset = 0
@@ -139,7 +163,10 @@ class RecordSplitter:
         return out
 
     def end(self) -> list[RawRecord]:
-        """The record was the last one, or something else follows: returns it. What is given then must begin with a header."""
+        """The record was the last one, or something else follows: returns it.
+
+        What is given then must begin with a header.
+        """
         out: list[RawRecord] = []
         if self._begun:
             end = self._carry_offset + len(self._opening) + len(self._carry)
@@ -148,8 +175,12 @@ class RecordSplitter:
             self._carry, self._carry_offset, self._begun = b"", end, False
         return out
 
-    def whole(self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int) -> RawRecord | None:
-        """A record that comes taken apart already, whose bytes are ``record``, where it is kept; alone in a splitter with others such."""
+    def whole(
+        self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int
+    ) -> RawRecord | None:
+        """A record that comes taken apart already, whose bytes are ``record``, where it is kept;
+        alone in a splitter with others such.
+        """
         self.headers += 1
         if not (self._keep_all or level in KEPT_LEVELS or _text_may_be_read(message)):
             return None
@@ -158,7 +189,10 @@ class RecordSplitter:
         return instant, level, logger, text, digest, self._counts.ordinal(digest, instant), offset
 
     def _take_all_but_last(self, lines: bytes, out: list[RawRecord]) -> bytes:
-        """Lines from behind an opening on. Returns what is behind the last separator, which more may follow."""
+        """Lines from behind an opening on.
+
+        Returns what is behind the last separator, which more may follow.
+        """
         parts = lines.split(self._separator)
         last = parts.pop()
         self._take(parts, out)
@@ -193,10 +227,20 @@ class RecordSplitter:
                 start = match.end()
                 level = match[level_group] if level_group else b"UNKNOWN"
                 openings = by_opening.get(part[start : start + _SURE_BYTES])
-                if (openings and part.startswith(openings, start)) or level in _LEVELS or keep_all or _holds_piece(part, start):
+                if (
+                    (openings and part.startswith(openings, start))
+                    or level in _LEVELS
+                    or keep_all
+                    or _holds_piece(part, start)
+                ):
                     if fraction_group and (digits := match[fraction_group]):
                         instant += _MILLISECONDS.get(digits) or _fraction(digits)
-                    self._open_header = (instant, level, match[logger_group] if logger_group else b"", start)
+                    self._open_header = (
+                        instant,
+                        level,
+                        match[logger_group] if logger_group else b"",
+                        start,
+                    )
                 else:
                     self._open_header = None
                 self._open = [part]
@@ -207,10 +251,14 @@ class RecordSplitter:
 
     def _first_header(self, lines: bytes) -> int:
         """Where the first record begins; the length of the lines where none does."""
-        begins = 0 if lines.startswith(self._opening) else lines.find(self._separator) + 1 or len(lines)
+        begins = (
+            0 if lines.startswith(self._opening) else lines.find(self._separator) + 1 or len(lines)
+        )
         while begins < len(lines):
             end = lines.find(b"\n", begins)
-            if self._begins_record(lines[begins + len(self._opening) : end if end >= 0 else len(lines)]):
+            if self._begins_record(
+                lines[begins + len(self._opening) : end if end >= 0 else len(lines)]
+            ):
                 break
             begins = lines.find(self._separator, begins) + 1 or len(lines)
         return begins
@@ -218,10 +266,15 @@ class RecordSplitter:
     def _begins_record(self, part: bytes) -> bool:
         match = self._header.match(part)
         offset = match[self._offset_group] if match and self._offset_group else None
-        return match is not None and self._instant(match[self._groups[0]] + (offset or b"")) is not None
+        return (
+            match is not None
+            and self._instant(match[self._groups[0]] + (offset or b"")) is not None
+        )
 
     def _continue(self, part: bytes) -> None:
-        """A part without a header is more of the record before it; before the first header it is dropped."""
+        """A part without a header is more of the record before it; before the first header it is
+        dropped.
+        """
         if self._open and self._open_size < MAX_RECORD_BYTES:
             self._open += [self._separator, part]
             self._open_size += len(self._separator) + len(part)
@@ -280,12 +333,16 @@ class RecordSplitter:
 def may_be_read(line: bytes, message_at: int) -> bool:
     """Whether an entry of the pattern table may read the message that begins there in a line."""
     openings = _BY_OPENING.get(line[message_at : message_at + _SURE_BYTES])
-    return (openings is not None and line.startswith(openings, message_at)) or _holds_piece(line, message_at)
+    return (openings is not None and line.startswith(openings, message_at)) or _holds_piece(
+        line, message_at
+    )
 
 
 def _text_may_be_read(message: str) -> bool:
     openings = _BY_OPENING_OF_TEXT.get(message[:_SURE_BYTES])
-    return (openings is not None and message.startswith(openings)) or _ANY_CONTAINED(message.partition("\n")[0]) is not None
+    return (openings is not None and message.startswith(openings)) or _ANY_CONTAINED(
+        message.partition("\n")[0]
+    ) is not None
 
 
 def _holds_piece(part: bytes, start: int) -> bool:

@@ -10,14 +10,28 @@ _MESSAGE = b'"message":'
 
 
 def is_routine(line: bytes) -> bool:
-    """Whether a line of a JSON log surely is a record that is not kept: most are, and need not be decoded then."""
+    """Whether a line of a JSON log surely is a record that is not kept: most are, and need not be
+    decoded then.
+    """
     at = line.find(_MESSAGE) + len(_MESSAGE)
     if at < len(_MESSAGE) or not line.startswith(b"{") or not line.endswith(b"}"):
         return False
     quote = at + (line[at : at + 1] == b" ")
     if line[quote : quote + 1] != b'"' or may_be_read(line, quote + 1):
         return False
-    # Of several messages or levels, some in inner objects, the record's own is not told without decoding.
-    if line.count(b'essage"') != 1 or b'msg"' in line or line.count(b'level"') != 1 or b'levelname"' in line or b'severity"' in line:
+    # Of several messages or levels, some in inner objects, the record's own is not told without
+    # decoding.
+    if (
+        line.count(b'essage"') != 1
+        or b'msg"' in line
+        or line.count(b'level"') != 1
+        or b'levelname"' in line
+        or b'severity"' in line
+    ):
         return False
-    return b"\\u" not in line and b"\\/" not in line and _QUIET(line) is not None and _LOUD(line) is None
+    return (
+        b"\\u" not in line
+        and b"\\/" not in line
+        and _QUIET(line) is not None
+        and _LOUD(line) is None
+    )

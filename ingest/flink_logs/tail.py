@@ -1,11 +1,12 @@
 """Follow growing log files by byte offset, through rotation, truncation and compression.
 
-One cycle: list the globs; for each file that changed, recognise it by its first bytes, read on where it was
-left, return the records whose end was seen. The cursor is to be saved after the records are safe: a cycle
-that is repeated from the older cursor returns records of the same identity.
+One cycle: list the globs; for each file that changed, recognise it by its first bytes, read on
+where it was left, return the records whose end was seen. The cursor is to be saved after the
+records are safe: a cycle that is repeated from the older cursor returns records of the same
+identity.
 
-The last record of a file is complete when the next one begins, when the file was rotated away, or when the
-file stood still for two cycles.
+The last record of a file is complete when the next one begins, when the file was rotated away, or
+when the file stood still for two cycles.
 """
 
 from collections.abc import Sequence
@@ -34,14 +35,29 @@ NO_HEADER_AFTER_BYTES = 64 * 1024
 
 
 def read_new(
-    log_source: LogSource, cluster: str, cursor: dict[str, Any] | None, at: datetime, *, keep: Keep = "events", final: bool = False
+    log_source: LogSource,
+    cluster: str,
+    cursor: dict[str, Any] | None,
+    at: datetime,
+    *,
+    keep: Keep = "events",
+    final: bool = False,
 ) -> SourceRead:
-    """Read what was written since ``cursor``; ``final`` takes every file as ended (nobody writes to it any more).
+    """Read what was written since ``cursor``; ``final`` takes every file as ended (nobody writes to
+    it any more).
 
-    Raises :class:`Refused` for a layout or time zone that makes no sense; a bad file is a :class:`Skip`.
+    Raises :class:`Refused` for a layout or time zone that makes no sense; a bad file is a
+    :class:`Skip`.
     """
     layout = layout_of(log_source.layout)
-    cycle = _Cycle(TailCursor.from_json(cursor), layout, zone_of(log_source.time_zone, layout), keep, final, log_source.day)
+    cycle = _Cycle(
+        TailCursor.from_json(cursor),
+        layout,
+        zone_of(log_source.time_zone, layout),
+        keep,
+        final,
+        log_source.day,
+    )
     files, skips = find(log_source.globs, log_source.own_globs)
     with without_garbage_collection():
         cycle.run(files, log_source.max_bytes_per_cycle)
@@ -97,7 +113,9 @@ class _Cycle:
         return self._has_ended(known)
 
     def _has_ended(self, file: FileCursor) -> bool:
-        """A process may write to a file for a moment after it was renamed, so a rotated one too must stand still."""
+        """A process may write to a file for a moment after it was renamed, so a rotated one too
+        must stand still.
+        """
         if self.final or is_packed(file.path):
             return True
         return file.quiet_cycles >= (1 if is_rotated(file.path) else QUIET_CYCLES)
@@ -120,8 +138,13 @@ class _Cycle:
     def _recognised(self, file: LogFile, head: bytes) -> FileCursor:
         same_path = self.cursor.files.get(file.path)
         if head and not head.strip(b"\0"):
-            # A hole left by copy-and-truncate identifies nothing; only the name and a growing size can.
-            known = same_path if same_path and not same_path.head and file.size >= same_path.read_to else None
+            # A hole left by copy-and-truncate identifies nothing; only the name and a growing size
+            # can.
+            known = (
+                same_path
+                if same_path and not same_path.head and file.size >= same_path.read_to
+                else None
+            )
         else:
             known = self.cursor.best_of(self._known.get(process_of(file.path), ()), file.path, head)
         if same_path and same_path is not known and same_path.head:
@@ -130,7 +153,9 @@ class _Cycle:
             return FileCursor(file.path)
         return known.continued_as(file.path) if known.path != file.path else known
 
-    def _read_on(self, file: LogFile, stream: IO[bytes], head: bytes, known: FileCursor, limit_bytes: int) -> tuple[int, FileCursor]:
+    def _read_on(
+        self, file: LogFile, stream: IO[bytes], head: bytes, known: FileCursor, limit_bytes: int
+    ) -> tuple[int, FileCursor]:
         unchanged = (known.size, known.changed) == (file.size, file.changed)
         reader = LogReader(
             self.layout,
@@ -161,11 +186,19 @@ class _Cycle:
             self.skips.append(no_header(file.path))
         hollow = not head.strip(b"\0")
         return position - known.offset, FileCursor(
-            path=file.path, size=file.size, changed=file.changed,
-            head="" if hollow else fingerprint(head), head_bytes=0 if hollow else len(head),
-            read_to=read_to, more=not ended, quiet_cycles=known.quiet_cycles, served_cycle=self.cursor.cycle,
-            headers=headers, reported=no_records, **reader.resumption(),
-        )  # fmt: skip
+            path=file.path,
+            size=file.size,
+            changed=file.changed,
+            head="" if hollow else fingerprint(head),
+            head_bytes=0 if hollow else len(head),
+            read_to=read_to,
+            more=not ended,
+            quiet_cycles=known.quiet_cycles,
+            served_cycle=self.cursor.cycle,
+            headers=headers,
+            reported=no_records,
+            **reader.resumption(),
+        )
 
 
 def _move_to(stream: IO[bytes], offset: int) -> None:

@@ -1,4 +1,5 @@
-"""Where the task of an event ran, and of which job it is: taken from earlier lines, joined to later ones.
+"""Where the task of an event ran, and of which job it is: taken from earlier lines, joined to later
+ones.
 
 A cycle does the same for all logs of a cluster: ``spark_jobs.steps.executions``.
 """
@@ -36,11 +37,15 @@ def located(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
         else:
             known = executions.get(event.execution_id)
             if known is None:
-                known = executions[event.execution_id] = {"job_id": job_of_graph.get(event.execution_id.partition("_")[0])}
+                known = executions[event.execution_id] = {
+                    "job_id": job_of_graph.get(event.execution_id.partition("_")[0])
+                }
             _update(known, event)
             if known.get("task"):
                 newest[known["task"], known.get("subtask")] = known
-            missing: Execution = {name: known.get(name) for name in _NAMES if getattr(event, name) is None}
+            missing: Execution = {
+                name: known.get(name) for name in _NAMES if getattr(event, name) is None
+            }
             yield replace(event, **missing)
 
 

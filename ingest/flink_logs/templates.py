@@ -1,4 +1,6 @@
-"""Pieces of regular expressions that Flink's log messages are made of, and sample values for examples."""
+"""Pieces of regular expressions that Flink's log messages are made of, and sample values for
+examples.
+"""
 
 
 class Piece(str):
@@ -34,14 +36,22 @@ ATTEMPT = f"{INT:attempt}"
 TASK_ATTEMPT = rf"{TASK} \({SUBTASK}\)(?:#{ATTEMPT})?"
 CONTAINER = r"(?P<container>[^ (\n]+)"
 HOST = r"(?P<host>[^:)\n]+)"
-LOCATION_OR_NONE = rf"(?:{WORD:container} @ {WORD:host} \(dataPort=-?[0-9]+\)|\[?unassigned resource\]?|\(unassigned\)|Unknown location)"
-CHECKPOINT_TYPE = r"(?:[A-Za-z]+\{name='(?P<checkpoint_type>[^'\n]*)'[^\n]*?\}|(?P<checkpoint_type>[A-Z_]+))"
+LOCATION_OR_NONE = (
+    rf"(?:{WORD:container} @ {WORD:host} \(dataPort=-?[0-9]+\)|\[?unassigned "
+    rf"resource\]?|\(unassigned\)|Unknown location)"
+)
+CHECKPOINT_TYPE = (
+    r"(?:[A-Za-z]+\{name='(?P<checkpoint_type>[^'\n]*)'[^\n]*?\}|(?P<checkpoint_type>[A-Z_]+))"
+)
 _LOCATION = (
-    rf"(?:[A-Za-z]+ \{{(?:fileSystem=[^,{{}}\n]*, checkpointDirectory=[^,{{}}\n]*?(?:%s/chk-{CHECKPOINT})?, [^{{}}\n]*"
+    rf"(?:[A-Za-z]+ \{{(?:fileSystem=[^,{{}}\n]*, "
+    rf"checkpointDirectory=[^,{{}}\n]*?(?:%s/chk-{CHECKPOINT})?, [^{{}}\n]*"
     rf"|subtaskKey=[^{{}}\n]*? checkpointId={CHECKPOINT}|[^{{}}\n]*)\}}|[^(){{}}\n]*)"
 )
 CHECKPOINT_LOCATION = _LOCATION % ""
-"""Where the state of a checkpoint goes: the directory of one that is written to files, or an id (file merging, 1.20+), or neither."""
+"""Where the state of a checkpoint goes: the directory of one that is written to files, or an id
+(file merging, 1.20+), or neither.
+"""
 JOB_LOCATION = _LOCATION % f"(?:/{JOB})?"
 """The same, and the job whose directory it is."""
 
@@ -49,7 +59,10 @@ _END = "(?![0-9A-Za-z_-])"
 _ID = r"[^ ()'\n]{1,300}?"
 ANY_FORM: tuple[tuple[str, str], ...] = (
     (JOB, rf"(?:{JOB}{_END}|{_ID})"),
-    (EXECUTION, rf"(?:{EXECUTION}{_END}|(?P<execution_id>{HEX}(?:_[0-9]{{1,9}}){{1,3}}){_END}|{_ID})"),
+    (
+        EXECUTION,
+        rf"(?:{EXECUTION}{_END}|(?P<execution_id>{HEX}(?:_[0-9]{{1,9}}){{1,3}}){_END}|{_ID})",
+    ),
     (LOCATION_OR_NONE, rf"(?:{LOCATION_OR_NONE}|{ANY})"),
     (f" {HEX_BARE}{{32}}(?:", f" {_ID}(?:"),
 )
@@ -60,8 +73,11 @@ SAMPLE_VERTEX = "9c32e3838cee893dbb2fc90ccad79598"
 SAMPLE_EXECUTION = f"a932b3badd0047fc56bb20dcdd6164f3_{SAMPLE_VERTEX}_1_0"
 SAMPLE_AT = "at tm-1:4-d1 @ host-1 (dataPort=44467)"
 SAMPLE_LOCATION = (
-    "FsCheckpointStorageLocation {fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem@7c751ed0, "
-    f"checkpointDirectory=file:/data/ckpt/{SAMPLE_JOB}/chk-7, sharedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/shared, "
-    f"taskOwnedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/taskowned, metadataFilePath=file:/data/ckpt/{SAMPLE_JOB}/chk-7/_metadata, "
+    "FsCheckpointStorageLocation "
+    "{fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem@7c751ed0, "
+    f"checkpointDirectory=file:/data/ckpt/{SAMPLE_JOB}/chk-7, "
+    f"sharedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/shared, "
+    f"taskOwnedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/taskowned, "
+    f"metadataFilePath=file:/data/ckpt/{SAMPLE_JOB}/chk-7/_metadata, "
     "reference=(default), fileStateSizeThreshold=20480, writeBufferSize=4096}"
 )

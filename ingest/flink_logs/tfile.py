@@ -1,7 +1,8 @@
-"""Hadoop's TFile, read forwards: a BCFile of packed blocks that hold keys and values, as its specification (HADOOP-3315) says.
+"""Hadoop's TFile, read forwards: a BCFile of packed blocks that hold keys and values, as its
+specification (HADOOP-3315) says.
 
-Numbers are its own variable-length ones, texts UTF-8 behind their length, values in chunks. Whatever a file claims, no more is held than a
-piece of a block, one key and the index.
+Numbers are its own variable-length ones, texts UTF-8 behind their length, values in chunks.
+Whatever a file claims, no more is held than a piece of a block, one key and the index.
 """
 
 import zlib
@@ -28,7 +29,9 @@ class BadTFile(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """``raw_bytes`` is what it says of its content once unpacked; ``packed`` whether that is zlib's."""
+    """``raw_bytes`` is what it says of its content once unpacked; ``packed`` whether that is
+    zlib's.
+    """
 
     offset: int
     stored_bytes: int
@@ -115,7 +118,10 @@ def unpacked(stream: IO[bytes], block: Block) -> Iterator[bytes]:
 
 
 def records(source: Source, wanted: Callable[[bytes], bool]) -> Iterator[tuple[bytes, Source]]:
-    """Keys of a block that are ``wanted``, with their values, which need not be taken to their end. Raises :class:`BadTFile`."""
+    """Keys of a block that are ``wanted``, with their values, which need not be taken to their end.
+
+    Raises :class:`BadTFile`.
+    """
     while (first := source.some(1)) != b"":
         length = _number(source, first)
         if not 0 <= length <= MAX_KEY_BYTES:
@@ -149,7 +155,10 @@ def _data_blocks(index: Source, end: int) -> list[Block]:
 
 def _region(source: Source, compression: str) -> Block:
     if compression not in ("none", "gz"):
-        raise BadTFile(f"it is packed by {compression[:20]!r}; none and gz are read (yarn.nodemanager.log-aggregation.compression-type)")
+        raise BadTFile(
+            f"it is packed by {compression[:20]!r}; none and gz are read "
+            f"(yarn.nodemanager.log-aggregation.compression-type)"
+        )
     offset, stored, raw = (_number(source) for _ in range(3))
     if min(offset, stored, raw) < 0:
         raise BadTFile("a block begins before the file does")
@@ -157,7 +166,10 @@ def _region(source: Source, compression: str) -> Block:
 
 
 def _held(stream: IO[bytes], block: Block, end: int) -> Source:
-    if max(block.stored_bytes, block.raw_bytes) > MAX_INDEX_BYTES or block.offset + block.stored_bytes > end:
+    if (
+        max(block.stored_bytes, block.raw_bytes) > MAX_INDEX_BYTES
+        or block.offset + block.stored_bytes > end
+    ):
         raise BadTFile("its index is larger than an index can be")
     return Source(unpacked(stream, block))
 
@@ -177,7 +189,9 @@ def _text(source: Source) -> str:
 
 
 def _number(source: Source, first: bytes = b"") -> int:
-    """``Utils.readVLong``: one byte from -32 on, else the first says how many follow and is the highest part of the shorter ones."""
+    """``Utils.readVLong``: one byte from -32 on, else the first says how many follow and is the
+    highest part of the shorter ones.
+    """
     head = int.from_bytes(first or source.exactly(1), "big", signed=True)
     if head >= -32:
         return head

@@ -13,7 +13,9 @@ _TOKENS = {"bearer": "Bearer", "api_key": "ApiKey"}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``base`` is ``scheme://host[:port][/prefix]`` without user, query and trailing slash; safe to show."""
+    """``base`` is ``scheme://host[:port][/prefix]`` without user, query and trailing slash; safe to
+    show.
+    """
 
     base: str
     origin: str
@@ -28,14 +30,20 @@ class Address:
 
 
 def parse_address(url: str, auth: Auth | None) -> Address:
-    """Raises ``Refused`` for anything but a plain http(s) URL. A user in the URL signs in unless ``auth`` is given."""
+    """Raises ``Refused`` for anything but a plain http(s) URL.
+
+    A user in the URL signs in unless ``auth`` is given.
+    """
     parts = urlsplit(url.strip())
     try:
         port = parts.port
     except ValueError as error:
         raise Refused("The port in a cluster's URL is not a number between 0 and 65535.") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Refused("A cluster's URL starts with http:// or https:// and names a host, as in http://jobmanager:8081.")
+        raise Refused(
+            "A cluster's URL starts with http:// or https:// and names a host, as in "
+            "http://jobmanager:8081."
+        )
     if auth is None and parts.username is not None:
         auth = Auth("basic", unquote(parts.password or ""), unquote(parts.username))
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
@@ -51,7 +59,9 @@ def _sign_in(auth: Auth | None) -> tuple[str, tuple[str, ...]]:
     if word := _TOKENS.get(auth.scheme):
         return _one_line(f"{word} {auth.secret}"), (auth.secret,) if auth.secret else ()
     pair = base64.b64encode(f"{auth.user}:{auth.secret}".encode()).decode()
-    return f"Basic {pair}", tuple(text for text in (pair, auth.secret, quote(auth.secret, safe="")) if text)
+    return f"Basic {pair}", tuple(
+        text for text in (pair, auth.secret, quote(auth.secret, safe="")) if text
+    )
 
 
 def _one_line(header: str) -> str:

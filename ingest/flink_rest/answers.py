@@ -1,7 +1,7 @@
 """The answers about one cluster and one job at about one instant, before they are parsed.
 
-The live collector fills these from HTTP answers, the importer from recorded ones, the archive reader
-from archived documents; :mod:`ingest.flink_rest.assembly` turns them into records.
+The live collector fills these from HTTP answers, the importer from recorded ones, the archive
+reader from archived documents; :mod:`ingest.flink_rest.assembly` turns them into records.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,9 @@ class Answer:
     at: datetime
     body: Any = field(repr=False)
     held_bytes: int = 0
-    """About what its body takes, where that is known: readers of files keep answers within bounds."""
+    """About what its body takes, where that is known: readers of files keep answers within
+    bounds.
+    """
 
     @property
     def endpoint(self) -> str:
@@ -36,10 +38,11 @@ class JobAnswers:
     """Answers about one job. Whatever was not requested or not answered is ``None`` or absent.
 
     ``overview`` holds this job's entry of ``/jobs/overview`` as its body (see ``listed_jobs``);
-    it alone is enough for a job record. ``plan``, ``config``, ``checkpoint_config`` and ``jobmanager_config``
-    seldom change: keep and pass the last answer again.
-    ``subtasks`` is keyed by (checkpoint id, vertex id). ``metrics`` holds any number of answers per vertex,
-    from ``/vertices/:vid/metrics?get=0.name,…`` or ``/vertices/:vid/subtasks/:i/metrics?get=name,…``.
+    it alone is enough for a job record. ``plan``, ``config``, ``checkpoint_config`` and
+    ``jobmanager_config`` seldom change: keep and pass the last answer again.
+    ``subtasks`` is keyed by (checkpoint id, vertex id). ``metrics`` holds any number of answers per
+    vertex, from ``/vertices/:vid/metrics?get=0.name,…`` or
+    ``/vertices/:vid/subtasks/:i/metrics?get=name,…``.
     """
 
     job_id: str
@@ -59,20 +62,26 @@ class JobAnswers:
     subtasks: dict[tuple[int, str], Answer] = field(default_factory=dict)
     vertices: dict[str, Answer] = field(default_factory=dict)
     measured_elsewhere: bool = False
-    """Whether samples of subtasks come from another source; REST then tells where and since when tasks run."""
+    """Whether samples of subtasks come from another source; REST then tells where and since when
+    tasks run.
+    """
     starts_known: bool = False
     """Whether an earlier reading told when these tasks were started."""
     backpressure: dict[str, Answer] = field(default_factory=dict)
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
     gauges: dict[str, list[Answer]] = field(default_factory=dict)
-    """Any number of answers per vertex, from ``/vertices/:vid/subtasks/metrics?agg=…&get=name,…``."""
+    """Any number of answers per vertex, from
+    ``/vertices/:vid/subtasks/metrics?agg=…&get=name,…``.
+    """
     metrics_paths: set[str] = field(default_factory=set, repr=False)
     """Paths of ``metrics`` and ``gauges``, where answers are filed one by one (see ``routing``)."""
 
 
 @dataclass(slots=True)
 class ClusterAnswers:
-    """Answers about the cluster itself: ``taskmanager_details`` and ``_metrics`` are keyed by TaskManager id."""
+    """Answers about the cluster itself: ``taskmanager_details`` and ``_metrics`` are keyed by
+    TaskManager id.
+    """
 
     taskmanagers: Answer | None = None
     taskmanager_details: dict[str, Answer] = field(default_factory=dict)

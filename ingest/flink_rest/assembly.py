@@ -1,4 +1,6 @@
-"""Answers → records: calls the payload parsers, and turns every bad part into a Skip while the rest goes on."""
+"""Answers → records: calls the payload parsers, and turns every bad part into a Skip while the rest
+goes on.
+"""
 
 from typing import Any
 
@@ -18,7 +20,20 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
     add_checkpoints(reading, results)
     if answer := reading.exceptions:
         for place, entry in results.each(results.parse(exceptions.entries, answer), answer):
-            results.add(answer, *(results.parse(exceptions.exceptions, answer, reading.job_id, place, body=entry, place=place) or ()))
+            results.add(
+                answer,
+                *(
+                    results.parse(
+                        exceptions.exceptions,
+                        answer,
+                        reading.job_id,
+                        place,
+                        body=entry,
+                        place=place,
+                    )
+                    or ()
+                ),
+            )
     add_vertex_samples(reading, results)
     add_vertex_starts(reading, results)
     add_vertex_gauges(reading, results)
@@ -26,7 +41,9 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
 
 
 def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
-    """TaskManager samples, likewise: the detail answer where there is one, else the entry in the list."""
+    """TaskManager samples, likewise: the detail answer where there is one, else the entry in the
+    list.
+    """
     results = ParseResults()
     for taskmanager_id, answer in reading.taskmanager_details.items():
         values: dict[str, Any] = {}
@@ -35,6 +52,19 @@ def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple
         results.add(answer, results.parse(taskmanagers.taskmanager, answer, answer.at, values))
     if listed := reading.taskmanagers:
         for place, entry in results.each(results.parse(taskmanagers.entries, listed), listed):
-            if not (isinstance(entry, dict) and str(entry.get("id")) in reading.taskmanager_details):
-                results.add(listed, results.parse(taskmanagers.taskmanager, listed, listed.at, None, place, body=entry, place=place))
+            if not (
+                isinstance(entry, dict) and str(entry.get("id")) in reading.taskmanager_details
+            ):
+                results.add(
+                    listed,
+                    results.parse(
+                        taskmanagers.taskmanager,
+                        listed,
+                        listed.at,
+                        None,
+                        place,
+                        body=entry,
+                        place=place,
+                    ),
+                )
     return results.observed(cluster, source)

@@ -1,4 +1,6 @@
-"""Reads an answer's body within bounds: neither a long answer nor a small one that unpacks to gigabytes is held."""
+"""Reads an answer's body within bounds: neither a long answer nor a small one that unpacks to
+gigabytes is held.
+"""
 
 import zlib
 from collections.abc import AsyncIterable
@@ -10,8 +12,12 @@ GZIP_OR_ZLIB = 47
 """``wbits`` by which zlib detects either header."""
 
 
-async def read_body(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str) -> bytes:
-    """All bytes, unpacked; raises ``BadAnswer`` as soon as they exceed the limit or do not unpack."""
+async def read_body(
+    chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
+) -> bytes:
+    """All bytes, unpacked; raises ``BadAnswer`` as soon as they exceed the limit or do not
+    unpack.
+    """
     kept: list[bytes] = []
     size = 0
     async for chunk in unpacked(chunks, encoding, limit_bytes, path):
@@ -22,7 +28,9 @@ async def read_body(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: in
     return kept[0] if len(kept) == 1 else b"".join(kept)
 
 
-async def beginning(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str) -> bytes:
+async def beginning(
+    chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
+) -> bytes:
     """The first ``limit_bytes`` of what an error says; less where it does not unpack."""
     kept = b""
     try:
@@ -35,15 +43,23 @@ async def beginning(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: in
     return kept[:limit_bytes]
 
 
-async def unpacked(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str) -> AsyncIterable[bytes]:
-    """The chunks as sent, or unpacked where the answer is gzip or deflate, and then at most ``limit_bytes`` in all."""
+async def unpacked(
+    chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
+) -> AsyncIterable[bytes]:
+    """The chunks as sent, or unpacked where the answer is gzip or deflate, and then at most
+    ``limit_bytes`` in all.
+    """
     if encoding in ("", "identity"):
         async for chunk in chunks:
             yield chunk
         return
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise BadAnswer(
-            message("{path:name} came packed as {encoding:text}, which was not asked for.", path=path, encoding=f"{encoding[:40]!r}"),
+            message(
+                "{path:name} came packed as {encoding:text}, which was not asked for.",
+                path=path,
+                encoding=f"{encoding[:40]!r}",
+            ),
             "http_error",
             path,
         )
@@ -57,7 +73,13 @@ async def unpacked(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int
             yield piece
     except zlib.error as error:
         raise BadAnswer(
-            message("{path:name} came as {encoding:name} but does not unpack.", path=path, encoding=encoding), "http_error", path
+            message(
+                "{path:name} came as {encoding:name} but does not unpack.",
+                path=path,
+                encoding=encoding,
+            ),
+            "http_error",
+            path,
         ) from error
 
 
@@ -66,7 +88,8 @@ def too_large(path: str, limit_bytes: int) -> BadAnswer:
     mebibytes = limit_bytes / (1024 * 1024)
     return BadAnswer(
         message(
-            "{path:name} answered more than {mebibytes:name} MiB and was cut off there; raise max_response_bytes if that is right.",
+            "{path:name} answered more than {mebibytes:name} MiB and was cut off there; raise "
+            "max_response_bytes if that is right.",
             path=path,
             mebibytes=f"{mebibytes:.4g}",
         ),

@@ -10,21 +10,42 @@ from ingest.flink_rest.payloads import checkpoint_details, checkpoints
 from ingest.records import Checkpoint, Record
 
 
-def listed_checkpoints(answer: Answer, job_id: str, flink_version: str | None) -> tuple[Record, ...]:
-    """Rows of ``/jobs/:id/checkpoints``, newest first as Flink lists them; entries that cannot be read are skips among them."""
+def listed_checkpoints(
+    answer: Answer, job_id: str, flink_version: str | None
+) -> tuple[Record, ...]:
+    """Rows of ``/jobs/:id/checkpoints``, newest first as Flink lists them; entries that cannot be
+    read are skips among them.
+    """
     results = ParseResults()
     for place, entry in results.each(results.parse(checkpoints.entries, answer), answer):
-        results.add(answer, results.parse(checkpoints.checkpoint, answer, job_id, flink_version, place, body=entry, place=place))
+        results.add(
+            answer,
+            results.parse(
+                checkpoints.checkpoint,
+                answer,
+                job_id,
+                flink_version,
+                place,
+                body=entry,
+                place=place,
+            ),
+        )
     return results.records()
 
 
 def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
-    """Each checkpoint once per status: the detail answer where there is one, else its entry in the list."""
+    """Each checkpoint once per status: the detail answer where there is one, else its entry in the
+    list.
+    """
     trigger_times: dict[int, datetime] = {}
     detailed = set()
     listed = _listed_rows(reading)
     keys = [key_of(row) for row in listed if isinstance(row, Checkpoint)]
-    details = {number: answer for number, answer in reading.details.items() if not is_of_another_job(answer.body, keys, number)}
+    details = {
+        number: answer
+        for number, answer in reading.details.items()
+        if not is_of_another_job(answer.body, keys, number)
+    }
     for checkpoint_id, answer in details.items():
         found = results.parse(checkpoints.checkpoint, answer, reading.job_id, reading.flink_version)
         if found:
@@ -41,7 +62,9 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
             results.add(reading.checkpoints, row)
     for checkpoint_id, answer in details.items():
         if checkpoint_id in trigger_times:
-            _add_vertices_of_detail(reading, checkpoint_id, trigger_times[checkpoint_id], answer, results)
+            _add_vertices_of_detail(
+                reading, checkpoint_id, trigger_times[checkpoint_id], answer, results
+            )
     _add_subtasks(reading, trigger_times, reading.details.keys() - details.keys(), results)
 
 
@@ -53,7 +76,13 @@ def _listed_rows(reading: JobAnswers) -> tuple[Record, ...]:
     return listed_checkpoints(reading.checkpoints, reading.job_id, reading.flink_version)
 
 
-def _add_vertices_of_detail(reading: JobAnswers, checkpoint_id: int, trigger_time: datetime, answer: Answer, results: ParseResults) -> None:
+def _add_vertices_of_detail(
+    reading: JobAnswers,
+    checkpoint_id: int,
+    trigger_time: datetime,
+    answer: Answer,
+    results: ParseResults,
+) -> None:
     """Vertices without a subtask answer; where there is one it says the same and more."""
     parts = results.parse(checkpoint_details.vertex_parts, answer) or {}
     for vertex_id, task in results.each(parts.items(), answer):
@@ -61,18 +90,36 @@ def _add_vertices_of_detail(reading: JobAnswers, checkpoint_id: int, trigger_tim
             place = f"tasks.{vertex_id}"
             found = results.parse(
                 checkpoint_details.vertex_checkpoint,
-                answer, reading.job_id, checkpoint_id, trigger_time, vertex_id, place, body=task, place=place,
-            )  # fmt: skip
+                answer,
+                reading.job_id,
+                checkpoint_id,
+                trigger_time,
+                vertex_id,
+                place,
+                body=task,
+                place=place,
+            )
             results.add(answer, found)
 
 
-def _add_subtasks(reading: JobAnswers, trigger_times: dict[int, datetime], of_other_jobs: Set[int], results: ParseResults) -> None:
+def _add_subtasks(
+    reading: JobAnswers,
+    trigger_times: dict[int, datetime],
+    of_other_jobs: Set[int],
+    results: ParseResults,
+) -> None:
     for (checkpoint_id, vertex_id), answer in reading.subtasks.items():
         if checkpoint_id in of_other_jobs:
             continue
         at = trigger_times.get(checkpoint_id)
         if at is None:
-            results.skip(answer, "", f"checkpoint {checkpoint_id}: neither its detail nor the list has its trigger time")
+            results.skip(
+                answer,
+                "",
+                f"checkpoint {checkpoint_id}: neither its detail nor the list has its trigger time",
+            )
         else:
             parser = checkpoint_details.vertex_checkpoint
-            results.add(answer, results.parse(parser, answer, reading.job_id, checkpoint_id, at, vertex_id))
+            results.add(
+                answer, results.parse(parser, answer, reading.job_id, checkpoint_id, at, vertex_id)
+            )

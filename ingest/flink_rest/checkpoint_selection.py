@@ -1,4 +1,6 @@
-"""Which checkpoints of ``/jobs/:id/checkpoints`` are new, and of which details and subtasks are requested."""
+"""Which checkpoints of ``/jobs/:id/checkpoints`` are new, and of which details and subtasks are
+requested.
+"""
 
 import statistics
 from collections.abc import Collection, Iterable, Sequence
@@ -10,7 +12,9 @@ from ingest.flink_rest.limits import RequestLimits
 from ingest.records import Checkpoint
 
 LONG_RUNNING_S = 10
-"""Details of an unfinished checkpoint are requested from this age on: who has not acknowledged yet?"""
+"""Details of an unfinished checkpoint are requested from this age on: who has not acknowledged
+yet?
+"""
 
 MIN_SIBLINGS = 5
 SLOW_AGAINST_MEDIAN = 2
@@ -18,14 +22,20 @@ NEVER_SLOW_BELOW_MS = 5_000
 
 
 def key_of(checkpoint: Checkpoint) -> tuple[int, int]:
-    """Identity within a job, with the trigger time in epoch ms: ids repeat where a fixed job id restarts."""
+    """Identity within a job, with the trigger time in epoch ms: ids repeat where a fixed job id
+    restarts.
+    """
     return checkpoint.checkpoint_id, round(checkpoint.trigger_time.timestamp() * 1000)
 
 
-def is_of_another_job(details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int) -> bool:
-    """Whether the body of ``/checkpoints/details/:id`` has a trigger time under which that id is not among the keys ``listed``.
+def is_of_another_job(
+    details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int
+) -> bool:
+    """Whether the body of ``/checkpoints/details/:id`` has a trigger time under which that id is
+    not among the keys ``listed``.
 
-    Flink keeps the details of what left a job's history in one cache for all jobs, by the id of the checkpoint alone.
+    Flink keeps the details of what left a job's history in one cache for all jobs, by the id of the
+    checkpoint alone.
     """
     triggered_ms = details.get("trigger_timestamp") if isinstance(details, dict) else None
     times = {at_ms for number, at_ms in listed if number == checkpoint_id}
@@ -39,7 +49,9 @@ def is_final(checkpoint: Checkpoint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSelection:
-    """``listed``: all checkpoints of one answer; ``lean``: a large fleet, of whose completed ones only a sample gets details."""
+    """``listed``: all checkpoints of one answer; ``lean``: a large fleet, of whose completed ones
+    only a sample gets details.
+    """
 
     listed: Sequence[Checkpoint]
     cursor: JobCursor
@@ -52,12 +64,21 @@ class CheckpointSelection:
         return not is_final(checkpoint) or known != _flags(checkpoint)
 
     def for_details(self, now_s: float) -> list[Checkpoint]:
-        """Final ones once, unfinished ones while they take long; failed first, then unfinished, then newest."""
-        wanted = [checkpoint for checkpoint in self.listed if self._wants_details(checkpoint, now_s)]
-        return sorted(wanted, key=lambda one: (one.status != "FAILED", is_final(one), -one.trigger_time.timestamp()))
+        """Final ones once, unfinished ones while they take long; failed first, then unfinished,
+        then newest.
+        """
+        wanted = [
+            checkpoint for checkpoint in self.listed if self._wants_details(checkpoint, now_s)
+        ]
+        return sorted(
+            wanted,
+            key=lambda one: (one.status != "FAILED", is_final(one), -one.trigger_time.timestamp()),
+        )
 
     def wants_subtasks(self, checkpoint: Checkpoint) -> bool:
-        """Failed, slow, unfinished and sampled ones and savepoints; of small jobs all, unless the fleet is large."""
+        """Failed, slow, unfinished and sampled ones and savepoints; of small jobs all, unless the
+        fleet is large.
+        """
         if checkpoint.status != "COMPLETED" or checkpoint.is_savepoint or self._is_slow(checkpoint):
             return True
         if (checkpoint.subtasks or 0) <= self.limits.small_job_subtasks and not self.lean:
@@ -65,10 +86,16 @@ class CheckpointSelection:
         return checkpoint.checkpoint_id % self.limits.sample_every == 0
 
     def remember(self, detailed: Iterable[tuple[int, int]]) -> None:
-        """Note the final ones of this answer in the cursor; those that left Flink's memory are forgotten."""
-        known = {key: flags & DETAILED for key, flags in self.cursor.checkpoints.items()} | dict.fromkeys(detailed, DETAILED)
+        """Note the final ones of this answer in the cursor; those that left Flink's memory are
+        forgotten.
+        """
+        known = {
+            key: flags & DETAILED for key, flags in self.cursor.checkpoints.items()
+        } | dict.fromkeys(detailed, DETAILED)
         final = [checkpoint for checkpoint in self.listed if is_final(checkpoint)]
-        self.cursor.checkpoints = {key_of(one): _flags(one) | known.get(key_of(one), 0) for one in final}
+        self.cursor.checkpoints = {
+            key_of(one): _flags(one) | known.get(key_of(one), 0) for one in final
+        }
 
     def _wants_details(self, checkpoint: Checkpoint, now_s: float) -> bool:
         if not is_final(checkpoint):
@@ -81,7 +108,11 @@ class CheckpointSelection:
         end_to_end_ms = checkpoint.end_to_end_ms or 0
         if end_to_end_ms >= self.limits.slow_ms:
             return True
-        usual = [other.end_to_end_ms or 0 for other in self.listed if other.status == "COMPLETED" and not other.is_savepoint]
+        usual = [
+            other.end_to_end_ms or 0
+            for other in self.listed
+            if other.status == "COMPLETED" and not other.is_savepoint
+        ]
         if len(usual) < MIN_SIBLINGS or end_to_end_ms < NEVER_SLOW_BELOW_MS:
             return False
         return end_to_end_ms >= SLOW_AGAINST_MEDIAN * statistics.median(usual)

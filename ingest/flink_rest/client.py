@@ -1,7 +1,8 @@
 """Requests to one JobManager (or History Server) over HTTP: bounded in number, time and size.
 
-Only GET, only the registered address: no proxy of the environment is used, and no redirect leaves the
-address. No message, log line or ``repr`` carries a secret, not even one that the server sends back.
+Only GET, only the registered address: no proxy of the environment is used, and no redirect leaves
+the address. No message, log line or ``repr`` carries a secret, not even one that the server sends
+back.
 """
 
 import asyncio
@@ -13,7 +14,13 @@ from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, stop_after_delay
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+)
 from yarl import URL
 
 from ingest import json_bounds
@@ -34,19 +41,24 @@ ATTEMPTS = 3
 SAME_ADDRESS_REDIRECTS = 3
 ERROR_BODY_BYTES = 16 * 1024
 MAX_PATH_BYTES = 3_900
-"""Flink refuses request lines above 4,096 bytes; this leaves room for method, prefix and protocol."""
+"""Flink refuses request lines above 4,096 bytes; this leaves room for method, prefix and
+protocol.
+"""
 
 
 OnAnswer = Callable[[str, int, Any], None]
-"""Called with every answer: path, status (0 = none came), decoded body or ``{"errors": [text]}``."""
+"""Called with every answer: path, status (0 = none came), decoded body or ``{"errors":
+[text]}``.
+"""
 
 
 class RestClient:
     """One address. Use as ``async with RestClient(...) as client: await client.get("/overview")``.
 
     ``request_timeout_s`` bounds one request from connecting to its last byte; with all retries it
-    takes at most three of them and the pauses of the gate between them. ``requests`` counts what was really sent, ``held_bytes`` what was
-    decoded: beyond ``json_bounds.MAX_HELD_BYTES`` one client asks for no more. ``lenient`` answers may hold bytes that are no UTF-8.
+    takes at most three of them and the pauses of the gate between them. ``requests`` counts what
+    was really sent, ``held_bytes`` what was decoded: beyond ``json_bounds.MAX_HELD_BYTES`` one
+    client asks for no more. ``lenient`` answers may hold bytes that are no UTF-8.
     """
 
     def __init__(
@@ -79,13 +91,24 @@ class RestClient:
         return f"RestClient({self.address.base!r})"
 
     async def __aenter__(self) -> Self:
-        headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "weir", **self._headers}
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip",
+            "User-Agent": "weir",
+            **self._headers,
+        }
         if self.address.authorization:
             headers["Authorization"] = self.address.authorization
         secure = self.address.origin.startswith("https:")
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, socket_factory=checked_socket, ssl=tls_context(self._tls) if secure else True),
-            timeout=aiohttp.ClientTimeout(total=self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s)),
+            connector=aiohttp.TCPConnector(
+                limit=0,
+                socket_factory=checked_socket,
+                ssl=tls_context(self._tls) if secure else True,
+            ),
+            timeout=aiohttp.ClientTimeout(
+                total=self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
+            ),
             headers=headers,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -93,17 +116,25 @@ class RestClient:
         )
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._session:
             await self._session.close()
 
     async def get(self, path: str) -> Any:
-        """The decoded JSON of ``path``; raises ``Unanswered`` (ask later) or ``BadAnswer`` (skip it)."""
+        """The decoded JSON of ``path``; raises ``Unanswered`` (ask later) or ``BadAnswer`` (skip
+        it).
+        """
         try:
             if self.held_bytes > MAX_HELD_BYTES:
                 raise BadAnswer(
                     message(
-                        "{path:name} was not asked: the answers before it take {held_bytes:count} bytes.",
+                        "{path:name} was not asked: the answers before it take {held_bytes:count} "
+                        "bytes.",
                         path=path,
                         held_bytes=self.held_bytes,
                     ),
@@ -112,7 +143,9 @@ class RestClient:
                 )
             body = await self._retrying(path)
         except (BadAnswer, Unanswered) as error:
-            self._on_answer(path, error.status or 0, {"errors": [str(error)], "reason": error.reason})
+            self._on_answer(
+                path, error.status or 0, {"errors": [str(error)], "reason": error.reason}
+            )
             raise
         decoded = self._decoded(body, path)
         self._on_answer(path, 200, decoded)
@@ -123,11 +156,18 @@ class RestClient:
             decoded, held_bytes = json_bounds.decoded(body, lenient=self._lenient)
         except TooManyValues as error:
             raise BadAnswer(
-                message("{path:name} was not read: {error:text}.", path=path, error=str(error)), "too_large", path, 200
+                message("{path:name} was not read: {error:text}.", path=path, error=str(error)),
+                "too_large",
+                path,
+                200,
             ) from error
         except (ValueError, RecursionError) as error:
             raise BadAnswer(
-                message("{path:name} answered {what_it_is:text} instead of JSON.", path=path, what_it_is=_what_it_is(body)),
+                message(
+                    "{path:name} answered {what_it_is:text} instead of JSON.",
+                    path=path,
+                    what_it_is=_what_it_is(body),
+                ),
                 "bad_json",
                 path,
                 200,
@@ -136,14 +176,18 @@ class RestClient:
         return decoded
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:
-        """The body of ``path`` in pieces as they come, not retried; for files, whose size only the reader can judge."""
+        """The body of ``path`` in pieces as they come, not retried; for files, whose size only the
+        reader can judge.
+        """
         async with self._gate.turn(path):
             try:
                 async with await self._send(path) as response:
                     if response.status != 200:
                         await response.content.read(ERROR_BODY_BYTES)
                         raise fault_of_status(response.status, path)
-                    async for piece in unpacked(response.content.iter_any(), _encoding(response), self._max_bytes, path):
+                    async for piece in unpacked(
+                        response.content.iter_any(), _encoding(response), self._max_bytes, path
+                    ):
                         yield piece
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 raise self._transport_fault(error, path) from error
@@ -159,10 +203,16 @@ class RestClient:
             return await attempts(self._once, path)
 
     def _pause_s(self, state: RetryCallState) -> float:
-        """A request that was sent is not repeated at once; where no connection came about, none was sent."""
+        """A request that was sent is not repeated at once; where no connection came about, none was
+        sent.
+        """
         error = state.outcome.exception() if state.outcome else None
         sent = not isinstance(error, Unanswered) or error.connected
-        pause_s = self._gate.same_path_pause_s if sent else min(CONNECT_AGAIN_AFTER_S, self._gate.same_path_pause_s)
+        pause_s = (
+            self._gate.same_path_pause_s
+            if sent
+            else min(CONNECT_AGAIN_AFTER_S, self._gate.same_path_pause_s)
+        )
         return pause_s * SystemRandom().uniform(1, 1.5)
 
     async def _once(self, path: str) -> bytes:
@@ -170,11 +220,15 @@ class RestClient:
             async with await self._send(path) as response:
                 if response.status != 200:
                     # Read in any case, so that the connection serves again.
-                    said = await beginning(response.content.iter_any(), _encoding(response), ERROR_BODY_BYTES, path)
+                    said = await beginning(
+                        response.content.iter_any(), _encoding(response), ERROR_BODY_BYTES, path
+                    )
                     raise fault_of_status(response.status, path, said.decode(errors="replace"))
                 if (response.content_length or 0) > self._max_bytes:
                     raise too_large(path, self._max_bytes)
-                return await read_body(response.content.iter_any(), _encoding(response), self._max_bytes, path)
+                return await read_body(
+                    response.content.iter_any(), _encoding(response), self._max_bytes, path
+                )
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._transport_fault(error, path) from error
 
@@ -185,7 +239,9 @@ class RestClient:
         url = self.address.base + path
         for _ in range(SAME_ADDRESS_REDIRECTS + 1):
             self.requests += 1
-            response = await self._session.get(URL(url, encoded=True), headers=await self._ticket(path), allow_redirects=False)
+            response = await self._session.get(
+                URL(url, encoded=True), headers=await self._ticket(path), allow_redirects=False
+            )
             if response.status not in (301, 302, 303, 307, 308):
                 return response
             target = urljoin(url, response.headers.get("Location", ""))
@@ -194,26 +250,42 @@ class RestClient:
             if f"{parts.scheme}://{parts.netloc}" != self.address.origin:
                 host = self.address.hide(parts.hostname or "nowhere")
                 raise BadAnswer(
-                    message("{path:name} is redirected to {host:name}; register the address that answers itself.", path=path, host=host),
+                    message(
+                        "{path:name} is redirected to {host:name}; register the address that "
+                        "answers itself.",
+                        path=path,
+                        host=host,
+                    ),
                     "redirected",
                     path,
                     response.status,
                 )
             url = target
-        raise BadAnswer(message("{path:name} is redirected in a circle.", path=path), "redirected", path)
+        raise BadAnswer(
+            message("{path:name} is redirected in a circle.", path=path), "redirected", path
+        )
 
     async def _ticket(self, path: str) -> dict[str, str]:
-        """Of Kerberos, where that is how to sign in: one for each request, since a server may refuse one that it has seen."""
+        """Of Kerberos, where that is how to sign in: one for each request, since a server may
+        refuse one that it has seen.
+        """
         if not self._negotiates:
             return {}
         try:
             async with asyncio.timeout(self._timeout_s):
-                return {"Authorization": await kerberos.authorization(urlsplit(self.address.origin).hostname or "")}
+                return {
+                    "Authorization": await kerberos.authorization(
+                        urlsplit(self.address.origin).hostname or ""
+                    )
+                }
         except kerberos.NoTicket as error:
             raise BadAnswer(str(error), "unauthorized", path) from error
         except TimeoutError as error:
             why = message(
-                "{path:name} was not asked: no KDC of Kerberos answered within {timeout_s:number} s.", path=path, timeout_s=self._timeout_s
+                "{path:name} was not asked: no KDC of Kerberos answered within {timeout_s:number} "
+                "s.",
+                path=path,
+                timeout_s=self._timeout_s,
             )
             raise Unanswered(why, "timeout", path, connected=False) from error
 
@@ -230,38 +302,72 @@ class RestClient:
                 "timeout",
                 path,
             )
-        if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | aiohttp.ClientSSLError):
+        if isinstance(
+            error,
+            aiohttp.ClientConnectorCertificateError
+            | aiohttp.ClientConnectorSSLError
+            | aiohttp.ClientSSLError,
+        ):
             return BadAnswer(
                 message(
-                    "No trusted TLS connection to {base:name}: {tls_reason:name}. Check its CA file and certificates.",
+                    "No trusted TLS connection to {base:name}: {tls_reason:name}. Check its CA "
+                    "file and certificates.",
                     base=base,
                     tls_reason=_tls_reason(error),
                 ),
                 "tls",
                 path,
             )
-        if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, RefusedAddress):
+        if isinstance(error, aiohttp.ClientConnectorError) and isinstance(
+            error.os_error, RefusedAddress
+        ):
             return BadAnswer(
-                message("{base:name} is not asked: {strerror:name}.", base=base, strerror=str(error.os_error.strerror)),
+                message(
+                    "{base:name} is not asked: {strerror:name}.",
+                    base=base,
+                    strerror=str(error.os_error.strerror),
+                ),
                 "refused_address",
                 path,
             )
         if isinstance(error, aiohttp.ClientConnectorError):
-            why = os.strerror(error.os_error.errno) if error.os_error.errno else message("no connection")
+            why = (
+                os.strerror(error.os_error.errno)
+                if error.os_error.errno
+                else message("no connection")
+            )
             return Unanswered(
-                message("{base:name} cannot be reached ({why:text}).", base=base, why=why), "unreachable", path, connected=False
+                message("{base:name} cannot be reached ({why:text}).", base=base, why=why),
+                "unreachable",
+                path,
+                connected=False,
             )
         if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
             return BadAnswer(
-                message("{path:name} was answered by something that does not speak HTTP as expected.", path=path), "http_error", path
+                message(
+                    "{path:name} was answered by something that does not speak HTTP as expected.",
+                    path=path,
+                ),
+                "http_error",
+                path,
             )
         return Unanswered(
-            message("{base:name} closed the connection before {path:name} was answered whole.", base=base, path=path), "unreachable", path
+            message(
+                "{base:name} closed the connection before {path:name} was answered whole.",
+                base=base,
+                path=path,
+            ),
+            "unreachable",
+            path,
         )
 
 
-def client_of(source: ClusterSource, url: str, gate: Gate | None = None, on_answer: OnAnswer | None = None) -> RestClient:
-    """A client for ``url`` (the cluster's own or its History Server's) as the cluster's settings say."""
+def client_of(
+    source: ClusterSource, url: str, gate: Gate | None = None, on_answer: OnAnswer | None = None
+) -> RestClient:
+    """A client for ``url`` (the cluster's own or its History Server's) as the cluster's settings
+    say.
+    """
     return RestClient(
         url,
         auth=source.auth,
@@ -279,7 +385,9 @@ def _encoding(response: aiohttp.ClientResponse) -> str:
 
 def _tls_reason(error: Exception) -> str:
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
-    return str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or type(cause).__name__)
+    return str(
+        getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or type(cause).__name__
+    )
 
 
 def _what_it_is(body: bytes) -> str:

@@ -1,7 +1,8 @@
 """One cycle over one JobManager: what it lists, then each job, then its TaskManagers.
 
-A cursor carries what was read before. Jobs in trouble come first, then those sampled longest ago, so that
-a budget that does not suffice costs the healthy ones their freshness and nobody their checkpoints.
+A cursor carries what was read before. Jobs in trouble come first, then those sampled longest ago,
+so that a budget that does not suffice costs the healthy ones their freshness and nobody their
+checkpoints.
 """
 
 import asyncio
@@ -33,10 +34,14 @@ from ingest.sources import ClusterSource
 log = logging.getLogger(__name__)
 
 JOBS_AT_ONCE = 2
-"""Each asks several things at once, so two keep both request slots busy; more would only finish later."""
+"""Each asks several things at once, so two keep both request slots busy; more would only finish
+later.
+"""
 
 NO_NEW_JOB_AFTER = 0.8
-"""Of the cycle's time: what is begun should also be finished, since half a reading is thrown away."""
+"""Of the cycle's time: what is begun should also be finished, since half a reading is thrown
+away.
+"""
 
 VERTICES_OF_AN_UNREAD_JOB = 4
 NEW_JOBS_READ_TWICE = 10
@@ -46,7 +51,10 @@ Cursor = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """One cycle over one cluster. ``observed`` holds the skips too; ``cursor`` is to be saved after it is in the lake."""
+    """One cycle over one cluster.
+
+    ``observed`` holds the skips too; ``cursor`` is to be saved after it is in the lake.
+    """
 
     observed: tuple[Observed, ...]
     cursor: dict[str, Any]
@@ -72,7 +80,8 @@ async def collect_cluster(
     cycle_s: float = 30,
     on_answer: OnAnswer | None = None,
 ) -> Collected:
-    """Never raises for anything a server may answer; an address that cannot be used at all raises ``Refused``.
+    """Never raises for anything a server may answer; an address that cannot be used at all raises
+    ``Refused``.
 
     ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address;
     ``on_answer`` sees every raw answer.
@@ -80,7 +89,13 @@ async def collect_cluster(
     limits = limits or RequestLimits()
     client = client_of(source, source.url, gate, on_answer)
     async with client:
-        cycle = _Cycle(source, from_json(cursor), RestSession(client, at, Budget(limits.requests)), limits, cycle_s)
+        cycle = _Cycle(
+            source,
+            from_json(cursor),
+            RestSession(client, at, Budget(limits.requests)),
+            limits,
+            cycle_s,
+        )
         try:
             async with asyncio.timeout(limits.cycle_timeout_s):
                 await cycle.run()
@@ -90,10 +105,19 @@ async def collect_cluster(
 
 
 class _Cycle:
-    def __init__(self, source: ClusterSource, cursor: ClusterCursor, session: RestSession, limits: RequestLimits, cycle_s: float) -> None:
+    def __init__(
+        self,
+        source: ClusterSource,
+        cursor: ClusterCursor,
+        session: RestSession,
+        limits: RequestLimits,
+        cycle_s: float,
+    ) -> None:
         self.source, self.cursor, self.session, self.limits = source, cursor, session, limits
         self.cycle_s = cycle_s
-        self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False, reason=message("as set"))
+        self.sampling_rate = SamplingRate(
+            source.metrics_interval_s, lean=False, reason=message("as set")
+        )
         self.observed: list[Observed] = []
         self.starting: list[StartingTask] = []
         self.jobs_seen = 0
@@ -103,7 +127,9 @@ class _Cycle:
         self.started = time.monotonic()
 
     async def run(self) -> None:
-        overview, jobs = await asyncio.gather(self.session.get("/overview"), self.session.get("/jobs/overview"))
+        overview, jobs = await asyncio.gather(
+            self.session.get("/overview"), self.session.get("/jobs/overview")
+        )
         if jobs is None:
             return
         self._note_version(overview)
@@ -113,13 +139,16 @@ class _Cycle:
         self.cursor.keep_only([job.job_id for job in found], None)
         reader = await self._reader(found)
         await self._read_jobs(reader, found)
-        self.observed += await read_taskmanagers(self.session, self.cursor, self.source.name, self.limits, self.sampling_rate)
+        self.observed += await read_taskmanagers(
+            self.session, self.cursor, self.source.name, self.limits, self.sampling_rate
+        )
 
     def cut_off(self) -> None:
         self.timed_out = True
         read, seen, limit_s = self.jobs_read, self.jobs_seen, self.limits.cycle_timeout_s
         detail = message(
-            "The cycle's {limit_s:number} s were over when {read:number} of {seen:number} jobs were read; the others come next.",
+            "The cycle's {limit_s:number} s were over when {read:number} of {seen:number} jobs "
+            "were read; the others come next.",
             limit_s=limit_s,
             read=read,
             seen=seen,
@@ -131,7 +160,8 @@ class _Cycle:
         if session.budget.left_out:
             left_out, budget = session.budget.left_out, self.limits.requests
             detail = message(
-                "{left_out:number} requests that were due did not fit into the cycle's budget of {budget:number}; they come next.",
+                "{left_out:number} requests that were due did not fit into the cycle's budget of "
+                "{budget:number}; they come next.",
                 left_out=left_out,
                 budget=budget,
             )
@@ -146,7 +176,13 @@ class _Cycle:
         return Collected(
             observed=tuple(observed),
             cursor=self.cursor.to_json(),
-            skips=skips + tuple(record for part in self.observed for record in part.records if isinstance(record, Skip)),
+            skips=skips
+            + tuple(
+                record
+                for part in self.observed
+                for record in part.records
+                if isinstance(record, Skip)
+            ),
             requests=session.client.requests,
             reachable=self.listed,
             error=error,
@@ -168,7 +204,9 @@ class _Cycle:
                 cycle_timeout_s=self.limits.cycle_timeout_s,
             )
         return (
-            session.skips[-1].detail if session.skips else message("{base:name} did not list its jobs.", base=session.client.address.base)
+            session.skips[-1].detail
+            if session.skips
+            else message("{base:name} did not list its jobs.", base=session.client.address.base)
         )
 
     def _note_version(self, overview: Answer | None) -> None:
@@ -182,17 +220,28 @@ class _Cycle:
         self.cursor.flink_version = version
         if not is_known(version):
             detail = message(
-                "Flink {version:name} is not one of the known releases 1.12 to 2.3; it is read as far as it is understood.", version=version
+                "Flink {version:name} is not one of the known releases 1.12 to 2.3; it is read as "
+                "far as it is understood.",
+                version=version,
             )
             self.session.skip("/overview", "unknown_version", detail)
 
     async def _reader(self, found: list[ListedJob]) -> JobReader:
         live = [job for job in found if not job.terminal]
         known = [self.cursor.jobs.get(job.job_id) for job in live]
-        vertices = sum(len(job.vertices) if job and job.vertices else VERTICES_OF_AN_UNREAD_JOB for job in known)
-        self.sampling_rate = sampling_rate(self.source.metrics_interval_s, self.cycle_s, len(live), vertices, self.limits)
+        vertices = sum(
+            len(job.vertices) if job and job.vertices else VERTICES_OF_AN_UNREAD_JOB
+            for job in known
+        )
+        self.sampling_rate = sampling_rate(
+            self.source.metrics_interval_s, self.cycle_s, len(live), vertices, self.limits
+        )
         now_s = self.session.at().timestamp()
-        fresh = [job for job in found if not self._cursor_of(job).static_at and not self._cursor_of(job).ended]
+        fresh = [
+            job
+            for job in found
+            if not self._cursor_of(job).static_at and not self._cursor_of(job).ended
+        ]
         configuration = None
         if fresh or is_due(now_s, self.cursor.static_at, self.limits.static_refresh_s):
             configuration = await self.session.get("/jobmanager/config")
@@ -209,9 +258,15 @@ class _Cycle:
 
     async def _read_jobs(self, reader: JobReader, found: list[ListedJob]) -> None:
         due = [job for job in found if not self._is_done(job)]
-        # The list of checkpoints is read of every job; what is left over is spent in the order of need.
+        # The list of checkpoints is read of every job; what is left over is spent in the order of
+        # need.
         self.session.budget.reserve(len(due))
-        due.sort(key=lambda job: (not in_trouble(job, self._cursor_of(job)), self._cursor_of(job).metrics_at))
+        due.sort(
+            key=lambda job: (
+                not in_trouble(job, self._cursor_of(job)),
+                self._cursor_of(job).metrics_at,
+            )
+        )
         waiting = iter(due)
         last_start = self.started + NO_NEW_JOB_AFTER * self.limits.cycle_timeout_s
 
@@ -229,7 +284,8 @@ class _Cycle:
             self.cut_off()
         if self.session.down:
             detail = message(
-                "{down:name} {jobs_read:number} of {jobs_seen:number} jobs were read in this cycle.",
+                "{down:name} {jobs_read:number} of {jobs_seen:number} jobs were read in this "
+                "cycle.",
                 down=self.session.down,
                 jobs_read=self.jobs_read,
                 jobs_seen=self.jobs_seen,
@@ -246,7 +302,10 @@ class _Cycle:
             self.session.skip(
                 f"/jobs/{job.job_id}",
                 "error",
-                message("Reading this job failed with {name:name}; the others are read.", name=type(error).__name__),
+                message(
+                    "Reading this job failed with {name:name}; the others are read.",
+                    name=type(error).__name__,
+                ),
             )
             return
         self.observed.extend(parts)

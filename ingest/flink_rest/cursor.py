@@ -1,6 +1,7 @@
 """What the collector remembers of one cluster between cycles: plain JSON, bounded, safe to lose.
 
-A lost or damaged cursor costs requests and repeated rows, which readers of the lake fold; it never loses data.
+A lost or damaged cursor costs requests and repeated rows, which readers of the lake fold; it never
+loses data.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +19,10 @@ STORED, DISCARDED, DETAILED = 1, 2, 4
 
 @dataclass(slots=True)
 class JobCursor:
-    """``checkpoints`` maps (id, trigger ms) of final ones to flags. Times are epoch seconds, 0 = never."""
+    """``checkpoints`` maps (id, trigger ms) of final ones to flags.
+
+    Times are epoch seconds, 0 = never.
+    """
 
     modified_ms: int = 0
     state: str = ""
@@ -47,7 +51,11 @@ class JobCursor:
     def copy(self) -> "JobCursor":
         """One that can be changed, and thrown away should reading fail midway."""
         return replace(
-            self, reported=list(self.reported), vertices=dict(self.vertices), gauges=dict(self.gauges), checkpoints=dict(self.checkpoints)
+            self,
+            reported=list(self.reported),
+            vertices=dict(self.vertices),
+            gauges=dict(self.gauges),
+            checkpoints=dict(self.checkpoints),
         )
 
 
@@ -66,10 +74,14 @@ class ClusterCursor:
         self.jobs = {job_id: job for job_id, job in self.jobs.items() if job_id in jobs}
         if taskmanager_ids is not None:
             known = set(taskmanager_ids)
-            self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
+            self.taskmanagers = {
+                name: at for name, at in self.taskmanagers.items() if name in known
+            }
 
     def forget_settings(self) -> None:
-        """Another release answers under this address: what is requested once in a while is due now, also for jobs with fixed ids."""
+        """Another release answers under this address: what is requested once in a while is due now,
+        also for jobs with fixed ids.
+        """
         self.static_at = 0
         for job in self.jobs.values():
             job.static_at = job.full_at = 0
@@ -79,20 +91,31 @@ class ClusterCursor:
         return {
             "flink_version": self.flink_version,
             "static_at": self.static_at,
-            "jobs": {job_id: _job_to_json(job) for job_id, job in list(self.jobs.items())[-MAX_JOBS:]},
+            "jobs": {
+                job_id: _job_to_json(job) for job_id, job in list(self.jobs.items())[-MAX_JOBS:]
+            },
             "taskmanagers": dict(list(self.taskmanagers.items())[-MAX_TASKMANAGERS:]),
         }
 
 
 def from_json(document: Any) -> ClusterCursor:
-    """Whatever of the document is usable; an unusable one is an empty cursor. The document itself is never changed."""
+    """Whatever of the document is usable; an unusable one is an empty cursor.
+
+    The document itself is never changed.
+    """
     fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
     jobs, managers = fields.get("jobs"), fields.get("taskmanagers")
     return ClusterCursor(
-        flink_version=fields.get("flink_version") if isinstance(fields.get("flink_version"), str) else None,
+        flink_version=fields.get("flink_version")
+        if isinstance(fields.get("flink_version"), str)
+        else None,
         static_at=_number(fields.get("static_at")),
-        jobs={str(job_id): _job_from_json(job) for job_id, job in jobs.items()} if isinstance(jobs, dict) else {},
-        taskmanagers={str(name): _number(at) for name, at in managers.items()} if isinstance(managers, dict) else {},
+        jobs={str(job_id): _job_from_json(job) for job_id, job in jobs.items()}
+        if isinstance(jobs, dict)
+        else {},
+        taskmanagers={str(name): _number(at) for name, at in managers.items()}
+        if isinstance(managers, dict)
+        else {},
     )
 
 
@@ -115,14 +138,20 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
         "told": job.reported[: MAX_VERTICES + 1],
         "vertices": dict(list(job.vertices.items())[:MAX_VERTICES]),
         "gauges": dict(list(job.gauges.items())[:MAX_VERTICES]),
-        "checkpoints": [[checkpoint_id, trigger_ms, flags] for (checkpoint_id, trigger_ms), flags in newest],
+        "checkpoints": [
+            [checkpoint_id, trigger_ms, flags] for (checkpoint_id, trigger_ms), flags in newest
+        ],
     }
 
 
 def _job_from_json(fields: Any) -> JobCursor:
     if not isinstance(fields, dict):
         return JobCursor()
-    vertices, checkpoints, gauges = fields.get("vertices"), fields.get("checkpoints"), fields.get("gauges")
+    vertices, checkpoints, gauges = (
+        fields.get("vertices"),
+        fields.get("checkpoints"),
+        fields.get("gauges"),
+    )
     reported = fields.get("told")
     return JobCursor(
         modified_ms=int(_number(fields.get("modified_ms"))),
@@ -138,11 +167,19 @@ def _job_from_json(fields: Any) -> JobCursor:
         turn=int(_number(fields.get("turn"))),
         reported=[str(item) for item in reported] if isinstance(reported, list) else [],
         ended=fields.get("ended") is True,
-        vertices={str(vertex): int(_number(size)) for vertex, size in vertices.items()} if isinstance(vertices, dict) else {},
-        gauges={str(vertex): list(map(str, names)) for vertex, names in gauges.items() if isinstance(names, list)}
+        vertices={str(vertex): int(_number(size)) for vertex, size in vertices.items()}
+        if isinstance(vertices, dict)
+        else {},
+        gauges={
+            str(vertex): list(map(str, names))
+            for vertex, names in gauges.items()
+            if isinstance(names, list)
+        }
         if isinstance(gauges, dict)
         else {},
-        checkpoints=dict(entry for item in checkpoints if (entry := _checkpoint(item))) if isinstance(checkpoints, list) else {},
+        checkpoints=dict(entry for item in checkpoints if (entry := _checkpoint(item)))
+        if isinstance(checkpoints, list)
+        else {},
     )
 
 

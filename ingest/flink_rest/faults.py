@@ -5,12 +5,21 @@ from ingest.messages import message
 
 
 class Unanswered(Retryable):
-    """No usable answer now: ``reason`` is unreachable, timeout or http_error; a later request may succeed.
+    """No usable answer now: ``reason`` is unreachable, timeout or http_error; a later request may
+    succeed.
 
     ``connected`` is false where not even a connection came about, so that nothing was requested.
     """
 
-    def __init__(self, text: str, reason: str, path: str, status: int | None = None, *, connected: bool = True) -> None:
+    def __init__(
+        self,
+        text: str,
+        reason: str,
+        path: str,
+        status: int | None = None,
+        *,
+        connected: bool = True,
+    ) -> None:
         super().__init__(text)
         self.reason, self.path, self.status, self.connected = reason, path, status, connected
 
@@ -29,13 +38,16 @@ Fault = Unanswered | BadAnswer
 NOT_MEASURED = "not_measured"
 """Back-pressure of a vertex of which the JobManager has metrics, but of none of its subtasks.
 
-From 1.18 on it has those of a source's coordinator, which runs in the JobManager, at once, those of subtasks when it has fetched them
-(every 10 s). ``JobVertexBackPressureHandler`` takes the greatest ratio of no subtasks in between, which throws.
+From 1.18 on it has those of a source's coordinator, which runs in the JobManager, at once, those of
+subtasks when it has fetched them (every 10 s). ``JobVertexBackPressureHandler`` takes the greatest
+ratio of no subtasks in between, which throws.
 """
 INITIALIZING = "initializing"
-"""What the ``Dispatcher`` has to ask of a job's master, which does not exist yet: from 1.18 on its checkpoints.
+"""What the ``Dispatcher`` has to ask of a job's master, which does not exist yet: from 1.18 on its
+checkpoints.
 
-Flink keeps that answer for ``web.refresh-interval`` (3 s) besides. Up to 1.12 they are not found then, in between there are none.
+Flink keeps that answer for ``web.refresh-interval`` (3 s) besides. Up to 1.12 they are not found
+then, in between there are none.
 """
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
 """How starts of jobs look: nothing is wrong, unless it lasts."""
@@ -43,8 +55,17 @@ KNOWN_WITHIN_S = 120
 """Of its start a job is initialized and measured, unless its JobManager waits for something."""
 
 _SAYING = (
-    (NOT_MEASURED, ("java.util.NoSuchElementException", "JobVertexBackPressureHandler.getMaxBackPressureRatio(")),
-    (INITIALIZING, ("dispatcher.UnavailableDispatcherOperationException", "Dispatcher.getJobMasterGateway(")),
+    (
+        NOT_MEASURED,
+        (
+            "java.util.NoSuchElementException",
+            "JobVertexBackPressureHandler.getMaxBackPressureRatio(",
+        ),
+    ),
+    (
+        INITIALIZING,
+        ("dispatcher.UnavailableDispatcherOperationException", "Dispatcher.getJobMasterGateway("),
+    ),
 )
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
@@ -52,7 +73,14 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 def not_yet(status: int, said: str) -> str | None:
     """Which of ``NOT_YET`` an error of Flink's is; ``said`` is how its body begins."""
-    return next((reason for reason, parts in _SAYING if status == 500 and all(part in said for part in parts)), None)
+    return next(
+        (
+            reason
+            for reason, parts in _SAYING
+            if status == 500 and all(part in said for part in parts)
+        ),
+        None,
+    )
 
 
 def lasting(path: str, reason: str) -> str:
@@ -77,30 +105,52 @@ def lasting(path: str, reason: str) -> str:
 def fault_of_status(status: int, path: str, said: str = "") -> Fault:
     """The fault that an answer with any status but 200 means; ``said`` is how its body begins.
 
-    The body is not repeated: an address that was entered by hand may lead to a server other than Flink's.
+    The body is not repeated: an address that was entered by hand may lead to a server other than
+    Flink's.
     """
     answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
     if status in RETRIED_STATUSES:
-        return Unanswered(message("{answered:message}.", answered=answered), "http_error", path, status)
+        return Unanswered(
+            message("{answered:message}.", answered=answered), "http_error", path, status
+        )
     if status in (401, 403):
         return BadAnswer(
-            message("{answered:message}. Check user, password, token or ticket of this cluster.", answered=answered),
+            message(
+                "{answered:message}. Check user, password, token or ticket of this cluster.",
+                answered=answered,
+            ),
             "unauthorized",
             path,
             status,
         )
     if status == 404:
-        return BadAnswer(message("{answered:message}.", answered=answered), "not_found", path, status)
+        return BadAnswer(
+            message("{answered:message}.", answered=answered), "not_found", path, status
+        )
     reason = not_yet(status, said)
     if reason == NOT_MEASURED:
         return BadAnswer(
-            message("{answered:message}, since the JobManager has metrics of none of its subtasks.", answered=answered),
+            message(
+                "{answered:message}, since the JobManager has metrics of none of its subtasks.",
+                answered=answered,
+            ),
             reason,
             path,
             status,
         )
     if reason == INITIALIZING:
         return BadAnswer(
-            message("{answered:message}, since the JobManager is still initializing this job.", answered=answered), reason, path, status
+            message(
+                "{answered:message}, since the JobManager is still initializing this job.",
+                answered=answered,
+            ),
+            reason,
+            path,
+            status,
         )
-    return BadAnswer(message("{answered:message}; the log of the JobManager says why.", answered=answered), "http_error", path, status)
+    return BadAnswer(
+        message("{answered:message}; the log of the JobManager says why.", answered=answered),
+        "http_error",
+        path,
+        status,
+    )

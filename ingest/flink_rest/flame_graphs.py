@@ -20,7 +20,10 @@ SINCE, OF_SUBTASKS_SINCE = (1, 13), (1, 17)
 
 @dataclass(frozen=True, slots=True)
 class FlameGraphAnswer:
-    """One request and its answer; where ``graph`` is None, ``error`` says in a sentence why. ``subtask``: None for all of the vertex."""
+    """One request and its answer; where ``graph`` is None, ``error`` says in a sentence why.
+
+    ``subtask``: None for all of the vertex.
+    """
 
     wanted: WantedFlameGraph
     at: datetime
@@ -30,21 +33,33 @@ class FlameGraphAnswer:
 
 
 async def request(
-    client: RestClient, wanted: Sequence[WantedFlameGraph], version: str | None, at: Callable[[], datetime]
+    client: RestClient,
+    wanted: Sequence[WantedFlameGraph],
+    version: str | None,
+    at: Callable[[], datetime],
 ) -> tuple[FlameGraphAnswer, ...]:
     """Those that come first, one after the other."""
-    return tuple([await _request_one(client, one, version, at) for one in wanted[:GRAPHS_PER_CYCLE]])
+    return tuple(
+        [await _request_one(client, one, version, at) for one in wanted[:GRAPHS_PER_CYCLE]]
+    )
 
 
-async def _request_one(client: RestClient, wanted: WantedFlameGraph, version: str | None, at: Callable[[], datetime]) -> FlameGraphAnswer:
+async def _request_one(
+    client: RestClient, wanted: WantedFlameGraph, version: str | None, at: Callable[[], datetime]
+) -> FlameGraphAnswer:
     known = release(version)
     if known is not None and known < SINCE:
         return FlameGraphAnswer(
-            wanted, at(), error=message("Flink has flame graphs since 1.13; this is {version:name}.", version=str(version))
+            wanted,
+            at(),
+            error=message(
+                "Flink has flame graphs since 1.13; this is {version:name}.", version=str(version)
+            ),
         )
     if not (is_flink_id(wanted.job_id) and is_flink_id(wanted.vertex_id)):
         return FlameGraphAnswer(wanted, at(), error=message("Its ids are none that Flink gives."))
-    # Of an unknown release the whole vertex: an older one ignores the index, and its answer would be taken for one subtask's.
+    # Of an unknown release the whole vertex: an older one ignores the index, and its answer would
+    # be taken for one subtask's.
     subtask = wanted.subtask if known is not None and known >= OF_SUBTASKS_SINCE else None
     path = f"/jobs/{wanted.job_id}/vertices/{wanted.vertex_id}/flamegraph?type={wanted.kind}"
     if subtask is not None:

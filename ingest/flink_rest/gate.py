@@ -26,7 +26,8 @@ class Gate:
     @contextlib.asynccontextmanager
     async def turn(self, path: str) -> AsyncIterator[None]:
         """Hold a slot for ``path``; waits for a free one and for the path's pause."""
-        while (wait_s := self._wait_s(path)) > 0:  # noqa: ASYNC110 -- time itself is waited for; another waiter may have gone first
+        # - time itself is waited for; another waiter may have gone first
+        while (wait_s := self._wait_s(path)) > 0:  # noqa: ASYNC110
             await asyncio.sleep(wait_s)
         self._last_request[path] = time.monotonic()
         self._forget_old()

@@ -1,4 +1,6 @@
-"""Reads figures of operators and of RocksDB: of vertices that have any, one or a few requests a sample, however many subtasks there are."""
+"""Reads figures of operators and of RocksDB: of vertices that have any, one or a few requests a
+sample, however many subtasks there are.
+"""
 
 from collections.abc import Mapping
 from urllib.parse import quote
@@ -20,13 +22,23 @@ TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
 """After each change of the job: what operators register when they open comes some seconds late."""
 
 
-async def read_gauges(session: RestSession, budget: Budget, reading: JobAnswers, cursor: JobCursor, prefix_bytes: int, lean: bool) -> None:
+async def read_gauges(
+    session: RestSession,
+    budget: Budget,
+    reading: JobAnswers,
+    cursor: JobCursor,
+    prefix_bytes: int,
+    lean: bool,
+) -> None:
     """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once.
 
-    Where another source measures the vertices, event time between them is asked for alone: which operator is the last of its chain, and
-    what feeds what, is known here.
+    Where another source measures the vertices, event time between them is asked for alone: which
+    operator is the last of its chain, and what feeds what, is known here.
     """
-    paths = {vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics" for vertex_id in cursor.vertices}
+    paths = {
+        vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
+        for vertex_id in cursor.vertices
+    }
     if cursor.reported.count(LISTED) < (TIMES_LISTED_LEAN if lean else TIMES_LISTED):
         cursor.reported.append(LISTED)
         names, fed = _graph(reading)
@@ -41,10 +53,23 @@ async def read_gauges(session: RestSession, budget: Budget, reading: JobAnswers,
                 except Skipped as error:
                     session.skip(path, "bad_payload", str(error))
                     continue
-                before = [name for name in cursor.gauges.get(vertex_id, ()) if is_of_event_time(name)]
-                asked = names_to_ask(vertex_id, names.get(vertex_id, ""), found, fed) if names else before
-                cursor.gauges[vertex_id] = [*asked, *(() if reading.measured_elsewhere else wanted(found))]
-    cursor.gauges = {vertex_id: names for vertex_id, names in cursor.gauges.items() if names and vertex_id in paths}
+                before = [
+                    name for name in cursor.gauges.get(vertex_id, ()) if is_of_event_time(name)
+                ]
+                asked = (
+                    names_to_ask(vertex_id, names.get(vertex_id, ""), found, fed)
+                    if names
+                    else before
+                )
+                cursor.gauges[vertex_id] = [
+                    *asked,
+                    *(() if reading.measured_elsewhere else wanted(found)),
+                ]
+    cursor.gauges = {
+        vertex_id: names
+        for vertex_id, names in cursor.gauges.items()
+        if names and vertex_id in paths
+    }
     for vertex_id, asked in cursor.gauges.items():
         for path in _asked(paths[vertex_id], asked, prefix_bytes):
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
@@ -53,10 +78,14 @@ async def read_gauges(session: RestSession, budget: Budget, reading: JobAnswers,
 
 
 def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
-    """Names of vertices, and of those that several feed what feeds them; nothing where the graph was not read in this cycle."""
+    """Names of vertices, and of those that several feed what feeds them; nothing where the graph
+    was not read in this cycle.
+    """
     results = ParseResults()
     vertices = results.parse(plan.vertices, reading.job) or ()
-    return {one.vertex_id: one.name for one in vertices}, feeders(results.parse(plan.edges, plan_answer(reading)) or ())
+    return {one.vertex_id: one.name for one in vertices}, feeders(
+        results.parse(plan.edges, plan_answer(reading)) or ()
+    )
 
 
 def _asked(path: str, names: list[str], prefix_bytes: int) -> list[str]:

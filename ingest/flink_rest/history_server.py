@@ -1,6 +1,7 @@
 """Reads a History Server over REST: jobs that ended, each once, observed at their end.
 
-Its answers are the documents that the job's JobManager archived, under the same paths. Metrics are not among them.
+Its answers are the documents that the job's JobManager archived, under the same paths. Metrics are
+not among them.
 """
 
 import asyncio
@@ -32,8 +33,12 @@ LIMITS = RequestLimits()
 WHOLE = SamplingRate(0, lean=False, reason=message("read once"))
 
 
-async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> SourceRead:
-    """Jobs that are not in the cursor yet, newest end first; the cursor is to be saved after the records are safe."""
+async def read_history(
+    client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]
+) -> SourceRead:
+    """Jobs that are not in the cursor yet, newest end first; the cursor is to be saved after the
+    records are safe.
+    """
     known, due_at = _known(cursor), cursor.get("due_at")
     now = at()
     if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
@@ -41,10 +46,20 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     session = RestSession(client, at, Budget(LIMITS.requests))
     overview = await session.get("/jobs/overview")
     if overview is None:
-        return SourceRead((), dict(cursor), tuple(session.skips), reachable=False, error=session.down or session.skips[-1].detail)
+        return SourceRead(
+            (),
+            dict(cursor),
+            tuple(session.skips),
+            reachable=False,
+            error=session.down or session.skips[-1].detail,
+        )
     found, skips = listed_jobs(overview)
     session.skips.extend(skips)
-    new = sorted((job for job in found if job.terminal and known.get(job.job_id) != job.end_ms), key=lambda job: job.end_ms, reverse=True)
+    new = sorted(
+        (job for job in found if job.terminal and known.get(job.job_id) != job.end_ms),
+        key=lambda job: job.end_ms,
+        reverse=True,
+    )
     observed: list[Observed] = []
     began = time.monotonic()
     for job in new[:JOBS_PER_CYCLE]:
@@ -56,7 +71,8 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
             if left_s < SECONDS_A_JOB:
                 break
             detail = message(
-                "Its documents did not come within {seconds_a_job:number} s; it is not asked for again until it changes.",
+                "Its documents did not come within {seconds_a_job:number} s; it is not asked for "
+                "again until it changes.",
                 seconds_a_job=SECONDS_A_JOB,
             )
             session.skip(f"/jobs/{job.job_id}", "timeout", detail)
@@ -70,10 +86,18 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     newest = dict(sorted(kept.items(), key=lambda item: item[1])[-MAX_KNOWN:])
     behind = any(known.get(job.job_id) != job.end_ms for job in new)
     next_at = now.timestamp() + (0 if behind else INTERVAL_S)
-    return SourceRead(tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(session.skips), reachable=True, jobs_seen=len(found))
+    return SourceRead(
+        tuple(observed),
+        {"jobs": newest, "due_at": next_at},
+        tuple(session.skips),
+        reachable=True,
+        jobs_seen=len(found),
+    )
 
 
-async def _read_job(client: RestClient, job: ListedJob, cluster: str, skips: list[Skip], now: datetime) -> list[Observed] | None:
+async def _read_job(
+    client: RestClient, job: ListedJob, cluster: str, skips: list[Skip], now: datetime
+) -> list[Observed] | None:
     """``None`` where the server went away meanwhile: the job stays due."""
     ended_at = datetime.fromtimestamp(job.end_ms / 1000, UTC) if 0 < job.end_ms < 4e12 else now
     session = RestSession(client, lambda: ended_at, Budget(LIMITS.requests_per_job + 10))
@@ -83,10 +107,16 @@ async def _read_job(client: RestClient, job: ListedJob, cluster: str, skips: lis
     if session.down:
         return None
     if reading.overview is not None:
-        reading.overview = type(reading.overview)(reading.overview.path, ended_at, reading.overview.body)
+        reading.overview = type(reading.overview)(
+            reading.overview.path, ended_at, reading.overview.body
+        )
     return list(assembly.observe_job(reading, cluster, "history"))
 
 
 def _known(cursor: Mapping[str, Any]) -> dict[str, int]:
     jobs = cursor.get("jobs")
-    return {str(job_id): end for job_id, end in jobs.items() if isinstance(end, int)} if isinstance(jobs, dict) else {}
+    return (
+        {str(job_id): end for job_id, end in jobs.items() if isinstance(end, int)}
+        if isinstance(jobs, dict)
+        else {}
+    )

@@ -1,4 +1,6 @@
-"""Reads one job once: what is due of it, in the order of what matters, within the cycle's budget."""
+"""Reads one job once: what is due of it, in the order of what matters, within the cycle's
+budget.
+"""
 
 import asyncio
 import json
@@ -10,7 +12,12 @@ from ingest.due import is_due
 from ingest.flink_ids import is_flink_id
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.checkpoint_rows import listed_checkpoints
-from ingest.flink_rest.checkpoint_selection import CheckpointSelection, is_final, is_of_another_job, key_of
+from ingest.flink_rest.checkpoint_selection import (
+    CheckpointSelection,
+    is_final,
+    is_of_another_job,
+    key_of,
+)
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.listed_jobs import ListedJob
@@ -30,12 +37,19 @@ DUE_SLACK = 0.8
 
 def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
     """It changed since it was read, does not run, or is new: such jobs are never slowed down."""
-    return job.state != "RUNNING" or job.modified_ms != cursor.modified_ms or job.state != cursor.state or not cursor.full_at
+    return (
+        job.state != "RUNNING"
+        or job.modified_ms != cursor.modified_ms
+        or job.state != cursor.state
+        or not cursor.full_at
+    )
 
 
 @dataclass(slots=True)
 class JobReader:
-    """One cycle's reader of the jobs of one cluster; ``jobmanager_config`` is shared by all of them."""
+    """One cycle's reader of the jobs of one cluster; ``jobmanager_config`` is shared by all of
+    them.
+    """
 
     session: RestSession
     limits: RequestLimits
@@ -44,11 +58,18 @@ class JobReader:
     jobmanager_config: Answer | None = None
     measured_elsewhere: bool = False
     retry_empty: bool = False
-    """Request again after a pause what Flink answers empty the first time; for a handful of new jobs only."""
+    """Request again after a pause what Flink answers empty the first time; for a handful of new
+    jobs only.
+    """
 
     async def read(self, job: ListedJob, cursor: JobCursor) -> JobAnswers:
         """Everything due of ``job``; ``cursor`` is brought up to what was answered."""
-        reading = JobAnswers(job.job_id, self.flink_version, overview=job.answer, measured_elsewhere=self.measured_elsewhere)
+        reading = JobAnswers(
+            job.job_id,
+            self.flink_version,
+            overview=job.answer,
+            measured_elsewhere=self.measured_elsewhere,
+        )
         now_s = self.session.at().timestamp()
         troubled = in_trouble(job, cursor)
         budget = Budget(self.limits.requests_per_job, self.session.budget)
@@ -69,9 +90,21 @@ class JobReader:
         before, cursor.failed = cursor.failed, cursor.failed if failed is None else failed
         return before is not None and cursor.failed != before
 
-    async def _read_job(self, job: ListedJob, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool) -> None:
+    async def _read_job(
+        self,
+        job: ListedJob,
+        reading: JobAnswers,
+        cursor: JobCursor,
+        budget: Budget,
+        now_s: float,
+        troubled: bool,
+    ) -> None:
         """The job itself, its exceptions and restarts: when it changed, else now and then."""
-        every_s = self.limits.refresh_s if self.sampling_rate.lean else self.sampling_rate.metrics_interval_s * DUE_SLACK
+        every_s = (
+            self.limits.refresh_s
+            if self.sampling_rate.lean
+            else self.sampling_rate.metrics_interval_s * DUE_SLACK
+        )
         if not troubled and not is_due(now_s, cursor.full_at, every_s):
             return
         if not budget.take(3):
@@ -93,7 +126,8 @@ class JobReader:
             return  # its settings are stand-ins, and it has no graph
         if is_due(now_s, cursor.static_at, self.limits.static_refresh_s) and budget.take(2):
             reading.config, reading.checkpoint_config = await asyncio.gather(
-                self.session.get(f"{path}/config", may_be_gone=True), self.session.get(f"{path}/checkpoints/config", may_be_gone=True)
+                self.session.get(f"{path}/config", may_be_gone=True),
+                self.session.get(f"{path}/checkpoints/config", may_be_gone=True),
             )
             reading.jobmanager_config = self.jobmanager_config
             cursor.static_at = now_s
@@ -101,29 +135,50 @@ class JobReader:
             reading.plan = await self.session.get(f"{path}/plan", may_be_gone=True)
 
     def _drop_known_exceptions(self, reading: JobAnswers, cursor: JobCursor) -> None:
-        """The same history of exceptions (up to a megabyte of stack traces) is kept once, not once per cycle."""
+        """The same history of exceptions (up to a megabyte of stack traces) is kept once, not once
+        per cycle.
+        """
         if reading.exceptions is not None:
-            before, cursor.exceptions = cursor.exceptions, zlib.crc32(json.dumps(reading.exceptions.body, sort_keys=True).encode())
+            before, cursor.exceptions = (
+                cursor.exceptions,
+                zlib.crc32(json.dumps(reading.exceptions.body, sort_keys=True).encode()),
+            )
             if cursor.exceptions == before:
                 reading.exceptions = None
 
     async def _read_vertices(
-        self, job: ListedJob, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool
+        self,
+        job: ListedJob,
+        reading: JobAnswers,
+        cursor: JobCursor,
+        budget: Budget,
+        now_s: float,
+        troubled: bool,
     ) -> None:
         every_s = (
-            self.sampling_rate.metrics_interval_s if not troubled else min(self.sampling_rate.metrics_interval_s, self.limits.refresh_s)
+            self.sampling_rate.metrics_interval_s
+            if not troubled
+            else min(self.sampling_rate.metrics_interval_s, self.limits.refresh_s)
         )
         if not troubled and not is_due(now_s, cursor.metrics_at, every_s * DUE_SLACK):
             return
-        reader = VertexReader(self.session, self.limits, self.sampling_rate.lean, self.flink_version, budget)
+        reader = VertexReader(
+            self.session, self.limits, self.sampling_rate.lean, self.flink_version, budget
+        )
         await reader.read(
-            job.job_id, reading, cursor, placed=reading.job is not None, retry_empty=self.retry_empty and not cursor.metrics_at
+            job.job_id,
+            reading,
+            cursor,
+            placed=reading.job is not None,
+            retry_empty=self.retry_empty and not cursor.metrics_at,
         )
         if not self.session.down:
             cursor.metrics_at = now_s
             cursor.turn += 1
 
-    async def _read_checkpoints(self, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float) -> None:
+    async def _read_checkpoints(
+        self, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float
+    ) -> None:
         """Details of new checkpoints; only what is new in the list becomes rows."""
         if reading.checkpoints is None:
             return
@@ -137,7 +192,8 @@ class JobReader:
             path = f"/jobs/{reading.job_id}/checkpoints/details/{checkpoint.checkpoint_id}"
             details = await self.session.get(path, may_be_gone=True)
             if details is None:
-                # The latest savepoint and failure are listed long after their details are gone: requested once.
+                # The latest savepoint and failure are listed long after their details are gone:
+                # requested once.
                 if path in self.session.gone:
                     detailed.append(key_of(checkpoint))
                 continue
@@ -148,33 +204,49 @@ class JobReader:
             if selection.wants_subtasks(checkpoint):
                 await self._read_subtasks(reading, checkpoint, details, budget)
             detailed.append(key_of(checkpoint))
-        reading.checkpoint_rows = tuple(row for row in rows if not isinstance(row, Checkpoint) or selection.is_new(row))
+        reading.checkpoint_rows = tuple(
+            row for row in rows if not isinstance(row, Checkpoint) or selection.is_new(row)
+        )
         selection.remember(detailed)
 
-    async def _read_subtasks(self, reading: JobAnswers, checkpoint: Checkpoint, details: Answer, budget: Budget) -> None:
+    async def _read_subtasks(
+        self, reading: JobAnswers, checkpoint: Checkpoint, details: Answer, budget: Budget
+    ) -> None:
         vertex_ids = _vertices_to_read(details, unfinished_only=not is_final(checkpoint))
         if not budget.take(len(vertex_ids)):
             return
         paths = [f"{details.path}/subtasks/{vertex_id}" for vertex_id in vertex_ids]
-        answers = await asyncio.gather(*(self.session.get(path, may_be_gone=True) for path in paths))
+        answers = await asyncio.gather(
+            *(self.session.get(path, may_be_gone=True) for path in paths)
+        )
         for vertex_id, answer in zip(vertex_ids, answers, strict=True):
             if answer is not None:
                 reading.subtasks[checkpoint.checkpoint_id, vertex_id] = answer
 
 
 def _is_initialized(body: Any) -> bool:
-    """Before, Flink calls its state backend "Unknown"; 1.12 finds no settings of its checkpoints at all."""
+    """Before, Flink calls its state backend "Unknown"; 1.12 finds no settings of its checkpoints at
+    all.
+    """
     return not (isinstance(body, dict) and body.get("state") == "INITIALIZING")
 
 
 def _vertices(body: Any) -> dict[str, int]:
-    """Vertex id → parallelism, of whatever is readable and possible; the parser names what is not."""
+    """Vertex id → parallelism, of whatever is readable and possible; the parser names what is
+    not.
+    """
     vertices = body.get("vertices") if isinstance(body, dict) else None
-    found = [vertex for vertex in vertices if isinstance(vertex, dict)] if isinstance(vertices, list) else []
+    found = (
+        [vertex for vertex in vertices if isinstance(vertex, dict)]
+        if isinstance(vertices, list)
+        else []
+    )
     return {
         vertex["id"]: vertex["parallelism"]
         for vertex in found
-        if is_flink_id(vertex.get("id")) and isinstance(vertex.get("parallelism"), int) and 0 < vertex["parallelism"] <= MAX_PARALLELISM
+        if is_flink_id(vertex.get("id"))
+        and isinstance(vertex.get("parallelism"), int)
+        and 0 < vertex["parallelism"] <= MAX_PARALLELISM
     }
 
 
@@ -184,5 +256,9 @@ def _vertices_to_read(details: Answer, *, unfinished_only: bool) -> list[str]:
         vertex_id
         for vertex_id, task in tasks.items()
         if is_flink_id(vertex_id)
-        and not (unfinished_only and isinstance(task, dict) and task.get("num_subtasks") == task.get("num_acknowledged_subtasks"))
+        and not (
+            unfinished_only
+            and isinstance(task, dict)
+            and task.get("num_subtasks") == task.get("num_acknowledged_subtasks")
+        )
     ]

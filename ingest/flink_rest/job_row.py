@@ -10,12 +10,16 @@ from ingest.records import Job, Setting
 
 
 def add_job(reading: JobAnswers, results: ParseResults) -> None:
-    """One record where ``/jobs/:id`` or at least the overview answered; a bad part leaves its columns unknown."""
+    """One record where ``/jobs/:id`` or at least the overview answered; a bad part leaves its
+    columns unknown.
+    """
     found = _state(reading, results)
     if found is None:
         return
     answer, state = found
-    vertices = results.parse(plan.vertices, reading.job) or results.parse(plan.planned_vertices, reading.plan)
+    vertices = results.parse(plan.vertices, reading.job) or results.parse(
+        plan.planned_vertices, reading.plan
+    )
     graph_answer = plan_answer(reading)
     results.add(
         answer,
@@ -27,7 +31,10 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
             end_time=state.end_time,
             flink_version=reading.flink_version,
             job_type=state.job_type or results.parse(plan.job_type, graph_answer),
-            parallelism=max((vertex.parallelism for vertex in vertices or () if vertex.parallelism), default=None),
+            parallelism=max(
+                (vertex.parallelism for vertex in vertices or () if vertex.parallelism),
+                default=None,
+            ),
             vertices=vertices,
             edges=results.parse(plan.edges, graph_answer),
             slot_sharing=results.parse(plan.slot_sharing, reading.job),
@@ -40,12 +47,24 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    """A job that is listed but does not answer is still there, and one that is listed as ended has ended.
+    """A job that is listed but does not answer is still there, and one that is listed as ended has
+    ended.
 
-    The JobManager answers ``/jobs/:id`` out of a cache, so it may still say RUNNING when the overview knows better.
+    The JobManager answers ``/jobs/:id`` out of a cache, so it may still say RUNNING when the
+    overview knows better.
     """
-    answered, listed = results.parse(jobs.job_state, reading.job), results.parse(jobs.job_state, reading.overview)
-    if reading.overview and listed and (answered is None or (listed.state in jobs.TERMINAL and answered.state not in jobs.TERMINAL)):
+    answered, listed = (
+        results.parse(jobs.job_state, reading.job),
+        results.parse(jobs.job_state, reading.overview),
+    )
+    if (
+        reading.overview
+        and listed
+        and (
+            answered is None
+            or (listed.state in jobs.TERMINAL and answered.state not in jobs.TERMINAL)
+        )
+    ):
         return (reading.job if answered else None) or reading.overview, listed
     return (reading.job, answered) if reading.job and answered else None
 
@@ -71,6 +90,8 @@ def _checkpointing(reading: JobAnswers, results: ParseResults) -> dict[str, Any]
 
 
 def _restarts(reading: JobAnswers, results: ParseResults) -> int | None:
-    found = results.parse(lambda body: metrics.columns(metrics.values(body), JOB_METRICS), reading.job_metrics)
+    found = results.parse(
+        lambda body: metrics.columns(metrics.values(body), JOB_METRICS), reading.job_metrics
+    )
     restarts = (found or {}).get("restarts")
     return None if restarts is None else int(restarts)

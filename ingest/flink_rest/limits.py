@@ -6,16 +6,23 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Limits of one cycle over one cluster. ``requests`` is its budget, ``/jobs/overview`` and checkpoints included."""
+    """Limits of one cycle over one cluster.
+
+    ``requests`` is its budget, ``/jobs/overview`` and checkpoints included.
+    """
 
     requests: int = 3_000
     """Of one cycle: at 2 at once and 5 ms each a JobManager answers these in 8 s."""
     requests_per_job: int = 400
     """Of one cycle: one huge job must not use up the cluster's budget."""
     requests_per_vertex: int = 25
-    """For subtask metrics: covers 350 subtasks; of larger vertices the hottest and a rotating share are requested."""
+    """For subtask metrics: covers 350 subtasks; of larger vertices the hottest and a rotating share
+    are requested.
+    """
     cycle_timeout_s: float = 45
-    """Writing what was read takes a few seconds more; the whole shall fit into a minute even on a starved machine."""
+    """Writing what was read takes a few seconds more; the whole shall fit into a minute even on a
+    starved machine.
+    """
     taskmanagers_per_cycle: int = 40
     """The ones requested longest ago; a TaskManager costs two requests."""
     small_job_subtasks: int = 64
@@ -25,14 +32,20 @@ class RequestLimits:
     slow_ms: int = 60_000
     """A checkpoint at or above this is slow whatever its siblings took."""
     refresh_s: float = 300
-    """What changes with the job only (graph, exceptions, restarts, hosts) is read again after this, changed or not."""
+    """What changes with the job only (graph, exceptions, restarts, hosts) is read again after this,
+    changed or not.
+    """
     static_refresh_s: float = 900
-    """Configuration of cluster and checkpoints: fixed while a process lives, and read anew in case it was lost."""
+    """Configuration of cluster and checkpoints: fixed while a process lives, and read anew in case
+    it was lost.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingRate:
-    """What a fleet's size makes of the wish: ``lean`` leaves out what only repeats itself for healthy jobs."""
+    """What a fleet's size makes of the wish: ``lean`` leaves out what only repeats itself for
+    healthy jobs.
+    """
 
     metrics_interval_s: float
     lean: bool
@@ -42,11 +55,14 @@ class SamplingRate:
 MAX_STRETCH = 20
 
 
-def sampling_rate(wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits) -> SamplingRate:
+def sampling_rate(
+    wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
+) -> SamplingRate:
     """How often healthy jobs are sampled so that a cycle stays within its budget.
 
-    A full sample of a job is about 5 requests and 3 per vertex; a lean one 3 and 1 per vertex, beside the list
-    of checkpoints and a sampled look into new ones in each cycle. Jobs in trouble keep the wanted interval.
+    A full sample of a job is about 5 requests and 3 per vertex; a lean one 3 and 1 per vertex,
+    beside the list of checkpoints and a sampled look into new ones in each cycle. Jobs in trouble
+    keep the wanted interval.
     """
     full = 5 * jobs + 3 * vertices
     if full <= limits.requests:
@@ -54,12 +70,17 @@ def sampling_rate(wanted_interval_s: float, cycle_s: float, jobs: int, vertices:
     left = max(limits.requests - 1.8 * jobs, limits.requests / 10)
     cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / left))
     interval_s = max(wanted_interval_s, cycles * cycle_s)
-    reason = f"{jobs} jobs with {vertices} vertices would take {full} requests a cycle, the budget is {limits.requests}"
+    reason = (
+        f"{jobs} jobs with {vertices} vertices would take {full} requests a cycle, the budget "
+        f"is {limits.requests}"
+    )
     return SamplingRate(interval_s, lean=True, reason=reason)
 
 
 def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits) -> RequestLimits:
-    """``limits`` for each of ``sources`` clusters of a shard, which makes ``total_requests`` per cycle on one core."""
+    """``limits`` for each of ``sources`` clusters of a shard, which makes ``total_requests`` per
+    cycle on one core.
+    """
     share = max(60, min(limits.requests, total_requests // max(1, sources)))
     return replace(
         limits,
@@ -70,7 +91,9 @@ def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits)
 
 
 class Budget:
-    """Counts requests down, its parent's too; ``left_out`` counts what was due and not requested."""
+    """Counts requests down, its parent's too; ``left_out`` counts what was due and not
+    requested.
+    """
 
     def __init__(self, requests: int, parent: "Budget | None" = None) -> None:
         self._left, self._parent = requests, parent

@@ -11,7 +11,9 @@ from ingest.records import Skip
 
 @dataclass(frozen=True, slots=True)
 class ListedJob:
-    """One entry of ``/jobs/overview``, which is the body of ``answer``; times are epoch ms, 0 or less where unknown."""
+    """One entry of ``/jobs/overview``, which is the body of ``answer``; times are epoch ms, 0 or
+    less where unknown.
+    """
 
     job_id: str
     state: str
@@ -33,7 +35,13 @@ def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
         if job := results.parse(jobs.job_state, overview, place, body=entry, place=place):
             answer = Answer(overview.path, overview.at, entry)
             state = jobs.state_in(entry)
-            found[job.job_id] = ListedJob(job.job_id, state, _whole(entry, "last-modification"), _whole(entry, "end-time"), answer)
+            found[job.job_id] = ListedJob(
+                job.job_id,
+                state,
+                _whole(entry, "last-modification"),
+                _whole(entry, "end-time"),
+                answer,
+            )
     return list(found.values()), results.skips()
 
 

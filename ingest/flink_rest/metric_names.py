@@ -10,8 +10,14 @@ Names = dict[str, tuple[str, ...]]
 SUBTASK_METRICS: Names = {
     "in_pool_usage": ("Shuffle.Netty.Input.Buffers.inPoolUsage", "buffers.inPoolUsage"),
     "out_pool_usage": ("Shuffle.Netty.Output.Buffers.outPoolUsage", "buffers.outPoolUsage"),
-    "exclusive_usage": ("Shuffle.Netty.Input.Buffers.inputExclusiveBuffersUsage", "buffers.inputExclusiveBuffersUsage"),
-    "floating_usage": ("Shuffle.Netty.Input.Buffers.inputFloatingBuffersUsage", "buffers.inputFloatingBuffersUsage"),
+    "exclusive_usage": (
+        "Shuffle.Netty.Input.Buffers.inputExclusiveBuffersUsage",
+        "buffers.inputExclusiveBuffersUsage",
+    ),
+    "floating_usage": (
+        "Shuffle.Netty.Input.Buffers.inputFloatingBuffersUsage",
+        "buffers.inputFloatingBuffersUsage",
+    ),
     "busy_ms_per_s": ("busyTimeMsPerSecond",),
     "backpressured_ms_per_s": ("backPressuredTimeMsPerSecond",),
     "idle_ms_per_s": ("idleTimeMsPerSecond",),

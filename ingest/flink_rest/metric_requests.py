@@ -9,11 +9,17 @@ from ingest.flink_rest.versions import major
 
 
 def names_for(flink_version: str | None) -> tuple[str, ...]:
-    """Metric ids that this release has, one per metric: the shortest complete set, so that few requests do.
+    """Metric ids that this release has, one per metric: the shortest complete set, so that few
+    requests do.
 
-    Up to 1.20 the flat group ``buffers`` is there; 2.x has the long names only. For an unknown release all are requested.
+    Up to 1.20 the flat group ``buffers`` is there; 2.x has the long names only. For an unknown
+    release all are requested.
     """
-    return tuple(name for spellings in SUBTASK_METRICS.values() for name in _of_release(spellings, major(flink_version)))
+    return tuple(
+        name
+        for spellings in SUBTASK_METRICS.values()
+        for name in _of_release(spellings, major(flink_version))
+    )
 
 
 def _of_release(spellings: tuple[str, ...], release: int | None) -> Iterator[str]:
@@ -26,7 +32,9 @@ def _of_release(spellings: tuple[str, ...], release: int | None) -> Iterator[str
         yield from (name for name in spellings if name not in flat)
 
 
-def subtask_paths(vertex_path: str, subtasks: Iterable[int], names: Sequence[str], prefix_bytes: int = 0) -> list[str]:
+def subtask_paths(
+    vertex_path: str, subtasks: Iterable[int], names: Sequence[str], prefix_bytes: int = 0
+) -> list[str]:
     """``<vertex>/metrics?get=0.a,0.b,1.a…`` for these subtasks, each path below Flink's limit."""
     head = f"{vertex_path}/metrics?get="
     room = MAX_PATH_BYTES - prefix_bytes
@@ -48,7 +56,9 @@ def subtasks_per_request(names: Sequence[str], parallelism: int, path_bytes: int
 
 
 def chosen_subtasks(parallelism: int, at_most: int, hottest: Sequence[int], turn: int) -> list[int]:
-    """All subtasks where they fit; else the hottest for half of the room, and a share of the rest that rotates with ``turn``."""
+    """All subtasks where they fit; else the hottest for half of the room, and a share of the rest
+    that rotates with ``turn``.
+    """
     if parallelism <= at_most:
         return list(range(parallelism))
     hot = [subtask for subtask in hottest if 0 <= subtask < parallelism][: at_most // 2]

@@ -28,9 +28,16 @@ class ParseResults:
         self._records.extend((answer.at, record) for record in records if record is not None)
 
     def parse(
-        self, parser: Callable[..., _Parsed], answer: Answer | None, *args: Any, body: Any = _WHOLE, place: str = ""
+        self,
+        parser: Callable[..., _Parsed],
+        answer: Answer | None,
+        *args: Any,
+        body: Any = _WHOLE,
+        place: str = "",
     ) -> _Parsed | None:
-        """``parser(body, …)``, by default of the whole answer; ``None`` without one, or after noting a skip where it cannot be read."""
+        """``parser(body, …)``, by default of the whole answer; ``None`` without one, or after
+        noting a skip where it cannot be read.
+        """
         if answer is None:
             return None
         try:
@@ -39,7 +46,9 @@ class ParseResults:
             self.skip(answer, place, str(error))
             return None
 
-    def each(self, entries: Iterable[tuple[str, Any]] | None, answer: Answer) -> Iterator[tuple[str, Any]]:
+    def each(
+        self, entries: Iterable[tuple[str, Any]] | None, answer: Answer
+    ) -> Iterator[tuple[str, Any]]:
         """The entries of a list in ``answer``, until too many of them were bad."""
         bad_before = self._bad
         for place, entry in entries or ():
@@ -48,7 +57,8 @@ class ParseResults:
                     answer,
                     "",
                     message(
-                        "{max_bad_entries:number} of its entries could not be read; the others, from {place:name} on, are not tried.",
+                        "{max_bad_entries:number} of its entries could not be read; the others, "
+                        "from {place:name} on, are not tried.",
                         max_bad_entries=MAX_BAD_ENTRIES,
                         place=place,
                     ),
@@ -60,7 +70,9 @@ class ParseResults:
         """Note that a part of ``answer`` was passed over."""
         self._bad += 1
         subject = f"{answer.endpoint}#{place}" if place else answer.endpoint
-        self._records.append((answer.at, Skip(subject=subject, reason="bad_payload", detail=detail)))
+        self._records.append(
+            (answer.at, Skip(subject=subject, reason="bad_payload", detail=detail))
+        )
 
     def records(self) -> tuple[Record, ...]:
         return tuple(record for _, record in self._records)

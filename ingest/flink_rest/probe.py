@@ -1,4 +1,7 @@
-"""Tests a connection: what Weir would read of a cluster, and what it would miss. Nothing is stored."""
+"""Tests a connection: what Weir would read of a cluster, and what it would miss.
+
+Nothing is stored.
+"""
 
 import asyncio
 import pkgutil
@@ -30,7 +33,10 @@ GATHERING_PAUSE_S = 2
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """``sees`` and ``misses`` are short sentences. ``reachable``: at least one source could be read."""
+    """``sees`` and ``misses`` are short sentences.
+
+    ``reachable``: at least one source could be read.
+    """
 
     reachable: bool
     sees: tuple[str, ...]
@@ -41,18 +47,37 @@ class Probe:
 
 
 def probe(source: ClusterSource, timeout_s: float = 30) -> Probe:
-    """Ask a little of every source that is declared; ends in ``timeout_s`` and never raises for what a source answers."""
+    """Ask a little of every source that is declared; ends in ``timeout_s`` and never raises for
+    what a source answers.
+    """
     return asyncio.run(_probe(source, timeout_s))
 
 
 async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
-    notes, run = ProbeNotes(), ClusterRun(cluster, {}, Shard(lambda: datetime.now(UTC), 0, RequestLimits(), gates=Gates(1)))
+    notes, run = (
+        ProbeNotes(),
+        ClusterRun(
+            cluster, {}, Shard(lambda: datetime.now(UTC), 0, RequestLimits(), gates=Gates(1))
+        ),
+    )
     asked = [source for source in sources() if source.probe and source.wanted(run)]
     # Together: a source that hangs must not eat the time of those that answer.
     await asyncio.gather(*(_bounded(source, run, timeout_s, notes) for source in asked))
     if not asked:
-        notes.misses.append(message("Neither an address nor Prometheus nor logs nor archives are given: there is nothing to see."))
-    return Probe(bool(notes.sees), tuple(notes.sees), tuple(notes.misses), notes.flink_version, notes.jobs, notes.taskmanagers)
+        notes.misses.append(
+            message(
+                "Neither an address nor Prometheus nor logs nor archives are given: there is "
+                "nothing to see."
+            )
+        )
+    return Probe(
+        bool(notes.sees),
+        tuple(notes.sees),
+        tuple(notes.misses),
+        notes.flink_version,
+        notes.jobs,
+        notes.taskmanagers,
+    )
 
 
 async def _bounded(source: Source, run: ClusterRun, timeout_s: float, notes: ProbeNotes) -> None:
@@ -62,7 +87,11 @@ async def _bounded(source: Source, run: ClusterRun, timeout_s: float, notes: Pro
             await (asyncio.to_thread(probed, run, notes) if source.files else probed(run, notes))
     except TimeoutError:
         notes.misses.append(
-            message("{subject:name} did not answer within {timeout_s:number} s.", subject=source.subject, timeout_s=timeout_s)
+            message(
+                "{subject:name} did not answer within {timeout_s:number} s.",
+                subject=source.subject,
+                timeout_s=timeout_s,
+            )
         )
     except IngestError as error:
         notes.misses.append(str(error))
@@ -74,24 +103,37 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
         overview = await client.get("/overview")
         version = overview.get("flink-version") if isinstance(overview, dict) else None
         if not is_version(version):  # then it is no JobManager, and what it says is not repeated
-            notes.misses.append(message("{base:name} answers, but not as a Flink JobManager does.", base=client.address.base))
+            notes.misses.append(
+                message(
+                    "{base:name} answers, but not as a Flink JobManager does.",
+                    base=client.address.base,
+                )
+            )
             return
         notes.flink_version = version
         managers = overview.get("taskmanagers")
         notes.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(notes)
         if logs.globs or logs.endpoint:
-            _compare_zones(await _answer_or_miss(client, "/config", message("time zone"), notes), logs, notes)
+            _compare_zones(
+                await _answer_or_miss(client, "/config", message("time zone"), notes), logs, notes
+            )
         jobs = _jobs(await client.get("/jobs/overview"))
         notes.jobs = len(jobs)
         running = [job_id for job_id, state in jobs if state not in TERMINAL]
         notes.sees.append(
-            message("jobs: {running:number} running, {jobs:number} ended", running=len(running), jobs=len(jobs) - len(running))
+            message(
+                "jobs: {running:number} running, {jobs:number} ended",
+                running=len(running),
+                jobs=len(jobs) - len(running),
+            )
         )
         if running:
             await _probe_job(client, running[0], notes)
         else:
-            notes.misses.append(message("checkpoints and metrics cannot be tested while no job runs"))
+            notes.misses.append(
+                message("checkpoints and metrics cannot be tested while no job runs")
+            )
         if not logs.globs:
             await _probe_log_endpoint(client, logs, notes)
 
@@ -103,34 +145,48 @@ def _say_version(notes: ProbeNotes) -> None:
         else plural(notes.taskmanagers, "{count:count} TaskManager", "{count:count} TaskManagers")
     )
     notes.sees.append(
-        message("REST of Flink {flink_version:name}, {managers:message}", flink_version=str(notes.flink_version), managers=managers)
+        message(
+            "REST of Flink {flink_version:name}, {managers:message}",
+            flink_version=str(notes.flink_version),
+            managers=managers,
+        )
     )
     if not is_known(notes.flink_version):
         notes.misses.append(
             message(
-                "Flink {flink_version:name} is not one of the known releases 1.12 to 2.3; it is read as far as understood",
+                "Flink {flink_version:name} is not one of the known releases 1.12 to 2.3; it is "
+                "read as far as understood",
                 flink_version=str(notes.flink_version),
             )
         )
     elif not has_time_metrics(notes.flink_version):
-        notes.misses.append(message("busy time and incremental checkpoint sizes: this release does not report them"))
+        notes.misses.append(
+            message("busy time and incremental checkpoint sizes: this release does not report them")
+        )
 
 
 def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
-    """Log lines carry no zone, but the JobManager reports the offset of its own process, which is that of its log."""
+    """Log lines carry no zone, but the JobManager reports the offset of its own process, which is
+    that of its log.
+    """
     offset_ms = config.get("timezone-offset") if isinstance(config, dict) else None
     try:
         declared = datetime.now(zone_of(logs.time_zone, layout_of(logs.layout))).utcoffset()
     except IngestError as error:
         notes.misses.append(message("logs: {error:text}", error=str(error)))
         return
-    if not isinstance(offset_ms, int) or declared is None or timedelta(milliseconds=offset_ms) == declared:
+    if (
+        not isinstance(offset_ms, int)
+        or declared is None
+        or timedelta(milliseconds=offset_ms) == declared
+    ):
         return
     name = clean_text(str(config.get("timezone-name")), 60)
     hours = offset_ms / 3_600_000
     notes.misses.append(
         message(
-            "logs: the JobManager runs in {name:name} (UTC{hours:name} h), its logs are declared as {time_zone:name}",
+            "logs: the JobManager runs in {name:name} (UTC{hours:name} h), its logs are declared "
+            "as {time_zone:name}",
             name=str(name),
             hours=f"{hours:+g}",
             time_zone=logs.time_zone,
@@ -146,24 +202,39 @@ async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None
         total, failed = counts.get("total"), counts.get("failed")
         if isinstance(total, int) and isinstance(failed, int):
             notes.sees.append(
-                message("checkpoints: {total:number} of the first running job, {failed:number} of them failed", total=total, failed=failed)
+                message(
+                    "checkpoints: {total:number} of the first running job, {failed:number} of them "
+                    "failed",
+                    total=total,
+                    failed=failed,
+                )
             )
         if not total:
             notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
     job = await _answer_or_miss(client, f"/jobs/{job_id}", message("job graph"), notes)
     vertices = job.get("vertices") if isinstance(job, dict) else None
-    vertex_id = vertices[0].get("id") if isinstance(vertices, list) and vertices and isinstance(vertices[0], dict) else None
+    vertex_id = (
+        vertices[0].get("id")
+        if isinstance(vertices, list) and vertices and isinstance(vertices[0], dict)
+        else None
+    )
     if not is_flink_id(vertex_id):
         return
-    (path,) = subtask_paths(f"/jobs/{job_id}/vertices/{vertex_id}", [0], names_for(notes.flink_version))
+    (path,) = subtask_paths(
+        f"/jobs/{job_id}/vertices/{vertex_id}", [0], names_for(notes.flink_version)
+    )
     metrics = await _answer_or_miss(client, path, "metrics", notes)
     if metrics == []:
         await asyncio.sleep(GATHERING_PAUSE_S)
         metrics = await _answer_or_miss(client, path, "metrics", notes)
     if isinstance(metrics, list) and metrics:
-        notes.sees.append(message("buffer and time metrics: {metrics:number} per subtask", metrics=len(metrics)))
+        notes.sees.append(
+            message("buffer and time metrics: {metrics:number} per subtask", metrics=len(metrics))
+        )
     elif metrics is not None:
-        notes.misses.append(message("metrics are empty; Flink may still be gathering them, try again in a minute"))
+        notes.misses.append(
+            message("metrics are empty; Flink may still be gathering them, try again in a minute")
+        )
 
 
 async def _answer_or_miss(client: RestClient, path: str, what: str, notes: ProbeNotes) -> Any:
@@ -193,7 +264,9 @@ async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: ProbeN
                 names=names,
             )
         )
-        notes.misses.append(message("TaskManager logs, and log lines as they are written: give log globs for these"))
+        notes.misses.append(
+            message("TaskManager logs, and log lines as they are written: give log globs for these")
+        )
     else:
         notes.misses.append(message("the JobManager serves no log files; give log globs"))
 
@@ -202,11 +275,16 @@ async def probe_history_server(run: ClusterRun, notes: ProbeNotes) -> None:
     async with run.client(run.cluster.history_url) as client:
         jobs = _jobs(await client.get("/jobs/overview"))
         notes.sees.append(
-            message("History Server: {jobs:message}", jobs=plural(len(jobs), "{count:count} ended job", "{count:count} ended jobs"))
+            message(
+                "History Server: {jobs:message}",
+                jobs=plural(len(jobs), "{count:count} ended job", "{count:count} ended jobs"),
+            )
         )
 
 
 def _jobs(body: Any) -> list[tuple[str, str]]:
     entries = body.get("jobs") if isinstance(body, dict) else None
-    found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    found = (
+        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )
     return [(entry["jid"], state_in(entry)) for entry in found if is_flink_id(entry.get("jid"))]

@@ -13,7 +13,12 @@ from ingest.source_read import SourceRead
 async def read_jobmanager(run: ClusterRun) -> SourceRead:
     cluster, shard = run.cluster, run.shard
     found = await collect_cluster(
-        cluster, run.part("rest"), shard.at, limits=shard.limits, gate=shard.gates.of(cluster.url), cycle_s=shard.cycle_s
+        cluster,
+        run.part("rest"),
+        shard.at,
+        limits=shard.limits,
+        gate=shard.gates.of(cluster.url),
+        cycle_s=shard.cycle_s,
     )
     run.rest, run.reachable = found, found.reachable
     run.requests += found.requests
@@ -29,7 +34,9 @@ async def read_history_server(run: ClusterRun) -> SourceRead:
 async def ask_flame_graphs(run: ClusterRun) -> None:
     version = run.rest.flink_version if run.rest else None
     async with run.client(run.cluster.url) as client:
-        run.told["flame_graphs"] = await flame_graphs.request(client, run.cluster.flame_graphs, version, run.shard.at)
+        run.told["flame_graphs"] = await flame_graphs.request(
+            client, run.cluster.flame_graphs, version, run.shard.at
+        )
 
 
 async def ask_thread_dumps(run: ClusterRun) -> None:

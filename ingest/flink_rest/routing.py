@@ -1,4 +1,6 @@
-"""Path of an answer → its place in a reading; for answers that were recorded or archived earlier."""
+"""Path of an answer → its place in a reading; for answers that were recorded or archived
+earlier.
+"""
 
 import re
 from datetime import UTC, datetime
@@ -14,7 +16,9 @@ _DETAIL = re.compile(r"/checkpoints/details/(\d{1,19})")
 _SUBTASKS = re.compile(r"/checkpoints/details/(\d{1,19})/subtasks/([0-9a-f]{32})")
 _VERTEX = re.compile(r"/vertices/([0-9a-f]{32})")
 _BACKPRESSURE = re.compile(r"/vertices/([0-9a-f]{32})/backpressure")
-_VERTEX_METRICS = re.compile(r"/vertices/([0-9a-f]{32})(?:/subtasks/\d{1,5})?/metrics\?(?:.*&)?get=.*", re.DOTALL)
+_VERTEX_METRICS = re.compile(
+    r"/vertices/([0-9a-f]{32})(?:/subtasks/\d{1,5})?/metrics\?(?:.*&)?get=.*", re.DOTALL
+)
 _GAUGES = re.compile(r"/vertices/([0-9a-f]{32})/subtasks/metrics\?(?:.*&)?get=.*", re.DOTALL)
 _JOB_METRICS = re.compile(r"/metrics\?(?:.*&)?get=.*", re.DOTALL)
 _TASKMANAGER = re.compile(r"/taskmanagers/([^/?]+)")
@@ -53,13 +57,19 @@ def is_read(path: str) -> bool:
         return True
     probe = Answer(path, _NEVER, None)
     job_id = job_of(path)
-    return (file_job_answer(JobAnswers(job_id), probe) if job_id else file_cluster_answer(ClusterAnswers(), probe)) is Filed.KEPT
+    return (
+        file_job_answer(JobAnswers(job_id), probe)
+        if job_id
+        else file_cluster_answer(ClusterAnswers(), probe)
+    ) is Filed.KEPT
 
 
 def file_job_answer(reading: JobAnswers, answer: Answer) -> Filed:
     """Put the answer where it belongs, unless that place is taken."""
     resource = _JOB.sub("", answer.path, count=1)
-    attribute = _OF_JOB.get(resource.partition("?")[0]) or ("job_metrics" if _JOB_METRICS.fullmatch(resource) else None)
+    attribute = _OF_JOB.get(resource.partition("?")[0]) or (
+        "job_metrics" if _JOB_METRICS.fullmatch(resource) else None
+    )
     if attribute:
         if getattr(reading, attribute) is not None:
             return Filed.TAKEN
@@ -90,7 +100,9 @@ def file_cluster_answer(reading: ClusterAnswers, answer: Answer) -> Filed:
     if found := _TASKMANAGER.fullmatch(answer.path):
         return _file(reading.taskmanager_details, unquote(found[1]), answer)
     if found := _TASKMANAGER_METRICS.fullmatch(answer.path):
-        return _file_among(reading.taskmanager_metrics, unquote(found[1]), answer, reading.metrics_paths)
+        return _file_among(
+            reading.taskmanager_metrics, unquote(found[1]), answer, reading.metrics_paths
+        )
     return Filed.UNKNOWN
 
 
@@ -101,8 +113,12 @@ def _file(place: dict[_Key, Answer], key: _Key, answer: Answer) -> Filed:
     return Filed.KEPT
 
 
-def _file_among(place: dict[str, list[Answer]], key: str, answer: Answer, resource: set[str]) -> Filed:
-    """Metrics of one vertex may be resource in pieces, thousands of them: only the very same question is a repetition."""
+def _file_among(
+    place: dict[str, list[Answer]], key: str, answer: Answer, resource: set[str]
+) -> Filed:
+    """Metrics of one vertex may be resource in pieces, thousands of them: only the very same
+    question is a repetition.
+    """
     if answer.path in resource:
         return Filed.TAKEN
     resource.add(answer.path)

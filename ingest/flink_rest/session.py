@@ -1,4 +1,6 @@
-"""The requests of one cycle: every failed one becomes a skip, and a JobManager that is down gets no more."""
+"""The requests of one cycle: every failed one becomes a skip, and a JobManager that is down gets no
+more.
+"""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -29,15 +31,19 @@ class RestSession:
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        """The answer, or ``None`` after noting why there is none: as a skip, a 404 in ``gone`` where it ``may_be_gone``, and what
-        Flink cannot tell yet in ``not_yet``, with the reason: whoever asked has it told once it lasts."""
+        """The answer, or ``None`` after noting why there is none: as a skip, a 404 in ``gone``
+        where it ``may_be_gone``, and what Flink cannot tell yet in ``not_yet``, with the reason:
+        whoever asked has it told once it lasts.
+        """
         if self.down:
             return None
         try:
             body = await self.client.get(path)
         except BadAnswer as error:
             self._unanswered = 0
-            if error.reason in ("tls", "refused_address") or (error.reason == "unauthorized" and not self.answered):
+            if error.reason in ("tls", "refused_address") or (
+                error.reason == "unauthorized" and not self.answered
+            ):
                 self.down = str(error)
             if may_be_gone and error.reason == "not_found":
                 self.gone.add(path)
@@ -60,7 +66,8 @@ class RestSession:
         return await self.get(path, may_be_gone=may_be_gone) if self.budget.take() else None
 
     def tell_what_lasts(self, asked: Iterable[str], since_s: float) -> float:
-        """Skip what of ``asked`` Flink cannot tell yet, where it could not ``since_s`` either (0: it could), for too long.
+        """Skip what of ``asked`` Flink cannot tell yet, where it could not ``since_s`` either (0:
+        it could), for too long.
 
         Returns since when it cannot (epoch s), 0 where it can.
         """
@@ -81,6 +88,9 @@ class RestSession:
                 Skip(
                     self.client.address.base,
                     "more",
-                    message("More than {skips_per_cycle:number} inputs were skipped in this cycle.", skips_per_cycle=SKIPS_PER_CYCLE),
+                    message(
+                        "More than {skips_per_cycle:number} inputs were skipped in this cycle.",
+                        skips_per_cycle=SKIPS_PER_CYCLE,
+                    ),
                 )
             )

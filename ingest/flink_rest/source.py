@@ -1,7 +1,16 @@
 """What a JobManager is asked, and a History Server."""
 
 from ingest.messages import message
-from ingest.records import Checkpoint, Job, JobException, TaskManager, VertexCheckpoint, VertexGauges, VertexMetrics, VertexStart
+from ingest.records import (
+    Checkpoint,
+    Job,
+    JobException,
+    TaskManager,
+    VertexCheckpoint,
+    VertexGauges,
+    VertexMetrics,
+    VertexStart,
+)
 from ingest.source_registry import Setting, Source, Turn
 
 _OF_JOBS = (Job, Checkpoint, VertexCheckpoint, VertexStart, JobException)

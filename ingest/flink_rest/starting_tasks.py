@@ -1,4 +1,6 @@
-"""Tasks that are slow to start, as one reading of a job shows them, and whose threads to dump for that."""
+"""Tasks that are slow to start, as one reading of a job shows them, and whose threads to dump for
+that.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,7 +20,8 @@ _STARTING = ("DEPLOYING", "INITIALIZING")
 
 @dataclass(frozen=True, slots=True)
 class StartingTask:
-    """``vertex_name`` as Flink calls its threads; ``subtask`` 0-based; ``state``: DEPLOYING or INITIALIZING, at ``at``.
+    """``vertex_name`` as Flink calls its threads; ``subtask`` 0-based; ``state``: DEPLOYING or
+    INITIALIZING, at ``at``.
 
     Instants are those of the JobManager's clock.
     """
@@ -34,9 +37,14 @@ class StartingTask:
 
 
 def slow_tasks(reading: JobAnswers) -> list[StartingTask]:
-    """Those that were deployed ``SLOW_AFTER`` ago or earlier and do not run yet, longest first. A bad answer has none."""
+    """Those that were deployed ``SLOW_AFTER`` ago or earlier and do not run yet, longest first.
+
+    A bad answer has none.
+    """
     found = [task for vertex_id in reading.vertices for task in _of_vertex(reading, vertex_id)]
-    return sorted(found, key=lambda task: (task.deploying_at, task.vertex_id, task.subtask))[:MOST_OF_A_JOB]
+    return sorted(found, key=lambda task: (task.deploying_at, task.vertex_id, task.subtask))[
+        :MOST_OF_A_JOB
+    ]
 
 
 def taskmanagers_of(tasks: Iterable[StartingTask], at_most: int) -> tuple[str, ...]:
@@ -54,7 +62,16 @@ def _of_vertex(reading: JobAnswers, vertex_id: str) -> list[StartingTask]:
     except Skipped:  # the reading of samples reports it
         return []
     return [
-        StartingTask(reading.job_id, vertex_id, name, subtask, place.taskmanager_id, place.state or "", since, at)
+        StartingTask(
+            reading.job_id,
+            vertex_id,
+            name,
+            subtask,
+            place.taskmanager_id,
+            place.state or "",
+            since,
+            at,
+        )
         for subtask, place in placed.items()
         if place.taskmanager_id is not None
         and place.state in _STARTING

@@ -1,4 +1,6 @@
-"""Reads TaskManagers: the list each time it is due, and memory figures of those requested longest ago."""
+"""Reads TaskManagers: the list each time it is due, and memory figures of those requested longest
+ago.
+"""
 
 import asyncio
 from typing import Any
@@ -18,9 +20,15 @@ DUE_SLACK = 0.8
 
 
 async def read_taskmanagers(
-    session: RestSession, cursor: ClusterCursor, cluster: str, limits: RequestLimits, sampling_rate: SamplingRate
+    session: RestSession,
+    cursor: ClusterCursor,
+    cluster: str,
+    limits: RequestLimits,
+    sampling_rate: SamplingRate,
 ) -> tuple[Observed, ...]:
-    """Samples of the TaskManagers that are due; at most ``limits.taskmanagers_per_cycle`` of them."""
+    """Samples of the TaskManagers that are due; at most ``limits.taskmanagers_per_cycle`` of
+    them.
+    """
     now_s = session.at().timestamp()
     oldest = min(cursor.taskmanagers.values(), default=0.0)
     if not is_due(now_s, oldest, sampling_rate.metrics_interval_s * DUE_SLACK):
@@ -30,9 +38,13 @@ async def read_taskmanagers(
         return ()
     names = taskmanager_ids(listed.body)
     cursor.keep_only(cursor.jobs, names)
-    due = sorted(names, key=lambda name: cursor.taskmanagers.get(name, 0.0))[: limits.taskmanagers_per_cycle]
+    due = sorted(names, key=lambda name: cursor.taskmanagers.get(name, 0.0))[
+        : limits.taskmanagers_per_cycle
+    ]
     reading = ClusterAnswers(taskmanagers=listed)
-    await asyncio.gather(*(_read_one(session, name, reading) for name in due if session.budget.take(2)))
+    await asyncio.gather(
+        *(_read_one(session, name, reading) for name in due if session.budget.take(2))
+    )
     for name in names:
         cursor.taskmanagers.setdefault(name, 0.0)
     cursor.taskmanagers.update({name: round(now_s, 1) for name in reading.taskmanager_details})
@@ -42,7 +54,11 @@ async def read_taskmanagers(
 def taskmanager_ids(body: Any) -> list[str]:
     """Ids of ``/taskmanagers``, of whatever is readable."""
     managers = body.get("taskmanagers") if isinstance(body, dict) else None
-    found = [manager.get("id") for manager in managers if isinstance(manager, dict)] if isinstance(managers, list) else []
+    found = (
+        [manager.get("id") for manager in managers if isinstance(manager, dict)]
+        if isinstance(managers, list)
+        else []
+    )
     return list(dict.fromkeys(name for name in found if is_taskmanager_id(name)))
 
 
@@ -54,7 +70,8 @@ def taskmanager_path(name: str) -> str:
 async def _read_one(session: RestSession, name: str, reading: ClusterAnswers) -> None:
     path = taskmanager_path(name)
     detail, metrics = await asyncio.gather(
-        session.get(path, may_be_gone=True), session.get(f"{path}/metrics?get={','.join(ids(TASKMANAGER_METRICS))}", may_be_gone=True)
+        session.get(path, may_be_gone=True),
+        session.get(f"{path}/metrics?get={','.join(ids(TASKMANAGER_METRICS))}", may_be_gone=True),
     )
     if detail is not None:
         reading.taskmanager_details[name] = detail

@@ -13,7 +13,9 @@ from ingest.flink_rest.versions import release
 from ingest.messages import message
 
 DUMPS_PER_CYCLE = 4
-"""Each stops all threads of one TaskManager for an instant (``dumpAllThreads`` needs a safepoint)."""
+"""Each stops all threads of one TaskManager for an instant (``dumpAllThreads`` needs a
+safepoint).
+"""
 SINCE = (1, 11)
 
 
@@ -34,13 +36,21 @@ async def request(
     return tuple([await _request_one(client, one, version, at) for one in wanted[:DUMPS_PER_CYCLE]])
 
 
-async def _request_one(client: RestClient, wanted: str, version: str | None, at: Callable[[], datetime]) -> ThreadDumpAnswer:
+async def _request_one(
+    client: RestClient, wanted: str, version: str | None, at: Callable[[], datetime]
+) -> ThreadDumpAnswer:
     known = release(version)
     if known is not None and known < SINCE:
         return ThreadDumpAnswer(
-            wanted, at(), error=message("Flink has thread dumps since 1.11; this is {version:name}.", version=str(version))
+            wanted,
+            at(),
+            error=message(
+                "Flink has thread dumps since 1.11; this is {version:name}.", version=str(version)
+            ),
         )
     try:
-        return ThreadDumpAnswer(wanted, at(), thread_dump(await client.get(f"{taskmanager_path(wanted)}/thread-dump")))
+        return ThreadDumpAnswer(
+            wanted, at(), thread_dump(await client.get(f"{taskmanager_path(wanted)}/thread-dump"))
+        )
     except (BadAnswer, Unanswered, Skipped) as error:
         return ThreadDumpAnswer(wanted, at(), error=str(error))

@@ -8,11 +8,18 @@ from ingest.sources import Tls
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """Raises ``Refused`` naming the file that cannot be used; file contents never appear in messages."""
+    """Raises ``Refused`` naming the file that cannot be used; file contents never appear in
+    messages.
+    """
     try:
         context = ssl.create_default_context(cafile=tls.ca_file or None)
     except (OSError, ssl.SSLError) as error:
-        raise Refused(message("The CA file {ca_file:name} is not a readable PEM file of certificates.", ca_file=tls.ca_file)) from error
+        raise Refused(
+            message(
+                "The CA file {ca_file:name} is not a readable PEM file of certificates.",
+                ca_file=tls.ca_file,
+            )
+        ) from error
     if not tls.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -23,7 +30,8 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
         except (OSError, ssl.SSLError) as error:
             raise Refused(
                 message(
-                    "The client certificate {client_cert_file:name} and its key do not load; both must be PEM, the key without a password.",
+                    "The client certificate {client_cert_file:name} and its key do not load; both "
+                    "must be PEM, the key without a password.",
                     client_cert_file=tls.client_cert_file,
                 )
             ) from error

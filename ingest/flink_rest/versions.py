@@ -1,4 +1,6 @@
-"""What Flink says of its version, read here alone: ``1.20.5``, ``2.3-SNAPSHOT``, ``1.20.5-rc1``, vendors' ``1.20-vvr-8.0.11``."""
+"""What Flink says of its version, read here alone: ``1.20.5``, ``2.3-SNAPSHOT``, ``1.20.5-rc1``,
+vendors' ``1.20-vvr-8.0.11``.
+"""
 
 import re
 
@@ -9,13 +11,17 @@ UNKNOWN = "<unknown>"
 """What Flink says where its build did not name one."""
 _NOTHING_ELSE = re.compile(rf"[\w.+-]{{3,{MAX_VERSION_CHARS}}}", re.ASCII)
 
-KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset((2, minor) for minor in range(0, 4))
+KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset(
+    (2, minor) for minor in range(0, 4)
+)
 
 
 def release(version: str | None) -> tuple[int, ...] | None:
-    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` where the text does not begin with a release.
+    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` where the text does
+    not begin with a release.
 
-    A snapshot or candidate counts as the release that it is to become; what a vendor appends is no part of it. Compare with (1, 13):
+    A snapshot or candidate counts as the release that it is to become; what a vendor appends is no
+    part of it. Compare with (1, 13):
     a release of two numbers is any patch of it.
     """
     found = _VERSION.match(version or "")
@@ -23,8 +29,14 @@ def release(version: str | None) -> tuple[int, ...] | None:
 
 
 def is_version(text: object) -> bool:
-    """Whether it is a release, with what a vendor may append, and nothing else: harmless to repeat, whoever said it."""
-    return isinstance(text, str) and release(text) is not None and _NOTHING_ELSE.fullmatch(text) is not None
+    """Whether it is a release, with what a vendor may append, and nothing else: harmless to repeat,
+    whoever said it.
+    """
+    return (
+        isinstance(text, str)
+        and release(text) is not None
+        and _NOTHING_ELSE.fullmatch(text) is not None
+    )
 
 
 def major(version: str | None) -> int | None:
@@ -39,6 +51,8 @@ def is_known(version: str | None) -> bool:
 
 
 def has_time_metrics(version: str | None) -> bool:
-    """Busy and back-pressured time per subtask exist from 1.13 on; assumed of an unknown release."""
+    """Busy and back-pressured time per subtask exist from 1.13 on; assumed of an unknown
+    release.
+    """
     found = release(version)
     return found is None or found >= (1, 13)

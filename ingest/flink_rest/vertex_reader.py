@@ -7,7 +7,12 @@ from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.gauge_reader import read_gauges
 from ingest.flink_rest.limits import Budget, RequestLimits
-from ingest.flink_rest.metric_requests import chosen_subtasks, names_for, subtask_paths, subtasks_per_request
+from ingest.flink_rest.metric_requests import (
+    chosen_subtasks,
+    names_for,
+    subtask_paths,
+    subtasks_per_request,
+)
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
 from ingest.flink_rest.vertex_rows import attempts_checksum
@@ -18,59 +23,109 @@ SAMPLING_PAUSE_S = 6.5
 """Up to 1.12 Flink samples stack traces for five seconds before it reports back-pressure."""
 
 LARGE_VERTEX = 500
-"""Where more subtasks run than this, placement (600 bytes each) is read only when the job changed."""
+"""Where more subtasks run than this, placement (600 bytes each) is read only when the job
+changed.
+"""
 
 
 class VertexReader:
     """Reads what is due of the vertices of one job in one cycle."""
 
-    def __init__(self, session: RestSession, limits: RequestLimits, lean: bool, flink_version: str | None, budget: Budget) -> None:
-        self._session, self._limits, self._lean, self._version, self._budget = session, limits, lean, flink_version, budget
+    def __init__(
+        self,
+        session: RestSession,
+        limits: RequestLimits,
+        lean: bool,
+        flink_version: str | None,
+        budget: Budget,
+    ) -> None:
+        self._session, self._limits, self._lean, self._version, self._budget = (
+            session,
+            limits,
+            lean,
+            flink_version,
+            budget,
+        )
         self._names = names_for(flink_version)
 
-    async def read(self, job_id: str, reading: JobAnswers, cursor: JobCursor, *, placed: bool, retry_empty: bool) -> None:
-        """``placed``: also where the subtasks run. ``retry_empty``: request again after a pause what came empty."""
+    async def read(
+        self,
+        job_id: str,
+        reading: JobAnswers,
+        cursor: JobCursor,
+        *,
+        placed: bool,
+        retry_empty: bool,
+    ) -> None:
+        """``placed``: also where the subtasks run.
+
+        ``retry_empty``: request again after a pause what came empty.
+        """
         paths = {vertex_id: f"/jobs/{job_id}/vertices/{vertex_id}" for vertex_id in cursor.vertices}
         if placed:
             await self._read_placement(paths, reading, cursor)
         if reading.measured_elsewhere:
-            await read_gauges(self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean)
+            await read_gauges(
+                self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean
+            )
             return
         await self._read_backpressure(paths, reading, cursor)
         await self._read_metrics(paths, reading, cursor)
-        await read_gauges(self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean)
+        await read_gauges(
+            self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean
+        )
         if retry_empty and (again := _empty(reading)):
-            await asyncio.sleep(RETRY_PAUSE_S if has_time_metrics(self._version) else SAMPLING_PAUSE_S)
+            await asyncio.sleep(
+                RETRY_PAUSE_S if has_time_metrics(self._version) else SAMPLING_PAUSE_S
+            )
             some = {vertex_id: path for vertex_id, path in paths.items() if vertex_id in again}
             for vertex_id in some:
                 reading.metrics.pop(vertex_id, None)
                 reading.backpressure.pop(vertex_id, None)
             await self._read_backpressure(some, reading, cursor)
             await self._read_metrics(some, reading, cursor)
-        unknown = [f"{path}/backpressure" for vertex_id, path in paths.items() if vertex_id not in reading.backpressure]
+        unknown = [
+            f"{path}/backpressure"
+            for vertex_id, path in paths.items()
+            if vertex_id not in reading.backpressure
+        ]
         cursor.not_measured_at = self._session.tell_what_lasts(unknown, cursor.not_measured_at)
 
-    async def _read_placement(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
-        due = [vertex_id for vertex_id in paths if cursor.vertices[vertex_id] <= LARGE_VERTEX or "placed" not in cursor.reported]
+    async def _read_placement(
+        self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor
+    ) -> None:
+        due = [
+            vertex_id
+            for vertex_id in paths
+            if cursor.vertices[vertex_id] <= LARGE_VERTEX or "placed" not in cursor.reported
+        ]
         if "placed" not in cursor.reported:
             cursor.reported.append("placed")
-        for vertex_id, answer in await self._gather({vertex_id: paths[vertex_id] for vertex_id in due}):
+        for vertex_id, answer in await self._gather(
+            {vertex_id: paths[vertex_id] for vertex_id in due}
+        ):
             reading.vertices[vertex_id] = answer
         checksum = attempts_checksum(reading) if len(reading.vertices) == len(paths) else None
         reading.starts_known = checksum in (None, cursor.started)
         cursor.started = cursor.started if checksum is None else checksum
 
-    async def _read_backpressure(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
+    async def _read_backpressure(
+        self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor
+    ) -> None:
         """The only figure before 1.13; of large vertices the only one for all subtasks at once."""
         needed = {
             vertex_id: f"{path}/backpressure"
             for vertex_id, path in paths.items()
-            if not self._lean or not has_time_metrics(self._version) or cursor.vertices[vertex_id] > self._at_most(path, cursor, vertex_id)
+            if not self._lean
+            or not has_time_metrics(self._version)
+            or cursor.vertices[vertex_id] > self._at_most(path, cursor, vertex_id)
         }
         for vertex_id, answer in await self._gather(needed):
             reading.backpressure[vertex_id] = answer
 
-    async def _read_metrics(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
+    async def _read_metrics(
+        self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor
+    ) -> None:
         wanted: list[tuple[str, str]] = []
         for vertex_id, path in paths.items():
             parallelism = cursor.vertices[vertex_id]
@@ -88,25 +143,45 @@ class VertexReader:
                         parallelism=parallelism,
                     ),
                 )
-            subtasks = chosen_subtasks(parallelism, at_most, _hottest(reading.backpressure.get(vertex_id)), cursor.turn)
+            subtasks = chosen_subtasks(
+                parallelism, at_most, _hottest(reading.backpressure.get(vertex_id)), cursor.turn
+            )
             vertex_paths = subtask_paths(path, subtasks, self._names, self._prefix_bytes)
             if self._budget.take(len(vertex_paths)):
                 wanted += [(vertex_id, metrics_path) for metrics_path in vertex_paths]
-        answers = await asyncio.gather(*(self._session.get(path, may_be_gone=True) for _, path in wanted))
+        answers = await asyncio.gather(
+            *(self._session.get(path, may_be_gone=True) for _, path in wanted)
+        )
         for (vertex_id, _), answer in zip(wanted, answers, strict=True):
             if answer is not None:
                 reading.metrics.setdefault(vertex_id, []).append(answer)
 
     async def _gather(self, paths: dict[str, str]) -> list[tuple[str, Answer]]:
         affordable = {vertex_id: path for vertex_id, path in paths.items() if self._budget.take()}
-        answers = await asyncio.gather(*(self._session.get(path, may_be_gone=True) for path in affordable.values()))
-        return [(vertex_id, answer) for vertex_id, answer in zip(affordable, answers, strict=True) if answer is not None]
+        answers = await asyncio.gather(
+            *(self._session.get(path, may_be_gone=True) for path in affordable.values())
+        )
+        return [
+            (vertex_id, answer)
+            for vertex_id, answer in zip(affordable, answers, strict=True)
+            if answer is not None
+        ]
 
     def _at_most(self, path: str, cursor: JobCursor, vertex_id: str) -> int:
-        """Subtasks requested per sample: a vertex's part of its job's budget, and never more than the limits allow."""
-        requests = max(1, min(self._limits.requests_per_vertex, self._limits.requests_per_job // (2 * max(1, len(cursor.vertices)))))
+        """Subtasks requested per sample: a vertex's part of its job's budget, and never more than
+        the limits allow.
+        """
+        requests = max(
+            1,
+            min(
+                self._limits.requests_per_vertex,
+                self._limits.requests_per_job // (2 * max(1, len(cursor.vertices))),
+            ),
+        )
         return requests * subtasks_per_request(
-            self._names, cursor.vertices[vertex_id], self._prefix_bytes + len(path) + len("/metrics?get=")
+            self._names,
+            cursor.vertices[vertex_id],
+            self._prefix_bytes + len(path) + len("/metrics?get="),
         )
 
     @property
@@ -118,8 +193,14 @@ class VertexReader:
 
 def _empty(reading: JobAnswers) -> set[str]:
     """Vertices whose metrics or back-pressure Flink had not collected yet."""
-    found = {vertex_id for vertex_id, answers in reading.metrics.items() if all(answer.body == [] for answer in answers)}
-    return found | {vertex_id for vertex_id, answer in reading.backpressure.items() if not _subtasks(answer)}
+    found = {
+        vertex_id
+        for vertex_id, answers in reading.metrics.items()
+        if all(answer.body == [] for answer in answers)
+    }
+    return found | {
+        vertex_id for vertex_id, answer in reading.backpressure.items() if not _subtasks(answer)
+    }
 
 
 def _hottest(backpressure: Answer | None) -> list[int]:
@@ -127,13 +208,24 @@ def _hottest(backpressure: Answer | None) -> list[int]:
 
     def heat(subtask: dict[str, Any]) -> float:
         ratios = (subtask.get("ratio"), subtask.get("busyRatio"))
-        return max((ratio for ratio in ratios if isinstance(ratio, int | float) and ratio == ratio), default=0.0)
+        return max(
+            (ratio for ratio in ratios if isinstance(ratio, int | float) and ratio == ratio),
+            default=0.0,
+        )
 
-    known = [subtask for subtask in _subtasks(backpressure) if isinstance(subtask.get("subtask"), int)]
-    return list(dict.fromkeys(subtask["subtask"] for subtask in sorted(known, key=heat, reverse=True)))
+    known = [
+        subtask for subtask in _subtasks(backpressure) if isinstance(subtask.get("subtask"), int)
+    ]
+    return list(
+        dict.fromkeys(subtask["subtask"] for subtask in sorted(known, key=heat, reverse=True))
+    )
 
 
 def _subtasks(backpressure: Answer | None) -> list[dict[str, Any]]:
     body = backpressure.body if backpressure else None
     subtasks = body.get("subtasks") if isinstance(body, dict) else None
-    return [subtask for subtask in subtasks if isinstance(subtask, dict)] if isinstance(subtasks, list) else []
+    return (
+        [subtask for subtask in subtasks if isinstance(subtask, dict)]
+        if isinstance(subtasks, list)
+        else []
+    )

@@ -1,4 +1,6 @@
-"""The ``vertex_metrics`` rows of a reading: metrics, back-pressure and placement joined per subtask."""
+"""The ``vertex_metrics`` rows of a reading: metrics, back-pressure and placement joined per
+subtask.
+"""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -24,8 +26,13 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
     """When each subtask was started, once all of those that were asked for run or have run."""
     if reading.starts_known:
         return
-    found = {vertex_id: results.parse(vertices.started, answer) or {} for vertex_id, answer in reading.vertices.items()}
-    if not all(found.values()) or any(one.running_at is None for of_vertex in found.values() for one in of_vertex.values()):
+    found = {
+        vertex_id: results.parse(vertices.started, answer) or {}
+        for vertex_id, answer in reading.vertices.items()
+    }
+    if not all(found.values()) or any(
+        one.running_at is None for of_vertex in found.values() for one in of_vertex.values()
+    ):
         return
     for vertex_id, of_vertex in found.items():
         answer, length = reading.vertices[vertex_id], max(of_vertex) + 1
@@ -34,8 +41,14 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
             reading.job_id,
             vertex_id,
             answer.at,
-            **{name: by_index({at: getattr(one, name) for at, one in placements.items()}, length) for name in _PLACE},
-            **{name: by_index({at: getattr(one, name) for at, one in of_vertex.items()}, length) for name in _ENTERED},
+            **{
+                name: by_index({at: getattr(one, name) for at, one in placements.items()}, length)
+                for name in _PLACE
+            },
+            **{
+                name: by_index({at: getattr(one, name) for at, one in of_vertex.items()}, length)
+                for name in _ENTERED
+            },
         )
         results.add(answer, row)
 
@@ -45,13 +58,21 @@ def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
     for vertex_id, answers in reading.gauges.items():
         found = gauges.joined([results.parse(gauges.gauges, answer) or {} for answer in answers])
         if found:
-            results.add(answers[-1], VertexGauges(reading.job_id, vertex_id, answers[-1].at, **found))
+            results.add(
+                answers[-1], VertexGauges(reading.job_id, vertex_id, answers[-1].at, **found)
+            )
 
 
 def attempts_checksum(reading: JobAnswers) -> int | None:
-    """Tells one set of attempts that run, or have run to their end, from another; None while some do not."""
+    """Tells one set of attempts that run, or have run to their end, from another; None while some
+    do not.
+    """
     bodies = {vertex_id: answer.body for vertex_id, answer in reading.vertices.items()}
-    subtasks = {vertex_id: body.get("subtasks") for vertex_id, body in bodies.items() if isinstance(body, dict)}
+    subtasks = {
+        vertex_id: body.get("subtasks")
+        for vertex_id, body in bodies.items()
+        if isinstance(body, dict)
+    }
     attempts = []
     for vertex_id, of_vertex in subtasks.items():
         for one in of_vertex if isinstance(of_vertex, list) else ():
@@ -62,7 +83,10 @@ def attempts_checksum(reading: JobAnswers) -> int | None:
 
 
 def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> None:
-    placed_answer, ratio_answer = reading.vertices.get(vertex_id), reading.backpressure.get(vertex_id)
+    placed_answer, ratio_answer = (
+        reading.vertices.get(vertex_id),
+        reading.backpressure.get(vertex_id),
+    )
     measured = _measured(reading.metrics.get(vertex_id, ()), results)
     placements = results.parse(vertices.placements, placed_answer) or {}
     ratios = results.parse(vertices.backpressured_ratios, ratio_answer) or {}
@@ -72,7 +96,11 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
     length = max([declared or 0, *(index + 1 for index in reported)])
     if not 0 < length <= vertices.MAX_PARALLELISM:
         return
-    answer = next(answer for answer in (*reading.metrics.get(vertex_id, ()), ratio_answer, placed_answer) if answer)
+    answer = next(
+        answer
+        for answer in (*reading.metrics.get(vertex_id, ()), ratio_answer, placed_answer)
+        if answer
+    )
     results.add(
         answer,
         VertexMetrics(
@@ -82,23 +110,41 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             parallelism=declared or length,
             backpressured_ratio=by_index(ratios, length),
             counted_at=placed_answer.at if placed_answer and counted else None,
-            records_in=by_index({index: counters.records_in for index, counters in counted.items()}, length),
-            records_out=by_index({index: counters.records_out for index, counters in counted.items()}, length),
+            records_in=by_index(
+                {index: counters.records_in for index, counters in counted.items()}, length
+            ),
+            records_out=by_index(
+                {index: counters.records_out for index, counters in counted.items()}, length
+            ),
             attempt=by_index({index: task.attempt for index, task in placements.items()}, length),
             host=by_index({index: task.host for index, task in placements.items()}, length),
-            taskmanager_id=by_index({index: task.taskmanager_id for index, task in placements.items()}, length),
+            taskmanager_id=by_index(
+                {index: task.taskmanager_id for index, task in placements.items()}, length
+            ),
             task_state=by_index({index: task.state for index, task in placements.items()}, length),
-            **{column: by_index({index: found.get(column) for index, found in measured.items()}, length) for column in SUBTASK_METRICS},
+            **{
+                column: by_index(
+                    {index: found.get(column) for index, found in measured.items()}, length
+                )
+                for column in SUBTASK_METRICS
+            },
         ),
     )
 
 
-def _measured(answers: Sequence[Answer], results: ParseResults) -> dict[int, dict[str, metrics.Number]]:
+def _measured(
+    answers: Sequence[Answer], results: ParseResults
+) -> dict[int, dict[str, metrics.Number]]:
     """Known values by subtask and column, out of any number of answers."""
     found: dict[int, dict[str, metrics.Number]] = {}
     for answer in answers:
-        for subtask, columns in (results.parse(metrics.columns_by_subtask, answer, answer.endpoint, SUBTASK_METRICS) or {}).items():
-            found.setdefault(subtask, {}).update({column: value for column, value in columns.items() if value is not None})
+        for subtask, columns in (
+            results.parse(metrics.columns_by_subtask, answer, answer.endpoint, SUBTASK_METRICS)
+            or {}
+        ).items():
+            found.setdefault(subtask, {}).update(
+                {column: value for column, value in columns.items() if value is not None}
+            )
     return found
 
 

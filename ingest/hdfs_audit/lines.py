@@ -1,8 +1,11 @@
 """One line of an HDFS audit log.
 
-Source: ``FSNamesystem.DefaultAuditLogger`` of Hadoop 2 and 3 with the layout ``%d{ISO8601} %p %c{2}: %m%n`` of its log4j.properties:
-fields ``allowed``, ``ugi``, ``ip``, ``cmd``, ``src``, ``dst``, ``perm`` in this order, each behind a tab; newer ones come after them.
-Shippers make spaces of tabs. A NameNode logs what names a path; addBlock, fsync and complete, which each written file costs, it does not.
+Source: ``FSNamesystem.DefaultAuditLogger`` of Hadoop 2 and 3 with the layout ``%d{ISO8601} %p
+%c{2}: %m%n`` of its log4j.properties:
+fields ``allowed``, ``ugi``, ``ip``, ``cmd``, ``src``, ``dst``, ``perm`` in this order, each behind
+a tab; newer ones come after them.
+Shippers make spaces of tabs. A NameNode logs what names a path; addBlock, fsync and complete, which
+each written file costs, it does not.
 """
 
 import re
@@ -11,7 +14,8 @@ from typing import NamedTuple
 LONGEST_BYTES = 16 * 1024
 _BEFORE_FIELD = re.compile(rb" +(?=(?:ugi|ip|cmd|src|dst)=)")
 _LINE = re.compile(
-    rb"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[ T](?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2})[,.][0-9]{3}[^\t\n]{0,200}?"
+    rb"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[ "
+    rb"T](?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2})[,.][0-9]{3}[^\t\n]{0,200}?"
     rb"allowed=(?P<allowed>true|false)\t+ugi=(?P<user>[^\t\n]*)\t+ip=/?(?P<address>[^\t\n]*)\t+cmd=(?P<cmd>[^\t\n]*)\t+src=(?P<src>[^\t\n]*)\t"
 )
 _JOB = re.compile(rb"/([0-9a-f]{32})(?:/|$)")
@@ -19,7 +23,10 @@ _LONGEST_NAME = 100
 
 
 class AuditLine(NamedTuple):
-    """``second``: ``2019-02-18 18:14:35`` as the NameNode's clock and zone have it. ``job_id``: None where the path names no job."""
+    """``second``: ``2019-02-18 18:14:35`` as the NameNode's clock and zone have it.
+
+    ``job_id``: None where the path names no job.
+    """
 
     second: str
     cmd: str

@@ -1,7 +1,9 @@
-"""Follow the audit logs of NameNodes: what was written since the last cycle, summed up by second, call, caller and job.
+"""Follow the audit logs of NameNodes: what was written since the last cycle, summed up by second,
+call, caller and job.
 
-A busy NameNode writes megabytes a second, so no line is kept. A piece that is read twice, since the cursor was not saved, begins at the
-same byte: its rows have the same identity, and counts at least as high. Packed files are not read: they were, before they were packed.
+A busy NameNode writes megabytes a second, so no line is kept. A piece that is read twice, since the
+cursor was not saved, begins at the same byte: its rows have the same identity, and counts at least
+as high. Packed files are not read: they were, before they were packed.
 """
 
 from collections import Counter
@@ -25,7 +27,9 @@ SOURCE = "hdfs_audit"
 CYCLE_BYTES = 64 * 1024 * 1024
 """Of one cluster and cycle: some seconds of CPU."""
 BEGIN_BYTES = 16 * 1024 * 1024
-"""Of a file that is seen for the first time, or that grew by far more than a cycle reads, the newest."""
+"""Of a file that is seen for the first time, or that grew by far more than a cycle reads, the
+newest.
+"""
 MOST_BEHIND_BYTES = 4 * CYCLE_BYTES
 MOST_ROWS = 100_000
 NO_ENTRY_AFTER_BYTES = 64 * 1024
@@ -41,7 +45,9 @@ class AuditRead:
 def read_declared(run: ClusterRun) -> SourceRead:
     cluster = run.cluster
     found = read_new(cluster.settings[SOURCE + "_globs"], cluster.logs.time_zone, run.part(SOURCE))
-    observed = (Observed(cluster.name, run.shard.at(), SOURCE, found.records),) if found.records else ()
+    observed = (
+        (Observed(cluster.name, run.shard.at(), SOURCE, found.records),) if found.records else ()
+    )
     return SourceRead(observed, found.cursor, found.skips)
 
 
@@ -70,7 +76,11 @@ class _Cycle:
         known, left, updates = [*self.cursor.files.values(), *self.cursor.gone], CYCLE_BYTES, {}
         for file in sorted(files, key=lambda file: age_order(file.path)):
             before = self.cursor.files.get(file.path)
-            unchanged = before is not None and (before.size, before.changed) == (file.size, file.changed) and not before.more
+            unchanged = (
+                before is not None
+                and (before.size, before.changed) == (file.size, file.changed)
+                and not before.more
+            )
             if unchanged or left <= 0 or len(self.records) >= MOST_ROWS:
                 continue
             try:
@@ -86,7 +96,9 @@ class _Cycle:
         self.cursor.leave([file.path for file in files])
         self.cursor.files.update(updates)
 
-    def _read(self, file: LogFile, stream: IO[bytes], candidates: Sequence[FileCursor], limit: int) -> tuple[int, FileCursor]:
+    def _read(
+        self, file: LogFile, stream: IO[bytes], candidates: Sequence[FileCursor], limit: int
+    ) -> tuple[int, FileCursor]:
         head = stream.read(HEAD_BYTES)
         known = self.cursor.best_of(candidates, file.path, head)
         same_path = self.cursor.files.get(file.path)
@@ -95,17 +107,34 @@ class _Cycle:
         begin = known.offset if known and known.offset <= file.size else None
         offset = self._begin(file, begin)
         stream.seek(offset)
-        position, counted, refused, entries = self._count(stream, offset, limit, mid_line=offset > 0 and offset != begin)
+        position, counted, refused, entries = self._count(
+            stream, offset, limit, mid_line=offset > 0 and offset != begin
+        )
         log = fingerprint(head.partition(b"\n")[0])
         for line, calls in counted.items():
             at = self._instant(line.second)
             if at is not None:
-                found = NameNodeCalls(log, offset, at, line.cmd, line.user, line.address, line.job_id, calls, refused[line])
+                found = NameNodeCalls(
+                    log,
+                    offset,
+                    at,
+                    line.cmd,
+                    line.user,
+                    line.address,
+                    line.job_id,
+                    calls,
+                    refused[line],
+                )
                 self.records.append(found)
-        nothing = not entries and not (known and known.headers) and position - offset >= NO_ENTRY_AFTER_BYTES
+        nothing = (
+            not entries
+            and not (known and known.headers)
+            and position - offset >= NO_ENTRY_AFTER_BYTES
+        )
         if nothing and not (known and known.reported):
             detail = message(
-                "No line of it is an entry of an HDFS audit log (allowed=… ugi=… ip=… cmd=… src=…); declare hdfs-audit.log of a NameNode."
+                "No line of it is an entry of an HDFS audit log (allowed=… ugi=… ip=… cmd=… "
+                "src=…); declare hdfs-audit.log of a NameNode."
             )
             self.skips.append(Skip(file.path, "no_header", detail))
         return position - offset, FileCursor(
@@ -129,17 +158,23 @@ class _Cycle:
             return begin
         newest = _newest(file)
         detail = message(
-            "{newest:count} bytes were left out: it grew by more than a cycle reads. Its newest lines are read.", newest=newest - begin
+            "{newest:count} bytes were left out: it grew by more than a cycle reads. Its newest "
+            "lines are read.",
+            newest=newest - begin,
         )
         self.skips.append(Skip(file.path, "over_budget", detail))
         return newest
 
-    def _count(self, stream: IO[bytes], offset: int, limit: int, mid_line: bool) -> tuple[int, Counter[AuditLine], Counter[AuditLine], int]:
+    def _count(
+        self, stream: IO[bytes], offset: int, limit: int, mid_line: bool
+    ) -> tuple[int, Counter[AuditLine], Counter[AuditLine], int]:
         """Up to the end of the last whole line; entries by all but whether they were allowed."""
         counted: Counter[AuditLine] = Counter()
         refused: Counter[AuditLine] = Counter()
         position, rest, entries = offset, b"", 0
-        while position + len(rest) - offset < limit and len(self.records) + len(counted) < MOST_ROWS:
+        while (
+            position + len(rest) - offset < limit and len(self.records) + len(counted) < MOST_ROWS
+        ):
             data = stream.read(READ_BYTES)
             if not data:
                 break
@@ -161,12 +196,16 @@ class _Cycle:
     def _instant(self, second: str) -> datetime | None:
         if second not in self._instants:
             try:
-                self._instants[second] = datetime.fromisoformat(second).replace(tzinfo=self.zone).astimezone(UTC)
+                self._instants[second] = (
+                    datetime.fromisoformat(second).replace(tzinfo=self.zone).astimezone(UTC)
+                )
             except (ValueError, OverflowError):
                 self._instants[second] = None
         return self._instants[second]
 
 
 def _newest(file: LogFile) -> int:
-    """Where its newest part begins: at one of few places, so that most cycles that are repeated begin at the same."""
+    """Where its newest part begins: at one of few places, so that most cycles that are repeated
+    begin at the same.
+    """
     return max(0, file.size // BEGIN_BYTES - 1) * BEGIN_BYTES

@@ -18,23 +18,34 @@ MAX_SKIPS = 100
 
 
 def job_readings(content: bytes, at: datetime) -> tuple[list[JobAnswers], list[Skip]]:
-    """What an archive holds of its job (in principle, of several): one reading each, and the skipped documents.
+    """What an archive holds of its job (in principle, of several): one reading each, and the
+    skipped documents.
 
-    The job stands as it ended, so the time of observation is its end, or ``at`` where that is unknown.
-    Raises ``Skipped`` where the file is no archive, for example because Flink has not finished writing it.
+    The job stands as it ended, so the time of observation is its end, or ``at`` where that is
+    unknown.
+    Raises ``Skipped`` where the file is no archive, for example because Flink has not finished
+    writing it.
     """
     skips: list[Skip] = []
     documents = dict(_documents(content, skips))
     overviews = _overviews(documents.pop("/jobs/overview", None), at, skips)
     configuration = documents.pop("/jobmanager/config", None)
-    job_ids = dict.fromkeys([*overviews, *(job_id for path in documents if (job_id := job_of(path)))])
+    job_ids = dict.fromkeys(
+        [*overviews, *(job_id for path in documents if (job_id := job_of(path)))]
+    )
     readings = []
     for job_id in job_ids:
         overview = overviews.get(job_id)
-        ended_at = _ended_at(documents.get(f"/jobs/{job_id}")) or (_ended_at(overview) if overview else None) or at
+        ended_at = (
+            _ended_at(documents.get(f"/jobs/{job_id}"))
+            or (_ended_at(overview) if overview else None)
+            or at
+        )
         reading = JobAnswers(job_id)
         reading.overview = Answer("/jobs/overview", ended_at, overview) if overview else None
-        reading.jobmanager_config = Answer("/jobmanager/config", ended_at, configuration) if configuration else None
+        reading.jobmanager_config = (
+            Answer("/jobmanager/config", ended_at, configuration) if configuration else None
+        )
         for path, body in documents.items():
             if job_of(path) == job_id:
                 file_job_answer(reading, Answer(path, ended_at, body))
@@ -59,7 +70,9 @@ def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
     except TooManyValues as error:
         raise Skipped(message("the archive is not read: {error:text}", error=str(error))) from None
     except (ValueError, RecursionError):
-        raise Skipped(message("the file is no JSON document; Flink may still be writing it")) from None
+        raise Skipped(
+            message("the file is no JSON document; Flink may still be writing it")
+        ) from None
     left = MAX_HELD_BYTES - left
     for place, entry in elements(archive.raw("archive"), "archive"):
         try:
@@ -75,21 +88,36 @@ def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
                 if left < 0:
                     raise Skipped(
                         message(
-                            "the archive is not read: its documents take more than {max_held_bytes:count} bytes",
+                            "the archive is not read: its documents take more than "
+                            "{max_held_bytes:count} bytes",
                             max_held_bytes=MAX_HELD_BYTES,
                         )
                     )
                 yield path, body
             except TooManyValues as error:
-                skips.append(Skip(path, "too_large", message("the archived document is not read: {error:text}", error=str(error))))
+                skips.append(
+                    Skip(
+                        path,
+                        "too_large",
+                        message(
+                            "the archived document is not read: {error:text}", error=str(error)
+                        ),
+                    )
+                )
             except (ValueError, AttributeError, RecursionError):
-                skips.append(Skip(path, "bad_json", message("the archived document is no JSON text")))
+                skips.append(
+                    Skip(path, "bad_json", message("the archived document is no JSON text"))
+                )
         if len(skips) > MAX_SKIPS:
             skips.append(
                 Skip(
                     place,
                     "more",
-                    message("More than {max_skips:number} documents could not be read; the rest is not tried.", max_skips=MAX_SKIPS),
+                    message(
+                        "More than {max_skips:number} documents could not be read; the rest is not "
+                        "tried.",
+                        max_skips=MAX_SKIPS,
+                    ),
                 )
             )
             return

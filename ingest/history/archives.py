@@ -1,7 +1,7 @@
 """Follow the archive directory of finished jobs: read what is new, remember what was read.
 
-Archives never grow: Flink writes one when its job ends. So a cursor is the stamp (size, time) of every file
-read, and what was read half-written is read again once its stamp changes.
+Archives never grow: Flink writes one when its job ends. So a cursor is the stamp (size, time) of
+every file read, and what was read half-written is read again once its stamp changes.
 """
 
 from collections.abc import Mapping
@@ -23,20 +23,29 @@ MAX_FILES_PER_CYCLE = 1_000
 
 
 def read_new(run: ClusterRun) -> SourceRead:
-    return read_archives(run.cluster.archive_dir, run.cluster.name, run.part("archive"), run.shard.at())
+    return read_archives(
+        run.cluster.archive_dir, run.cluster.name, run.part("archive"), run.shard.at()
+    )
 
 
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     files = ArchiveDirectory(run.cluster.archive_dir).files()
     notes.sees.append(
-        message("archive directory: {files:message}", files=plural(len(files), "{count:count} archived job", "{count:count} archived jobs"))
+        message(
+            "archive directory: {files:message}",
+            files=plural(len(files), "{count:count} archived job", "{count:count} archived jobs"),
+        )
     )
 
 
-def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None, at: datetime) -> SourceRead:
-    """Archives that are new or changed since ``cursor``, which is to be saved after the records are safe.
+def read_archives(
+    directory: str, cluster: str, cursor: Mapping[str, Any] | None, at: datetime
+) -> SourceRead:
+    """Archives that are new or changed since ``cursor``, which is to be saved after the records are
+    safe.
 
-    Records are observed at the end of their job. A bad archive is a skip and is not tried again until it changes;
+    Records are observed at the end of their job. A bad archive is a skip and is not tried again
+    until it changes;
     a directory that cannot be listed is a skip and leaves the cursor as it is.
     """
     known = _stamps(cursor)
@@ -52,15 +61,32 @@ def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None
     for file in taken:
         _read(archives, file, cluster, at, observed, skips)
     # Only files that are still there, or the cursor would grow with every job that ever ran.
-    stamps = {file.name: known[file.name] for file in files if file.name in known} | {file.name: file.stamp for file in taken}
-    return SourceRead(tuple(observed), {"files": stamps}, tuple(skips), behind=len(taken) < len(due))
+    stamps = {file.name: known[file.name] for file in files if file.name in known} | {
+        file.name: file.stamp for file in taken
+    }
+    return SourceRead(
+        tuple(observed), {"files": stamps}, tuple(skips), behind=len(taken) < len(due)
+    )
 
 
-def _read(archives: ArchiveDirectory, file: ArchiveFile, cluster: str, at: datetime, observed: list[Observed], skips: list[Skip]) -> None:
+def _read(
+    archives: ArchiveDirectory,
+    file: ArchiveFile,
+    cluster: str,
+    at: datetime,
+    observed: list[Observed],
+    skips: list[Skip],
+) -> None:
     try:
         readings, bad = job_readings(archives.read(file, MAX_ARCHIVE_BYTES), file.changed_at or at)
     except Skipped as error:
-        skips.append(Skip(file.path, "too_large" if file.size_bytes > MAX_ARCHIVE_BYTES else "unreadable_file", str(error)))
+        skips.append(
+            Skip(
+                file.path,
+                "too_large" if file.size_bytes > MAX_ARCHIVE_BYTES else "unreadable_file",
+                str(error),
+            )
+        )
         return
     skips.extend(Skip(f"{file.path}#{skip.subject}", skip.reason, skip.detail) for skip in bad)
     for reading in readings:
@@ -79,6 +105,10 @@ def _within_bounds(due: list[ArchiveFile]) -> list[ArchiveFile]:
 
 
 def _stamps(cursor: Mapping[str, Any] | None) -> dict[str, str]:
-    """A cursor of an unknown shape is no cursor: everything is read again, and folded by its identity."""
+    """A cursor of an unknown shape is no cursor: everything is read again, and folded by its
+    identity.
+    """
     files = (cursor or {}).get("files")
-    return {str(name): str(stamp) for name, stamp in files.items()} if isinstance(files, dict) else {}
+    return (
+        {str(name): str(stamp) for name, stamp in files.items()} if isinstance(files, dict) else {}
+    )

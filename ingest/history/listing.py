@@ -26,7 +26,9 @@ _DEEPEST = 5
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFile:
-    """``name`` is the path below the directory, ``stamp`` differs whenever the content may have changed."""
+    """``name`` is the path below the directory, ``stamp`` differs whenever the content may have
+    changed.
+    """
 
     name: str
     path: str
@@ -50,7 +52,10 @@ class ArchiveDirectory:
             raise self._unreachable(error) from error
 
     def files(self) -> list[ArchiveFile]:
-        """Archives of both layouts, by name; other files are not looked at. Raises ``Skipped`` where nothing can be listed."""
+        """Archives of both layouts, by name; other files are not looked at.
+
+        Raises ``Skipped`` where nothing can be listed.
+        """
         root = self._root.rstrip("/")
         try:
             # The listing may be cached from the cycle before.
@@ -72,26 +77,41 @@ class ArchiveDirectory:
             raise Skipped(str(error)) from error
         except (OSError, ValueError, aiohttp.ClientError) as error:
             raise Skipped(
-                message("the archive cannot be read ({why:name}); check its permissions", why=why(error, remote="://" in file.path))
+                message(
+                    "the archive cannot be read ({why:name}); check its permissions",
+                    why=why(error, remote="://" in file.path),
+                )
             ) from error
         if len(content) > max_bytes:
-            raise Skipped(message("the archive is larger than {max_bytes:number} bytes and is not read", max_bytes=max_bytes))
+            raise Skipped(
+                message(
+                    "the archive is larger than {max_bytes:number} bytes and is not read",
+                    max_bytes=max_bytes,
+                )
+            )
         return content
 
     def _found(self) -> dict[str, dict[str, Any]]:
         if not self._is_local:
-            found: dict[str, dict[str, Any]] = self._filesystem.find(self._root, maxdepth=_DEEPEST, detail=True)
+            found: dict[str, dict[str, Any]] = self._filesystem.find(
+                self._root, maxdepth=_DEEPEST, detail=True
+            )
             return found
         return {f"{self._root.rstrip('/')}{name}": info for name, info in _below(Local(self._root))}
 
     def _opened(self, path: str) -> Any:
-        return open_regular(path, self._root, check=check_file) if self._is_local else self._filesystem.open(path)
+        return (
+            open_regular(path, self._root, check=check_file)
+            if self._is_local
+            else self._filesystem.open(path)
+        )
 
     def _unreachable(self, error: Exception) -> Skipped:
         problem = why(error, remote="://" in self._directory)
         return Skipped(
             message(
-                "{redact:name} cannot be listed ({problem:name}); check jobmanager.archive.fs.dir and its permissions",
+                "{redact:name} cannot be listed ({problem:name}); check jobmanager.archive.fs.dir "
+                "and its permissions",
                 redact=redact(self._directory),
                 problem=problem,
             )
@@ -117,4 +137,10 @@ def _archives(listed: dict[str, dict[str, Any]], root: str) -> Iterator[ArchiveF
         if _ARCHIVE.fullmatch(name):
             changed_at = modified_at(info)
             size = int(info.get("size") or 0)
-            yield ArchiveFile(name, path, size, changed_at, f"{size}|{changed_at.timestamp() if changed_at else ''}")
+            yield ArchiveFile(
+                name,
+                path,
+                size,
+                changed_at,
+                f"{size}|{changed_at.timestamp() if changed_at else ''}",
+            )

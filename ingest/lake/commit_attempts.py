@@ -7,7 +7,9 @@ GIVE_UP_COMMIT_AFTER_S = 120
 
 
 def commit_attempts() -> Retrying:
-    """Losing the race for a version is normal with several writers; anything else is raised at once."""
+    """Losing the race for a version is normal with several writers; anything else is raised at
+    once.
+    """
     return Retrying(
         retry=retry_if_exception_type(CommitFailedError),
         wait=wait_random_exponential(multiplier=0.02, max=1),

@@ -1,8 +1,9 @@
 """Commits to a table of the lake, whichever it is, without a JVM.
 
-Writers agree on ``commit_seq`` by optimistic commits: a writer stamps the next version and commits without automatic rebase;
-the one that loses re-stamps and tries again. So rows become visible in the order of ``commit_seq``, and compaction, which moves
-rows into new files, neither adds nor renumbers any.
+Writers agree on ``commit_seq`` by optimistic commits: a writer stamps the next version and commits
+without automatic rebase;
+the one that loses re-stamps and tries again. So rows become visible in the order of ``commit_seq``,
+and compaction, which moves rows into new files, neither adds nor renumbers any.
 """
 
 import contextlib
@@ -23,12 +24,15 @@ from ingest.lake.tables import Table
 from ingest.records import Observed, Record
 
 
-def append(lake: LakeReader, observed: Iterable[Observed], tables: Mapping[str, Table]) -> dict[str, int]:
-    """Write the readings, one commit per table that has rows; returns table name → version. ``tables`` is by name of the raw table.
+def append(
+    lake: LakeReader, observed: Iterable[Observed], tables: Mapping[str, Table]
+) -> dict[str, int]:
+    """Write the readings, one commit per table that has rows; returns table name → version.
+    ``tables`` is by name of the raw table.
 
     Safe to repeat: the same rows again are duplicates by the table's identity, which every
-    reader folds. Raises the storage's own error when a commit does not succeed in two minutes, and ``LakeDamaged`` where a table
-    cannot be written, once all others are.
+    reader folds. Raises the storage's own error when a commit does not succeed in two minutes, and
+    ``LakeDamaged`` where a table cannot be written, once all others are.
     """
     versions: dict[str, int] = {}
     damage: LakeDamaged | None = None
@@ -89,16 +93,23 @@ def _open(lake: LakeReader, table: Table) -> DeltaTable:
 
 @contextlib.contextmanager
 def _writers_turn(lake: LakeReader, table: Table) -> Iterator[None]:
-    """On a local disk writers queue instead of racing; elsewhere optimistic commits alone decide."""
+    """On a local disk writers queue instead of racing; elsewhere optimistic commits alone
+    decide.
+    """
     root = lake.local_root
     if root is None:
         yield
         return
     try:
         root.mkdir(parents=True, exist_ok=True)
-        handle = os.open(root / f".{table.name.replace('/', '-')}.lock", os.O_CREAT | os.O_RDWR, 0o644)
+        handle = os.open(
+            root / f".{table.name.replace('/', '-')}.lock", os.O_CREAT | os.O_RDWR, 0o644
+        )
     except OSError as error:
-        raise Refused(f"The lake at {root} cannot be written ({error.strerror}); check WEIR_HOME or WEIR_LAKE_ROOT.") from error
+        raise Refused(
+            f"The lake at {root} cannot be written ({error.strerror}); check WEIR_HOME or "
+            f"WEIR_LAKE_ROOT."
+        ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -108,5 +119,9 @@ def _writers_turn(lake: LakeReader, table: Table) -> Iterator[None]:
 
 def _bounded_columns(table: Table) -> list[str]:
     names = ["commit_seq", table.time_column, "observed_at", "cluster"]
-    names += [column.name for column in table.columns if column.name in ("job_id", "checkpoint_id", "process")]
+    names += [
+        column.name
+        for column in table.columns
+        if column.name in ("job_id", "checkpoint_id", "process")
+    ]
     return list(dict.fromkeys(names))

@@ -1,4 +1,6 @@
-"""What is wrong with a table of the lake that cannot be read: which table, which file, and what to do."""
+"""What is wrong with a table of the lake that cannot be read: which table, which file, and what to
+do.
+"""
 
 import contextlib
 import json
@@ -22,9 +24,13 @@ class LakeDamaged(Refused):
 
 
 @contextlib.contextmanager
-def readable_errors(table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str) -> Iterator[None]:
-    """Errors of the Delta and Parquet libraries as one sentence. ``folder`` is the table's own, where it lies on this machine;
-    ``in_files`` says what is wrong with its data files."""
+def readable_errors(
+    table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str
+) -> Iterator[None]:
+    """Errors of the Delta and Parquet libraries as one sentence. ``folder`` is the table's own,
+    where it lies on this machine;
+    ``in_files`` says what is wrong with its data files.
+    """
     try:
         yield
     except (CommitFailedError, TableNotFoundError):
@@ -57,7 +63,11 @@ def broken_file(table: Table, paths: Iterable[Path]) -> str:
         except FileNotFoundError:
             return message("{path:name} is missing", path=str(path))
         except (pa.ArrowException, OSError) as error:
-            return message("{path:name} is damaged ({first_line:name})", path=str(path), first_line=_first_line(error))
+            return message(
+                "{path:name} is damaged ({first_line:name})",
+                path=str(path),
+                first_line=_first_line(error),
+            )
         if not set(table.identity) <= names | {"date"}:
             return message("{path:name} has other columns than this table", path=str(path))
     return ""
@@ -70,10 +80,14 @@ def _in_log(folder: Path | None) -> str:
         return ""
     if not log.is_dir():
         return message("{log:name} is no directory", log=str(log))
-    entries = sorted(path for path in log.glob("*.json") if path.stem.isdigit())[-MAX_FILES_CHECKED:]
+    entries = sorted(path for path in log.glob("*.json") if path.stem.isdigit())[
+        -MAX_FILES_CHECKED:
+    ]
     for before, entry in zip([None, *entries], entries, strict=False):
         if before is not None and int(entry.stem) != int(before.stem) + 1:
-            return message("{log:name} lacks the entry after {name:name}", log=str(log), name=before.name)
+            return message(
+                "{log:name} lacks the entry after {name:name}", log=str(log), name=before.name
+            )
         try:
             for line in entry.read_bytes().splitlines():
                 json.loads(line)
@@ -83,5 +97,7 @@ def _in_log(folder: Path | None) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    line = next(
+        (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
+    )
     return line.rstrip(".")[:_SAID_CHARS]

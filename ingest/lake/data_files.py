@@ -1,8 +1,9 @@
 """Where Arrow reads the data files of a table, so that a process can end while it reads ahead.
 
-Arrow's threads read on after a reader has enough rows, and let go of files after it has them all. One that wants to call Python once
-the interpreter goes down is ended amid C++: the process aborts, or waits for that thread for ever. So files on this machine are
-read without Python; where the Delta library has to read them, through Python, the end of the process waits for the calls.
+Arrow's threads read on after a reader has enough rows, and let go of files after it has them all.
+One that wants to call Python once the interpreter goes down is ended amid C++: the process aborts,
+or waits for that thread for ever. So files on this machine are read without Python; where the Delta
+library has to read them, through Python, the end of the process waits for the calls.
 """
 
 import atexit
@@ -25,22 +26,39 @@ from ingest.figures import count_text
 WAITS_S = 10.0
 """For what is still read when a process ends; a storage that hangs must not keep it."""
 QUIET_S = 0.1
-"""Threads that call Python no more for so long have nothing left in their queue: what is read ahead is bounded."""
+"""Threads that call Python no more for so long have nothing left in their queue: what is read ahead
+is bounded.
+"""
 
 
-def dataset(table: DeltaTable, folder: Path | None, storage_options: Mapping[str, str], condition: pc.Expression) -> ds.Dataset:
+def dataset(
+    table: DeltaTable,
+    folder: Path | None,
+    storage_options: Mapping[str, str],
+    condition: pc.Expression,
+) -> ds.Dataset:
     """The rows of ``table``; ``folder`` is its own where it lies on this machine.
 
-    Raises :class:`pyarrow.ArrowInvalid` where a file that may hold rows of ``condition`` has another size than its commit says.
+    Raises :class:`pyarrow.ArrowInvalid` where a file that may hold rows of ``condition`` has
+    another size than its commit says.
     """
     sizes = table._table.get_add_file_sizes()
     if folder is None:
-        return table.to_pyarrow_dataset(filesystem=fs.PyFileSystem(_Storage.from_table(table._table, dict(storage_options) or None, sizes)))
-    rows = table.to_pyarrow_dataset(filesystem=fs.SubTreeFileSystem(str(folder.absolute()), fs.LocalFileSystem()))
+        return table.to_pyarrow_dataset(
+            filesystem=fs.PyFileSystem(
+                _Storage.from_table(table._table, dict(storage_options) or None, sizes)
+            )
+        )
+    rows = table.to_pyarrow_dataset(
+        filesystem=fs.SubTreeFileSystem(str(folder.absolute()), fs.LocalFileSystem())
+    )
     for fragment in rows.get_fragments(filter=condition):
         # Another file in its place may be whole, and lack the columns that are asked for.
         if (size := (folder / fragment.path).stat().st_size) != sizes[fragment.path]:
-            raise pa.ArrowInvalid(f"{fragment.path} has {count_text(size, 'byte')}, and {sizes[fragment.path]:,} were written")
+            raise pa.ArrowInvalid(
+                f"{fragment.path} has {count_text(size, 'byte')}, and {sizes[fragment.path]:,} "
+                f"were written"
+            )
     return rows
 
 
@@ -70,7 +88,9 @@ class _Calls:
     def wait(self) -> None:
         """Until there are none any more."""
         give_up_at = time.monotonic() + WAITS_S
-        while (now := time.monotonic()) < give_up_at and (self._count or now - self._last < QUIET_S):
+        while (now := time.monotonic()) < give_up_at and (
+            self._count or now - self._last < QUIET_S
+        ):
             time.sleep(QUIET_S / 5)
 
     def _add(self, number: int) -> None:

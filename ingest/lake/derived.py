@@ -1,8 +1,10 @@
-"""Tables that Spark jobs write and the lake keeps, declared as the raw ones are; those are written by ``ingest`` alone.
+"""Tables that Spark jobs write and the lake keeps, declared as the raw ones are; those are written
+by ``ingest`` alone.
 
-What Spark reads itself, out of log archives and ``_metadata``, are rows as ``ingest`` makes them, in tables of the same columns.
-What a cycle derives from all that makes no cycle run: there ``source`` is the attempt that wrote a row, ``observed_at`` the newest
-observation it rests on.
+What Spark reads itself, out of log archives and ``_metadata``, are rows as ``ingest`` makes them,
+in tables of the same columns.
+What a cycle derives from all that makes no cycle run: there ``source`` is the attempt that wrote a
+row, ``observed_at`` the newest observation it rests on.
 """
 
 from dataclasses import replace
@@ -12,7 +14,8 @@ from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table
 REFUSED = "refused"
 """Outcome of a trigger that was refused before it took a checkpoint id: only the log shows it."""
 
-# What is not described here is what the serving table checkpoint_fact says of the column of its name.
+# What is not described here is what the serving table checkpoint_fact says of the column of its
+# name.
 CHECKPOINT_FACTS = Table(
     "derived/checkpoint_facts",
     "what one run found of one checkpoint, as far as roll-ups need it, or of one refused trigger",
@@ -21,11 +24,18 @@ CHECKPOINT_FACTS = Table(
         Column("checkpoint_id", INT, "null for a refused trigger"),
         Column("trigger_time", INSTANT, "of a refused trigger: time of its log line"),
         Column("line", TEXT, "which log line has the refused trigger; null for a checkpoint"),
-        Column("retracted", FLAG, "the key turned out to be another: what was recorded under it before is withdrawn"),
+        Column(
+            "retracted",
+            FLAG,
+            "the key turned out to be another: what was recorded under it before is withdrawn",
+        ),
         Column("is_savepoint", FLAG, ""),
         Column("outcome", TEXT, "of the checkpoint, or refused; null where retracted"),
         Column("final", FLAG, ""),
-        *(Column(f"{name}_ms", INT, "", "ms") for name in ("end_to_end", "start_delay", "alignment", "sync", "async")),
+        *(
+            Column(f"{name}_ms", INT, "", "ms")
+            for name in ("end_to_end", "start_delay", "alignment", "sync", "async")
+        ),
         *(Column(f"{name}_bytes", INT, "", "bytes") for name in ("state", "checkpointed")),
     ),
     ("cluster", "job_id", "checkpoint_id", "trigger_time", "line"),
@@ -34,11 +44,14 @@ CHECKPOINT_FACTS = Table(
 )
 
 READ_BY_SPARK: dict[str, Table] = {
-    name: replace(TABLES[name], name=f"derived/{name}") for name in ("log_records", "references", "snapshots", "skips")
+    name: replace(TABLES[name], name=f"derived/{name}")
+    for name in ("log_records", "references", "snapshots", "skips")
 }
 """By the name of the raw table, which holds the same rows as collectors wrote them."""
 
-DERIVED: dict[str, Table] = {table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)}
+DERIVED: dict[str, Table] = {
+    table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)
+}
 NO_JOBS = frozenset({"namenode_calls", "namenode_samples"})
 """Raw tables that say nothing of jobs by themselves: pages read them as they are."""
 CYCLE_TABLES: dict[str, Table] = {

@@ -1,4 +1,6 @@
-"""Commits to derived tables, the only ones that Spark writes: no module of ``spark_jobs`` imports what writes a raw table."""
+"""Commits to derived tables, the only ones that Spark writes: no module of ``spark_jobs`` imports
+what writes a raw table.
+"""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -12,7 +14,9 @@ from ingest.records import Observed
 
 
 def append(lake: LakeReader, observed: Iterable[Observed]) -> dict[str, int]:
-    """:func:`ingest.lake.commits.append` to the tables of ``READ_BY_SPARK``; no other record can be written so."""
+    """:func:`ingest.lake.commits.append` to the tables of ``READ_BY_SPARK``; no other record can be
+    written so.
+    """
     return commits.append(lake, observed, READ_BY_SPARK)
 
 

@@ -1,4 +1,6 @@
-"""Where the lake lies that a command means: at its option, else the environment's, else under ``WEIR_HOME``."""
+"""Where the lake lies that a command means: at its option, else the environment's, else under
+``WEIR_HOME``.
+"""
 
 import json
 import os
@@ -8,8 +10,11 @@ from pathlib import Path
 from ingest.errors import Refused
 
 
-def lake_place(root: str | None = None, environment: Mapping[str, str] = os.environ) -> tuple[str, dict[str, str]]:
-    """``root``, else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``; and storage options from ``WEIR_LAKE_OPTIONS`` (JSON).
+def lake_place(
+    root: str | None = None, environment: Mapping[str, str] = os.environ
+) -> tuple[str, dict[str, str]]:
+    """``root``, else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``; and storage options from
+    ``WEIR_LAKE_OPTIONS`` (JSON).
 
     Raises ``Refused`` where the options are not a JSON object of texts.
     """
@@ -23,6 +28,10 @@ def _options(text: str) -> dict[str, str]:
         options = json.loads(text)
     except ValueError:
         options = None
-    if not isinstance(options, dict) or not all(isinstance(value, str) for value in options.values()):
-        raise Refused('WEIR_LAKE_OPTIONS must be a JSON object of texts, such as {"AWS_REGION": "eu-west-1"}.')
+    if not isinstance(options, dict) or not all(
+        isinstance(value, str) for value in options.values()
+    ):
+        raise Refused(
+            'WEIR_LAKE_OPTIONS must be a JSON object of texts, such as {"AWS_REGION": "eu-west-1"}.'
+        )
     return options

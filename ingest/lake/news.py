@@ -1,6 +1,8 @@
-"""Which rows are news (a checkpoint that ended, an exception, a sample), and which only confirm what is known.
+"""Which rows are news (a checkpoint that ended, an exception, a sample), and which only confirm
+what is known.
 
-A commit of nothing but the latter is marked as routine (:meth:`ingest.lake.reader.LakeReader.has_news`): it need not be computed at once.
+A commit of nothing but the latter is marked as routine
+(:meth:`ingest.lake.reader.LakeReader.has_news`): it need not be computed at once.
 """
 
 from collections.abc import Iterable
@@ -11,7 +13,9 @@ ROUTINE = "weir.routine"
 """In the description of a commit that brought no news."""
 
 NEWS_LEVELS = frozenset({"WARN", "WARNING", "ERROR", "FATAL", "SEVERE"})
-"""The rest of a log is read for what it says about checkpoints, which REST reports as well and sooner."""
+"""The rest of a log is read for what it says about checkpoints, which REST reports as well and
+sooner.
+"""
 
 
 def has_news(records: Iterable[Record]) -> bool:
@@ -23,7 +27,8 @@ def is_news(record: Record) -> bool:
         case Checkpoint(status=status):
             return status in ("COMPLETED", "FAILED")
         case Job(vertices=vertices):
-            # Asked in full, because it changed or a sample was due; the list of jobs alone says that it is still there.
+            # Asked in full, because it changed or a sample was due; the list of jobs alone says
+            # that it is still there.
             return vertices is not None
         case LogRecord(level=level):
             return level.upper() in NEWS_LEVELS

@@ -1,7 +1,8 @@
-"""The lake as it is read: Delta tables on a local disk, HDFS or object storage, opened without a JVM.
+"""The lake as it is read: Delta tables on a local disk, HDFS or object storage, opened without a
+JVM.
 
-Every row carries ``commit_seq``, the version of its table that brought it; a reader that has seen version V has seen every row
-up to V (:mod:`ingest.lake.commits`).
+Every row carries ``commit_seq``, the version of its table that brought it; a reader that has seen
+version V has seen every row up to V (:mod:`ingest.lake.commits`).
 
 The Delta library runs threads of its own: never open a lake in a process that forks afterwards.
 """
@@ -44,8 +45,8 @@ class DataFile:
 class LakeReader:
     """All raw and derived tables below one root.
 
-    ``root`` is a path or a URI (``file:``, ``hdfs:``, ``s3:``); ``storage_options`` are those of the
-    Delta library for that kind of storage.
+    ``root`` is a path or a URI (``file:``, ``hdfs:``, ``s3:``); ``storage_options`` are those of
+    the Delta library for that kind of storage.
     """
 
     root: str
@@ -57,35 +58,51 @@ class LakeReader:
         return delta.version() if delta else 0
 
     def transactions(self, table: str, names: Sequence[str]) -> list[int]:
-        """For each of these Delta transactions what the newest commit that names it says; 0 where none does."""
+        """For each of these Delta transactions what the newest commit that names it says; 0 where
+        none does.
+        """
         delta = self.open_or_none(ALL_TABLES[table])
         return [(delta.transaction_version(name) or 0) if delta else 0 for name in names]
 
     def is_at(self, commits: Mapping[str, int]) -> bool:
-        """Whether these tables stand at exactly these commits; on a local disk without opening any of them."""
+        """Whether these tables stand at exactly these commits; on a local disk without opening any
+        of them.
+        """
         newest = self.version if self.local_root is None else self._newest_logged
         return all(newest(table) == seq for table, seq in commits.items())
 
     def _newest_logged(self, table: str) -> int:
-        """The newest version by the names in the table's log; opening it would read what every file of it holds."""
+        """The newest version by the names in the table's log; opening it would read what every file
+        of it holds.
+        """
         try:
             names = [path.name for path in Path(f"{self.local_root}/{table}/_delta_log").iterdir()]
         except OSError:
             return 0
-        return max((int(name[:20]) for name in names if name[:20].isdigit() and name[20:] == ".json"), default=0)
+        return max(
+            (int(name[:20]) for name in names if name[:20].isdigit() and name[20:] == ".json"),
+            default=0,
+        )
 
     def has_news(self, table: str, after: int) -> bool:
-        """Whether any commit later than version ``after`` brought news (:mod:`ingest.lake.news`)."""
+        """Whether any commit later than version ``after`` brought news
+        (:mod:`ingest.lake.news`).
+        """
         delta = self.open_or_none(ALL_TABLES[table])
         later = delta.version() - after if delta else 0
         if delta is None or later <= 0:
             return False
         with self.readable_errors(ALL_TABLES[table]):
             # Compaction and removal are recorded as other operations.
-            return any(commit["operation"] == "WRITE" and ROUTINE not in commit for commit in delta.history(later))
+            return any(
+                commit["operation"] == "WRITE" and ROUTINE not in commit
+                for commit in delta.history(later)
+            )
 
     def commit_times(self, table: str, after: int) -> dict[int, int]:
-        """Commit → when it was made, in milliseconds since 1970, of those after ``after``; of old ones it may not be known any more."""
+        """Commit → when it was made, in milliseconds since 1970, of those after ``after``; of old
+        ones it may not be known any more.
+        """
         delta = self.open_or_none(ALL_TABLES[table])
         later = delta.version() - after if delta else 0
         if delta is None or later <= 0:
@@ -103,9 +120,11 @@ class LakeReader:
         from_time: datetime | None = None,
         to_time: datetime | None = None,
     ) -> list[DataFile]:
-        """Files of a pinned version that may hold rows with ``after_seq < commit_seq <= up_to_seq`` in that time.
+        """Files of a pinned version that may hold rows with ``after_seq < commit_seq <= up_to_seq``
+        in that time.
 
-        Files are chosen by recorded bounds, so callers still filter rows. Empty where the table does not exist.
+        Files are chosen by recorded bounds, so callers still filter rows. Empty where the table
+        does not exist.
         """
         delta = self.open_or_none(ALL_TABLES[table], version)
         if delta is None:
@@ -114,7 +133,11 @@ class LakeReader:
         for data_file in _data_files(delta, ALL_TABLES[table].time_column):
             if data_file.last_seq is not None and data_file.last_seq <= after_seq:
                 continue
-            if up_to_seq is not None and data_file.first_seq is not None and data_file.first_seq > up_to_seq:
+            if (
+                up_to_seq is not None
+                and data_file.first_seq is not None
+                and data_file.first_seq > up_to_seq
+            ):
                 continue
             if from_time and data_file.last_time and data_file.last_time < from_time:
                 continue
@@ -133,7 +156,8 @@ class LakeReader:
         columns: Sequence[str] | None = None,
         limit: int,
     ) -> pa.Table:
-        """At most ``limit`` rows by equality on ``where`` and the table's time column in ``[from_time, to_time]``.
+        """At most ``limit`` rows by equality on ``where`` and the table's time column in
+        ``[from_time, to_time]``.
 
         Meant for pages: bounded by ``limit``, pruned by partition and file bounds.
         """
@@ -144,36 +168,52 @@ class LakeReader:
             return pa.schema([declared.schema.field(name) for name in wanted]).empty_table()
         time = pc.field(declared.time_column)
         condition = (time >= _ms(from_time)) & (time <= _ms(to_time))
-        condition &= (pc.field("date") >= from_time.astimezone(UTC).date()) & (pc.field("date") <= to_time.astimezone(UTC).date())
+        condition &= (pc.field("date") >= from_time.astimezone(UTC).date()) & (
+            pc.field("date") <= to_time.astimezone(UTC).date()
+        )
         for name, value in where.items():
             condition &= pc.field(name) == value
         with self.readable_errors(declared, its_files=True):
             folder = self.local_root / table if self.local_root else None
             rows = data_files.dataset(delta, folder, self.storage_options, condition)
             known = [name for name in wanted if name in rows.schema.names]
-            return with_columns(rows.scanner(columns=known, filter=condition).head(limit), declared.schema, wanted)
+            return with_columns(
+                rows.scanner(columns=known, filter=condition).head(limit), declared.schema, wanted
+            )
 
     def broken_file(self, table: str) -> str:
-        """What is wrong with the first data file that cannot be read, "" where all can or the lake lies elsewhere."""
+        """What is wrong with the first data file that cannot be read, "" where all can or the lake
+        lies elsewhere.
+        """
         if self.local_root is None:
             return ""
         uris = (file.uri for file in reversed(self.files(table)))
-        return broken_file(ALL_TABLES[table], (Path(unquote(uri.removeprefix("file://"))) for uri in uris))
+        return broken_file(
+            ALL_TABLES[table], (Path(unquote(uri.removeprefix("file://"))) for uri in uris)
+        )
 
     def open_or_none(self, table: Table, version: int | None = None) -> DeltaTable | None:
         try:
             with self.readable_errors(table):
-                return DeltaTable(self.uri(table), version=version, storage_options=dict(self.storage_options) or None)
+                return DeltaTable(
+                    self.uri(table),
+                    version=version,
+                    storage_options=dict(self.storage_options) or None,
+                )
         except TableNotFoundError:
             return None
 
     def uri(self, table: Table) -> str:
         return f"{self.root.rstrip('/')}/{table.name}"
 
-    def readable_errors(self, table: Table, *, its_files: bool = False) -> contextlib.AbstractContextManager[None]:
+    def readable_errors(
+        self, table: Table, *, its_files: bool = False
+    ) -> contextlib.AbstractContextManager[None]:
         root = self.local_root
         in_files = partial(self.broken_file, table.name) if its_files else str
-        return readable_errors(table, self.uri(table), root / table.name if root else None, in_files)
+        return readable_errors(
+            table, self.uri(table), root / table.name if root else None, in_files
+        )
 
     @property
     def local_root(self) -> Path | None:

@@ -14,7 +14,9 @@ from ingest.records import Observed, Record
 log = logging.getLogger(__name__)
 
 MAX_DAYS_A_COMMIT = 1_000
-"""Each day is a folder and a file of its own; no true reading spreads over years, and a false one would make a hundred thousand of them."""
+"""Each day is a folder and a file of its own; no true reading spreads over years, and a false one
+would make a hundred thousand of them.
+"""
 
 
 def table_of(record: Record) -> Table:
@@ -32,7 +34,9 @@ def group_by_table(observed: Iterable[Observed]) -> dict[str, list[tuple[Observe
 
 
 def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: int) -> pa.Table:
-    """Rows of one commit, sorted as ``table.sort_by`` says, stamped with ``commit_seq`` and ``date``."""
+    """Rows of one commit, sorted as ``table.sort_by`` says, stamped with ``commit_seq`` and
+    ``date``.
+    """
     columns: dict[str, list[Any]] = {column.name: [] for column in table.all_columns}
     names = [column.name for column in table.columns]
     for day, reading, record in _dated(table, rows):
@@ -46,14 +50,24 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
     try:
         arrow = pa.table(columns, schema=table.schema)
     except UnicodeEncodeError:
-        # Half a surrogate pair, such as in the name of a file that is not UTF-8. Looking at every text would cost each cycle.
-        arrow = pa.table({name: _storable(values) for name, values in columns.items()}, schema=table.schema)
+        # Half a surrogate pair, such as in the name of a file that is not UTF-8. Looking at every
+        # text would cost each cycle.
+        arrow = pa.table(
+            {name: _storable(values) for name, values in columns.items()}, schema=table.schema
+        )
     return arrow.sort_by([(name, "ascending") for name in table.sort_by])
 
 
-def _dated(table: Table, rows: Sequence[tuple[Observed, Record]]) -> list[tuple[date, Observed, Record]]:
-    """Each row with its day, without those farthest in time from their reading where they spread over more days than one commit may."""
-    dated = [(_day(getattr(record, table.time_column, None) or reading.observed_at), reading, record) for reading, record in rows]
+def _dated(
+    table: Table, rows: Sequence[tuple[Observed, Record]]
+) -> list[tuple[date, Observed, Record]]:
+    """Each row with its day, without those farthest in time from their reading where they spread
+    over more days than one commit may.
+    """
+    dated = [
+        (_day(getattr(record, table.time_column, None) or reading.observed_at), reading, record)
+        for reading, record in rows
+    ]
     if len({day for day, _, _ in dated}) <= MAX_DAYS_A_COMMIT:
         return dated
     apart: dict[date, int] = {}
@@ -61,7 +75,11 @@ def _dated(table: Table, rows: Sequence[tuple[Observed, Record]]) -> list[tuple[
         days = abs((day - _day(reading.observed_at)).days)
         apart[day] = min(days, apart.get(day, days))
     kept = set(sorted(apart, key=lambda day: apart[day])[:MAX_DAYS_A_COMMIT])
-    log.warning("Rows of %d days far from when they were read are left out of lake table %s", len(apart) - len(kept), table.name)
+    log.warning(
+        "Rows of %d days far from when they were read are left out of lake table %s",
+        len(apart) - len(kept),
+        table.name,
+    )
     return [row for row in dated if row[0] in kept]
 
 

@@ -1,4 +1,6 @@
-"""The lake as those write it who measure, and who keep house in it: what only reads has :class:`ingest.lake.reader.LakeReader`."""
+"""The lake as those write it who measure, and who keep house in it: what only reads has
+:class:`ingest.lake.reader.LakeReader`.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +31,9 @@ class Lake(LakeReader):
             return dict(delta.optimize.compact()) if delta else {}
 
     def forget(self, table: str, before: date, spared_clusters: Sequence[str]) -> int:
-        """Take out the rows of days before ``before``, but for those of some clusters; returns how many."""
+        """Take out the rows of days before ``before``, but for those of some clusters; returns how
+        many.
+        """
         delta = self.open_or_none(ALL_TABLES[table])
         if delta is None:
             return 0
@@ -45,4 +49,6 @@ class Lake(LakeReader):
             return []
         hours = int(KEEP_REPLACED_FILES.total_seconds() // 3600)
         with self.readable_errors(ALL_TABLES[table], its_files=True):
-            return delta.vacuum(retention_hours=hours, dry_run=False, enforce_retention_duration=False)
+            return delta.vacuum(
+                retention_hours=hours, dry_run=False, enforce_retention_duration=False
+            )

@@ -1,6 +1,7 @@
 """The raw lake tables: rows as in :mod:`ingest.records`, with identity, partition and order.
 
-Columns follow from the fields of a table's record class; the writer, the Python reader and Spark's schemas from the tables.
+Columns follow from the fields of a table's record class; the writer, the Python reader and Spark's
+schemas from the tables.
 """
 
 from dataclasses import dataclass, is_dataclass
@@ -82,11 +83,17 @@ PROVENANCE = (
 
 def columns_of(record: type) -> tuple[Column, ...]:
     """The columns that the fields of a record class declare."""
-    return tuple(_column(name, hint) for name, hint in get_type_hints(record, include_extras=True).items())
+    return tuple(
+        _column(name, hint) for name, hint in get_type_hints(record, include_extras=True).items()
+    )
 
 
 def _column(name: str, hint: Any) -> Column:
-    plain, meaning, unit = hint, "", next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
+    plain, meaning, unit = (
+        hint,
+        "",
+        next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), ""),
+    )
     if get_origin(hint) is Annotated:
         plain, meaning, *stated = get_args(hint)
         unit = stated[0] if stated else unit
@@ -97,24 +104,40 @@ def _column(name: str, hint: Any) -> Column:
 
 
 def _arrow_type(hint: Any) -> pa.DataType:
-    """``str | None`` is a string, ``tuple[int | None, ...]`` a list of numbers, another record class a struct."""
+    """``str | None`` is a string, ``tuple[int | None, ...]`` a list of numbers, another record
+    class a struct.
+    """
     if hint in _TYPES:
         return _TYPES[hint]
     if is_dataclass(hint):
-        return pa.struct([(name, _arrow_type(inner)) for name, inner in get_type_hints(hint).items()])
+        return pa.struct(
+            [(name, _arrow_type(inner)) for name, inner in get_type_hints(hint).items()]
+        )
     inner = next(option for option in get_args(hint) if option is not NoneType)
     return pa.list_(_arrow_type(inner)) if get_origin(hint) is tuple else _arrow_type(inner)
 
 
 def _raw(
-    record: type[Record], name: str, row: str, identity: tuple[str, ...], time_column: str, sort_by: tuple[str, ...]
+    record: type[Record],
+    name: str,
+    row: str,
+    identity: tuple[str, ...],
+    time_column: str,
+    sort_by: tuple[str, ...],
 ) -> tuple[type[Record], Table]:
     return record, Table(name, row, columns_of(record), identity, time_column, sort_by)
 
 
 TABLE_OF_RECORD: dict[type[Record], Table] = dict(
     (
-        _raw(Job, "jobs", "a job as seen once", ("cluster", "job_id", "observed_at"), "observed_at", ("cluster", "job_id", "observed_at")),
+        _raw(
+            Job,
+            "jobs",
+            "a job as seen once",
+            ("cluster", "job_id", "observed_at"),
+            "observed_at",
+            ("cluster", "job_id", "observed_at"),
+        ),
         _raw(
             Checkpoint,
             "checkpoints",
@@ -127,7 +150,15 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             VertexCheckpoint,
             "vertex_checkpoints",
             "one vertex's part in one checkpoint as seen once",
-            ("cluster", "job_id", "checkpoint_id", "trigger_time", "vertex_id", "status", "acknowledged"),
+            (
+                "cluster",
+                "job_id",
+                "checkpoint_id",
+                "trigger_time",
+                "vertex_id",
+                "status",
+                "acknowledged",
+            ),
             "trigger_time",
             ("cluster", "job_id", "trigger_time", "vertex_id"),
         ),
@@ -142,7 +173,11 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
         _raw(
             VertexStart,
             "vertex_starts",
-            "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks of the job did",
+            (
+                "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks "
+                "of "
+                "the job did"
+            ),
             ("cluster", "job_id", "vertex_id", "ts"),
             "ts",
             ("cluster", "job_id", "ts", "vertex_id"),
@@ -198,8 +233,19 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
         _raw(
             Reference,
             "references",
-            "one state handle in one _metadata; ordinal 0 stands for the file itself and is there only if all others are",
-            ("cluster", "metadata_path", "metadata_bytes", "metadata_modified", "reader_version", "ordinal"),
+            (
+                "one state handle in one _metadata; ordinal 0 stands for the file itself and is "
+                "there "
+                "only if all others are"
+            ),
+            (
+                "cluster",
+                "metadata_path",
+                "metadata_bytes",
+                "metadata_modified",
+                "reader_version",
+                "ordinal",
+            ),
             "observed_at",
             ("cluster", "metadata_path", "ordinal"),
         ),

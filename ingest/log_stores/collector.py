@@ -1,8 +1,11 @@
-"""One cycle over one cluster's store of logs: lines since the last one, into the spool that the collector reads as logs.
+"""One cycle over one cluster's store of logs: lines since the last one, into the spool that the
+collector reads as logs.
 
-A cycle asks for an hour at a time, and within it for a page at a time, each from the last instant of the one before; what comes twice folds
-in the spool by its stamp and text. It ends at the newest line, or where its lines, bytes, requests or time are used up: where it ended, the
-next one begins. Lines are safe in the spool before the cursor is saved, so a cycle that is killed is repeated, which folds as well.
+A cycle asks for an hour at a time, and within it for a page at a time, each from the last instant
+of the one before; what comes twice folds in the spool by its stamp and text. It ends at the newest
+line, or where its lines, bytes, requests or time are used up: where it ended, the next one begins.
+Lines are safe in the spool before the cursor is saved, so a cycle that is killed is repeated, which
+folds as well.
 """
 
 import asyncio
@@ -42,7 +45,10 @@ _UNREADABLE = frozenset({"too_large", "bad_json"})
 
 @dataclass(frozen=True, slots=True)
 class StoreRead:
-    """``read_to``: everything before was read. ``behind``: the cycle ended before it had caught up. ``error``: one sentence."""
+    """``read_to``: everything before was read.
+
+    ``behind``: the cycle ended before it had caught up. ``error``: one sentence.
+    """
 
     cursor: dict[str, Any]
     read_from: datetime
@@ -54,12 +60,21 @@ class StoreRead:
 
 
 async def read_store(run: ClusterRun) -> SourceRead | None:
-    """A store that does not answer stops itself alone; where a cluster has nothing else, it is the cluster that cannot be seen."""
+    """A store that does not answer stops itself alone; where a cluster has nothing else, it is the
+    cluster that cannot be seen.
+    """
     if (store := run.cluster.log_store) is None:
         return None
-    share_bytes = min(MAX_BYTES, max(LEAST_BYTES, SHARD_BYTES // run.shard.count(lambda cluster: cluster.log_store)))
-    async with run.asking(client_of(store, run.cluster.tls, run.shard.gates.of(store.url))) as client:
-        found = await read_lines(client, store, run.part(SOURCE), run.part("logs"), run.shard.at, max_bytes=share_bytes)
+    share_bytes = min(
+        MAX_BYTES,
+        max(LEAST_BYTES, SHARD_BYTES // run.shard.count(lambda cluster: cluster.log_store)),
+    )
+    async with run.asking(
+        client_of(store, run.cluster.tls, run.shard.gates.of(store.url))
+    ) as client:
+        found = await read_lines(
+            client, store, run.part(SOURCE), run.part("logs"), run.shard.at, max_bytes=share_bytes
+        )
     run.told["log_store"] = found
     if not _is_alone(run.cluster, store):
         return SourceRead((), found.cursor, found.skips)
@@ -68,7 +83,9 @@ async def read_store(run: ClusterRun) -> SourceRead | None:
 
 def _is_alone(cluster: ClusterSource, store: LogStoreSource) -> bool:
     has_files = any(not glob.startswith(store.spool) for glob in cluster.logs.globs)
-    return not (cluster.url or cluster.history_url or cluster.archive_dir or cluster.prometheus or has_files)
+    return not (
+        cluster.url or cluster.history_url or cluster.archive_dir or cluster.prometheus or has_files
+    )
 
 
 async def read_lines(
@@ -81,13 +98,17 @@ async def read_lines(
     max_bytes: int = MAX_BYTES,
     max_lines: int = MAX_LINES,
 ) -> StoreRead:
-    """What is new; the cursor is to be saved. ``of_logs`` is the cursor by which the cluster's logs are read.
+    """What is new; the cursor is to be saved. ``of_logs`` is the cursor by which the cluster's logs
+    are read.
 
-    A store that does not answer, or not as one, is an error of this source alone; what was read before it is kept.
+    A store that does not answer, or not as one, is an error of this source alone; what was read
+    before it is kept.
     """
     now_ns = int(at().timestamp() * NS_PER_S)
     known = ReadTo.of_cursor(cursor, source, now_ns)
-    reading = _Reading(client, store_of(source), Spool(Path(source.spool)), known, now_ns, max_bytes, max_lines)
+    reading = _Reading(
+        client, store_of(source), Spool(Path(source.spool)), known, now_ns, max_bytes, max_lines
+    )
     error: IngestError | None = None
     try:
         await asyncio.to_thread(reading.spool.make_room, of_logs, time.time())
@@ -102,7 +123,14 @@ async def read_lines(
         read_to=_instant(known.to_ns),
         behind=known.to_ns < now_ns,
         lines=reading.lines,
-        skips=(*reading.skips, *([Skip(client.address.base, getattr(error, "reason", "error"), str(error))] if error else [])),
+        skips=(
+            *reading.skips,
+            *(
+                [Skip(client.address.base, getattr(error, "reason", "error"), str(error))]
+                if error
+                else []
+            ),
+        ),
         error=str(error) if error else None,
     )
 
@@ -110,7 +138,16 @@ async def read_lines(
 class _Reading:
     """``to_ns`` is how far it came: everything before is in the spool."""
 
-    def __init__(self, client: RestClient, store: Store, spool: Spool, known: ReadTo, now_ns: int, max_bytes: int, max_lines: int) -> None:
+    def __init__(
+        self,
+        client: RestClient,
+        store: Store,
+        spool: Spool,
+        known: ReadTo,
+        now_ns: int,
+        max_bytes: int,
+        max_lines: int,
+    ) -> None:
         self._client, self._store, self.spool = client, store, spool
         self._known_ns, self._now_ns = known.to_ns, now_ns
         self._limit, self._largest = store.usual_lines, store.most_lines
@@ -130,7 +167,9 @@ class _Reading:
             self._skip(
                 "more",
                 message(
-                    "{skipped:count} more records of {name:name} were skipped.", skipped=self._skipped - MAX_SKIPS, name=self._store.name
+                    "{skipped:count} more records of {name:name} were skipped.",
+                    skipped=self._skipped - MAX_SKIPS,
+                    name=self._store.name,
                 ),
             )
 
@@ -138,7 +177,9 @@ class _Reading:
         return self._bytes <= 0 or self.lines >= self._max_lines or time.monotonic() > self._until_s
 
     async def _read_on(self) -> None:
-        """One page: behind it is read on from its last instant, or from the end of the slice where it was the last."""
+        """One page: behind it is read on from its last instant, or from the end of the slice where
+        it was the last.
+        """
         begin, end = self._slice()
         limit = self._limit
         page = await self._page_or_less(begin, end)
@@ -150,9 +191,16 @@ class _Reading:
             await self._take(lines)
             self._go_on(min(end, self._now_ns))
         elif last_ns > begin:
-            await self._take([line for line in lines if line[0] < last_ns])  # of the last there may be more: it is read as a whole
+            await self._take(
+                [line for line in lines if line[0] < last_ns]
+            )  # of the last there may be more: it is read as a whole
             self._go_on(last_ns)
-        elif (larger := min(self._store.most_lines if limit >= self._store.usual_lines else 10 * limit, self._largest)) > limit:
+        elif (
+            larger := min(
+                self._store.most_lines if limit >= self._store.usual_lines else 10 * limit,
+                self._largest,
+            )
+        ) > limit:
             self._limit = larger
         else:
             await self._take(lines)
@@ -160,7 +208,8 @@ class _Reading:
             self._skip(
                 "over_budget",
                 message(
-                    "At {when:name} {limit:count} lines have the same instant; further ones of it, if any, are left out.",
+                    "At {when:name} {limit:count} lines have the same instant; further ones of it, "
+                    "if any, are left out.",
                     when=when,
                     limit=limit,
                 ),
@@ -178,7 +227,9 @@ class _Reading:
         self._limit = min(10 * self._limit, self._store.usual_lines)
 
     async def _page_or_less(self, begin: int, end: int) -> Page | None:
-        """``None`` where it cannot be read: fewer lines are asked for next, or the one line that cannot be read was stepped over."""
+        """``None`` where it cannot be read: fewer lines are asked for next, or the one line that
+        cannot be read was stepped over.
+        """
         try:
             return await self._page(begin, end, self._limit)
         except BadAnswer as error:
@@ -188,14 +239,16 @@ class _Reading:
                 self._largest = self._limit - 1
                 self._limit = max(1, self._limit // 10)
                 return None
-            # Is it this line, or all that is at this address? Where no line can be, there is nothing that could not be read.
+            # Is it this line, or all that is at this address? Where no line can be, there is
+            # nothing that could not be read.
             await self._page(self._now_ns + SLICE_NS, self._now_ns + SLICE_NS + NS_PER_S, 1)
             behind_ns = await self._behind_first(begin, end)
             when = f"{_instant(behind_ns):%F %T.%f}"[:-3]
             self._skip(
                 error.reason,
                 message(
-                    "The line of {when:name} UTC cannot be read; it is left out, with others of this millisecond. {error:text}",
+                    "The line of {when:name} UTC cannot be read; it is left out, with others of "
+                    "this millisecond. {error:text}",
                     when=when,
                     error=str(error),
                 ),
@@ -204,7 +257,9 @@ class _Reading:
             return None
 
     async def _behind_first(self, begin: int, end: int) -> int:
-        """Where to go on behind a first line that cannot be read: at most a millisecond behind it."""
+        """Where to go on behind a first line that cannot be read: at most a millisecond behind
+        it.
+        """
         while end - begin > NS_PER_MS:
             middle = (begin + end) // 2 // self._store.resolution_ns * self._store.resolution_ns
             try:
@@ -224,11 +279,16 @@ class _Reading:
         if page.lines and not inside:
             raise Skipped(
                 message(
-                    "{name:name} answered no line of the time that was asked for; does a proxy change or repeat answers?",
+                    "{name:name} answered no line of the time that was asked for; does a proxy "
+                    "change or repeat answers?",
                     name=self._store.name,
                 )
             )
-        outside = Skip(self._client.address.base, "bad_payload", message("A line is not of the time that was asked for."))
+        outside = Skip(
+            self._client.address.base,
+            "bad_payload",
+            message("A line is not of the time that was asked for."),
+        )
         for at, found in page.lines:
             if not begin <= at < end:
                 self._note(found if isinstance(found, Skip) else outside)
@@ -236,7 +296,11 @@ class _Reading:
 
     async def _take(self, lines: Sequence[Line]) -> None:
         entries = [found for _, found in lines if isinstance(found, Entry)]
-        self._bytes -= sum(len(found.text) for at, found in lines if isinstance(found, Entry) and at >= self._known_ns)
+        self._bytes -= sum(
+            len(found.text)
+            for at, found in lines
+            if isinstance(found, Entry) and at >= self._known_ns
+        )
         self.lines += (await asyncio.to_thread(self.spool.take, entries)).lines
         for at, found in lines:
             if isinstance(found, Skip) and at >= self._known_ns:  # else it was noted before
@@ -252,18 +316,27 @@ class _Reading:
 
 
 async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limit: int) -> Page:
-    """One page. Raises what the client raises, in words that name the store and what to do, and what the store raises."""
+    """One page. Raises what the client raises, in words that name the store and what to do, and
+    what the store raises.
+    """
     try:
         return store.page(await client.get(store.path(begin_ns, end_ns, limit)))
     except BadAnswer as error:
         if error.status is not None and error.reason not in _UNREADABLE:
             reported = message(
-                "It answered HTTP {status:number}. {advice:text}", status=error.status, advice=store.advice(error.status)
+                "It answered HTTP {status:number}. {advice:text}",
+                status=error.status,
+                advice=store.advice(error.status),
             ).strip()
         else:
             reported = _without_query(str(error))
         raise BadAnswer(
-            message("{name:name} at {base:name}: {reported:text}", name=store.name, base=client.address.base, reported=reported),
+            message(
+                "{name:name} at {base:name}: {reported:text}",
+                name=store.name,
+                base=client.address.base,
+                reported=reported,
+            ),
             error.reason,
             "",
             error.status,

@@ -1,9 +1,12 @@
-"""``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``, whose instants are milliseconds.
+"""``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``,
+whose instants are milliseconds.
 
-The request's body goes into the parameter ``source``, as both document it, so that GET is all that is ever sent. No point in time is
-opened and no second sort key is needed: ``_shard_doc`` is Elasticsearch's alone (7.12 and later; OpenSearch has it since 3.3), ``_id``
-loads the ids of whole indices into memory and is refused by Elasticsearch 8. So both are asked the same, and a page begins with the last
-instant of the one before. Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
+The request's body goes into the parameter ``source``, as both document it, so that GET is all that
+is ever sent. No point in time is opened and no second sort key is needed: ``_shard_doc`` is
+Elasticsearch's alone (7.12 and later; OpenSearch has it since 3.3), ``_id`` loads the ids of whole
+indices into memory and is refused by Elasticsearch 8. So both are asked the same, and a page begins
+with the last instant of the one before. Source: the search APIs of Elasticsearch 7.10 to 9 and of
+OpenSearch 1 to 3.
 """
 
 import json
@@ -30,13 +33,19 @@ class Elasticsearch:
     most_lines = 10_000
     """``index.max_result_window`` by default."""
 
-    def __init__(self, index: str, query: str, name: Literal["Elasticsearch", "OpenSearch"] = "Elasticsearch") -> None:
+    def __init__(
+        self, index: str, query: str, name: Literal["Elasticsearch", "OpenSearch"] = "Elasticsearch"
+    ) -> None:
         self._index, self._query = index, query
         self.name: str = name
 
     def path(self, start_ns: int, end_ns: int, limit: int) -> str:
         """From the millisecond of ``start_ns`` on."""
-        span = {"gte": start_ns // NS_PER_MS, "lt": -(-end_ns // NS_PER_MS), "format": "epoch_millis"}
+        span = {
+            "gte": start_ns // NS_PER_MS,
+            "lt": -(-end_ns // NS_PER_MS),
+            "format": "epoch_millis",
+        }
         wanted: list[dict[str, Any]] = [{"range": {TIME: span}}]
         if self._query:
             wanted.append({"query_string": {"query": self._query}})
@@ -58,7 +67,12 @@ class Elasticsearch:
             case {"hits": {"hits": list(hits)}}:
                 self._check_whole(body)
             case _:
-                raise Skipped(message("The answer is none of {name:name}'s _search; check the address.", name=self.name))
+                raise Skipped(
+                    message(
+                        "The answer is none of {name:name}'s _search; check the address.",
+                        name=self.name,
+                    )
+                )
         found = [self._line(hit) for hit in hits]
         found.sort(key=lambda one: one[:2])
         return Page(tuple((at, line) for at, _, line in found))
@@ -79,7 +93,8 @@ class Elasticsearch:
                 return
         raise Retryable(
             message(
-                "{name:name} did not answer for all shards in time; lines of the others would be missing, so it is asked again.",
+                "{name:name} did not answer for all shards in time; lines of the others would be "
+                "missing, so it is asked again.",
                 name=self.name,
             )
         )
@@ -90,13 +105,19 @@ class Elasticsearch:
             return (
                 NOWHEN,
                 0,
-                Skip(shown(hit), "bad_payload", message("It is no hit with an id that is sorted by {time:text}.", time=TIME)),
+                Skip(
+                    shown(hit),
+                    "bad_payload",
+                    message("It is no hit with an id that is sorted by {time:text}.", time=TIME),
+                ),
             )
         source = hit.get("_source")
         document: dict[str, Any] = source if isinstance(source, dict) else {}
         found = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
         lacking = Skip(
-            message("document {hit:text}", hit=f"{hit['_id'][:80]!a}"), "no_text", message("It has no field with the text of a log line.")
+            message("document {hit:text}", hit=f"{hit['_id'][:80]!a}"),
+            "no_text",
+            message("It has no field with the text of a log line."),
         )
         return at, _position(document), found or lacking
 

@@ -1,7 +1,7 @@
 """Loki's ``query_range``: streams of a selector, forward. Source: the reference of Loki's HTTP API.
 
-``start`` is inclusive, ``end`` exclusive, both in nanoseconds. Structured metadata comes among the labels of the stream, or, where a
-proxy asks for categories, as the third member of a value.
+``start`` is inclusive, ``end`` exclusive, both in nanoseconds. Structured metadata comes among the
+labels of the stream, or, where a proxy asks for categories, as the third member of a value.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,13 @@ class Loki:
         self._query = query
 
     def path(self, start_ns: int, end_ns: int, limit: int) -> str:
-        asked = {"query": self._query, "start": start_ns, "end": end_ns, "limit": limit, "direction": "forward"}
+        asked = {
+            "query": self._query,
+            "start": start_ns,
+            "end": end_ns,
+            "limit": limit,
+            "direction": "forward",
+        }
         return f"/loki/api/v1/query_range?{urlencode(asked, quote_via=quote)}"
 
     def page(self, body: object) -> Page:
@@ -33,9 +39,14 @@ class Loki:
             case {"status": "success", "data": {"resultType": "streams", "result": list(streams)}}:
                 pass
             case {"status": "success"}:
-                raise Skipped('Loki answered no streams of lines; the query has to be a selector such as {namespace="flink"}.')
+                raise Skipped(
+                    "Loki answered no streams of lines; the query has to be a selector such as "
+                    '{namespace="flink"}.'
+                )
             case _:
-                raise Skipped(message("The answer is none of Loki's query_range; check the address."))
+                raise Skipped(
+                    message("The answer is none of Loki's query_range; check the address.")
+                )
         found = [one for stream in streams for one in _lines(stream)]
         found.sort(key=lambda one: one[0])
         return Page(tuple(found))
@@ -44,7 +55,9 @@ class Loki:
         match status:
             case 400:
                 return message(
-                    "Check its selector, and that max_entries_limit_per_query is {most_lines:number} or more.", most_lines=self.most_lines
+                    "Check its selector, and that max_entries_limit_per_query is "
+                    "{most_lines:number} or more.",
+                    most_lines=self.most_lines,
                 )
             case 401 | 403:
                 return message("Check sign-in and tenant.")
@@ -64,13 +77,17 @@ def _lines(stream: Any) -> Iterator[tuple[int, Entry | Skip]]:
 
 def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
     match value:
-        case [str(at), str(line), *more] if at.isascii() and at.isdigit() and len(at) <= 19 and int(at) <= LAST_NS:
+        case [str(at), str(line), *more] if (
+            at.isascii() and at.isdigit() and len(at) <= 19 and int(at) <= LAST_NS
+        ):
             about = {**labels, **_structured(more)}
             return int(at), entry_of({"line": line, "stamp": at}, about) or Skip(
                 message("line of {at:name}", at=at), "no_text", message("The line is empty.")
             )
         case _:
-            return NOWHEN, Skip(shown(value), "bad_payload", message("It is no pair of nanoseconds and line."))
+            return NOWHEN, Skip(
+                shown(value), "bad_payload", message("It is no pair of nanoseconds and line.")
+            )
 
 
 def _structured(more: list[Any]) -> dict[str, Any]:

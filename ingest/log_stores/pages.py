@@ -18,7 +18,8 @@ Line = tuple[int, Entry | Skip]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines of one answer with their instants (epoch ns), oldest first; ``NOWHEN`` for what has none.
+    """Lines of one answer with their instants (epoch ns), oldest first; ``NOWHEN`` for what has
+    none.
 
     As many as were asked for: there may be more of the last instant, and behind it.
     """
@@ -27,11 +28,13 @@ class Page:
 
 
 class Store(Protocol):
-    """A store that answers for lines from an instant on (inclusive) up to another (exclusive), oldest first.
+    """A store that answers for lines from an instant on (inclusive) up to another (exclusive),
+    oldest first.
 
-    Where a page ends within an instant, the next one begins with this instant again: that needs no order among lines of one instant, which
-    not every store has. ``resolution_ns`` is the least difference of instants, ``usual_lines`` what is asked for at once, ``most_lines``
-    what it answers at once.
+    Where a page ends within an instant, the next one begins with this instant again: that needs no
+    order among lines of one instant, which not every store has. ``resolution_ns`` is the least
+    difference of instants, ``usual_lines`` what is asked for at once, ``most_lines`` what it
+    answers at once.
     """
 
     name: str
@@ -44,7 +47,10 @@ class Store(Protocol):
         ...
 
     def page(self, body: object) -> Page:
-        """The lines of a decoded answer. Raises :class:`IngestError` where it is none of this store, or not whole."""
+        """The lines of a decoded answer.
+
+        Raises :class:`IngestError` where it is none of this store, or not whole.
+        """
         ...
 
     def advice(self, status: int) -> str:

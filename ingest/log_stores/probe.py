@@ -19,7 +19,9 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     store = store_of(source)
     resolution = store.resolution_ns
     now_ns = time.time_ns() // resolution * resolution
-    async with run.asking(client_of(source, run.cluster.tls, run.shard.gates.of(source.url))) as client:
+    async with run.asking(
+        client_of(source, run.cluster.tls, run.shard.gates.of(source.url))
+    ) as client:
         page = await ask(client, store, now_ns - SLICE_NS, now_ns, LINES)
     entries = [found for _, found in page.lines if isinstance(found, Entry)]
     if not page.lines:
@@ -31,7 +33,12 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
             )
         )
     elif not entries:
-        notes.misses.append(message("{name:name}: what it has of the last hour has no field with the text of a line", name=store.name))
+        notes.misses.append(
+            message(
+                "{name:name}: what it has of the last hour has no field with the text of a line",
+                name=store.name,
+            )
+        )
     if not entries:
         return
     processes = sorted({entry.process for entry in entries})
@@ -41,4 +48,11 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
         if len(page.lines) == LINES
         else plural(len(entries), "{count:count} line", "{count:count} lines")
     )
-    notes.sees.append(message("{name:name}: {some:name} of the last hour, of {shown:name}", name=store.name, some=some, shown=shown))
+    notes.sees.append(
+        message(
+            "{name:name}: {some:name} of the last hour, of {shown:name}",
+            name=store.name,
+            some=some,
+            shown=shown,
+        )
+    )

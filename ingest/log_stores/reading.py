@@ -9,16 +9,22 @@ from ingest.log_stores.pages import LAST_NS, NS_PER_S
 from ingest.sources import LogStoreSource
 
 LATE_S = 120
-"""Lines that reach the store later than this after their instant are not read: shippers wait for seconds, indices refresh within thirty."""
+"""Lines that reach the store later than this after their instant are not read: shippers wait for
+seconds, indices refresh within thirty.
+"""
 MOST_AGAIN = 20_000
-"""Lines that are read again for the sake of late ones: fewer than the spool remembers of each process (``REMEMBERED_LINES``)."""
+"""Lines that are read again for the sake of late ones: fewer than the spool remembers of each
+process (``REMEMBERED_LINES``).
+"""
 
 
 @dataclass(slots=True)
 class ReadTo:
-    """Everything before ``to_ns`` was read, from ``from_ns`` on. ``recent``: where each of the last cycles began, and its new lines.
+    """Everything before ``to_ns`` was read, from ``from_ns`` on. ``recent``: where each of the last
+    cycles began, and its new lines.
 
-    ``of`` is a digest of what was asked of whom: another store or query is read from its own beginning.
+    ``of`` is a digest of what was asked of whom: another store or query is read from its own
+    beginning.
     """
 
     of: str
@@ -27,7 +33,9 @@ class ReadTo:
     recent: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
-    def of_cursor(cls, document: Mapping[str, Any], source: LogStoreSource, now_ns: int) -> "ReadTo":
+    def of_cursor(
+        cls, document: Mapping[str, Any], source: LogStoreSource, now_ns: int
+    ) -> "ReadTo":
         """As it was saved; afresh where there is none, or where it makes no sense."""
         of, first_ns = digest(source), now_ns - round(source.backfill_s) * NS_PER_S
         match document:
@@ -35,15 +43,24 @@ class ReadTo:
                 known == of and 0 <= from_ns <= min(to_ns, now_ns) <= LAST_NS
             ):
                 recent = document.get("recent")
-                pairs = [pair for pair in recent if _is_pair(pair)] if isinstance(recent, list) else []
+                pairs = (
+                    [pair for pair in recent if _is_pair(pair)] if isinstance(recent, list) else []
+                )
                 return cls(of, from_ns, to_ns, [(at, lines) for at, lines in pairs])
         return cls(of, first_ns, first_ns)
 
     def to_json(self) -> dict[str, Any]:
-        return {"of": self.of, "from_ns": self.from_ns, "to_ns": self.to_ns, "recent": [list(pair) for pair in self.recent]}
+        return {
+            "of": self.of,
+            "from_ns": self.from_ns,
+            "to_ns": self.to_ns,
+            "recent": [list(pair) for pair in self.recent],
+        }
 
     def begin_ns(self, now_ns: int) -> int:
-        """Where to read from: some time before, for late lines, as far as these are few; never in the future."""
+        """Where to read from: some time before, for late lines, as far as these are few; never in
+        the future.
+        """
         read_to = min(self.to_ns, now_ns)
         begin, again = read_to, 0
         for at, lines in reversed(self.recent):
@@ -54,7 +71,9 @@ class ReadTo:
         return max(begin, read_to - LATE_S * NS_PER_S, min(self.from_ns, read_to))
 
     def took(self, begun_ns: int, lines: int) -> None:
-        """A cycle began where everything before ``begun_ns`` was read, and found so many new lines."""
+        """A cycle began where everything before ``begun_ns`` was read, and found so many new
+        lines.
+        """
         oldest = self.to_ns - LATE_S * NS_PER_S
         kept = [*self.recent, (begun_ns, lines)]
         # One that began before the oldest instant is needed: it may have lines behind that.

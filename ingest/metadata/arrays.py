@@ -1,4 +1,6 @@
-"""Arrow arrays out of what a batch collects: per part with a count of rows each, or for single rows only."""
+"""Arrow arrays out of what a batch collects: per part with a count of rows each, or for single rows
+only.
+"""
 
 from collections.abc import Sequence
 
@@ -16,7 +18,9 @@ def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
     code_of[None] = -1
     codes = np.array([code_of[value] for value in values], np.int32)
     rows = np.repeat(codes, counts)
-    indices = pa.Array.from_buffers(pa.int32(), len(rows), [_validity(rows >= 0), pa.py_buffer(rows)])
+    indices = pa.Array.from_buffers(
+        pa.int32(), len(rows), [_validity(rows >= 0), pa.py_buffer(rows)]
+    )
     return pa.DictionaryArray.from_arrays(indices, pa.array(distinct, pa.string()))
 
 
@@ -28,15 +32,23 @@ def repeated(values: Sequence[int | None], counts: Counts, type_: pa.DataType) -
 
 
 def numbers(rows: npt.NDArray[np.int64], known: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), len(rows), [None if known is None else _validity(known), pa.py_buffer(rows)])
+    return pa.Array.from_buffers(
+        pa.int64(), len(rows), [None if known is None else _validity(known), pa.py_buffer(rows)]
+    )
 
 
 def text(pieces: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> pa.Array:
-    """Strings of ``lengths`` bytes each (-1: null), their UTF-8 bytes in row order in ``pieces``."""
+    """Strings of ``lengths`` bytes each (-1: null), their UTF-8 bytes in row order in
+    ``pieces``.
+    """
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(np.maximum(lengths, 0), out=offsets[1:])
     # Batches are cut long before 2 GiB of text.
-    buffers = [_validity(lengths >= 0), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(pieces))]
+    buffers = [
+        _validity(lengths >= 0),
+        pa.py_buffer(offsets.astype(np.int32)),
+        pa.py_buffer(b"".join(pieces)),
+    ]
     return pa.Array.from_buffers(pa.string(), len(lengths), buffers)
 
 

@@ -1,7 +1,7 @@
 """Handles as Arrow record batches, streamed: one row for each handle, in the order of the file.
 
-A batch closes at ``BATCH_ROWS`` rows or ``BATCH_TEXT_BYTES`` bytes of paths, whichever comes first. Runs of plain
-files stay bytes until here and become columns without an object for each file.
+A batch closes at ``BATCH_ROWS`` rows or ``BATCH_TEXT_BYTES`` bytes of paths, whichever comes first.
+Runs of plain files stay bytes until here and become columns without an object for each file.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,10 @@ SCHEMA = pa.schema(
         ("local_name", pa.string()),  # of a file of incremental state
         ("backend_id", _CODED),
         ("handle_id", _CODED),
-        ("checkpointed_bytes", pa.int64()),  # uploaded by this checkpoint, of the keyed state as a whole
+        (
+            "checkpointed_bytes",
+            pa.int64(),
+        ),  # uploaded by this checkpoint, of the keyed state as a whole
         ("task_owned_directory", pa.string()),  # kept alive by the handle (merged files)
         ("shared_directory", pa.string()),
         ("states", pa.list_(_STATE)),  # named operator states; offsets is a count
@@ -47,7 +50,10 @@ SCHEMA = pa.schema(
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """Batches of ``SCHEMA``. Raises what the pieces raise: batches before an error must not be taken for the whole file."""
+    """Batches of ``SCHEMA``.
+
+    Raises what the pieces raise: batches before an error must not be taken for the whole file.
+    """
     batch = _Batch(0)
     for piece in pieces:
         if isinstance(piece, KeyedState):
@@ -78,8 +84,8 @@ class _Owner(NamedTuple):
 class _Batch:
     """What was collected for one batch, in lists of three kinds.
 
-    ``owners`` are what consecutive rows share, with the row where each begins. ``singles`` and whatever else says
-    (row, value) are for rows that have one. All other lists are per part.
+    ``owners`` are what consecutive rows share, with the row where each begins. ``singles`` and
+    whatever else says (row, value) are for rows that have one. All other lists are per part.
     """
 
     def __init__(self, first: int) -> None:
@@ -107,7 +113,9 @@ class _Batch:
         keyed = part.keyed
         if keyed is None or not self.owners or self.owners[-1].keyed is not keyed:
             state_class = part.keyed.state_class if isinstance(part, FileRun) else part.state_class
-            self.owners.append(_Owner(part.operator, part.subtask, state_class, keyed or _NOT_KEYED))
+            self.owners.append(
+                _Owner(part.operator, part.subtask, state_class, keyed or _NOT_KEYED)
+            )
             self.owner_rows.append(self.rows)
         if isinstance(part, FileRun):
             count = part.files
@@ -140,10 +148,14 @@ class _Batch:
 
     def _whose(self) -> dict[str, pa.Array]:
         self._counts = np.array(self.counts, np.int64)
-        self._owned = owned = np.diff(np.array([*self.owner_rows, self.rows], np.int64)).astype(np.int64)
+        self._owned = owned = np.diff(np.array([*self.owner_rows, self.rows], np.int64)).astype(
+            np.int64
+        )
         operators = [owner.operator for owner in self.owners]
         return {
-            "ordinal": arrays.numbers(np.arange(self.first, self.first + self.rows, dtype=np.int64)),
+            "ordinal": arrays.numbers(
+                np.arange(self.first, self.first + self.rows, dtype=np.int64)
+            ),
             "operator_id": arrays.coded([operator.operator_id for operator in operators], owned),
             "operator_name": arrays.coded([operator.name for operator in operators], owned),
             "subtask": arrays.repeated([owner.subtask for owner in self.owners], owned, pa.int32()),
@@ -170,7 +182,11 @@ class _Batch:
     def _written(self, path: pa.Array) -> pa.Array:
         """The same buffers where nothing relative is among the paths."""
         streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
-        relative = {row: stream.written_path for row, stream in streams if stream.written_path != stream.path}
+        relative = {
+            row: stream.written_path
+            for row, stream in streams
+            if stream.written_path != stream.path
+        }
         if not relative:
             return path
         values = path.to_pylist()
@@ -187,19 +203,33 @@ class _Batch:
         return {
             "backend_id": arrays.coded([state.backend_id for state in keyed], counts),
             "handle_id": arrays.coded([state.handle_id for state in keyed], counts),
-            "checkpointed_bytes": arrays.repeated([state.checkpointed_bytes for state in keyed], counts, pa.int64()),
+            "checkpointed_bytes": arrays.repeated(
+                [state.checkpointed_bytes for state in keyed], counts, pa.int64()
+            ),
         }
 
     def _rare(self) -> dict[str, pa.Array]:
         rows = self.rows
         streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
-        directories = [(row, handle.managed_directories) for row, handle in self.singles if handle.managed_directories]
+        directories = [
+            (row, handle.managed_directories)
+            for row, handle in self.singles
+            if handle.managed_directories
+        ]
         return {
-            "offset_bytes": arrays.sparse_numbers([(row, stream.offset) for row, stream in streams], rows),
-            "inline_at": arrays.sparse_numbers([(row, stream.inline_at) for row, stream in streams], rows),
+            "offset_bytes": arrays.sparse_numbers(
+                [(row, stream.offset) for row, stream in streams], rows
+            ),
+            "inline_at": arrays.sparse_numbers(
+                [(row, stream.inline_at) for row, stream in streams], rows
+            ),
             "name": arrays.sparse_text([(row, stream.name) for row, stream in streams], rows),
-            "task_owned_directory": arrays.sparse_text([(row, task_owned) for row, (task_owned, _) in directories], rows),
-            "shared_directory": arrays.sparse_text([(row, shared) for row, (_, shared) in directories], rows),
+            "task_owned_directory": arrays.sparse_text(
+                [(row, task_owned) for row, (task_owned, _) in directories], rows
+            ),
+            "shared_directory": arrays.sparse_text(
+                [(row, shared) for row, (_, shared) in directories], rows
+            ),
             "states": self._states(),
         }
 
@@ -212,4 +242,6 @@ class _Batch:
         items = pa.array([state._asdict() for _, states in rows for state in states], _STATE)
         offsets = np.zeros(self.rows + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
-        return pa.ListArray.from_arrays(pa.array(offsets), items, mask=pa.array(~known), type=pa.list_(_STATE))
+        return pa.ListArray.from_arrays(
+            pa.array(offsets), items, mask=pa.array(~known), type=pa.list_(_STATE)
+        )

@@ -1,4 +1,5 @@
-"""Which bytes which Flink wrote: the table of format versions, and of releases that differ within one.
+"""Which bytes which Flink wrote: the table of format versions, and of releases that differ within
+one.
 
 =======  ============================  ===========================================================
 version  written by                    what is new
@@ -11,8 +12,8 @@ version  written by                    what is new
 7        development after 2.3         each subtask may name the checkpoint its state is from
 =======  ============================  ===========================================================
 
-Three releases wrote version 3 in different ways. Nothing in the header distinguishes them, so they are tried in
-turn, and the one whose reading ends exactly at the end of the file is right.
+Three releases wrote version 3 in different ways. Nothing in the header distinguishes them, so they
+are tried in turn, and the one whose reading ends exactly at the end of the file is right.
 """
 
 from dataclasses import dataclass
@@ -55,11 +56,29 @@ _V3_1_14 = Dialect(3, "1.14", properties=False, old_changelog=True)
 _V3_1_11 = Dialect(3, "1.11", properties=False, channels=ChannelLayout.WITHOUT_SUBTASK)
 
 DIALECTS: dict[int, tuple[Dialect, ...]] = {
-    2: (Dialect(2, message("1.3 to 1.10"), channels=None, coordinators=False, paddings=True, finished_tasks=False, properties=False),),
+    2: (
+        Dialect(
+            2,
+            message("1.3 to 1.10"),
+            channels=None,
+            coordinators=False,
+            paddings=True,
+            finished_tasks=False,
+            properties=False,
+        ),
+    ),
     3: (_V3_1_15, _V3_1_14, _V3_1_11),
     4: (Dialect(4, message("1.16 to 1.20")),),
     5: (Dialect(5, "2.0", operator_names=True),),
     6: (Dialect(6, message("2.1 to 2.3"), operator_names=True, channels=ChannelLayout.TYPED),),
-    7: (Dialect(7, message("newer than 2.3"), operator_names=True, channels=ChannelLayout.TYPED, origins=True),),
+    7: (
+        Dialect(
+            7,
+            message("newer than 2.3"),
+            operator_names=True,
+            channels=ChannelLayout.TYPED,
+            origins=True,
+        ),
+    ),
 }
 """Dialects of each readable version, likeliest first."""

@@ -1,4 +1,5 @@
-"""What can be wrong with a ``_metadata`` file, each with the byte position and what was expected there.
+"""What can be wrong with a ``_metadata`` file, each with the byte position and what was expected
+there.
 
 All are ``Skipped``: the file is reported and others go on. Deletion must treat each of them as
 doubt, because the file may be the only one that refers to something.
@@ -9,7 +10,9 @@ from ingest.messages import message
 
 
 class MetadataError(Skipped):
-    """``position`` is in bytes from the start of the file, ``expected`` a phrase that names the field."""
+    """``position`` is in bytes from the start of the file, ``expected`` a phrase that names the
+    field.
+    """
 
     def __init__(self, position: int, expected: str, found: str) -> None:
         self.position = position

@@ -1,7 +1,8 @@
-"""Chosen ``_metadata`` as rows of the lake, within bounds of number, size and time: evidence, never a duty.
+"""Chosen ``_metadata`` as rows of the lake, within bounds of number, size and time: evidence, never
+a duty.
 
-What cannot be reached stays unknown. That is said once for each directory, is no fault of the cluster, and the
-directory is tried again some minutes later.
+What cannot be reached stays unknown. That is said once for each directory, is no fault of the
+cluster, and the directory is tried again some minutes later.
 """
 
 import os
@@ -44,7 +45,9 @@ class TooLarge(Skipped):
 
 @dataclass(slots=True)
 class EvidenceBudget:
-    """What the clusters of one collect cycle share: seconds left for all of them, and directories that did not answer."""
+    """What the clusters of one collect cycle share: seconds left for all of them, and directories
+    that did not answer.
+    """
 
     seconds: float = 20
     unanswered: set[str] = field(default_factory=set)
@@ -55,7 +58,14 @@ class EvidenceBudget:
 
 def read_wanted(run: ClusterRun) -> SourceRead:
     budget = run.shard.shared(_budget)
-    found, cursor = read_evidence(run.cluster.metadata, run.cluster.name, run.part(SOURCE), run.observed, run.shard.at(), budget)
+    found, cursor = read_evidence(
+        run.cluster.metadata,
+        run.cluster.name,
+        run.part(SOURCE),
+        run.observed,
+        run.shard.at(),
+        budget,
+    )
     return SourceRead(tuple(found), cursor)
 
 
@@ -71,27 +81,40 @@ def read_evidence(
     at: datetime,
     budget: EvidenceBudget | None = None,
 ) -> tuple[list[Observed], dict[str, Any]]:
-    """What a cluster's new records make worth reading: readings, and the cursor for the next cycle. Never raises for one file."""
+    """What a cluster's new records make worth reading: readings, and the cursor for the next cycle.
+
+    Never raises for one file.
+    """
     selection = SnapshotSelection(cursor.get("jobs"))
     waiting = [str(path) for path in cursor.get("waiting") or ()]
     waiting = list(dict.fromkeys([*waiting, *selection.wanted(observed)]))[-MOST_WAITING:]
     records: list[Record] = []
-    reader = _Reader(source, cluster, dict(cursor.get("told") or {}), at, budget or EvidenceBudget())
+    reader = _Reader(
+        source, cluster, dict(cursor.get("told") or {}), at, budget or EvidenceBudget()
+    )
     done = 0
     while done < min(len(waiting), source.files_per_cycle) and reader.budget.seconds > 0:
         records += reader.read(waiting[done])
         done += 1
     found = [Observed(cluster, at, SOURCE, tuple(records))] if records else []
-    remembered = {"jobs": selection.remembered(at), "waiting": waiting[done:], "told": reader.newest_unreachable()}
+    remembered = {
+        "jobs": selection.remembered(at),
+        "waiting": waiting[done:],
+        "told": reader.newest_unreachable(),
+    }
     return found, {name: value for name, value in remembered.items() if value}
 
 
 def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
-    """All rows of one file, last that of the whole. Raises ``MetadataError``, ``OSError``, and ``TooLarge``."""
+    """All rows of one file, last that of the whole.
+
+    Raises ``MetadataError``, ``OSError``, and ``TooLarge``.
+    """
     if file.size is not None and file.size > most_bytes:
         raise TooLarge(
             message(
-                "It has {size:count} bytes, and at most {most_bytes:count} are read; raise the bound to have it read.",
+                "It has {size:count} bytes, and at most {most_bytes:count} are read; raise the "
+                "bound to have it read.",
                 size=file.size,
                 most_bytes=most_bytes,
             )
@@ -101,9 +124,18 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
 
 
 class _Reader:
-    """``unreachable``: directory → when it was last found so, in epoch s; with a slash at its end: refused."""
+    """``unreachable``: directory → when it was last found so, in epoch s; with a slash at its end:
+    refused.
+    """
 
-    def __init__(self, source: MetadataSource, cluster: str, unreachable: dict[str, float], at: datetime, budget: EvidenceBudget) -> None:
+    def __init__(
+        self,
+        source: MetadataSource,
+        cluster: str,
+        unreachable: dict[str, float],
+        at: datetime,
+        budget: EvidenceBudget,
+    ) -> None:
         self._source, self._cluster = source, cluster
         self._unreachable, self._at, self.budget = unreachable, at.timestamp(), budget
         self._spellings = Spellings(source.aliases)
@@ -123,13 +155,22 @@ class _Reader:
         except ValueError as error:
             # Beside it may lie what is read.
             return self._skip_unreachable(base, directory, error, f"{base}/")
-        if base in self.budget.unanswered or self._unreachable.get(base, 0) > self._at - TRY_AGAIN_AFTER_S:
+        if (
+            base in self.budget.unanswered
+            or self._unreachable.get(base, 0) > self._at - TRY_AGAIN_AFTER_S
+        ):
             return []
         started = time.monotonic()
         try:
             rows = self._within_time(directory, *place)
         except Skipped as error:
-            return [Skip(f"{directory}/{NAME}", "too_large" if isinstance(error, TooLarge) else "bad_metadata", str(error))]
+            return [
+                Skip(
+                    f"{directory}/{NAME}",
+                    "too_large" if isinstance(error, TooLarge) else "bad_metadata",
+                    str(error),
+                )
+            ]
         except Exception as error:  # a storage's client may raise anything
             return self._skip_unreachable(base, directory, error)
         finally:
@@ -140,18 +181,22 @@ class _Reader:
     def _within_time(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
         if "://" not in read_at:
             return self._rows(directory, read_at, within)
-        # Clients of storages have their own ideas of patience; the thread of one that never answers is left behind.
+        # Clients of storages have their own ideas of patience; the thread of one that never answers
+        # is left behind.
         pool = ThreadPoolExecutor(1, "metadata")
         try:
-            return pool.submit(self._rows, directory, read_at, within).result(timeout=self.budget.seconds)
+            return pool.submit(self._rows, directory, read_at, within).result(
+                timeout=self.budget.seconds
+            )
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _place(self, directory: str) -> tuple[str, str]:
         """Where it is read, and what that is to lie below.
 
-        Paths come from a cluster, which may name any: only what an operator has registered for it, or listed, is looked at. Raises
-        ``ValueError`` for others; that does not depend on what is there.
+        Paths come from a cluster, which may name any: only what an operator has registered for it,
+        or listed, is looked at. Raises ``ValueError`` for others; that does not depend on what is
+        there.
         """
         respelled = self._spellings.apply(directory)
         around = [root for root in self._source.roots if is_below(respelled, root.uri)]
@@ -160,12 +205,16 @@ class _Reader:
             root = Root(found.uri, found.read_at or None)
             return root.readable(respelled), root.reading
         if not directory.startswith("file:"):
-            raise ValueError("it is below no registered storage root of this cluster; register the root to have it read")
+            raise ValueError(
+                "it is below no registered storage root of this cluster; register the root to have "
+                "it read"
+            )
         listed = None if found else listed_directory(local_path(directory))
         resolved = os.path.realpath(local_path(directory)) if listed else ""
         if listed is None or self._is_of_others(resolved):
             raise ValueError(
-                "it is below no registered storage root of this cluster, and in no directory that WEIR_READ_DIRS lists; "
+                "it is below no registered storage root of this cluster, and in no directory that "
+                "WEIR_READ_DIRS lists; "
                 "register the root to have it read"
             )
         return resolved, listed
@@ -175,8 +224,14 @@ class _Reader:
 
     def _is_of_others(self, path: str) -> bool:
         """Whether a local path without links leads to where a root of other clusters is read."""
-        others = (Root(root.uri, root.read_at or None).reading for root in self._source.roots if not self._is_ours(root))
-        return any("://" not in place and is_below(path, os.path.realpath(place)) for place in others)
+        others = (
+            Root(root.uri, root.read_at or None).reading
+            for root in self._source.roots
+            if not self._is_ours(root)
+        )
+        return any(
+            "://" not in place and is_below(path, os.path.realpath(place)) for place in others
+        )
 
     def _rows(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
         path = f"{read_at}/{NAME}"
@@ -187,12 +242,16 @@ class _Reader:
                 # Subsumed meanwhile, unless the directory above is not there either.
                 with beneath.folder(within, beneath.steps(within, read_at)[:-1]):
                     return []
-            return rows_of(MetadataFile(f"{directory}/{NAME}", local.bytes, local.modified, path, within), self._source.file_bytes)
+            return rows_of(
+                MetadataFile(f"{directory}/{NAME}", local.bytes, local.modified, path, within),
+                self._source.file_bytes,
+            )
         filesystem, inside = fsspec.core.url_to_fs(path)
         try:
             info = filesystem.info(inside)
         except FileNotFoundError:
-            # Subsumed meanwhile: nothing to say. But a storage without the directory above is another place.
+            # Subsumed meanwhile: nothing to say. But a storage without the directory above is
+            # another place.
             if filesystem.exists(filesystem._parent(filesystem._parent(inside))):
                 return []
             raise
@@ -202,14 +261,21 @@ class _Reader:
         file = MetadataFile(f"{directory}/{NAME}", size, modified, path, within)
         return rows_of(file, self._source.file_bytes)
 
-    def _skip_unreachable(self, base: str, directory: str, error: Exception, key: str = "") -> list[Record]:
+    def _skip_unreachable(
+        self, base: str, directory: str, error: Exception, key: str = ""
+    ) -> list[Record]:
         is_reported = (key or base) in self._unreachable
         self._unreachable[key or base] = self._at
         if isinstance(error, TooSlow):
             self.budget.unanswered.add(base)
-        why = message("it did not answer in time") if isinstance(error, TooSlow) else str(error) or type(error).__name__
+        why = (
+            message("it did not answer in time")
+            if isinstance(error, TooSlow)
+            else str(error) or type(error).__name__
+        )
         detail = message(
-            "{directory:name}/{name:text} cannot be read here ({why:text}); what restores and savepoints upload stays unknown.",
+            "{directory:name}/{name:text} cannot be read here ({why:text}); what restores and "
+            "savepoints upload stays unknown.",
             directory=directory,
             name=NAME,
             why=why[:300],

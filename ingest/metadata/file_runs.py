@@ -1,12 +1,15 @@
-"""The fast path: runs of plain files in incremental state whose names and paths have the same lengths.
+"""The fast path: runs of plain files in incremental state whose names and paths have the same
+lengths.
 
 Nearly all bytes of a large ``_metadata`` are such entries::
 
     u16 L | L bytes local name | u8 2 (a file) | i64 size | u16 P | P bytes path
 
-All files of one checkpoint directory have paths of one length and SST files names of one length, so the next
-entries are compared column by column against the first one, and stay bytes until a consumer wants columns.
-Anything else (longer names, non-ASCII, other handles) ends the run and is left to the reader of single handles.
+All files of one checkpoint directory have paths of one length and SST files names of one length, so
+the next entries are compared column by column against the first one, and stay bytes until a
+consumer wants columns.
+Anything else (longer names, non-ASCII, other handles) ends the run and is left to the reader of
+single handles.
 """
 
 from array import array
@@ -22,7 +25,9 @@ from ingest.metadata.window import Window
 
 _FILE = int(StreamTag.FILE)
 _PROBE = 8
-"""Entries looked at first: where lengths alternate, the whole window is not compared for each entry."""
+"""Entries looked at first: where lengths alternate, the whole window is not compared for each
+entry.
+"""
 
 
 class RawRun(tuple[int, int, int, bytes]):
@@ -41,7 +46,9 @@ class RawRun(tuple[int, int, int, bytes]):
 
 
 def take_run(window: Window, limit: int) -> RawRun | None:
-    """The longest run at the window's place, at most ``limit`` entries; ``None`` where there is none."""
+    """The longest run at the window's place, at most ``limit`` entries; ``None`` where there is
+    none.
+    """
     if window.available(2) < 2:
         return None
     data, at = window.data, window.at
@@ -66,7 +73,9 @@ def take_run(window: Window, limit: int) -> RawRun | None:
 
 
 def _count_alike(data: bytes, at: int, end: int, stride: int, limit: int, name_length: int) -> int:
-    """Whole entries from ``at`` on with the lengths and the tag of the first: one where its neighbour differs already."""
+    """Whole entries from ``at`` on with the lengths and the tag of the first: one where its
+    neighbour differs already.
+    """
     most = min(limit, (end - at) // stride)
     lengths_at = at + 11 + name_length
     if most == 1 or data[at : at + 2] != data[at + stride : at + stride + 2]:
@@ -78,7 +87,9 @@ def _count_alike(data: bytes, at: int, end: int, stride: int, limit: int, name_l
 
 
 def _alike(data: bytes, at: int, stride: int, most: int, name_length: int) -> int:
-    """How many of the ``most`` entries from ``at`` on agree with the first, compared column by column."""
+    """How many of the ``most`` entries from ``at`` on agree with the first, compared column by
+    column.
+    """
     end = at + most * stride
     count = most
     for place in (at, at + 1, at + 2 + name_length, at + 11 + name_length, at + 12 + name_length):
@@ -91,7 +102,9 @@ def _is_plain(block: bytes, stride: int, count: int, name_length: int) -> bool:
     """All texts ASCII, all sizes 0 or more."""
     size_at = 3 + name_length
     if count == 1:
-        return block[size_at] < 0x80 and block[2:size_at].isascii() and block[size_at + 10 :].isascii()
+        return (
+            block[size_at] < 0x80 and block[2:size_at].isascii() and block[size_at + 10 :].isascii()
+        )
     if not block[size_at::stride].isascii():
         return False
     texts = bytearray(block)
@@ -112,12 +125,18 @@ def sizes(run: FileRun) -> "array[int]":
 
 
 def fields(run: FileRun) -> tuple[bytes, bytes, bytes]:
-    """Names, sizes (big-endian) and paths of all files, each put together in the order of the run."""
+    """Names, sizes (big-endian) and paths of all files, each put together in the order of the
+    run.
+    """
     block, name_end = run.block, 2 + run.name_length
     if run.files == 1:
         return block[2:name_end], block[name_end + 1 : name_end + 9], block[name_end + 11 :]
     entries = np.frombuffer(block, np.uint8).reshape(run.files, -1)
-    return entries[:, 2:name_end].tobytes(), entries[:, name_end + 1 : name_end + 9].tobytes(), entries[:, name_end + 11 :].tobytes()
+    return (
+        entries[:, 2:name_end].tobytes(),
+        entries[:, name_end + 1 : name_end + 9].tobytes(),
+        entries[:, name_end + 11 :].tobytes(),
+    )
 
 
 def handles(run: FileRun) -> Iterator[Handle]:
@@ -127,4 +146,13 @@ def handles(run: FileRun) -> Iterator[Handle]:
     for name, size, path_bytes in entry.iter_unpack(run.block):
         path = path_bytes.decode("ascii")
         stream = Stream("FileStateHandle", size, path, path)
-        yield Handle(run.operator, run.subtask, run.kind, state_class, stream, size, name.decode("ascii"), run.keyed)
+        yield Handle(
+            run.operator,
+            run.subtask,
+            run.kind,
+            state_class,
+            stream,
+            size,
+            name.decode("ascii"),
+            run.keyed,
+        )

@@ -1,4 +1,6 @@
-"""``_metadata`` files wherever they lie: finding them, opening them, and the directory that relative paths mean."""
+"""``_metadata`` files wherever they lie: finding them, opening them, and the directory that
+relative paths mean.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,10 +23,12 @@ NAME = "_metadata"
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` where the storage does not say.
+    """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` where the
+    storage does not say.
 
-    Where Weir reads another tree than the one Flink wrote to (a mount, a copy), ``path`` is Flink's, so that relative
-    references mean what they meant, and the bytes come from ``read_at``. ``within`` is the root that this is to lie below.
+    Where Weir reads another tree than the one Flink wrote to (a mount, a copy), ``path`` is
+    Flink's, so that relative references mean what they meant, and the bytes come from ``read_at``.
+    ``within`` is the root that this is to lie below.
     """
 
     path: str
@@ -52,14 +56,18 @@ class MetadataFile:
 
 
 def directory_of(path: str) -> str:
-    """``file:/a/chk-1`` of the local ``/a/chk-1/_metadata``; the directory of a URI as it is spelled."""
+    """``file:/a/chk-1`` of the local ``/a/chk-1/_metadata``; the directory of a URI as it is
+    spelled.
+    """
     if "://" in path:
         return path.rpartition("/")[0]
     return f"file:{Path(_local(path)).absolute().parent}"
 
 
 def find(paths: Iterable[str]) -> tuple[list[MetadataFile], list[Skip]]:
-    """Files named by ``paths`` (local or any fsspec URI), and every ``_metadata`` below those that are directories."""
+    """Files named by ``paths`` (local or any fsspec URI), and every ``_metadata`` below those that
+    are directories.
+    """
     found: dict[str, MetadataFile] = {}
     skips: list[Skip] = []
     for path in paths:
@@ -71,7 +79,14 @@ def find(paths: Iterable[str]) -> tuple[list[MetadataFile], list[Skip]]:
         skips += [_unreadable(error.filename or path, error) for error in unlisted]
         if not files and not unlisted:
             skips.append(
-                Skip(path, "no_metadata", message("No _metadata file is below it; name a checkpoint, a savepoint or a folder of them."))
+                Skip(
+                    path,
+                    "no_metadata",
+                    message(
+                        "No _metadata file is below it; name a checkpoint, a savepoint or a folder "
+                        "of them."
+                    ),
+                )
             )
         found.update({file.path: file for file in files})
     return list(found.values()), skips
@@ -95,7 +110,13 @@ def _below(path: str) -> tuple[list[MetadataFile], list[OSError]]:
 
 def _unreadable(path: str, error: BaseException) -> Skip:
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return Skip(path, "unreadable_file", message("It cannot be read ({why:name}); check the path and its permissions.", why=str(why)))
+    return Skip(
+        path,
+        "unreadable_file",
+        message(
+            "It cannot be read ({why:name}); check the path and its permissions.", why=str(why)
+        ),
+    )
 
 
 def _file(path: str, info: dict[str, Any]) -> MetadataFile:

@@ -1,7 +1,9 @@
-"""Just enough of Java's serialisation stream to read one plain object, without making anything of its classes.
+"""Just enough of Java's serialisation stream to read one plain object, without making anything of
+its classes.
 
-Covers objects of default serialisation, enums, strings, primitives, references and null, which is all that the end
-of a ``_metadata`` consists of. Anything else is refused. Format: "Java Object Serialization Specification", chapter 6.
+Covers objects of default serialisation, enums, strings, primitives, references and null, which is
+all that the end of a ``_metadata`` consists of. Anything else is refused. Format: "Java Object
+Serialization Specification", chapter 6.
 """
 
 from dataclasses import dataclass, field
@@ -12,10 +14,20 @@ from ingest.messages import message
 from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.window import Window
 
-_NULL, _REFERENCE, _CLASS, _OBJECT, _STRING, _END_OF_BLOCK, _ENUM = 0x70, 0x71, 0x72, 0x73, 0x74, 0x78, 0x7E
+_NULL, _REFERENCE, _CLASS, _OBJECT, _STRING, _END_OF_BLOCK, _ENUM = (
+    0x70,
+    0x71,
+    0x72,
+    0x73,
+    0x74,
+    0x78,
+    0x7E,
+)
 _FIRST_HANDLE = 0x7E0000
 _WRITE_METHOD, _SERIALIZABLE = 0x01, 0x02
-_PRIMITIVES = {code: Struct(f">{code_of}") for code, code_of in zip("BCDFIJSZ", "bHdfiqh?", strict=True)}
+_PRIMITIVES = {
+    code: Struct(f">{code_of}") for code, code_of in zip("BCDFIJSZ", "bHdfiqh?", strict=True)
+}
 _MOST_NESTED = 16
 
 
@@ -39,7 +51,9 @@ _T = TypeVar("_T")
 
 
 class JavaStream:
-    """Reads the content of one stream; ``expected`` phrases in errors name the checkpoint's properties."""
+    """Reads the content of one stream; ``expected`` phrases in errors name the checkpoint's
+    properties.
+    """
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -50,11 +64,17 @@ class JavaStream:
         at = self._window.take(4, message("the start of the checkpoint's properties"))
         start = self._window.data[at : at + 4]
         if start != b"\xac\xed\x00\x05":
-            raise DamagedMetadata(self._window.position - 4, message("the checkpoint's properties (AC ED 00 05)"), start.hex(" "))
+            raise DamagedMetadata(
+                self._window.position - 4,
+                message("the checkpoint's properties (AC ED 00 05)"),
+                start.hex(" "),
+            )
         position = self._window.position
         value = self._value()
         if not isinstance(value, JavaObject):
-            raise DamagedMetadata(position, message("the checkpoint's properties as an object"), type(value).__name__)
+            raise DamagedMetadata(
+                position, message("the checkpoint's properties as an object"), type(value).__name__
+            )
         return value
 
     def _value(self) -> Any:
@@ -64,14 +84,19 @@ class JavaStream:
         if tag == _REFERENCE:
             return self._referred()
         if tag == _STRING:
-            return self._remember(self._window.text(message("a text in the checkpoint's properties")))
+            return self._remember(
+                self._window.text(message("a text in the checkpoint's properties"))
+            )
         if tag not in (_OBJECT, _ENUM):
             raise self._refused(message("a value in the checkpoint's properties"), tag)
         self._depth += 1
         if self._depth > _MOST_NESTED:
             raise DamagedMetadata(
                 self._window.position,
-                message("at most {most_nested:number} objects and classes in each other", most_nested=_MOST_NESTED),
+                message(
+                    "at most {most_nested:number} objects and classes in each other",
+                    most_nested=_MOST_NESTED,
+                ),
                 message("more"),
             )
         value = self._object() if tag == _OBJECT else self._enum()
@@ -103,7 +128,9 @@ class JavaStream:
         at = self._window.take(primitive.size, message("a field of the checkpoint's properties"))
         if code == "Z" and self._window.data[at] > 1:
             raise DamagedMetadata(
-                self._window.position - 1, message("a boolean of the checkpoint's properties"), str(self._window.data[at])
+                self._window.position - 1,
+                message("a boolean of the checkpoint's properties"),
+                str(self._window.data[at]),
             )
         return primitive.unpack_from(self._window.data, at)[0]
 
@@ -115,7 +142,9 @@ class JavaStream:
         return class_
 
     def _class_or_none(self) -> _Class | None:
-        """A class description, with those of its ancestors; an ancestor may be a reference, but not to itself."""
+        """A class description, with those of its ancestors; an ancestor may be a reference, but not
+        to itself.
+        """
         tag = self._byte()
         if tag == _NULL:
             return None
@@ -139,13 +168,18 @@ class JavaStream:
         if self._depth > _MOST_NESTED:
             raise DamagedMetadata(
                 window.position,
-                message("at most {most_nested:number} objects and classes in each other", most_nested=_MOST_NESTED),
+                message(
+                    "at most {most_nested:number} objects and classes in each other",
+                    most_nested=_MOST_NESTED,
+                ),
                 message("more"),
             )
         parent = self._class_or_none()
         self._depth -= 1
         if any(level is class_ for level in _lineage(parent)):
-            raise DamagedMetadata(window.position, message("a class above another"), message("the class itself"))
+            raise DamagedMetadata(
+                window.position, message("a class above another"), message("the class itself")
+            )
         class_.parent = parent
         return class_
 
@@ -166,7 +200,11 @@ class JavaStream:
     def _referred(self) -> Any:
         number = self._window.int32(message("a reference")) - _FIRST_HANDLE
         if not 0 <= number < len(self._handles):
-            raise DamagedMetadata(self._window.position - 4, message("a reference to something before it"), str(number))
+            raise DamagedMetadata(
+                self._window.position - 4,
+                message("a reference to something before it"),
+                str(number),
+            )
         return self._handles[number]
 
     def _remember(self, value: _T) -> _T:

@@ -1,7 +1,8 @@
-"""Keyed state handles: key groups, incremental state and changelogs. One reader for each tag, in ``_READERS``.
+"""Keyed state handles: key groups, incremental state and changelogs. One reader for each tag, in
+``_READERS``.
 
-The id of a handle comes after its files, so a keyed state is read whole before it is given on: memory is bounded
-by the files of one subtask, not by those of the checkpoint.
+The id of a handle comes after its files, so a keyed state is read whole before it is given on:
+memory is bounded by the files of one subtask, not by those of the checkpoint.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,9 @@ class Place:
         return Place(self.operator, self.subtask, self.prefix + prefix)
 
 
-def read_keyed_state(reading: Reading, operator: Operator, subtask: int, *, raw: bool) -> KeyedState | None:
+def read_keyed_state(
+    reading: Reading, operator: Operator, subtask: int, *, raw: bool
+) -> KeyedState | None:
     reading.parts = 0
     found = _read(reading, Place(operator, subtask, "raw-" if raw else ""))
     return found and KeyedState(operator, subtask, raw, *found)
@@ -45,7 +48,11 @@ def _read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]] | None:
     reader = _READERS.get(tag)
     if reader is None:
         known = ", ".join(map(str, sorted([0, *_READERS])))
-        raise UnsupportedMetadata(window.position - 1, message("the tag of a keyed state handle ({known:name})", known=known), str(tag))
+        raise UnsupportedMetadata(
+            window.position - 1,
+            message("the tag of a keyed state handle ({known:name})", known=known),
+            str(tag),
+        )
     return reader(reading, place)
 
 
@@ -61,7 +68,9 @@ def _known_size(reading: Reading, expected: str) -> int | None:
     return None if size < 0 else size
 
 
-def _key_groups(state_class: str, *, with_id: bool) -> Callable[[Reading, Place], tuple[Keyed, list[Part]]]:
+def _key_groups(
+    state_class: str, *, with_id: bool
+) -> Callable[[Reading, Place], tuple[Keyed, list[Part]]]:
     def read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]]:
         window = reading.window
         first, count = _range(reading)
@@ -70,7 +79,17 @@ def _key_groups(state_class: str, *, with_id: bool) -> Callable[[Reading, Place]
         handle_id = window.text(message("the id of a keyed state")) if with_id else None
         size = stream.bytes if stream else 0
         keyed = Keyed(state_class, first, count, handle_id=handle_id, checkpointed_bytes=size)
-        return keyed, [Handle(place.operator, place.subtask, f"{place.prefix}keygroups", state_class, stream, size, keyed=keyed)]
+        return keyed, [
+            Handle(
+                place.operator,
+                place.subtask,
+                f"{place.prefix}keygroups",
+                state_class,
+                stream,
+                size,
+                keyed=keyed,
+            )
+        ]
 
     return read
 
@@ -81,7 +100,11 @@ def _incremental(*, new: bool) -> Callable[[Reading, Place], tuple[Keyed, list[P
         checkpoint_id = window.int64(message("the checkpoint of an incremental state"))
         backend_id = window.text(message("the backend of an incremental state"))
         first, count = _range(reading)
-        uploaded = _known_size(reading, message("the uploaded size of an incremental state")) if new else None
+        uploaded = (
+            _known_size(reading, message("the uploaded size of an incremental state"))
+            if new
+            else None
+        )
         meta = read_stream(reading)
         shared = _files(reading)
         private = _files(reading)
@@ -90,7 +113,17 @@ def _incremental(*, new: bool) -> Callable[[Reading, Place], tuple[Keyed, list[P
         keyed = Keyed(state_class, first, count, backend_id, checkpoint_id, handle_id, uploaded)
         parts = [*_parts(place, "shared", keyed, shared), *_parts(place, "private", keyed, private)]
         size = meta.bytes if meta else 0
-        parts.append(Handle(place.operator, place.subtask, f"{place.prefix}meta", state_class, meta, size, keyed=keyed))
+        parts.append(
+            Handle(
+                place.operator,
+                place.subtask,
+                f"{place.prefix}meta",
+                state_class,
+                meta,
+                size,
+                keyed=keyed,
+            )
+        )
         return keyed, parts
 
     return read
@@ -125,7 +158,16 @@ def _parts(place: Place, kind: str, keyed: Keyed, files: _Files) -> list[Part]:
     return [
         file.of(operator, subtask, kind, keyed)
         if isinstance(file, RawRun)
-        else Handle(operator, subtask, kind, state_class, file[1], file[1].bytes if file[1] else 0, file[0], keyed)
+        else Handle(
+            operator,
+            subtask,
+            kind,
+            state_class,
+            file[1],
+            file[1].bytes if file[1] else 0,
+            file[0],
+            keyed,
+        )
         for file in files
     ]
 
@@ -138,16 +180,41 @@ def _changelog(*, with_checkpoint: bool) -> Callable[[Reading, Place], tuple[Key
         reading.in_doubt = True
         old = reading.dialect.old_changelog and not with_checkpoint
         first, count = _range(reading)
-        uploaded = None if old else _known_size(reading, message("the uploaded size of a changelog"))
+        uploaded = (
+            None if old else _known_size(reading, message("the uploaded size of a changelog"))
+        )
         with reading.nested(message("a changelog")):
             parts = _several(reading, place.within("changelog-materialized-"))
             parts += _several(reading, place.within("changelog-"))
-        materialization = None if old else window.int64(message("the materialization of a changelog"))
-        checkpoint_id = window.int64(message("the checkpoint of a changelog")) if with_checkpoint else None
+        materialization = (
+            None if old else window.int64(message("the materialization of a changelog"))
+        )
+        checkpoint_id = (
+            window.int64(message("the checkpoint of a changelog")) if with_checkpoint else None
+        )
         handle_id = None if old else window.text(message("the id of a keyed state"))
         state_class = "ChangelogStateBackendHandleImpl"
-        keyed = Keyed(state_class, first, count, None, checkpoint_id, handle_id, uploaded, materialization_id=materialization)
-        parts.append(Handle(place.operator, place.subtask, f"{place.prefix}changelog-handle", state_class, None, 0, keyed=keyed))
+        keyed = Keyed(
+            state_class,
+            first,
+            count,
+            None,
+            checkpoint_id,
+            handle_id,
+            uploaded,
+            materialization_id=materialization,
+        )
+        parts.append(
+            Handle(
+                place.operator,
+                place.subtask,
+                f"{place.prefix}changelog-handle",
+                state_class,
+                None,
+                0,
+                keyed=keyed,
+            )
+        )
         return keyed, parts
 
     return read
@@ -170,18 +237,41 @@ def _inline_increment(reading: Reading, place: Place) -> tuple[Keyed, list[Part]
     window = reading.window
     reading.in_doubt = True
     first, count = _range(reading)
-    start, end = window.int64(message("the first sequence number of changes")), window.int64(message("the last sequence number of changes"))
+    start, end = (
+        window.int64(message("the first sequence number of changes")),
+        window.int64(message("the last sequence number of changes")),
+    )
     position, size = window.position, 0
     for _ in range(window.count(message("the number of changes"))):
         window.int32(message("the key group of a change"))
         length = window.count(message("the length of a change"))
         window.skip(length, message("a change"))
         size += length
-    handle_id = None if reading.dialect.old_changelog else window.text(message("the id of a keyed state"))
+    handle_id = (
+        None if reading.dialect.old_changelog else window.text(message("the id of a keyed state"))
+    )
     state_class = "InMemoryChangelogStateHandle"
-    keyed = Keyed(state_class, first, count, handle_id=handle_id, checkpointed_bytes=size, total_bytes=size, sequence=(start, end))
+    keyed = Keyed(
+        state_class,
+        first,
+        count,
+        handle_id=handle_id,
+        checkpointed_bytes=size,
+        total_bytes=size,
+        sequence=(start, end),
+    )
     changes = Stream(state_class, size, inline_at=position)
-    return keyed, [Handle(place.operator, place.subtask, f"{place.prefix}other", state_class, changes, size, keyed=keyed)]
+    return keyed, [
+        Handle(
+            place.operator,
+            place.subtask,
+            f"{place.prefix}other",
+            state_class,
+            changes,
+            size,
+            keyed=keyed,
+        )
+    ]
 
 
 def _file_increment(*, with_storage: bool) -> Callable[[Reading, Place], tuple[Keyed, list[Part]]]:
@@ -195,17 +285,39 @@ def _file_increment(*, with_storage: bool) -> Callable[[Reading, Place], tuple[K
         streams = []
         for _ in range(window.count(message("the number of files of changes"))):
             reading.one_more_part()
-            streams.append((window.int64(message("the offset of changes")), require_stream(reading, message("logged changes"))))
+            streams.append(
+                (
+                    window.int64(message("the offset of changes")),
+                    require_stream(reading, message("logged changes")),
+                )
+            )
         total = window.size(message("the size of changes"))
         uploaded = None if old else _known_size(reading, message("the uploaded size of changes"))
         handle_id = None if old else window.text(message("the id of a keyed state"))
         storage = window.text(message("the storage of changes")) if with_storage else None
         state_class = "ChangelogStateHandleStreamImpl"
-        keyed = Keyed(state_class, first, count, handle_id=handle_id, checkpointed_bytes=uploaded, total_bytes=total, storage=storage)
+        keyed = Keyed(
+            state_class,
+            first,
+            count,
+            handle_id=handle_id,
+            checkpointed_bytes=uploaded,
+            total_bytes=total,
+            storage=storage,
+        )
         kind = f"{place.prefix}stream"
         return keyed, [
             # The handle knows one size for all its files; it is counted once.
-            Handle(place.operator, place.subtask, kind, state_class, stream, 0 if number else total, keyed=keyed, stream_offset=offset)
+            Handle(
+                place.operator,
+                place.subtask,
+                kind,
+                state_class,
+                stream,
+                0 if number else total,
+                keyed=keyed,
+                stream_offset=offset,
+            )
             for number, (offset, stream) in enumerate(streams)
         ]
 

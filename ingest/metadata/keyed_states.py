@@ -1,8 +1,11 @@
-"""Keyed states of one operator by name, and whether they expire, out of the description that a backend writes before its state.
+"""Keyed states of one operator by name, and whether they expire, out of the description that a
+backend writes before its state.
 
-Its layout is that of ``StateMetaInfoSnapshotReadersWriters``: name, backend type, options, serializer snapshots. Snapshots have no length,
-so that states are found by the option that each has. A value with a time-to-live is written by ``TtlStateFactory$TtlSerializer``, in lists
-and maps as the serializer of elements; releases that can switch it on and off wrap it in ``TtlAwareSerializer``, which says whether.
+Its layout is that of ``StateMetaInfoSnapshotReadersWriters``: name, backend type, options,
+serializer snapshots. Snapshots have no length, so that states are found by the option that each
+has. A value with a time-to-live is written by ``TtlStateFactory$TtlSerializer``, in lists and maps
+as the serializer of elements; releases that can switch it on and off wrap it in
+``TtlAwareSerializer``, which says whether.
 """
 
 import re
@@ -17,7 +20,10 @@ _KIND = re.compile(rb"\x00\x10KEYED_STATE_TYPE\x00[\x01-\x40]([A-Z_]+)")
 _FIXED_BYTES = 8
 """Backend type and number of options, between name and option."""
 _PACKAGE = rb"org\.apache\.flink\.runtime\.state\.ttl\."
-_EXPIRES = re.compile(_PACKAGE + rb"(?:TtlStateFactory\$TtlSerializerSnapshot|TtlAwareSerializerSnapshot.{4}\x01)", re.DOTALL)
+_EXPIRES = re.compile(
+    _PACKAGE + rb"(?:TtlStateFactory\$TtlSerializerSnapshot|TtlAwareSerializerSnapshot.{4}\x01)",
+    re.DOTALL,
+)
 
 
 class DescribedState(NamedTuple):
@@ -31,17 +37,23 @@ class DescribedState(NamedTuple):
 def described_states(content: bytes) -> list[DescribedState]:
     """In the order of the description; empty where there is none. Timers are not among them."""
     found = [
-        (name[1], name[0], match) for match in _KIND.finditer(content) if (name := _name_before(content, match.start() - _FIXED_BYTES))
+        (name[1], name[0], match)
+        for match in _KIND.finditer(content)
+        if (name := _name_before(content, match.start() - _FIXED_BYTES))
     ]
     ends = [*(begin for begin, _, _ in found), len(content)][1:]
     return [
-        DescribedState(name, match[1].decode("ascii"), _EXPIRES.search(content, match.end(), end) is not None)
+        DescribedState(
+            name, match[1].decode("ascii"), _EXPIRES.search(content, match.end(), end) is not None
+        )
         for (_, name, match), end in zip(found, ends, strict=True)
     ]
 
 
 def _name_before(content: bytes, end: int) -> tuple[str, int] | None:
-    """The text that ends there and where it begins: no text of Java holds a zero byte, of which its length begins with one."""
+    """The text that ends there and where it begins: no text of Java holds a zero byte, of which its
+    length begins with one.
+    """
     for size in range(1, min(end - 1, 255)):
         begin = end - size
         if _LENGTH(content, begin - 2)[0] == size:

@@ -1,4 +1,5 @@
-"""Headers and handles as JSON objects, named and written as Flink's own objects describe themselves.
+"""Headers and handles as JSON objects, named and written as Flink's own objects describe
+themselves.
 
 A key is left out where it does not apply to a handle; it is null where it applies and is unknown.
 """
@@ -29,7 +30,12 @@ def header_line(summary: Summary, path: str) -> Line:
         "is_savepoint": properties and properties.is_savepoint,
         "discard": properties and properties.flags,
         "directories": [
-            {"path": directory.path, "references": directory.references, "bytes": directory.bytes, "own": directory.own}
+            {
+                "path": directory.path,
+                "references": directory.references,
+                "bytes": directory.bytes,
+                "own": directory.own,
+            }
             for directory in summary.directories
         ],
     }
@@ -38,7 +44,10 @@ def header_line(summary: Summary, path: str) -> Line:
 def describe(properties: Properties) -> str:
     """``CheckpointType{name='Checkpoint', sharingFilesStrategy=FORWARD_BACKWARD}`` and the like."""
     if properties.is_savepoint:
-        rest = f"postCheckpointAction={properties.post_action}, formatType={properties.savepoint_format}"
+        rest = (
+            f"postCheckpointAction={properties.post_action}, "
+            f"formatType={properties.savepoint_format}"
+        )
     else:
         rest = f"sharingFilesStrategy={properties.sharing}"
     return f"{properties.type_class}{{name='{properties.name}', {rest}}}"
@@ -84,7 +93,9 @@ def handle_line(handle: Handle) -> Line:
     if handle.local_name is not None:
         line["local_path"] = handle.local_name
     if handle.states is not None:
-        line["partitions"] = {state.name: f"{state.mode}:{state.offsets}" for state in sorted(handle.states)}
+        line["partitions"] = {
+            state.name: f"{state.mode}:{state.offsets}" for state in sorted(handle.states)
+        }
         line["total_size"] = handle.state_bytes
     if handle.managed_directories:
         line["managed_directories"] = list(handle.managed_directories)
@@ -98,7 +109,9 @@ def handle_line(handle: Handle) -> Line:
 def _stream(stream: Stream, local_name: str | None) -> Line:
     if stream is EMPTY_SEGMENT:
         # Flink makes one up when it loads such a handle.
-        stream = stream._replace(path="empty", written_path="empty", offset=0, name="DUMMY", scope="EXCLUSIVE")
+        stream = stream._replace(
+            path="empty", written_path="empty", offset=0, name="DUMMY", scope="EXCLUSIVE"
+        )
     identity = stream.name if stream.name is not None else stream.path
     line: Line = {
         "path_or_null": stream.path,
@@ -117,7 +130,11 @@ def _stream(stream: Stream, local_name: str | None) -> Line:
 
 
 def _inline(stream: Stream) -> Line:
-    return {} if stream.inline_at is None else {"inline_at": stream.inline_at, "inline_bytes": stream.bytes}
+    return (
+        {}
+        if stream.inline_at is None
+        else {"inline_at": stream.inline_at, "inline_bytes": stream.bytes}
+    )
 
 
 def _keyed(handle: Handle, keyed: Keyed) -> Line:
@@ -133,11 +150,22 @@ def _keyed(handle: Handle, keyed: Keyed) -> Line:
     if keyed.state_class == "KeyGroupsSavepointStateHandle":
         line["keyed_handle_id"] = None  # not in the file; Flink makes up another one at each load
     if handle.kind.endswith("changelog-handle"):
-        line |= {"materialization_id": keyed.materialization_id, "persisted_size": keyed.checkpointed_bytes}
+        line |= {
+            "materialization_id": keyed.materialization_id,
+            "persisted_size": keyed.checkpointed_bytes,
+        }
     if handle.stream_offset is not None:
-        line |= {"stream_offset": handle.stream_offset, "stream_total_size": keyed.total_bytes, "storage": keyed.storage}
+        line |= {
+            "stream_offset": handle.stream_offset,
+            "stream_total_size": keyed.total_bytes,
+            "storage": keyed.storage,
+        }
     if keyed.sequence:
-        line |= {"total_size": handle.state_bytes, "from": keyed.sequence[0], "to": keyed.sequence[1]}
+        line |= {
+            "total_size": handle.state_bytes,
+            "from": keyed.sequence[0],
+            "to": keyed.sequence[1],
+        }
     return line
 
 

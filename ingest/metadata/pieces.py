@@ -1,11 +1,13 @@
 """What a ``_metadata`` file consists of, in the order in which the walk yields it.
 
-    Header, then per operator: Operator, [coordinator Handle], per subtask: Subtask, Handle and KeyedState …, [Origin], then End
+    Header, then per operator: Operator, [coordinator Handle], per subtask: Subtask, Handle and
+    KeyedState …, [Origin], then End
 
-``kind`` says which part of a subtask's state a handle holds: ``coordinator``, ``managed-op``, ``raw-op``,
-``keygroups``, ``shared``, ``private``, ``meta`` (of incremental state), ``stream`` and ``other`` (changelog),
-``changelog-handle`` (a changelog as such, no bytes of its own), ``channel-input``, ``channel-output``. Raw keyed
-state has ``raw-`` before it, and what lies within a changelog ``changelog-materialized-`` or ``changelog-``.
+``kind`` says which part of a subtask's state a handle holds: ``coordinator``, ``managed-op``,
+``raw-op``, ``keygroups``, ``shared``, ``private``, ``meta`` (of incremental state), ``stream`` and
+``other`` (changelog), ``changelog-handle`` (a changelog as such, no bytes of its own),
+``channel-input``, ``channel-output``. Raw keyed state has ``raw-`` before it, and what lies within
+a changelog ``changelog-materialized-`` or ``changelog-``.
 Class names are those of Flink 1.20, also for files of older releases.
 """
 
@@ -17,7 +19,9 @@ from ingest.metadata.dialects import Dialect
 
 
 class MasterState(NamedTuple):
-    """State of a hook of the JobManager; ``bytes`` of its content, which starts at ``position`` of the file."""
+    """State of a hook of the JobManager; ``bytes`` of its content, which starts at ``position`` of
+    the file.
+    """
 
     name: str
     version: int
@@ -33,7 +37,9 @@ class Header(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """``name`` and ``uid`` are ``None`` where the format has none (before 2.0) and where none was set."""
+    """``name`` and ``uid`` are ``None`` where the format has none (before 2.0) and where none was
+    set.
+    """
 
     operator_id: str
     name: str | None
@@ -75,7 +81,9 @@ class Stream(NamedTuple):
     inline_at: int | None = None
     """Position of ``bytes`` bytes of state within the ``_metadata``; they are in no file."""
     name: str | None = None
-    """Of inline bytes (it looks like a path but no such file exists), or the logical id of a segment."""
+    """Of inline bytes (it looks like a path but no such file exists), or the logical id of a
+    segment.
+    """
     scope: str | None = None
     """EXCLUSIVE or SHARED, for segments."""
 
@@ -92,7 +100,9 @@ class Keyed(NamedTuple):
     checkpointed_bytes: int | None = None
     """Uploaded by this checkpoint; ``None`` where the format does not say."""
     total_bytes: int | None = None
-    """As written in handles that carry their own total (increments of a changelog), else ``None``."""
+    """As written in handles that carry their own total (increments of a changelog), else
+    ``None``.
+    """
     sequence: tuple[int, int] | None = None
     """First and last sequence number of an increment that is kept in the ``_metadata``."""
     materialization_id: int | None = None
@@ -101,7 +111,9 @@ class Keyed(NamedTuple):
 
 
 class ListState(NamedTuple):
-    """One named operator state: ``mode`` is SPLIT_DISTRIBUTE, UNION or BROADCAST; ``offsets`` is a count."""
+    """One named operator state: ``mode`` is SPLIT_DISTRIBUTE, UNION or BROADCAST; ``offsets`` is a
+    count.
+    """
 
     name: str
     mode: str
@@ -109,7 +121,9 @@ class ListState(NamedTuple):
 
 
 class Channel(NamedTuple):
-    """``gate`` or result partition and ``channel`` or subpartition; both ``None`` for merged states."""
+    """``gate`` or result partition and ``channel`` or subpartition; both ``None`` for merged
+    states.
+    """
 
     subtask_index: int | None
     gate: int | None
@@ -144,7 +158,8 @@ class Handle(NamedTuple):
 class FileRun(NamedTuple):
     """Many files of one incremental state whose entries have the same lengths, still as bytes.
 
-    ``block`` holds an entry for each of the ``files``, checked to be ASCII with sizes of 0 or more. See :mod:`ingest.metadata.file_runs`.
+    ``block`` holds an entry for each of the ``files``, checked to be ASCII with sizes of 0 or more.
+    See :mod:`ingest.metadata.file_runs`.
     """
 
     operator: Operator
@@ -158,7 +173,9 @@ class FileRun(NamedTuple):
 
 
 class KeyedState(NamedTuple):
-    """One keyed state whole: ``parts`` in the order of Flink's own loader (shared, private, meta)."""
+    """One keyed state whole: ``parts`` in the order of Flink's own loader (shared, private,
+    meta).
+    """
 
     operator: Operator
     subtask: int
@@ -168,14 +185,19 @@ class KeyedState(NamedTuple):
 
 
 class Properties(NamedTuple):
-    """What the end of the file says since 1.16. Booleans say when Flink itself deletes the checkpoint."""
+    """What the end of the file says since 1.16.
+
+    Booleans say when Flink itself deletes the checkpoint.
+    """
 
     type_class: str
     """``CheckpointType`` or ``SavepointType``."""
     name: str
     """Checkpoint, Full Checkpoint, Savepoint, Terminate Savepoint or Suspend Savepoint."""
     flags: dict[str, bool]
-    """``discardSubsumed``, ``-Finished``, ``-Cancelled``, ``-Failed`` and ``-Suspended``; ``forced`` and ``unclaimed``."""
+    """``discardSubsumed``, ``-Finished``, ``-Cancelled``, ``-Failed`` and ``-Suspended``;
+    ``forced`` and ``unclaimed``.
+    """
     sharing: str | None = None
     savepoint_format: str | None = None
     post_action: str | None = None

@@ -1,8 +1,9 @@
 """Reading one ``_metadata``: which version and dialect it is, then its pieces.
 
     1. Magic and version (8 bytes) choose the dialects.
-    2. Where there are several (version 3), each is walked to the end without keeping anything; the one that
-       ends exactly at the end of the file is taken. Two that do and differ are refused, never guessed.
+    2. Where there are several (version 3), each is walked to the end without keeping anything; the
+       one that ends exactly at the end of the file is taken. Two that do and differ are refused,
+       never guessed.
     3. The walk yields its pieces.
 
 Nothing is executed, no Java object is made, no file but this one is opened.
@@ -22,16 +23,20 @@ from ingest.metadata.walk import walk
 from ingest.metadata.window import Window
 
 READER_VERSION = 2
-"""Part of the key of cached results: to be raised whenever the same bytes read differently, or into more rows (2: ``snapshots``)."""
+"""Part of the key of cached results: to be raised whenever the same bytes read differently, or into
+more rows (2: ``snapshots``).
+"""
 
 Open = Callable[[], BinaryIO]
 
 
 def read_pieces(open_: Open, directory: str, places: "array[int] | None" = None) -> Iterator[Piece]:
-    """Pieces of the file that ``open_`` opens (again for each attempt); ``directory`` resolves relative paths.
+    """Pieces of the file that ``open_`` opens (again for each attempt); ``directory`` resolves
+    relative paths.
 
-    The last piece is :class:`End`; what was yielded before it counts only once it has come. To ``places`` are added the positions
-    of all absolute paths, each of its length, which precedes it. Raises ``MetadataError`` and whatever the stream raises.
+    The last piece is :class:`End`; what was yielded before it counts only once it has come. To
+    ``places`` are added the positions of all absolute paths, each of its length, which precedes it.
+    Raises ``MetadataError`` and whatever the stream raises.
     """
     with open_() as stream:
         window = Window(stream)
@@ -49,15 +54,27 @@ def read_pieces(open_: Open, directory: str, places: "array[int] | None" = None)
 def _dialects(window: Window) -> tuple[Dialect, ...]:
     magic = window.int32(message("the magic number of a _metadata file")) & 0xFFFFFFFF
     if magic != MAGIC:
-        raise DamagedMetadata(0, message("the magic number of a _metadata file (0x{magic:name})", magic=f"{MAGIC:x}"), f"0x{magic:08x}")
+        raise DamagedMetadata(
+            0,
+            message("the magic number of a _metadata file (0x{magic:name})", magic=f"{MAGIC:x}"),
+            f"0x{magic:08x}",
+        )
     version = window.int32(message("the format version"))
     if version == 1:
         raise UnsupportedMetadata(
-            4, message("format version 2 or later"), message("1, written by Flink 1.2 or older, which Flink itself no longer reads")
+            4,
+            message("format version 2 or later"),
+            message("1, written by Flink 1.2 or older, which Flink itself no longer reads"),
         )
     if version not in DIALECTS:
         raise UnsupportedMetadata(
-            4, message("a format version that is known ({min:number} to {max:number})", min=min(DIALECTS), max=max(DIALECTS)), str(version)
+            4,
+            message(
+                "a format version that is known ({min:number} to {max:number})",
+                min=min(DIALECTS),
+                max=max(DIALECTS),
+            ),
+            str(version),
         )
     return DIALECTS[version]
 
@@ -81,7 +98,9 @@ def _decide(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Diale
     if len(fitting) > 1:
         names = " and ".join(dialect.name for dialect in fitting.values())
         raise DamagedMetadata(
-            4, message("one release that can have written this file"), message("{names:name}, which read it differently", names=names)
+            4,
+            message("one release that can have written this file"),
+            message("{names:name}, which read it differently", names=names),
         )
     if furthest is not None and not fitting:
         raise furthest
@@ -102,5 +121,7 @@ def _written(piece: Handle | KeyedState | End) -> bytes:
         return repr(piece[1:]).encode()
     if isinstance(piece, End):
         return repr(piece).encode()
-    parts = [part.block if isinstance(part, FileRun) else repr(part[1:]).encode() for part in piece.parts]
+    parts = [
+        part.block if isinstance(part, FileRun) else repr(part[1:]).encode() for part in piece.parts
+    ]
     return repr(piece.keyed).encode() + b"".join(parts)

@@ -1,4 +1,6 @@
-"""What every reader of a handle needs: the bytes, how they were written, and how deep it is in them."""
+"""What every reader of a handle needs: the bytes, how they were written, and how deep it is in
+them.
+"""
 
 from array import array
 from collections.abc import Iterator
@@ -11,10 +13,14 @@ from ingest.metadata.errors import DamagedMetadata
 from ingest.metadata.window import Window
 
 MOST_NESTED = 16
-"""Flink nests two or three deep (a changelog around incremental state); a forged file must not exhaust the stack."""
+"""Flink nests two or three deep (a changelog around incremental state); a forged file must not
+exhaust the stack.
+"""
 
 MOST_SINGLE_PARTS = 500_000
-"""Handles of one keyed state that are kept as objects; ordinary files (:mod:`ingest.metadata.file_runs`) do not count."""
+"""Handles of one keyed state that are kept as objects; ordinary files
+(:mod:`ingest.metadata.file_runs`) do not count.
+"""
 
 
 @dataclass(slots=True)
@@ -44,7 +50,10 @@ class Reading:
         if self.parts > MOST_SINGLE_PARTS:
             raise DamagedMetadata(
                 self.window.position,
-                message("at most {most_single_parts:count} handles in one keyed state", most_single_parts=MOST_SINGLE_PARTS),
+                message(
+                    "at most {most_single_parts:count} handles in one keyed state",
+                    most_single_parts=MOST_SINGLE_PARTS,
+                ),
                 message("more"),
             )
 
@@ -53,7 +62,9 @@ class Reading:
         if self.depth >= MOST_NESTED:
             raise DamagedMetadata(
                 self.window.position,
-                message("at most {most_nested:number} handles in each other", most_nested=MOST_NESTED),
+                message(
+                    "at most {most_nested:number} handles in each other", most_nested=MOST_NESTED
+                ),
                 message("{what:text}, deeper", what=what),
             )
         self.depth += 1

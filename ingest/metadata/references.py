@@ -1,7 +1,9 @@
-"""Parsed ``_metadata`` as rows of the lake table ``references``, which is also the cache of what was parsed.
+"""Parsed ``_metadata`` as rows of the lake table ``references``, which is also the cache of what
+was parsed.
 
-A file's rows are kept under its path, size, modification time and the version of this reader. The row with ordinal 0
-stands for the file itself and is made last: where it is missing, the file was not read to its end.
+A file's rows are kept under its path, size, modification time and the version of this reader. The
+row with ordinal 0 stands for the file itself and is made last: where it is missing, the file was
+not read to its end.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,11 +38,18 @@ class FileKey(NamedTuple):
 def key_of(file: MetadataFile) -> FileKey:
     """Modification is cut to milliseconds, as the lake keeps it."""
     modified = file.modified and file.modified.astimezone(UTC)
-    return FileKey(file.path, file.size, modified and modified.replace(microsecond=modified.microsecond // 1000 * 1000))
+    return FileKey(
+        file.path,
+        file.size,
+        modified and modified.replace(microsecond=modified.microsecond // 1000 * 1000),
+    )
 
 
 def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
-    """Batches of ``SCHEMA``; the last one is the single row with ordinal 0. Raises what reading raises."""
+    """Batches of ``SCHEMA``; the last one is the single row with ordinal 0.
+
+    Raises what reading raises.
+    """
     rows = _FileRows(file)
     for batch in columns.batches(rows.watch(file.pieces())):
         rows.handles += batch.num_rows
@@ -53,7 +62,12 @@ def references(file: MetadataFile) -> Iterator[Reference]:
     for batch in reference_batches(file):
         for row in batch.to_pylist():
             states = row.pop("states")
-            yield Reference(**row, states=None if states is None else tuple(NamedListState(**state) for state in states))
+            yield Reference(
+                **row,
+                states=None
+                if states is None
+                else tuple(NamedListState(**state) for state in states),
+            )
 
 
 class _FileRows:
@@ -79,16 +93,23 @@ class _FileRows:
         filled["ordinal"] = pa.array(range(self.handles - rows + 1, self.handles + 1), pa.int64())
         for name, value in self._common().items():
             filled[name] = pa.repeat(pa.scalar(value, SCHEMA.field(name).type), rows)
-        missing = {field.name: pa.nulls(rows, field.type) for field in SCHEMA if field.name not in filled}
+        missing = {
+            field.name: pa.nulls(rows, field.type) for field in SCHEMA if field.name not in filled
+        }
         filled |= missing
-        return pa.record_batch([filled[field.name].cast(field.type) for field in SCHEMA], schema=SCHEMA)
+        return pa.record_batch(
+            [filled[field.name].cast(field.type) for field in SCHEMA], schema=SCHEMA
+        )
 
     def of_file(self) -> pa.RecordBatch:
         properties = self.end.properties if self.end else None
         row = dict.fromkeys(SCHEMA.names) | self._common()
         row |= {"ordinal": 0, "kind": "file", "handles": self.handles}
         if properties:
-            row |= {"checkpoint_type": properties.name, "savepoint_format": properties.savepoint_format}
+            row |= {
+                "checkpoint_type": properties.name,
+                "savepoint_format": properties.savepoint_format,
+            }
         return pa.RecordBatch.from_pylist([row], schema=SCHEMA)
 
     def _common(self) -> dict[str, Any]:

@@ -1,9 +1,11 @@
-"""A ``_metadata`` with other paths: every byte is copied but those of absolute paths, so that nothing else can change.
+"""A ``_metadata`` with other paths: every byte is copied but those of absolute paths, so that
+nothing else can change.
 
-What is rewritten is what Flink opens or keeps alive: files of state, of changelogs and of channels, physical files of segments,
-and the directories of merged files. Names of inline state look like paths but are none, and relative paths mean the directory
-that the ``_metadata`` lies in: both stay. Bytes that hooks of the JobManager, coordinators and operators wrote themselves are
-theirs alone, and stay too.
+What is rewritten is what Flink opens or keeps alive: files of state, of changelogs and of channels,
+physical files of segments, and the directories of merged files. Names of inline state look like
+paths but are none, and relative paths mean the directory that the ``_metadata`` lies in: both stay.
+Bytes that hooks of the JobManager, coordinators and operators wrote themselves are theirs alone,
+and stay too.
 """
 
 from array import array
@@ -19,10 +21,11 @@ LONGEST_PATH_BYTES = 0xFFFF
 
 
 def rewrite(open_: Open, out: BinaryIO, moved: Callable[[str], str]) -> int:
-    """Write the file that ``open_`` opens to ``out``, each absolute path as ``moved`` says; how many paths it has.
+    """Write the file that ``open_`` opens to ``out``, each absolute path as ``moved`` says; how
+    many paths it has.
 
-    Everything is read once before anything is written. Raises ``MetadataError``, ``Refused`` for a path that the format cannot
-    hold, and what ``moved`` and the streams raise.
+    Everything is read once before anything is written. Raises ``MetadataError``, ``Refused`` for a
+    path that the format cannot hold, and what ``moved`` and the streams raise.
     """
     places = array("q")
     for _ in read_pieces(open_, "", places):
@@ -41,10 +44,17 @@ def rewrite(open_: Open, out: BinaryIO, moved: Callable[[str], str]) -> int:
 def encoded(path: str) -> bytes:
     """As Java's ``writeUTF`` writes it. Raises ``Refused`` for what is longer than it can be."""
     units = path.encode("utf-16-be", "surrogatepass")
-    halves = "".join(chr(units[at] << 8 | units[at + 1]) for at in range(0, len(units), 2)) if not path.isascii() else path
+    halves = (
+        "".join(chr(units[at] << 8 | units[at + 1]) for at in range(0, len(units), 2))
+        if not path.isascii()
+        else path
+    )
     written = halves.encode("utf-8", "surrogatepass").replace(b"\x00", b"\xc0\x80")
     if len(written) > LONGEST_PATH_BYTES:
-        raise Refused(f"A path of {len(written):,} bytes does not fit into a _metadata ({LONGEST_PATH_BYTES:,}): {path[:200]!r}…")
+        raise Refused(
+            f"A path of {len(written):,} bytes does not fit into a _metadata "
+            f"({LONGEST_PATH_BYTES:,}): {path[:200]!r}…"
+        )
     return len(written).to_bytes(2, "big") + written
 
 

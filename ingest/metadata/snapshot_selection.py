@@ -1,8 +1,10 @@
-"""Which ``_metadata`` show what a restore or a savepoint cost: few of all, chosen while they are still there.
+"""Which ``_metadata`` show what a restore or a savepoint cost: few of all, chosen while they are
+still there.
 
-Of a restore: the snapshot it began with, and the first checkpoint completed after it. Of a savepoint: the last checkpoint
-completed before it, and the first after. Flink retains one checkpoint by default, so the one before is gone as soon as the
-one after has completed: it is named when the savepoint is first seen, be it in progress.
+Of a restore: the snapshot it began with, and the first checkpoint completed after it. Of a
+savepoint: the last checkpoint completed before it, and the first after. Flink retains one
+checkpoint by default, so the one before is gone as soon as the one after has completed: it is named
+when the savepoint is first seen, be it in progress.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +16,9 @@ from ingest.records import Checkpoint, Job, Observed
 
 FORGOTTEN_AFTER_S = 86_400
 OLD_RESTORE_MS = 3_600_000
-"""Of a restore longer ago than this when it is first seen, the first checkpoint has most likely gone by unseen."""
+"""Of a restore longer ago than this when it is first seen, the first checkpoint has most likely
+gone by unseen.
+"""
 
 
 @dataclass(slots=True)
@@ -30,7 +34,10 @@ class _JobHistory:
 
 
 class SnapshotSelection:
-    """Show it what each cycle or poll observed, all of one at once. ``remembered`` is plain JSON between cycles."""
+    """Show it what each cycle or poll observed, all of one at once.
+
+    ``remembered`` is plain JSON between cycles.
+    """
 
     def __init__(self, remembered: Mapping[str, Any] | None = None) -> None:
         names = {field.name for field in fields(_JobHistory)}
@@ -45,19 +52,33 @@ class SnapshotSelection:
         jobs: list[tuple[datetime, Job]] = []
         checkpoints: list[tuple[datetime, Checkpoint]] = []
         for reading in observed:
-            jobs += ((reading.observed_at, record) for record in reading.records if isinstance(record, Job))
-            checkpoints += ((reading.observed_at, record) for record in reading.records if isinstance(record, Checkpoint))
+            jobs += (
+                (reading.observed_at, record)
+                for record in reading.records
+                if isinstance(record, Job)
+            )
+            checkpoints += (
+                (reading.observed_at, record)
+                for record in reading.records
+                if isinstance(record, Checkpoint)
+            )
         paths: list[str] = []
         for at, job in jobs:
             paths += self._of_job(job, at)
-        for at, checkpoint in sorted(checkpoints, key=lambda one: (one[1].trigger_time, one[1].checkpoint_id)):
+        for at, checkpoint in sorted(
+            checkpoints, key=lambda one: (one[1].trigger_time, one[1].checkpoint_id)
+        ):
             paths += self._of_checkpoint(checkpoint, at)
         return list(dict.fromkeys(paths))
 
     def remembered(self, at: datetime) -> dict[str, Any]:
         """What the next cycle needs; jobs not heard of for a day are forgotten."""
         since = at.timestamp() - FORGOTTEN_AFTER_S
-        return {job_id: asdict(history) for job_id, history in self._jobs.items() if history.seen_s >= since}
+        return {
+            job_id: asdict(history)
+            for job_id, history in self._jobs.items()
+            if history.seen_s >= since
+        }
 
     def _history(self, job_id: str, at: datetime) -> _JobHistory:
         history = self._jobs.setdefault(job_id, _JobHistory())
@@ -69,7 +90,8 @@ class SnapshotSelection:
         if restored_ms <= history.restored_ms or not job.restored_path:
             return []
         history.restored_ms = restored_ms
-        # A job that recovers from its own checkpoint owns the files already: nothing is uploaded again.
+        # A job that recovers from its own checkpoint owns the files already: nothing is uploaded
+        # again.
         if job.job_id in job.restored_path or restored_ms < _ms(at) - OLD_RESTORE_MS:
             return []
         history.awaited_since_ms = max(history.awaited_since_ms, restored_ms)
@@ -80,9 +102,15 @@ class SnapshotSelection:
         if checkpoint.is_savepoint:
             if trigger_ms <= history.savepoint_ms or checkpoint.status == "FAILED":
                 return []
-            history.savepoint_ms = history.awaited_since_ms = max(history.awaited_since_ms, trigger_ms)
+            history.savepoint_ms = history.awaited_since_ms = max(
+                history.awaited_since_ms, trigger_ms
+            )
             return [history.last_path] if history.last_path else []
-        if checkpoint.status != "COMPLETED" or not checkpoint.external_path or trigger_ms <= history.last_ms:
+        if (
+            checkpoint.status != "COMPLETED"
+            or not checkpoint.external_path
+            or trigger_ms <= history.last_ms
+        ):
             return []
         history.last_path, history.last_ms = checkpoint.external_path, trigger_ms
         if not history.awaited_since_ms:

@@ -1,4 +1,6 @@
-"""What a ``_metadata`` says of its checkpoint or savepoint as a whole: rows of ``references`` → rows of the lake table ``snapshots``."""
+"""What a ``_metadata`` says of its checkpoint or savepoint as a whole: rows of ``references`` →
+rows of the lake table ``snapshots``.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -11,7 +13,15 @@ from ingest.records import Reference, Snapshot
 LARGEST_BYTES = 2**63 - 1
 
 _FILE = ("metadata_path", "metadata_bytes", "metadata_modified", "reader_version")
-READ = (*_FILE, "ordinal", "job_id", "checkpoint_id", "format_version", "checkpoint_type", "state_bytes")
+READ = (
+    *_FILE,
+    "ordinal",
+    "job_id",
+    "checkpoint_id",
+    "format_version",
+    "checkpoint_type",
+    "state_bytes",
+)
 """Columns that :func:`snapshots` reads."""
 
 
@@ -21,7 +31,8 @@ def snapshot(rows: Sequence[Reference]) -> Snapshot:
 
 
 def snapshots(batches: Iterable[pa.RecordBatch], apart: Sequence[str] = ()) -> Iterator[Snapshot]:
-    """Batches with the columns ``READ``, rows in any order, each once; of a file without the row with ordinal 0 nothing comes.
+    """Batches with the columns ``READ``, rows in any order, each once; of a file without the row
+    with ordinal 0 nothing comes.
 
     ``apart``: more columns, whose values distinguish several readings of one file.
     """
@@ -32,24 +43,37 @@ def snapshots(batches: Iterable[pa.RecordBatch], apart: Sequence[str] = ()) -> I
         for *file, added in _sums(batch, key):
             state_bytes[tuple(file)] = state_bytes.get(tuple(file), 0) + added
         for row in batch.filter(pc.equal(batch["ordinal"], 0)).to_pylist():
-            files[tuple(row[name] for name in key)] = Reference(**{name: row[name] for name in READ})
+            files[tuple(row[name] for name in key)] = Reference(
+                **{name: row[name] for name in READ}
+            )
     for of, row in files.items():
         yield _of_file(row, state_bytes.get(of, 0))
 
 
 def _sums(batch: pa.RecordBatch, key: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Of each file in the batch its key and the bytes of its handles. Halves are summed apart: together they might overflow."""
+    """Of each file in the batch its key and the bytes of its handles.
+
+    Halves are summed apart: together they might overflow.
+    """
     low = pc.fill_null(pc.bit_wise_and(batch["state_bytes"], 0xFFFF_FFFF), 0)
     high = pc.fill_null(pc.shift_right(batch["state_bytes"], 32), 0)
     columns = {**{name: batch[name] for name in key}, "low": low, "high": high}
-    for row in pa.table(columns).group_by(list(key)).aggregate([("low", "sum"), ("high", "sum")]).to_pylist():
+    for row in (
+        pa.table(columns)
+        .group_by(list(key))
+        .aggregate([("low", "sum"), ("high", "sum")])
+        .to_pylist()
+    ):
         yield *(row[name] for name in key), row["low_sum"] + (row["high_sum"] << 32)
 
 
 def _of_file(row: Reference, state_bytes: int) -> Snapshot:
     kind = row.checkpoint_type
     return Snapshot(
-        **{name: getattr(row, name) for name in (*_FILE, "job_id", "checkpoint_id", "format_version")},
+        **{
+            name: getattr(row, name)
+            for name in (*_FILE, "job_id", "checkpoint_id", "format_version")
+        },
         state_bytes=state_bytes if 0 <= state_bytes <= LARGEST_BYTES else None,
         # Savepoint, Terminate Savepoint, Suspend Savepoint; Checkpoint, Full Checkpoint.
         is_savepoint=None if kind is None else kind.endswith("Savepoint"),

@@ -35,7 +35,11 @@ def read_stream(reading: Reading) -> Stream | None:
     reader = _READERS.get(tag)
     if reader is None:
         known = ", ".join(map(str, sorted([0, *_READERS])))
-        raise UnsupportedMetadata(window.position - 1, message("the tag of a stream handle ({known:name})", known=known), str(tag))
+        raise UnsupportedMetadata(
+            window.position - 1,
+            message("the tag of a stream handle ({known:name})", known=known),
+            str(tag),
+        )
     return reader(reading)
 
 
@@ -44,7 +48,9 @@ def require_stream(reading: Reading, whose: str) -> Stream:
     position = reading.window.position
     stream = read_stream(reading)
     if stream is None:
-        raise DamagedMetadata(position, message("the stream of {whose:text}", whose=whose), message("none"))
+        raise DamagedMetadata(
+            position, message("the stream of {whose:text}", whose=whose), message("none")
+        )
     return stream
 
 
@@ -72,10 +78,14 @@ def _relative(reading: Reading) -> Stream:
 
 
 def _key_groups(reading: Reading) -> Stream | None:
-    """Key groups in the place of a stream: their offsets say nothing about files, the stream inside does."""
+    """Key groups in the place of a stream: their offsets say nothing about files, the stream inside
+    does.
+    """
     window = reading.window
     window.int32(message("the first key group"))
-    window.skip(8 * window.count(message("the number of key groups")), message("offsets of key groups"))
+    window.skip(
+        8 * window.count(message("the number of key groups")), message("offsets of key groups")
+    )
     with reading.nested(message("a stream in a stream")):
         inner = read_stream(reading)
     return inner and inner._replace(handle_class="KeyGroupsStateHandle")
@@ -87,7 +97,9 @@ def _segment(reading: Reading) -> Stream:
     size = window.size(message("the size of a segment"))
     scope = window.int32(message("the scope of a segment"))
     if scope not in (0, 1):
-        raise DamagedMetadata(window.position - 4, message("the scope of a segment (0 or 1)"), str(scope))
+        raise DamagedMetadata(
+            window.position - 4, message("the scope of a segment (0 or 1)"), str(scope)
+        )
     path = reading.path(message("the path of a segment's file"))
     name = window.text(message("the id of a segment"))
     return Stream("SegmentFileStateHandle", size, path, path, start, name=name, scope=SCOPES[scope])

@@ -1,4 +1,6 @@
-"""What a ``_metadata`` amounts to: totals per operator, bytes in files and in the file itself, directories it refers to."""
+"""What a ``_metadata`` amounts to: totals per operator, bytes in files and in the file itself,
+directories it refers to.
+"""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +8,16 @@ from dataclasses import dataclass, field
 
 from ingest.metadata.errors import IncompleteMetadata
 from ingest.metadata.handles import handles_of
-from ingest.metadata.pieces import End, Handle, Header, KeyedState, Operator, Piece, Properties, Subtask
+from ingest.metadata.pieces import (
+    End,
+    Handle,
+    Header,
+    KeyedState,
+    Operator,
+    Piece,
+    Properties,
+    Subtask,
+)
 
 MOST_DIRECTORIES = 10_000
 OTHER_DIRECTORIES = "(more directories)"
@@ -17,7 +28,9 @@ _CHECKPOINT_DIRECTORY = re.compile(r"/chk-\d+$")
 
 @dataclass(slots=True)
 class OperatorTotals:
-    """``state_bytes`` and ``checkpointed_bytes`` as Flink counts them; files are counted once for each reference."""
+    """``state_bytes`` and ``checkpointed_bytes`` as Flink counts them; files are counted once for
+    each reference.
+    """
 
     operator: Operator
     subtasks: int = 0
@@ -143,5 +156,9 @@ class _Collector:
     def summary(self) -> Summary:
         if self.header is None or self.end is None:
             raise IncompleteMetadata(0, "a whole file", "only a part of it")
-        directories = sorted(self.directories.values(), key=lambda directory: (-directory.bytes, directory.path))
-        return Summary(self.header, self.operators, directories, self.end.properties, self.end.bytes)
+        directories = sorted(
+            self.directories.values(), key=lambda directory: (-directory.bytes, directory.path)
+        )
+        return Summary(
+            self.header, self.operators, directories, self.end.properties, self.end.bytes
+        )

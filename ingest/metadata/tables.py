@@ -5,7 +5,16 @@ from collections.abc import Iterator
 from ingest.figures import count_text
 from ingest.metadata.summary import Directory, OperatorTotals, Summary
 
-_HEADINGS = ("OPERATOR", "SUBTASKS", "STATE", "UPLOADED", "FILES", "IN FILES", "INLINE", "IN _METADATA")
+_HEADINGS = (
+    "OPERATOR",
+    "SUBTASKS",
+    "STATE",
+    "UPLOADED",
+    "FILES",
+    "IN FILES",
+    "INLINE",
+    "IN _METADATA",
+)
 MOST_DIRECTORIES_SHOWN = 12
 
 
@@ -16,19 +25,27 @@ def summary_line(summary: Summary, path: str) -> str:
         kind += f" ({properties.savepoint_format.lower()})"
     others = sum(directory.references for directory in summary.directories if not directory.own)
     return (
-        f"{path}: {kind} {header.checkpoint_id}, format {header.dialect.version} (Flink {header.dialect.name}), "
-        f"{count_text(len(summary.operators), 'operator')}, {count_text(summary.handles, 'handle')}, "
-        f"{size(summary.state_bytes)} of state, {count_text(others, 'reference')} into other directories"
+        f"{path}: {kind} {header.checkpoint_id}, format {header.dialect.version} (Flink "
+        f"{header.dialect.name}), "
+        f"{count_text(len(summary.operators), 'operator')}, "
+        f"{count_text(summary.handles, 'handle')}, "
+        f"{size(summary.state_bytes)} of state, {count_text(others, 'reference')} into other "
+        f"directories"
     )
 
 
 def table_lines(summary: Summary, path: str) -> Iterator[str]:
-    """The summary, a row for each operator, the directories that files lie in; an empty line ends it."""
+    """The summary, a row for each operator, the directories that files lie in; an empty line ends
+    it.
+    """
     yield summary_line(summary, path)
     rows = [_HEADINGS, *(_row(totals) for totals in summary.operators)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     for row in rows:
-        cells = (cell.ljust(width) if not place else cell.rjust(width) for place, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        cells = (
+            cell.ljust(width) if not place else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
         yield "  " + "  ".join(cells).rstrip()
     if summary.directories:
         yield "  files lie in"
@@ -57,7 +74,9 @@ def _shown(text: str) -> str:
 
 def _row(totals: OperatorTotals) -> tuple[str, ...]:
     operator = totals.operator
-    finished = "finished" if operator.fully_finished else f"{totals.subtasks} of {operator.parallelism}"
+    finished = (
+        "finished" if operator.fully_finished else f"{totals.subtasks} of {operator.parallelism}"
+    )
     if totals.finished:
         finished += f", {len(totals.finished)} finished"
     return (
@@ -74,4 +93,7 @@ def _row(totals: OperatorTotals) -> tuple[str, ...]:
 
 def _directory(directory: Directory) -> str:
     note = "" if directory.own else "  (not of this job)"
-    return f"    {directory.references:>9,}  {size(directory.bytes):>9}  {_shown(directory.path)}{note}"
+    return (
+        f"    {directory.references:>9,}  {size(directory.bytes):>9}  "
+        f"{_shown(directory.path)}{note}"
+    )

@@ -1,4 +1,5 @@
-"""A forward-only view of a stream: big-endian fields with their positions, never more than a window in memory.
+"""A forward-only view of a stream: big-endian fields with their positions, never more than a window
+in memory.
 
 Lengths in the file are not believed: nothing is allocated for them before the bytes are there.
 """
@@ -21,8 +22,8 @@ _LENGTH = Struct(">H").unpack_from
 class Window:
     """Reads ``stream`` from its current place on, which counts as position 0.
 
-    ``data[at:end]`` are the bytes read but not yet taken; ``Window`` is the only one that moves ``at``, apart
-    from :mod:`ingest.metadata.file_runs`, which takes many entries at once.
+    ``data[at:end]`` are the bytes read but not yet taken; ``Window`` is the only one that moves
+    ``at``, apart from :mod:`ingest.metadata.file_runs`, which takes many entries at once.
     """
 
     __slots__ = ("_base", "_stream", "at", "data", "end")
@@ -40,13 +41,17 @@ class Window:
         return self._base + self.at
 
     def available(self, wanted: int) -> int:
-        """How many bytes can be looked at from ``at`` on; fewer than ``wanted`` only at the end of the file."""
+        """How many bytes can be looked at from ``at`` on; fewer than ``wanted`` only at the end of
+        the file.
+        """
         if self.end - self.at < wanted:
             self._fill(wanted)
         return self.end - self.at
 
     def take(self, size: int, expected: str) -> int:
-        """Pass over ``size`` bytes (at most a window) that stay in ``data``; returns where they begin in it."""
+        """Pass over ``size`` bytes (at most a window) that stay in ``data``; returns where they
+        begin in it.
+        """
         at = self.at
         end = at + size
         if end > self.end:
@@ -74,27 +79,43 @@ class Window:
         """A 32-bit number that may not be negative."""
         number = self.int32(expected)
         if number < 0:
-            raise DamagedMetadata(self.position - 4, message("{expected:text} of 0 or more", expected=expected), str(number))
+            raise DamagedMetadata(
+                self.position - 4,
+                message("{expected:text} of 0 or more", expected=expected),
+                str(number),
+            )
         return number
 
     def bounded_count(self, most: int, things: str) -> int:
         """A count of what becomes objects, so that a forged number must not decide how many."""
         number = self.count(message("the number of {things:text}", things=things))
         if number > most:
-            raise DamagedMetadata(self.position - 4, message("at most {most:count} {things:text}", most=most, things=things), f"{number:,}")
+            raise DamagedMetadata(
+                self.position - 4,
+                message("at most {most:count} {things:text}", most=most, things=things),
+                f"{number:,}",
+            )
         return number
 
     def size(self, expected: str) -> int:
         """A 64-bit number of bytes that may not be negative."""
         number = self.int64(expected)
         if number < 0:
-            raise DamagedMetadata(self.position - 8, message("{expected:text} of 0 or more", expected=expected), str(number))
+            raise DamagedMetadata(
+                self.position - 8,
+                message("{expected:text} of 0 or more", expected=expected),
+                str(number),
+            )
         return number
 
     def flag(self, expected: str) -> bool:
         value = self.byte(expected)
         if value > 1:
-            raise DamagedMetadata(self.position - 1, message("{expected:text} (0 or 1)", expected=expected), str(value))
+            raise DamagedMetadata(
+                self.position - 1,
+                message("{expected:text} (0 or 1)", expected=expected),
+                str(value),
+            )
         return value == 1
 
     def text(self, expected: str) -> str:
@@ -109,7 +130,9 @@ class Window:
             return decode(written)
         except UnicodeDecodeError as error:
             raise DamagedMetadata(
-                self.position - size + error.start, message("{expected:text} in modified UTF-8", expected=expected), error.reason
+                self.position - size + error.start,
+                message("{expected:text} in modified UTF-8", expected=expected),
+                error.reason,
             ) from error
 
     def longs(self, count: int, expected: str) -> "array[int]":
@@ -133,7 +156,9 @@ class Window:
 
     def expect_end(self) -> None:
         if self.available(1):
-            raise DamagedMetadata(self.position, message("the end of the file"), message("more bytes"))
+            raise DamagedMetadata(
+                self.position, message("the end of the file"), message("more bytes")
+            )
 
     def _require(self, size: int, expected: str) -> None:
         if self.available(size) < size:
@@ -162,15 +187,25 @@ class Window:
 
 
 def decode(written: bytes) -> str:
-    """Java's modified UTF-8: NUL is ``C0 80``, characters beyond the BMP are two surrogates of three bytes each.
+    """Java's modified UTF-8: NUL is ``C0 80``, characters beyond the BMP are two surrogates of
+    three bytes each.
 
-    Raises ``UnicodeDecodeError`` for what ``DataInput.readUTF`` refuses, and for a surrogate without its pair.
+    Raises ``UnicodeDecodeError`` for what ``DataInput.readUTF`` refuses, and for a surrogate
+    without its pair.
     """
     for position, byte in enumerate(written):
         if byte >= 0xF0:
-            raise UnicodeDecodeError(message("modified utf-8"), written, position, position + 1, message("a byte that never occurs"))
+            raise UnicodeDecodeError(
+                message("modified utf-8"),
+                written,
+                position,
+                position + 1,
+                message("a byte that never occurs"),
+            )
     halves = written.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
     try:
         return halves.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError as error:
-        raise UnicodeDecodeError(message("modified utf-8"), written, 0, len(written), message("half of a surrogate pair")) from error
+        raise UnicodeDecodeError(
+            message("modified utf-8"), written, 0, len(written), message("half of a surrogate pair")
+        ) from error

@@ -1,7 +1,8 @@
 """``/jmx?qry=…`` of a NameNode: beans → one sample.
 
-Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference (contexts rpc, rpcdetailed and dfs), the same from 2.7 to 3.4. Counters
-(``…NumOps``) count since the NameNode was started; averages (``…AvgTime``) are of its last interval of metrics, in ms.
+Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference (contexts rpc, rpcdetailed and dfs),
+the same from 2.7 to 3.4. Counters (``…NumOps``) count since the NameNode was started; averages
+(``…AvgTime``) are of its last interval of metrics, in ms.
 """
 
 import re
@@ -14,7 +15,8 @@ from ingest.flink_rest.payloads.fields import Fields
 from ingest.records import NameNodeOperation, NameNodeSample
 
 QUERIES = tuple(
-    f"/jmx?qry=Hadoop:service=NameNode,name={name}" for name in ("RpcActivityForPort*", "RpcDetailedActivityForPort*", "FSNamesystem")
+    f"/jmx?qry=Hadoop:service=NameNode,name={name}"
+    for name in ("RpcActivityForPort*", "RpcDetailedActivityForPort*", "FSNamesystem")
 )
 """Not all beans at once: NameNodeInfo holds a list of all DataNodes."""
 MOST_BEANS, MOST_OPERATIONS = 50, 200
@@ -23,13 +25,19 @@ _RPC, _DETAILED, _SYSTEM = "RpcActivityForPort", "RpcDetailedActivityForPort", "
 
 
 def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
-    """Of the answers to ``QUERIES``. Raises ``Skipped`` where they are none of a NameNode: no bean of any of them."""
+    """Of the answers to ``QUERIES``.
+
+    Raises ``Skipped`` where they are none of a NameNode: no bean of any of them.
+    """
     beans = [bean for body in bodies for bean in _beans(body)]
     rpc = [bean for name, bean in beans if name.startswith(_RPC)]
     detailed = [bean for name, bean in beans if name.startswith(_DETAILED)]
     system = next((bean for name, bean in beans if name == _SYSTEM), None)
     if not rpc and not detailed and system is None:
-        raise Skipped("beans: expected those of a NameNode (RpcActivityForPort…, FSNamesystem), got none of them")
+        raise Skipped(
+            "beans: expected those of a NameNode (RpcActivityForPort…, FSNamesystem), got none of "
+            "them"
+        )
     whole = system or Fields({})
     return NameNodeSample(
         ts=at,

@@ -1,4 +1,7 @@
-"""Asks a NameNode how it is, once per interval of metrics. Its address is checked like any other that Weir connects to."""
+"""Asks a NameNode how it is, once per interval of metrics.
+
+Its address is checked like any other that Weir connects to.
+"""
 
 from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
@@ -20,7 +23,9 @@ def base_of(url: str) -> str:
 
 
 async def read_namenode(run: ClusterRun) -> SourceRead | None:
-    """One that does not answer is an input that is missing; nothing else of the cluster depends on it."""
+    """One that does not answer is an input that is missing; nothing else of the cluster depends on
+    it.
+    """
     cluster, now = run.cluster, run.shard.at()
     due_at, url = run.part(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
     if isinstance(due_at, int | float) and due_at > now.timestamp():
@@ -39,5 +44,7 @@ async def read_namenode(run: ClusterRun) -> SourceRead | None:
             found = sample([await client.get(query) for query in QUERIES], now)
         except (BadAnswer, Unanswered, Skipped) as error:
             subject = message("JMX of the NameNode of {name:name}", name=cluster.name)
-            return SourceRead((), again, (Skip(subject, getattr(error, "reason", "bad_payload"), str(error)),))
+            return SourceRead(
+                (), again, (Skip(subject, getattr(error, "reason", "bad_payload"), str(error)),)
+            )
     return SourceRead((Observed(cluster.name, found.ts, SOURCE, (found,)),), again)

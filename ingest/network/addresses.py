@@ -25,7 +25,9 @@ _NEVER = [
         "240.0.0.0/4",
     )
 ]
-"""No JobManager and no receiver of alerts is there, and the metadata of clouds hand out credentials."""
+"""No JobManager and no receiver of alerts is there, and the metadata of clouds hand out
+credentials.
+"""
 
 _6TO4 = ipaddress.ip_network("2002::/16")
 _TEREDO = ipaddress.ip_network("2001::/32")

@@ -1,7 +1,9 @@
-"""Where clusters, History Servers and their logs may be: checked when an address is entered, and at every connection.
+"""Where clusters, History Servers and their logs may be: checked when an address is entered, and at
+every connection.
 
-A name that leads to a harmless address today may lead to another tomorrow, so that the check at entering only helps people. The one that
-counts is :func:`checked_socket`, through which every connection goes, after names, redirects and spellings have become one address.
+A name that leads to a harmless address today may lead to another tomorrow, so that the check at
+entering only helps people. The one that counts is :func:`checked_socket`, through which every
+connection goes, after names, redirects and spellings have become one address.
 """
 
 import errno
@@ -29,11 +31,23 @@ class RefusedAddress(OSError):
 
 
 def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Network, ...]:
-    """As the environment says; none means everywhere. Raises ``Refused`` where that makes no sense."""
+    """As the environment says; none means everywhere.
+
+    Raises ``Refused`` where that makes no sense.
+    """
     try:
-        return tuple(ipaddress.ip_network(text.strip()) for text in environment.get(VARIABLE, "").split(",") if text.strip())
+        return tuple(
+            ipaddress.ip_network(text.strip())
+            for text in environment.get(VARIABLE, "").split(",")
+            if text.strip()
+        )
     except ValueError as error:
-        raise Refused(message("{variable:text} must be networks such as 10.0.0.0/8, separated by commas.", variable=VARIABLE)) from error
+        raise Refused(
+            message(
+                "{variable:text} must be networks such as 10.0.0.0/8, separated by commas.",
+                variable=VARIABLE,
+            )
+        ) from error
 
 
 def refusal(text: str) -> str:
@@ -42,17 +56,29 @@ def refusal(text: str) -> str:
     networks = allowed_networks()
     for inner in unwrapped(address):
         if is_forbidden(inner):
-            return message("is or leads to an address that Weir never asks: link-local, cloud metadata, multicast or reserved")
-        if networks and not any(inner.version == network.version and inner in network for network in networks):
-            return message("is or leads to an address outside of {variable:text}", variable=VARIABLE)
+            return message(
+                "is or leads to an address that Weir never asks: link-local, cloud metadata, "
+                "multicast or reserved"
+            )
+        if networks and not any(
+            inner.version == network.version and inner in network for network in networks
+        ):
+            return message(
+                "is or leads to an address outside of {variable:text}", variable=VARIABLE
+            )
     return ""
 
 
 def check_host(host: str, port: int | None = None) -> None:
-    """Raises :class:`RefusedAddress` where any address of the host is refused. A name that does not resolve now is not refused."""
+    """Raises :class:`RefusedAddress` where any address of the host is refused.
+
+    A name that does not resolve now is not refused.
+    """
     pool = ThreadPoolExecutor(1)
     try:
-        found = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(RESOLVE_WITHIN_S)
+        found = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(
+            RESOLVE_WITHIN_S
+        )
     except (OSError, UnicodeError, Late):
         return
     finally:

@@ -1,6 +1,8 @@
-"""An end to each request of ``requests``, whatever its server does: the library itself only bounds the time between two bytes.
+"""An end to each request of ``requests``, whatever its server does: the library itself only bounds
+the time between two bytes.
 
-A server that sends a byte every few seconds, of its TLS handshake, its headers or its body, would hold whoever asks for ever.
+A server that sends a byte every few seconds, of its TLS handshake, its headers or its body, would
+hold whoever asks for ever.
 """
 
 import os
@@ -28,9 +30,11 @@ class TooLarge(requests.RequestException):
 
 
 class TimedAdapter(HTTPAdapter):
-    """``whole_s``: from the connection to the last byte, redirects by themselves. ``silent_s`` to connect, and between two bytes.
+    """``whole_s``: from the connection to the last byte, redirects by themselves. ``silent_s`` to
+    connect, and between two bytes.
 
-    Answers are read whole, up to ``most_bytes``. Raises :class:`Late`, :class:`TooLarge`, other ``requests.RequestException``.
+    Answers are read whole, up to ``most_bytes``. Raises :class:`Late`, :class:`TooLarge`, other
+    ``requests.RequestException``.
     """
 
     def __init__(self, whole_s: float, silent_s: tuple[float, float], most_bytes: int) -> None:
@@ -41,10 +45,14 @@ class TimedAdapter(HTTPAdapter):
         super().init_poolmanager(*args, **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
 
-    def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
+    def send(
+        self, request: requests.PreparedRequest, *args: Any, **options: Any
+    ) -> requests.Response:
         with _Deadline(self.whole_s) as deadline:
             try:
-                answer = super().send(request, *args, **options | {"stream": True, "timeout": self._silent_s})
+                answer = super().send(
+                    request, *args, **options | {"stream": True, "timeout": self._silent_s}
+                )
                 with answer:
                     content = bytearray()
                     for piece in answer.iter_content(READ_BYTES):
@@ -63,7 +71,9 @@ class TimedAdapter(HTTPAdapter):
 
 
 class _Deadline:
-    """Of one request of one thread: shuts its connection down, which ends every read that waits there."""
+    """Of one request of one thread: shuts its connection down, which ends every read that waits
+    there.
+    """
 
     def __init__(self, whole_s: float) -> None:
         self.is_over = False
@@ -77,7 +87,12 @@ class _Deadline:
         self._timer.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._timer.cancel()
         _asking.deadline = None
         self.follow(None)

@@ -13,10 +13,11 @@ from ingest.network.uris import check_uri, schemes_of
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
-    """As ``fsspec.core.url_to_fs``. Over http every connection is checked as it is made, after redirects too.
+    """As ``fsspec.core.url_to_fs``. Over http every connection is checked as it is made, after
+    redirects too.
 
-    Raises ``RefusedAddress``, ``NotAllowed`` for what is no storage, and ``OSError``, ``ValueError`` or ``ImportError`` where it is out
-    of reach.
+    Raises ``RefusedAddress``, ``NotAllowed`` for what is no storage, and ``OSError``,
+    ``ValueError`` or ``ImportError`` where it is out of reach.
     """
     _check(uri)
     with as_os_error():
@@ -38,8 +39,12 @@ def _check(uri: str) -> None:
 
 
 def _options(uri: str) -> dict[str, Any]:
-    return {scheme: {"get_client": _checked_client} for scheme in schemes_of(uri) & {"http", "https"}}
+    return {
+        scheme: {"get_client": _checked_client} for scheme in schemes_of(uri) & {"http", "https"}
+    }
 
 
 async def _checked_client(**options: Any) -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(socket_factory=checked_socket), trust_env=False, **options)
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(socket_factory=checked_socket), trust_env=False, **options
+    )

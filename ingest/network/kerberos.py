@@ -1,7 +1,8 @@
-"""Tickets of Kerberos in HTTP requests (SPNEGO, RFC 4559), for what asks ``WWW-Authenticate: Negotiate``: YARN and HDFS of secured Hadoops.
+"""Tickets of Kerberos in HTTP requests (SPNEGO, RFC 4559), for what asks ``WWW-Authenticate:
+Negotiate``: YARN and HDFS of secured Hadoops.
 
-Whose they are is Kerberos' own matter: the keytab of ``KRB5_CLIENT_KTNAME``, from which tickets are got and renewed by themselves, else the
-credential cache of the process. No secret is kept here.
+Whose they are is Kerberos' own matter: the keytab of ``KRB5_CLIENT_KTNAME``, from which tickets are
+got and renewed by themselves, else the credential cache of the process. No secret is kept here.
 """
 
 import asyncio
@@ -16,7 +17,10 @@ class NoTicket(IngestError):
 
 
 async def authorization(host: str) -> str:
-    """The header's value, for one request to ``HTTP@host``. Raises ``NoTicket``; ``Refused`` where the library is not installed."""
+    """The header's value, for one request to ``HTTP@host``.
+
+    Raises ``NoTicket``; ``Refused`` where the library is not installed.
+    """
     # The first ticket of a host is asked of a KDC, which may not answer.
     return await asyncio.to_thread(_negotiate, host)
 
@@ -25,7 +29,11 @@ def _negotiate(host: str) -> str:
     try:
         import gssapi
     except (ImportError, OSError) as error:  # the second where there is no Kerberos on the machine
-        raise Refused(message("Signing in by Kerberos needs the library gssapi: pip install 'weir[kerberos]'.")) from error
+        raise Refused(
+            message(
+                "Signing in by Kerberos needs the library gssapi: pip install 'weir[kerberos]'."
+            )
+        ) from error
     try:
         service = gssapi.Name(f"HTTP@{host}", gssapi.NameType.hostbased_service)
         spnego = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
@@ -33,7 +41,8 @@ def _negotiate(host: str) -> str:
     except gssapi.exceptions.GSSError as error:
         raise NoTicket(
             message(
-                "There is no ticket of Kerberos for HTTP@{host:name} ({why:name}); check KRB5_CLIENT_KTNAME and krb5.conf.",
+                "There is no ticket of Kerberos for HTTP@{host:name} ({why:name}); check "
+                "KRB5_CLIENT_KTNAME and krb5.conf.",
                 host=host,
                 why=_why(error),
             )
@@ -43,4 +52,7 @@ def _negotiate(host: str) -> str:
 
 def _why(error: Exception) -> str:
     """What Kerberos says, without the general words of GSSAPI in front."""
-    return str(error).rpartition("Minor (")[2].partition("): ")[2].strip().rstrip(".") or type(error).__name__
+    return (
+        str(error).rpartition("Minor (")[2].partition("): ")[2].strip().rstrip(".")
+        or type(error).__name__
+    )

@@ -1,4 +1,7 @@
-"""Which file systems of ours fsspec opens for a scheme. Imported by what opens URIs; the clients load when they are needed."""
+"""Which file systems of ours fsspec opens for a scheme.
+
+Imported by what opens URIs; the clients load when they are needed.
+"""
 
 import fsspec
 

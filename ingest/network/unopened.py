@@ -5,7 +5,9 @@ from contextlib import contextmanager
 
 
 class NotOpened(OSError):
-    """``strerror`` names what the file system stumbled over, without its words: they may hold what a server answered."""
+    """``strerror`` names what the file system stumbled over, without its words: they may hold what
+    a server answered.
+    """
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -14,8 +16,10 @@ class NotOpened(OSError):
 
 @contextmanager
 def as_os_error() -> Iterator[None]:
-    """``OSError``, ``ValueError``, ``ImportError`` and answers with a status pass; all else becomes :class:`NotOpened`: ``TypeError`` where
-    an argument is missing, or what a library raises that finds no credentials."""
+    """``OSError``, ``ValueError``, ``ImportError`` and answers with a status pass; all else becomes
+    :class:`NotOpened`: ``TypeError`` where an argument is missing, or what a library raises that
+    finds no credentials.
+    """
     try:
         yield
     except (OSError, ValueError, ImportError):

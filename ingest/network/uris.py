@@ -1,4 +1,7 @@
-"""Which hosts the URIs of users name, and whether Weir may connect to them. Imports no client, as every process of Weir reads this."""
+"""Which hosts the URIs of users name, and whether Weir may connect to them.
+
+Imports no client, as every process of Weir reads this.
+"""
 
 import re
 from typing import Any
@@ -6,16 +9,24 @@ from urllib.parse import urlsplit
 
 from ingest.network.clusters import check_host
 
-_PART = re.compile(r"(?:^|::)(?P<uri>(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://(?:[^@/\[]*@)?(?:\[[^\]]*\])?[^:]*(?::(?!:)[^:]*)*)")
-_NO_HOST = re.compile(r"file|local|memory|data|zip|tar|s3|s3a|s3n|gs|gcs|abfs|abfss|az|adl|wasb|wasbs|oss|obs|cos|hf")
-"""Their authority is a bucket, a container or nothing; where their service is, the machine's own settings say."""
+_PART = re.compile(
+    r"(?:^|::)(?P<uri>(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://(?:[^@/\[]*@)?(?:\[[^\]]*\])?[^:]*(?::(?!:)[^:]*)*)"
+)
+_NO_HOST = re.compile(
+    r"file|local|memory|data|zip|tar|s3|s3a|s3n|gs|gcs|abfs|abfss|az|adl|wasb|wasbs|oss|obs|cos|hf"
+)
+"""Their authority is a bucket, a container or nothing; where their service is, the machine's own
+settings say.
+"""
 
 _NAMENODES = frozenset({"hdfs", "webhdfs", "swebhdfs"})
 _AZURE = frozenset({"abfs", "abfss", "az"})
 
 
 def check_uri(uri: str) -> None:
-    """Raises ``RefusedAddress`` where a host in it is refused; also in chains such as ``simplecache::http://…``."""
+    """Raises ``RefusedAddress`` where a host in it is refused; also in chains such as
+    ``simplecache::http://…``.
+    """
     for part in _PART.finditer(uri):
         if _NO_HOST.fullmatch(part["scheme"].lower()):
             continue
@@ -34,9 +45,11 @@ def schemes_of(uri: str) -> set[str]:
 
 
 def spelled_as(asked: str, filesystem: Any, name: str) -> str:
-    """The URI of what ``filesystem`` lists as ``name``, where ``asked`` is the URI that it was opened by.
+    """The URI of what ``filesystem`` lists as ``name``, where ``asked`` is the URI that it was
+    opened by.
 
-    fsspec's own leaves out whose it is: the NameNode, and the account of an Azure container. The default one would be asked instead.
+    fsspec's own leaves out whose it is: the NameNode, and the account of an Azure container. The
+    default one would be asked instead.
     """
     scheme, colon, rest = asked.partition("://")
     authority = rest.partition("/")[0]

@@ -1,8 +1,10 @@
-"""HDFS over HTTP: fsspec's client of WebHDFS, bounded, checked and honest about what the NameNode answered.
+"""HDFS over HTTP: fsspec's client of WebHDFS, bounded, checked and honest about what the NameNode
+answered.
 
-fsspec's own takes a rename that did not happen for done, an error page of a DataNode for the content of a file, waits for ever, follows
-a redirect anywhere, and puts the delegation token, a parameter of addresses, into its errors. Operations and answers are those of the
-WebHDFS REST API of Hadoop 2 and 3.
+fsspec's own takes a rename that did not happen for done, an error page of a DataNode for the
+content of a file, waits for ever, follows a redirect anywhere, and puts the delegation token, a
+parameter of addresses, into its errors. Operations and answers are those of the WebHDFS REST API of
+Hadoop 2 and 3.
 """
 
 from collections.abc import Iterator
@@ -23,7 +25,9 @@ TIMEOUT_S = (5, 60)
 WHOLE_S = 180
 """For one request, to the last byte of its answer: 64 MiB at 0.4 MB/s."""
 MAX_ANSWER_BYTES = 64 * 1024**2
-"""Of one answer. A page of LISTSTATUS_BATCH (``dfs.ls.limit``, 1,000 entries) is about 0.4 MB, a LISTSTATUS of 100,000 entries 40."""
+"""Of one answer. A page of LISTSTATUS_BATCH (``dfs.ls.limit``, 1,000 entries) is about 0.4 MB, a
+LISTSTATUS of 100,000 entries 40.
+"""
 READ_BYTES = 8 * 1024**2
 """Of a file, with one request."""
 BATCH = "LISTSTATUS_BATCH"
@@ -35,16 +39,22 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class WebHdfsError(OSError):
-    """What the NameNode or a DataNode said. Never holds an address, since its parameters hold who asks."""
+    """What the NameNode or a DataNode said.
+
+    Never holds an address, since its parameters hold who asks.
+    """
 
 
 class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
-    """``webhdfs://[user@]host[:9870]/path`` and, over TLS, ``swebhdfs://…[:9871]``. Options are fsspec's: ``user``, ``token`` (of
-    delegation), ``session_verify`` (a file of authorities)."""
+    """``webhdfs://[user@]host[:9870]/path`` and, over TLS, ``swebhdfs://…[:9871]``. Options are
+    fsspec's: ``user``, ``token`` (of delegation), ``session_verify`` (a file of authorities).
+    """
 
     protocol = ("webhdfs", "swebhdfs")
 
-    def __init__(self, host: str, port: int | None = None, use_https: bool = False, **options: Any) -> None:
+    def __init__(
+        self, host: str, port: int | None = None, use_https: bool = False, **options: Any
+    ) -> None:
         if self._cached:
             return
         port = port or _PORTS["swebhdfs" if use_https else "webhdfs"]
@@ -63,22 +73,27 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:
         path = self._strip_protocol(path)
-        return _entry(_told(self._document("GETFILESTATUS", path), "GETFILESTATUS", "FileStatus"), path)
+        return _entry(
+            _told(self._document("GETFILESTATUS", path), "GETFILESTATUS", "FileStatus"), path
+        )
 
     def ls(self, path: str, detail: bool = False, **options: Any) -> list[Any]:
         found = list(self.pages(path))
         return found if detail else [info["name"] for info in found]
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """What a directory holds, a page of the NameNode in memory at a time; one entry of the same name where ``path`` is a file.
+        """What a directory holds, a page of the NameNode in memory at a time; one entry of the same
+        name where ``path`` is a file.
 
-        Releases before Hadoop 2.8 know no pages: there a directory is one answer. Raises ``OSError``.
+        Releases before Hadoop 2.8 know no pages: there a directory is one answer. Raises
+        ``OSError``.
         """
         path = self._strip_protocol(path).rstrip("/") or "/"
         if path.count("/") > MAX_DEPTH:
             raise WebHdfsError(
                 message(
-                    "{path:name}… is deeper than HDFS allows ({max_depth:count}); look at what answers as the NameNode.",
+                    "{path:name}… is deeper than HDFS allows ({max_depth:count}); look at what "
+                    "answers as the NameNode.",
                     path=str(path[:80]),
                     max_depth=MAX_DEPTH,
                 )
@@ -86,14 +101,24 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         after: str | None = None
         while True:
             try:
-                page = self._document(BATCH, path, **({} if after is None else {"startAfter": after}))
-                statuses = _told(page, BATCH, "DirectoryListing", "partialListing", "FileStatuses", "FileStatus")
+                page = self._document(
+                    BATCH, path, **({} if after is None else {"startAfter": after})
+                )
+                statuses = _told(
+                    page, BATCH, "DirectoryListing", "partialListing", "FileStatuses", "FileStatus"
+                )
                 remaining = _told(page, BATCH, "DirectoryListing", "remainingEntries")
             except _NotKnown:
-                statuses = _told(self._document("LISTSTATUS", path), "LISTSTATUS", "FileStatuses", "FileStatus")
+                statuses = _told(
+                    self._document("LISTSTATUS", path), "LISTSTATUS", "FileStatuses", "FileStatus"
+                )
                 remaining = 0
             if not isinstance(statuses, list):
-                raise WebHdfsError(message("The listing of {path:name} is not in the published form.", path=str(path)))
+                raise WebHdfsError(
+                    message(
+                        "The listing of {path:name} is not in the published form.", path=str(path)
+                    )
+                )
             for status in statuses:
                 yield _entry(status, f"{path.rstrip('/')}/{_child(status)}".rstrip("/") or "/")
             if not remaining:
@@ -101,14 +126,23 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             last = _child(statuses[-1]) if statuses else ""
             if not last or (after is not None and _order(last) <= _order(after)):
                 raise WebHdfsError(
-                    message("The pages of {path:name} come to no end; look at what answers as the NameNode.", path=str(path))
+                    message(
+                        "The pages of {path:name} come to no end; look at what answers as the "
+                        "NameNode.",
+                        path=str(path),
+                    )
                 )
             after = last
 
     def mv(self, path1: str, path2: str, **options: Any) -> None:
         if not self._done("RENAME", "put", path1, destination=self._strip_protocol(path2)):
             raise WebHdfsError(
-                message("The NameNode did not rename {path1:name}: it is gone, or something is at {path2:name}.", path1=path1, path2=path2)
+                message(
+                    "The NameNode did not rename {path1:name}: it is gone, or something is at "
+                    "{path2:name}.",
+                    path1=path1,
+                    path2=path2,
+                )
             )
 
     def rm(self, path: str, recursive: bool = False, **options: Any) -> None:
@@ -121,7 +155,9 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
 
     def mkdir(self, path: str, **options: Any) -> None:
         if not self._done("MKDIRS", "put", path):
-            raise WebHdfsError(message("The NameNode did not make the directory {path:name}.", path=path))
+            raise WebHdfsError(
+                message("The NameNode did not make the directory {path:name}.", path=path)
+            )
 
     def _done(self, op: str, method: str, path: str, **parameters: str) -> bool:
         return _told(self._document(op, path, method, **parameters), op, "boolean") is True
@@ -133,24 +169,43 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         except (ValueError, RecursionError) as error:
             raise WebHdfsError(
                 message(
-                    "The answer to {op:text} of {path:name} is no JSON ({error:text}); is this the address of a NameNode?",
+                    "The answer to {op:text} of {path:name} is no JSON ({error:text}); is this the "
+                    "address of a NameNode?",
                     op=op,
                     path=path,
                     error=str(error),
                 )
             ) from error
 
-    def _open(self, path: str, mode: str = "rb", block_size: int | None = None, autocommit: bool = True, **options: Any) -> "_File":
-        return _File(self, path, mode=mode, block_size=block_size or self.blocksize, tempdir=self.tempdir, autocommit=autocommit)
+    def _open(
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: int | None = None,
+        autocommit: bool = True,
+        **options: Any,
+    ) -> "_File":
+        return _File(
+            self,
+            path,
+            mode=mode,
+            block_size=block_size or self.blocksize,
+            tempdir=self.tempdir,
+            autocommit=autocommit,
+        )
 
 
 class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
     def _fetch_range(self, start: int, end: int) -> bytes:
         start, end = max(start, 0), min(self.size, end)
-        return b"".join(self._piece(at, min(at + READ_BYTES, end)) for at in range(start, end, READ_BYTES))
+        return b"".join(
+            self._piece(at, min(at + READ_BYTES, end)) for at in range(start, end, READ_BYTES)
+        )
 
     def _piece(self, start: int, end: int) -> bytes:
-        content: bytes = self.fs._call("OPEN", path=self.path, offset=start, length=end - start).content
+        content: bytes = self.fs._call(
+            "OPEN", path=self.path, offset=start, length=end - start
+        ).content
         if len(content) != end - start:
             raise WebHdfsError(
                 message(
@@ -165,12 +220,16 @@ class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
 
 
 class _Bounded(TimedAdapter):
-    """Each request, redirects too: to a host that may be asked, within a time, and an error as the words of the server."""
+    """Each request, redirects too: to a host that may be asked, within a time, and an error as the
+    words of the server.
+    """
 
     def __init__(self) -> None:
         super().__init__(WHOLE_S, TIMEOUT_S, MAX_ANSWER_BYTES)
 
-    def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
+    def send(
+        self, request: requests.PreparedRequest, *args: Any, **options: Any
+    ) -> requests.Response:
         parts = urlsplit(str(request.url))
         host = str(parts.hostname)
         check_host(host, parts.port)
@@ -179,7 +238,8 @@ class _Bounded(TimedAdapter):
         except TooLarge:
             raise WebHdfsError(
                 message(
-                    "{host:name} answered more than {max_answer_bytes:count} bytes; its directory is too large for a page.",
+                    "{host:name} answered more than {max_answer_bytes:count} bytes; its directory "
+                    "is too large for a page.",
                     host=host,
                     max_answer_bytes=MAX_ANSWER_BYTES,
                 )
@@ -187,14 +247,19 @@ class _Bounded(TimedAdapter):
         except Late:
             raise WebHdfsError(
                 message(
-                    "{host:name} did not answer to the end within {whole_s:number} s; look how loaded it is.",
+                    "{host:name} did not answer to the end within {whole_s:number} s; look how "
+                    "loaded it is.",
                     host=host,
                     whole_s=self.whole_s,
                 )
             ) from None
         except requests.RequestException as error:
             raise WebHdfsError(
-                message("{host:name} did not answer as WebHDFS does ({name:name}).", host=host, name=type(error).__name__)
+                message(
+                    "{host:name} did not answer as WebHDFS does ({name:name}).",
+                    host=host,
+                    name=type(error).__name__,
+                )
             ) from None
         if answer.status_code >= 400:
             raise _refusal(answer, host)
@@ -224,15 +289,25 @@ def _refusal(answer: requests.Response, host: str) -> OSError:
         return PermissionError(detail)
     if kind == "IllegalArgumentException" and BATCH in detail:
         return _NotKnown(detail)
-    return WebHdfsError(message("{host:name}: {kind:name}: {detail:text}", host=host, kind=kind, detail=detail))
+    return WebHdfsError(
+        message("{host:name}: {kind:name}: {detail:text}", host=host, kind=kind, detail=detail)
+    )
 
 
 def _told(document: Any, op: str, *names: str) -> Any:
-    """What stands in an answer below these names of the published schema. Raises ``WebHdfsError``."""
+    """What stands in an answer below these names of the published schema.
+
+    Raises ``WebHdfsError``.
+    """
     for name in names:
         if not isinstance(document, dict) or name not in document:
             raise WebHdfsError(
-                message("The answer to {op:text} has no {join:name}; is this the address of a NameNode?", op=op, join=".".join(names))
+                message(
+                    "The answer to {op:text} has no {join:name}; is this the address of a "
+                    "NameNode?",
+                    op=op,
+                    join=".".join(names),
+                )
             )
         document = document[name]
     return document
@@ -247,17 +322,38 @@ def _child(status: Any) -> str:
     """A single name, "" of a path that is a file; anything else would lead out of the directory."""
     name = status.get("pathSuffix") if isinstance(status, dict) else None
     if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
-        raise WebHdfsError(message("The NameNode lists {name:text}, which is no name of a file.", name=f"{str(name)[:80]!r}"))
+        raise WebHdfsError(
+            message(
+                "The NameNode lists {name:text}, which is no name of a file.",
+                name=f"{str(name)[:80]!r}",
+            )
+        )
     return name
 
 
 def _entry(status: Any, path: str) -> dict[str, Any]:
-    """As fsspec's ``info``, from a FileStatus: ``length`` in bytes, ``modificationTime`` in milliseconds since 1970."""
-    kind, length, modified = (_told(status, message("a listing"), name) for name in ("type", "length", "modificationTime"))
-    if not isinstance(kind, str) or not all(type(number) is int and 0 <= number < 2**63 for number in (length, modified)):
-        raise WebHdfsError(message("What the NameNode says of {path:name} is not in the published form.", path=path))
+    """As fsspec's ``info``, from a FileStatus: ``length`` in bytes, ``modificationTime`` in
+    milliseconds since 1970.
+    """
+    kind, length, modified = (
+        _told(status, message("a listing"), name) for name in ("type", "length", "modificationTime")
+    )
+    if not isinstance(kind, str) or not all(
+        type(number) is int and 0 <= number < 2**63 for number in (length, modified)
+    ):
+        raise WebHdfsError(
+            message(
+                "What the NameNode says of {path:name} is not in the published form.", path=path
+            )
+        )
     try:
         mtime = _EPOCH + timedelta(milliseconds=modified)
     except OverflowError:
         mtime = None
-    return {"name": path, "size": length, "type": _KINDS.get(kind, "other"), "mtime": mtime, "replication": status.get("replication")}
+    return {
+        "name": path,
+        "size": length,
+        "type": _KINDS.get(kind, "other"),
+        "mtime": mtime,
+        "replication": status.get("replication"),
+    }

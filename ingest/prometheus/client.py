@@ -1,4 +1,6 @@
-"""Requests to a Prometheus, or to what speaks its HTTP API: signed in as it asks, never with what is the cluster's own."""
+"""Requests to a Prometheus, or to what speaks its HTTP API: signed in as it asks, never with what
+is the cluster's own.
+"""
 
 from ingest.flink_rest.client import OnAnswer, RestClient
 from ingest.flink_rest.gate import Gate
@@ -9,10 +11,13 @@ TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")
 
 
 def prometheus_client(
-    source: ClusterSource, prometheus: PrometheusSource, gate: Gate | None = None, on_answer: OnAnswer | None = None
+    source: ClusterSource,
+    prometheus: PrometheusSource,
+    gate: Gate | None = None,
+    on_answer: OnAnswer | None = None,
 ) -> RestClient:
-    """Neither the secret nor the client certificate of the cluster goes there. Its certificate is checked, whatever is accepted of the
-    cluster.
+    """Neither the secret nor the client certificate of the cluster goes there. Its certificate is
+    checked, whatever is accepted of the cluster.
     """
     return RestClient(
         prometheus.url,
@@ -23,6 +28,7 @@ def prometheus_client(
         gate=gate,
         on_answer=on_answer,
         headers=dict.fromkeys(TENANT_HEADERS, prometheus.tenant) if prometheus.tenant else None,
-        # Stores behind the same interface hand labels on as they came: one that is no UTF-8 costs no other series.
+        # Stores behind the same interface hand labels on as they came: one that is no UTF-8 costs
+        # no other series.
         lenient=True,
     )

@@ -1,7 +1,9 @@
-"""One cycle over one cluster's metrics in a Prometheus (or what speaks its HTTP API): every step since the last one, whole.
+"""One cycle over one cluster's metrics in a Prometheus (or what speaks its HTTP API): every step
+since the last one, whole.
 
-Steps are at multiples of the interval, so that the same instants are asked for whoever asks and however often; each is asked once it is
-one interval old, since the newest scrape may still be under way. Source: ``/api/v1/query_range`` of Prometheus' HTTP API.
+Steps are at multiples of the interval, so that the same instants are asked for whoever asks and
+however often; each is asked once it is one interval old, since the newest scrape may still be under
+way. Source: ``/api/v1/query_range`` of Prometheus' HTTP API.
 """
 
 from collections import defaultdict
@@ -36,14 +38,20 @@ class SeriesClient(Protocol):
     async def get(self, path: str) -> Any: ...
 
 
-async def asked_series(client: SeriesClient, query: str, span: tuple[int, int, int]) -> list[Series]:
-    """What the query gives within ``span``: first and last instant and the step between, in epoch seconds."""
+async def asked_series(
+    client: SeriesClient, query: str, span: tuple[int, int, int]
+) -> list[Series]:
+    """What the query gives within ``span``: first and last instant and the step between, in epoch
+    seconds.
+    """
     start_s, end_s, step_s = span
     asked = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
     return list(series(await client.get(f"/api/v1/query_range?{asked}")))
 
 
-async def read_metrics(client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> SourceRead:
+async def read_metrics(
+    client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]
+) -> SourceRead:
     """Rows of the steps that are new; the cursor is to be saved after they are safe.
 
     Jobs and TaskManagers are told where the cluster has no REST address, which knows more of both.
@@ -51,13 +59,31 @@ async def read_metrics(client: RestClient, source: ClusterSource, cursor: Mappin
     span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:
         return SourceRead((), dict(cursor))
-    reading = _Reading(client, source.prometheus or PrometheusSource(""), source.name, span, is_alone=not source.url)
+    reading = _Reading(
+        client,
+        source.prometheus or PrometheusSource(""),
+        source.name,
+        span,
+        is_alone=not source.url,
+    )
     try:
         await reading.run()
     except IngestError as error:
         subject = client.address.base
-        return SourceRead((), dict(cursor), (Skip(subject, getattr(error, "reason", "error"), str(error)),), False, str(error))
-    return SourceRead(reading.observed, {"until_s": span.end_s}, tuple(reading.skips), reachable=True, jobs_seen=len(reading.jobs))
+        return SourceRead(
+            (),
+            dict(cursor),
+            (Skip(subject, getattr(error, "reason", "error"), str(error)),),
+            False,
+            str(error),
+        )
+    return SourceRead(
+        reading.observed,
+        {"until_s": span.end_s},
+        tuple(reading.skips),
+        reachable=True,
+        jobs_seen=len(reading.jobs),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +96,32 @@ class _Span:
 def _due(cursor: Mapping[str, Any], now_s: float, step_s: int) -> _Span | None:
     newest = (int(now_s) // step_s - 1) * step_s
     until = cursor.get("until_s")
-    read_to = until if isinstance(until, int) and newest - FORGOTTEN_AFTER_S <= until <= newest + step_s else newest - step_s
+    read_to = (
+        until
+        if isinstance(until, int) and newest - FORGOTTEN_AFTER_S <= until <= newest + step_s
+        else newest - step_s
+    )
     first = (read_to // step_s + 1) * step_s
     last = min(newest, first + (MAX_STEPS - 1) * step_s)
     return _Span(first, last, step_s) if first <= last else None
 
 
 class _Reading:
-    def __init__(self, client: RestClient, source: PrometheusSource, cluster: str, span: _Span, is_alone: bool) -> None:
-        self._client, self._source, self._cluster, self._span, self._is_alone = client, source, cluster, span, is_alone
+    def __init__(
+        self,
+        client: RestClient,
+        source: PrometheusSource,
+        cluster: str,
+        span: _Span,
+        is_alone: bool,
+    ) -> None:
+        self._client, self._source, self._cluster, self._span, self._is_alone = (
+            client,
+            source,
+            cluster,
+            span,
+            is_alone,
+        )
         self._records: dict[datetime, list[Record]] = defaultdict(list)
         self.skips: list[Skip] = []
         self.jobs: list[str] = []
@@ -93,7 +136,11 @@ class _Reading:
                 Skip(
                     self._client.address.base,
                     "over_budget",
-                    message("{newest:count} jobs found, and at most {max_jobs:count} are read.", newest=len(newest), max_jobs=MAX_JOBS),
+                    message(
+                        "{newest:count} jobs found, and at most {max_jobs:count} are read.",
+                        newest=len(newest),
+                        max_jobs=MAX_JOBS,
+                    ),
                 )
             )
         for job_id in self.jobs:
@@ -111,12 +158,22 @@ class _Reading:
             self._take([(at, rows.with_vertices(job, subtasks))])
         self._take(subtasks.rows(job.job_id, placed=self._is_alone))
         try:
-            self._take(gauge_rows(job.job_id, await self._asked(gauges_query(self._source.selector, job.job_id))))
+            self._take(
+                gauge_rows(
+                    job.job_id, await self._asked(gauges_query(self._source.selector, job.job_id))
+                )
+            )
         except IngestError as error:
             self._skip_job(job, error)
 
     def _skip_job(self, job: Job, error: IngestError) -> None:
-        self.skips.append(Skip(message("job {job_id:name}", job_id=job.job_id), getattr(error, "reason", "error"), str(error)))
+        self.skips.append(
+            Skip(
+                message("job {job_id:name}", job_id=job.job_id),
+                getattr(error, "reason", "error"),
+                str(error),
+            )
+        )
 
     def _take(self, found: Iterable[tuple[datetime, Record]]) -> None:
         for at, record in found:
@@ -124,7 +181,10 @@ class _Reading:
 
     @property
     def observed(self) -> tuple[Observed, ...]:
-        return tuple(Observed(self._cluster, at, SOURCE, tuple(records)) for at, records in sorted(self._records.items()))
+        return tuple(
+            Observed(self._cluster, at, SOURCE, tuple(records))
+            for at, records in sorted(self._records.items())
+        )
 
     async def _series(self, names: Mapping[str, Any], job_id: str = "") -> list[Series]:
         return await self._asked(selector(names, self._source.selector, job_id))

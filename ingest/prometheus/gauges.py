@@ -1,8 +1,11 @@
-"""Figures that only some vertices have (two inputs, debloating, RocksDB) by Flink's reporter → the rows that the REST API gives of them.
+"""Figures that only some vertices have (two inputs, debloating, RocksDB) by Flink's reporter → the
+rows that the REST API gives of them.
 
-Their names go on after the task's scope with operator, state or number of the input, so a figure is known by what its name ends with.
-A Prometheus puts those of one name together over the subtasks of a vertex, as Flink does for REST: a vertex of a thousand subtasks and
-ten states is some hundred series. Samples that were pushed are put together here.
+Their names go on after the task's scope with operator, state or number of the input, so a figure is
+known by what its name ends with.
+A Prometheus puts those of one name together over the subtasks of a vertex, as Flink does for REST:
+a vertex of a thousand subtasks and ten states is some hundred series. Samples that were pushed are
+put together here.
 """
 
 import re
@@ -16,7 +19,9 @@ from ingest.prometheus.matrix import Series
 from ingest.prometheus.names import TASK, number_in, selector, spelled
 from ingest.records import VertexGauges
 
-_ENDS = {spelled("", end).lower(): (column, aggregate) for column, (end, aggregate) in GAUGES.items()}
+_ENDS = {
+    spelled("", end).lower(): (column, aggregate) for column, (end, aggregate) in GAUGES.items()
+}
 _INPUT = re.compile(r"\binput_[0-9]+_")
 
 
@@ -33,14 +38,20 @@ _TOGETHER = "__name__, task_id"
 
 @lru_cache(maxsize=10_000)
 def of_gauge(name: str) -> tuple[str, str] | None:
-    """Column that a figure of this name feeds, and which aggregate counts. Names in lower case are known, too."""
+    """Column that a figure of this name feeds, and which aggregate counts.
+
+    Names in lower case are known, too.
+    """
     found = _NAME.fullmatch(name)
     return _ENDS[_INPUT.sub("input_0_", found[2].lower())] if found else None
 
 
 def gauges_query(scope: str, job_id: str) -> str:
     """Of one job: a series a name and vertex, put together as its column wants it."""
-    parts = (f"{aggregate} by ({_TOGETHER}) ({selector([_pattern(aggregate)], scope, job_id)})" for aggregate in ("min", "max", "sum"))
+    parts = (
+        f"{aggregate} by ({_TOGETHER}) ({selector([_pattern(aggregate)], scope, job_id)})"
+        for aggregate in ("min", "max", "sum")
+    )
     return f" or on ({_TOGETHER}) ".join(parts)
 
 
@@ -51,18 +62,25 @@ def gauge_rows(job_id: str, found: Iterable[Series]) -> Iterator[tuple[datetime,
     for one in found:
         name, vertex = one.labels.get("__name__", ""), one.labels.get("task_id", "")
         if of_gauge(name) and is_flink_id(vertex):
-            subtask, attempt = number_in(one.labels.get("subtask_index")), number_in(one.labels.get("task_attempt_num"))
+            subtask, attempt = (
+                number_in(one.labels.get("subtask_index")),
+                number_in(one.labels.get("task_attempt_num")),
+            )
             for at, value in one.samples:
                 attempts = told.setdefault((vertex, at), {}).setdefault(subtask or 0, {})
                 attempts.setdefault(attempt or 0, []).append((name, value))
     for (vertex, at_s), subtasks in sorted(told.items(), key=lambda item: (item[0][1], item[0][0])):
-        if figures := _figures([one for attempts in subtasks.values() for one in attempts[max(attempts)]]):
+        if figures := _figures(
+            [one for attempts in subtasks.values() for one in attempts[max(attempts)]]
+        ):
             sampled_at = datetime.fromtimestamp(at_s, UTC)
             yield sampled_at, VertexGauges(job_id, vertex, sampled_at, **figures)
 
 
 def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:
-    """Over subtasks by name first: one that has no watermark yet leaves its operator without one, and no other."""
+    """Over subtasks by name first: one that has no watermark yet leaves its operator without one,
+    and no other.
+    """
     by_name: dict[str, float] = {}
     for name, value in values:
         _, aggregate = of_gauge(name) or ("", "")
@@ -71,5 +89,7 @@ def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:
     for name, value in by_name.items():
         column, aggregate = of_gauge(name) or ("", "")
         if abs(value) < LARGEST:
-            figures[column] = put_together(aggregate, figures[column], value) if column in figures else value
+            figures[column] = (
+                put_together(aggregate, figures[column], value) if column in figures else value
+            )
     return {column: round(value) for column, value in figures.items() if abs(value) < LARGEST}

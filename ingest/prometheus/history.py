@@ -1,7 +1,10 @@
-"""What a Prometheus holds of the time before Weir asked it: a sample every five minutes of the tasks of jobs that run now.
+"""What a Prometheus holds of the time before Weir asked it: a sample every five minutes of the
+tasks of jobs that run now.
 
-Read back from the newest to the oldest, a part each cycle, so that the last hours are there first. The rows have a source of their own:
-charts show them, rules do not judge by them. What ended before is not news, and what rules compare a window with was not seen then.
+Read back from the newest to the oldest, a part each cycle, so that the last hours are there first.
+The rows have a source of their own:
+charts show them, rules do not judge by them. What ended before is not news, and what rules compare
+a window with was not seen then.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +23,9 @@ from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource
 
 STEP_S = 300
-"""As long as Prometheus takes a sample for the present one: at longer steps some would be seen by none."""
+"""As long as Prometheus takes a sample for the present one: at longer steps some would be seen by
+none.
+"""
 CHUNK_S = MAX_STEPS * STEP_S
 DAY_S = 86_400
 MOST_REQUESTS = 60
@@ -29,7 +34,9 @@ MOST_REQUESTS = 60
 
 @dataclass(slots=True)
 class HistoryBudget:
-    """What the clusters of a shard may read in one cycle: a few seconds for one core, and too few rows to call for Spark."""
+    """What the clusters of a shard may read in one cycle: a few seconds for one core, and too few
+    rows to call for Spark.
+    """
 
     rows: int = 5_000
     values: int = 400_000
@@ -37,7 +44,9 @@ class HistoryBudget:
 
     def share(self, clusters: int) -> "HistoryBudget":
         """Of one of them; each may make at least one request."""
-        return HistoryBudget(max(1, self.rows // max(1, clusters)), max(1, self.values // max(1, clusters)))
+        return HistoryBudget(
+            max(1, self.rows // max(1, clusters)), max(1, self.values // max(1, clusters))
+        )
 
     def spend(self, found: list[tuple[datetime, VertexMetrics]]) -> None:
         self.rows -= len(found)
@@ -50,7 +59,8 @@ class HistoryBudget:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Read from ``begun_s`` back to ``before_s``, excluded; wanted from ``oldest_s``. All are epoch seconds at steps.
+    """Read from ``begun_s`` back to ``before_s``, excluded; wanted from ``oldest_s``. All are epoch
+    seconds at steps.
 
     ``after_job``: up to which job the part before is read already.
     """
@@ -76,22 +86,43 @@ class Progress:
 def progress_in(cursor: Mapping[str, Any]) -> Progress | None:
     """``None`` for a cluster whose history nobody began to read."""
     match cursor:
-        case {"begun_s": int(begun_s), "before_s": int(before_s), "oldest_s": int(oldest_s), "after_job": str(after_job)}:
+        case {
+            "begun_s": int(begun_s),
+            "before_s": int(before_s),
+            "oldest_s": int(oldest_s),
+            "after_job": str(after_job),
+        }:
             return Progress(begun_s, before_s, oldest_s, after_job)
     return None
 
 
 def begun(cursor: Mapping[str, Any], first_s: int, days: int) -> Progress:
-    """Where to go on; ``first_s``: an instant that was read as the present, none of whose minute is read again as history."""
+    """Where to go on; ``first_s``: an instant that was read as the present, none of whose minute is
+    read again as history.
+    """
     before_s = -(-(first_s // 60 * 60) // STEP_S) * STEP_S
     return progress_in(cursor) or Progress(before_s, before_s, before_s - days * DAY_S)
 
 
 async def read_history(
-    client: SeriesClient, source: ClusterSource, cursor: Mapping[str, Any], present: SourceRead, budget: HistoryBudget
+    client: SeriesClient,
+    source: ClusterSource,
+    cursor: Mapping[str, Any],
+    present: SourceRead,
+    budget: HistoryBudget,
 ) -> SourceRead:
-    """The next part; ``present`` is what the same cycle read of now, and names the jobs. Where nobody answers, it is read the next time."""
-    jobs = sorted({row.job_id for part in present.observed for row in part.records if isinstance(row, VertexMetrics)})
+    """The next part; ``present`` is what the same cycle read of now, and names the jobs.
+
+    Where nobody answers, it is read the next time.
+    """
+    jobs = sorted(
+        {
+            row.job_id
+            for part in present.observed
+            for row in part.records
+            if isinstance(row, VertexMetrics)
+        }
+    )
     prometheus = source.prometheus or PrometheusSource("")
     if not prometheus.history_days or "until_s" not in present.cursor:
         return SourceRead((), dict(cursor))
@@ -133,7 +164,9 @@ def _observed(cluster: str, found: list[tuple[datetime, VertexMetrics]]) -> tupl
     return tuple(Observed(cluster, at, HISTORY, records) for at, records in _by_instant(found))
 
 
-def _by_instant(found: list[tuple[datetime, VertexMetrics]]) -> Iterator[tuple[datetime, tuple[Record, ...]]]:
+def _by_instant(
+    found: list[tuple[datetime, VertexMetrics]],
+) -> Iterator[tuple[datetime, tuple[Record, ...]]]:
     records: dict[datetime, list[Record]] = {}
     for at, row in found:
         records.setdefault(at, []).append(row)

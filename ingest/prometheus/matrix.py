@@ -1,4 +1,6 @@
-"""Answers of Prometheus' ``query_range``: series of samples → values by what a series is of, column and instant."""
+"""Answers of Prometheus' ``query_range``: series of samples → values by what a series is of, column
+and instant.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -22,18 +24,26 @@ class Series:
 
 
 def series(body: Any) -> Iterator[Series]:
-    """Raises :class:`Skipped` where the answer is no matrix; a series of odd form is passed over."""
+    """Raises :class:`Skipped` where the answer is no matrix; a series of odd form is passed
+    over.
+    """
     match body:
         case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
             pass
         case {"status": "error", "error": str(answer)}:
-            raise Skipped(message("Prometheus refused the query: {answer:name}", answer=answer[:300]))
+            raise Skipped(
+                message("Prometheus refused the query: {answer:name}", answer=answer[:300])
+            )
         case _:
             raise Skipped(message("The answer is no matrix of series."))
     for one in result:
         match one:
-            case {"metric": dict(labels), "values": list(values)} if all(isinstance(value, str) for value in labels.values()):
-                yield Series(labels, tuple(sample for value in values if (sample := _sample(value))))
+            case {"metric": dict(labels), "values": list(values)} if all(
+                isinstance(value, str) for value in labels.values()
+            ):
+                yield Series(
+                    labels, tuple(sample for value in values if (sample := _sample(value)))
+                )
 
 
 def _sample(value: Any) -> tuple[float, float] | None:
@@ -43,5 +53,7 @@ def _sample(value: Any) -> tuple[float, float] | None:
                 number = float(text)
             except ValueError:
                 return None
-            return (float(at), number) if math.isfinite(number) and 0 <= at <= LAST_INSTANT_S else None
+            return (
+                (float(at), number) if math.isfinite(number) and 0 <= at <= LAST_INSTANT_S else None
+            )
     return None

@@ -1,7 +1,8 @@
 """What Flink's Prometheus reporter calls the metrics that Weir wants, and the queries for them.
 
-The reporter joins scope and name by ``_`` behind ``flink_``, replaces every other character than letters, digits, ``_`` and ``:`` by
-``_``, and makes labels of the scope's variables. Source: ``AbstractPrometheusReporter`` of Flink 1.12 to 2.3.
+The reporter joins scope and name by ``_`` behind ``flink_``, replaces every other character than
+letters, digits, ``_`` and ``:`` by ``_``, and makes labels of the scope's variables. Source:
+``AbstractPrometheusReporter`` of Flink 1.12 to 2.3.
 """
 
 import re
@@ -14,7 +15,11 @@ from ingest.records import TaskManager
 HISTORY = "prometheus_history"
 """The ``source`` of rows that were read back: charts show them, no rule judges by them."""
 
-TASK, JOB, TASKMANAGER = "flink_taskmanager_job_task_", "flink_jobmanager_job_", "flink_taskmanager_"
+TASK, JOB, TASKMANAGER = (
+    "flink_taskmanager_job_task_",
+    "flink_jobmanager_job_",
+    "flink_taskmanager_",
+)
 
 COUNTERS: Names = {"records_in": ("numRecordsIn",), "records_out": ("numRecordsOut",)}
 JOB_COUNTS: Names = {
@@ -25,10 +30,17 @@ JOB_COUNTS: Names = {
     "checkpoints_in_progress": ("numberOfInProgressCheckpoints",),
 }
 STATES = {
-    "initializingTime": "INITIALIZING", "createdTime": "CREATED", "runningTime": "RUNNING", "failingTime": "FAILING",
-    "cancellingTime": "CANCELLING", "restartingTime": "RESTARTING",
-}  # fmt: skip
-"""Each says for how long the job has been in that state, and 0 where it is in another. Reported by default since 1.15."""
+    "initializingTime": "INITIALIZING",
+    "createdTime": "CREATED",
+    "runningTime": "RUNNING",
+    "failingTime": "FAILING",
+    "cancellingTime": "CANCELLING",
+    "restartingTime": "RESTARTING",
+}
+"""Each says for how long the job has been in that state, and 0 where it is in another.
+
+Reported by default since 1.15.
+"""
 
 _STATE_NAMES: Names = {name: (name,) for name in STATES}
 
@@ -40,13 +52,20 @@ def spelled(prefix: str, name: str) -> str:
 
 def known(prefix: str, names: Names) -> dict[str, tuple[str, int]]:
     """Reporter's name → our column, and the rank of this spelling: the lower of several wins."""
-    return {spelled(prefix, spelling): (column, rank) for column, spellings in names.items() for rank, spelling in enumerate(spellings)}
+    return {
+        spelled(prefix, spelling): (column, rank)
+        for column, spellings in names.items()
+        for rank, spelling in enumerate(spellings)
+    }
 
 
 TASK_NAMES = known(TASK, SUBTASK_METRICS | COUNTERS)
 JOB_NAMES = known(JOB, JOB_COUNTS | _STATE_NAMES)
 _SAMPLED = {field.name for field in fields(TaskManager)}
-TASKMANAGER_NAMES = known(TASKMANAGER, {column: names for column, names in TASKMANAGER_METRICS.items() if column in _SAMPLED})
+TASKMANAGER_NAMES = known(
+    TASKMANAGER,
+    {column: names for column, names in TASKMANAGER_METRICS.items() if column in _SAMPLED},
+)
 
 
 def number_in(label: str | None) -> int | None:
@@ -55,6 +74,12 @@ def number_in(label: str | None) -> int | None:
 
 
 def selector(names: Iterable[str], scope: str, job_id: str = "") -> str:
-    """Series of any of these names, within ``scope``: matchers of the cluster such as ``namespace="flink"``, or nothing."""
-    matchers = [f'__name__=~"{"|".join(names)}"', f'job_id="{job_id}"' if job_id else "", scope.strip().strip("{}").strip().rstrip(",")]
+    """Series of any of these names, within ``scope``: matchers of the cluster such as
+    ``namespace="flink"``, or nothing.
+    """
+    matchers = [
+        f'__name__=~"{"|".join(names)}"',
+        f'job_id="{job_id}"' if job_id else "",
+        scope.strip().strip("{}").strip().rstrip(","),
+    ]
     return "{" + ",".join(matcher for matcher in matchers if matcher) + "}"

@@ -15,16 +15,30 @@ from ingest.sources import PrometheusSource
 async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     """Raises what the client raises, and ``Skipped`` for no answer of Prometheus."""
     source, now_s = run.cluster.prometheus or PrometheusSource(""), int(run.shard.at().timestamp())
-    async with run.asking(prometheus_client(run.cluster, source, run.shard.gates.of(source.url))) as client:
+    async with run.asking(
+        prometheus_client(run.cluster, source, run.shard.gates.of(source.url))
+    ) as client:
         jobs = await _labels(client, selector(JOB_NAMES, source.selector), now_s)
-        tasks = await _labels(client, selector([spelled(TASK, "numRecordsIn")], source.selector), now_s)
+        tasks = await _labels(
+            client, selector([spelled(TASK, "numRecordsIn")], source.selector), now_s
+        )
     of = f"{{{source.selector}}}" if source.selector else message("it scrapes")
     if not jobs:
         notes.misses.append(
-            message("Prometheus: no series of a JobManager among what {of:name}; is Flink's Prometheus reporter on, and scraped?", of=of)
+            message(
+                "Prometheus: no series of a JobManager among what {of:name}; is Flink's Prometheus "
+                "reporter on, and scraped?",
+                of=of,
+            )
         )
     if not tasks:
-        notes.misses.append(message("Prometheus: no series of tasks among what {of:name}; are the TaskManagers scraped?", of=of))
+        notes.misses.append(
+            message(
+                "Prometheus: no series of tasks among what {of:name}; are the TaskManagers "
+                "scraped?",
+                of=of,
+            )
+        )
     found = len({labels.get("job_id") for labels in jobs})
     if jobs or tasks:
         notes.sees.append(

@@ -1,4 +1,6 @@
-"""What one cycle asks the Prometheus of a cluster: what is new, and a part of what it holds of the time before."""
+"""What one cycle asks the Prometheus of a cluster: what is new, and a part of what it holds of the
+time before.
+"""
 
 from dataclasses import replace
 
@@ -10,16 +12,23 @@ from ingest.prometheus.names import HISTORY
 
 
 async def read_prometheus(run: ClusterRun) -> None:
-    """History only where it was begun when the Prometheus was new here: what was read as the present is not read again as history."""
+    """History only where it was begun when the Prometheus was new here: what was read as the
+    present is not read again as history.
+    """
     if (prometheus := run.cluster.prometheus) is None:
         return
     is_new = not run.part(SOURCE)
     try:
-        async with run.asking(prometheus_client(run.cluster, prometheus, run.shard.gates.of(prometheus.url))) as client:
+        async with run.asking(
+            prometheus_client(run.cluster, prometheus, run.shard.gates.of(prometheus.url))
+        ) as client:
             found = await read_metrics(client, run.cluster, run.part(SOURCE), run.shard.at)
             run.take(SOURCE, replace(found, reachable=found.reachable is not False))
             if found.reachable and (is_new or progress_in(run.part(HISTORY))):
                 budget = HistoryBudget().share(run.shard.count(lambda cluster: cluster.prometheus))
-                run.take(HISTORY, await read_history(client, run.cluster, run.part(HISTORY), found, budget))
+                run.take(
+                    HISTORY,
+                    await read_history(client, run.cluster, run.part(HISTORY), found, budget),
+                )
     finally:
         run.told["metrics_history"] = progress_in(run.part(HISTORY))

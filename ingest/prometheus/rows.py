@@ -1,6 +1,7 @@
 """Series of Flink's reporter → the rows that the REST API gives, as far as they know it.
 
-Values are as Prometheus resolves them at each step: the newest one of at most five minutes before, and none once a series has ended.
+Values are as Prometheus resolves them at each step: the newest one of at most five minutes before,
+and none once a series has ended.
 """
 
 from collections import defaultdict
@@ -14,7 +15,14 @@ from ingest.flink_rest.payloads.fields import clean_text, real, signed, whole
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.vertex_rows import by_index
 from ingest.prometheus.matrix import Series
-from ingest.prometheus.names import COUNTERS, JOB_NAMES, STATES, TASK_NAMES, TASKMANAGER_NAMES, number_in
+from ingest.prometheus.names import (
+    COUNTERS,
+    JOB_NAMES,
+    STATES,
+    TASK_NAMES,
+    TASKMANAGER_NAMES,
+    number_in,
+)
 from ingest.records import Job, TaskManager, Vertex, VertexMetrics
 
 _COLUMNS = frozenset(column for column, _ in TASK_NAMES.values())
@@ -25,7 +33,9 @@ class Subtasks:
 
     def __init__(self, found: Iterable[Series]) -> None:
         # (vertex, at) → subtask → attempt → column → (rank, value); and what else the labels say
-        self._values: dict[tuple[str, float], dict[int, dict[int, dict[str, tuple[int, float]]]]] = {}
+        self._values: dict[
+            tuple[str, float], dict[int, dict[int, dict[str, tuple[int, float]]]]
+        ] = {}
         self._labels: dict[tuple[str, int, int], Mapping[str, str]] = {}
         self.names: dict[str, str] = {}
         for one in found:
@@ -40,7 +50,11 @@ class Subtasks:
         self.names.setdefault(vertex, one.labels.get("task_name", ""))
         self._labels[vertex, subtask, attempt or 0] = one.labels
         for at, value in one.samples:
-            columns = self._values.setdefault((vertex, at), {}).setdefault(subtask, {}).setdefault(attempt or 0, {})
+            columns = (
+                self._values.setdefault((vertex, at), {})
+                .setdefault(subtask, {})
+                .setdefault(attempt or 0, {})
+            )
             _keep_best(columns, column, rank, value)
 
     def parallelism(self) -> dict[str, int]:
@@ -53,17 +67,32 @@ class Subtasks:
     def rows(self, job_id: str, *, placed: bool) -> Iterator[tuple[datetime, VertexMetrics]]:
         """One sample a vertex and instant; of a subtask that was restarted the newest attempt.
 
-        ``placed``: with hosts and TaskManagers. By default the reporter writes ``_`` for most characters of a label, so who knows better
-        leaves them out.
+        ``placed``: with hosts and TaskManagers. By default the reporter writes ``_`` for most
+        characters of a label, so who knows better leaves them out.
         """
         parallelism = self.parallelism()
-        for (vertex, at_s), subtasks in sorted(self._values.items(), key=lambda item: (item[0][1], item[0][0])):
+        for (vertex, at_s), subtasks in sorted(
+            self._values.items(), key=lambda item: (item[0][1], item[0][0])
+        ):
             length = parallelism[vertex]
             newest = {subtask: max(attempts) for subtask, attempts in subtasks.items()}
             values = {subtask: subtasks[subtask][attempt] for subtask, attempt in newest.items()}
-            labels = {subtask: self._labels[vertex, subtask, attempt] for subtask, attempt in newest.items()} if placed else {}
+            labels = (
+                {
+                    subtask: self._labels[vertex, subtask, attempt]
+                    for subtask, attempt in newest.items()
+                }
+                if placed
+                else {}
+            )
             columns = {
-                column: by_index({subtask: _value(column, found.get(column)) for subtask, found in values.items()}, length)
+                column: by_index(
+                    {
+                        subtask: _value(column, found.get(column))
+                        for subtask, found in values.items()
+                    },
+                    length,
+                )
                 for column in _COLUMNS
             }
             at = datetime.fromtimestamp(at_s, UTC)
@@ -71,19 +100,30 @@ class Subtasks:
             yield (
                 at,
                 VertexMetrics(
-                    job_id, vertex, at,
+                    job_id,
+                    vertex,
+                    at,
                     parallelism=length,
                     attempt=by_index(newest, length) if placed else None,
-                    host=by_index({subtask: found.get("host") or None for subtask, found in labels.items()}, length),
-                    taskmanager_id=by_index({subtask: found.get("tm_id") or None for subtask, found in labels.items()}, length),
+                    host=by_index(
+                        {subtask: found.get("host") or None for subtask, found in labels.items()},
+                        length,
+                    ),
+                    taskmanager_id=by_index(
+                        {subtask: found.get("tm_id") or None for subtask, found in labels.items()},
+                        length,
+                    ),
                     counted_at=at if counted else None,
                     **columns,
                 ),
-            )  # fmt: skip
+            )
 
 
 def jobs(found: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
-    """One row a job and instant. Its state is known where the cluster reports how long a job is in each (1.15 and later)."""
+    """One row a job and instant.
+
+    Its state is known where the cluster reports how long a job is in each (1.15 and later).
+    """
     values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
     names: dict[str, str] = {}
     for one in found:
@@ -97,15 +137,25 @@ def jobs(found: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
     for (job_id, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
         numbers = {column: value for column, (_, value) in columns.items()}
         state = next((state for name, state in STATES.items() if numbers.get(name, 0) > 0), None)
-        counts: dict[str, Any] = {column: _whole(value) for column, value in numbers.items() if column not in STATES}
-        yield datetime.fromtimestamp(at_s, UTC), Job(job_id, clean_text(names[job_id]) or None, state, **counts)
+        counts: dict[str, Any] = {
+            column: _whole(value) for column, value in numbers.items() if column not in STATES
+        }
+        yield (
+            datetime.fromtimestamp(at_s, UTC),
+            Job(job_id, clean_text(names[job_id]) or None, state, **counts),
+        )
 
 
 def with_vertices(job: Job, subtasks: Subtasks) -> Job:
     """The job with the vertices that its tasks name; how they are connected is not reported."""
     parallelism = subtasks.parallelism()
-    vertices = tuple(Vertex(vertex, clean_text(subtasks.names[vertex]) or vertex, size) for vertex, size in sorted(parallelism.items()))
-    return replace(job, vertices=vertices or None, parallelism=max(parallelism.values(), default=None))
+    vertices = tuple(
+        Vertex(vertex, clean_text(subtasks.names[vertex]) or vertex, size)
+        for vertex, size in sorted(parallelism.items())
+    )
+    return replace(
+        job, vertices=vertices or None, parallelism=max(parallelism.values(), default=None)
+    )
 
 
 def taskmanagers(found: Iterable[Series]) -> Iterator[tuple[datetime, TaskManager]]:
@@ -122,7 +172,10 @@ def taskmanagers(found: Iterable[Series]) -> Iterator[tuple[datetime, TaskManage
             values[name, at][column] = value
     for (name, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
         sampled_at = datetime.fromtimestamp(at_s, UTC)
-        numbers: dict[str, Any] = {column: real(value) if column == "cpu_load" else _whole(value) for column, value in columns.items()}
+        numbers: dict[str, Any] = {
+            column: real(value) if column == "cpu_load" else _whole(value)
+            for column, value in columns.items()
+        }
         yield sampled_at, TaskManager(name, clean_text(hosts[name]) or None, sampled_at, **numbers)
 
 
@@ -152,4 +205,8 @@ def _keep_best(columns: dict[str, tuple[int, float]], column: str, rank: int, va
         columns[column] = (rank, value)
 
 
-_READ: dict[str, Callable[[Any], float | int | None]] = {"records_in": _whole, "records_out": _whole, "watermark_ms": _signed}
+_READ: dict[str, Callable[[Any], float | int | None]] = {
+    "records_in": _whole,
+    "records_out": _whole,
+    "watermark_ms": _signed,
+}

@@ -10,11 +10,16 @@ from ingest.errors import Refused
 from ingest.pushed.bounds import Count, TooLarge
 
 LARGEST_BODY_BYTES = 16 * 1024 * 1024
-"""Unpacked: several times what Fluent Bit (2 MiB a chunk), Vector (10 MB a batch) and OpenTelemetry send at once."""
+"""Unpacked: several times what Fluent Bit (2 MiB a chunk), Vector (10 MB a batch) and OpenTelemetry
+send at once.
+"""
 
 READ_BYTES = 256 * 1024
 MAX_GZIPS = 1_000
-"""One behind the other; shippers send one. An empty one takes 20 bytes, and Python's own reader 10 µs for it."""
+"""One behind the other; shippers send one.
+
+An empty one takes 20 bytes, and Python's own reader 10 µs for it.
+"""
 _ZEROS = re.compile(rb"\0*")
 
 
@@ -29,7 +34,8 @@ class UnknownEncoding(Refused):
 def unpacked(stream: IO[bytes], encoding: str) -> bytes:
     """The whole body; ``encoding`` is the header ``Content-Encoding``.
 
-    Raises :class:`TooLarge`, :class:`UnknownEncoding`, and :class:`Refused` for a body that is damaged or cut.
+    Raises :class:`TooLarge`, :class:`UnknownEncoding`, and :class:`Refused` for a body that is
+    damaged or cut.
     """
     try:
         match encoding.strip().lower():
@@ -41,10 +47,14 @@ def unpacked(stream: IO[bytes], encoding: str) -> bytes:
                 unpacker = zstandard.ZstdDecompressor(max_window_size=LARGEST_BODY_BYTES)
                 return _bounded(unpacker.stream_reader(_bounded(stream), read_across_frames=True))
     except (zlib.error, zstandard.ZstdError, EOFError) as error:
-        raise Refused(f"The body is damaged: it is no whole {encoding.strip().lower()[:40]}.") from error
+        raise Refused(
+            f"The body is damaged: it is no whole {encoding.strip().lower()[:40]}."
+        ) from error
     except OSError as error:
         raise Refused("The body ended before its length.") from error
-    raise UnknownEncoding(f"Content-Encoding {encoding[:40]!r} is not read; send gzip, zstd, or the plain text.")
+    raise UnknownEncoding(
+        f"Content-Encoding {encoding[:40]!r} is not read; send gzip, zstd, or the plain text."
+    )
 
 
 def _bounded(stream: SupportsRead) -> bytes:
@@ -75,4 +85,7 @@ def _gunzipped(packed: bytes) -> bytes:
 
 
 def _too_large() -> TooLarge:
-    return TooLarge(f"The body is larger than {LARGEST_BODY_BYTES:,} bytes, packed or unpacked; send smaller batches.")
+    return TooLarge(
+        f"The body is larger than {LARGEST_BODY_BYTES:,} bytes, packed or unpacked; send smaller "
+        f"batches."
+    )

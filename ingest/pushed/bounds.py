@@ -1,24 +1,31 @@
-"""How much one body may hold, whatever its form: what costs time is the number of its parts, so they are counted before any is decoded.
+"""How much one body may hold, whatever its form: what costs time is the number of its parts, so
+they are counted before any is decoded.
 
-The limits are more than what shippers send at once by default: OpenTelemetry's Collector 8,192 records, Fluent Bit 2 MiB, Promtail
-1 MiB, Vector 10 MB, which is some 28,000 lines. A body at any of them takes less than a second of CPU
-(``tests/webapp/push/test_worst_bodies.py``).
+The limits are more than what shippers send at once by default: OpenTelemetry's Collector 8,192
+records, Fluent Bit 2 MiB, Promtail 1 MiB, Vector 10 MB, which is some 28,000 lines. A body at any
+of them takes less than a second of CPU (``tests/webapp/push/test_worst_bodies.py``).
 """
 
 from ingest.errors import Refused
 
 MAX_RECORDS = 30_000
-"""Records of logs, those that are skipped too, with their streams, resources and scopes; or samples."""
+"""Records of logs, those that are skipped too, with their streams, resources and scopes; or
+samples.
+"""
 MAX_OTLP_RECORDS = 20_000
 """Of OTLP, which takes more time for each."""
 MAX_PARTS = 200_000
-"""Messages, fields, attributes and values of OTLP that are looked at one by one; 8,192 records of 20 attributes have 180,000."""
+"""Messages, fields, attributes and values of OTLP that are looked at one by one; 8,192 records of
+20 attributes have 180,000.
+"""
 MAX_VALUES = 1_000_000
 """Of JSON, as :func:`ingest.json_bounds.values_in` counts them: 10 MB of Vector's have 500,000."""
 MAX_PROCESSES = 500
 """Each costs two files."""
 MAX_ORIGINS = 2_000
-"""Pods, files with their hosts, containers and hosts that lines are from: several files of each process."""
+"""Pods, files with their hosts, containers and hosts that lines are from: several files of each
+process.
+"""
 
 
 class TooLarge(Refused):
@@ -36,7 +43,8 @@ class Count:
         self._seen += number
         if self._seen > self._most:
             raise TooLarge(
-                f"The body holds at least {self._seen:,} {self._what}, and at most {self._most:,} are read; send smaller batches."
+                f"The body holds at least {self._seen:,} {self._what}, and at most {self._most:,} "
+                f"are read; send smaller batches."
             )
 
 

@@ -16,7 +16,9 @@ UNNAMED = "pushed"
 
 MAX_PROCESS_CHARACTERS = 200
 MAX_ORIGIN_CHARACTERS = 512
-"""Below ``/var/log/pods`` paths have up to 460, with the longest names that Kubernetes gives; other names have 255."""
+"""Below ``/var/log/pods`` paths have up to 460, with the longest names that Kubernetes gives; other
+names have 255.
+"""
 MAX_PARTS_OF_A_TIME = 4
 SHOWN_CHARACTERS = 80
 MAX_LINE_CHARACTERS = 256 * 1024
@@ -24,7 +26,9 @@ MAX_LINE_CHARACTERS = 256 * 1024
 
 
 class _Name(NamedTuple):
-    """A name as records have it: with dots, written flat with ``_`` instead (as Loki does), or nested."""
+    """A name as records have it: with dots, written flat with ``_`` instead (as Loki does), or
+    nested.
+    """
 
     full: str
     flat: str
@@ -38,7 +42,9 @@ def _name(full: str) -> _Name:
 
 
 class _Names(NamedTuple):
-    """Names that mean the same, best first; ``first_parts`` are keys of which a record that has any of them has one."""
+    """Names that mean the same, best first; ``first_parts`` are keys of which a record that has any
+    of them has one.
+    """
 
     names: tuple[_Name, ...]
     first_parts: frozenset[str]
@@ -49,16 +55,29 @@ class _Names(NamedTuple):
 
 def _names(*names: str) -> _Names:
     made = tuple(map(_name, names))
-    return _Names(made, frozenset(part for name in made for part in (name.full, name.flat, name.head)))
+    return _Names(
+        made, frozenset(part for name in made for part in (name.full, name.flat, name.head))
+    )
 
 
 _LOGGERS = _names("log.logger", "logger_name", "loggerName", "logger", "_logger", "LoggerName")
 """Who has one of these is a record of a JSON layout, not a line of text."""
 
-_TEXTS = _names("log", "message", "msg", "MESSAGE", "body", "line", "event.original", "short_message")
+_TEXTS = _names(
+    "log", "message", "msg", "MESSAGE", "body", "line", "event.original", "short_message"
+)
 _TIMES = ("stamp", "@timestamp", "timestamp", "time", "date", "ts", "timeMillis", "instant")
 _PODS = _names("kubernetes.pod_name", "kubernetes.pod.name", "k8s.pod.name", "pod_name", "pod")
-_FILES = _names("log.file.path", "log.file.name", "file.path", "file", "path", "filename", "filepath", "filePath")
+_FILES = _names(
+    "log.file.path",
+    "log.file.name",
+    "file.path",
+    "file",
+    "path",
+    "filename",
+    "filepath",
+    "filePath",
+)
 _CONTAINERS = _names(
     "container.name",
     "kubernetes.container_name",
@@ -75,7 +94,9 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``text`` is what the process wrote, of one or several lines; ``stamp`` tells equal texts apart, as far as the shipper does."""
+    """``text`` is what the process wrote, of one or several lines; ``stamp`` tells equal texts
+    apart, as far as the shipper does.
+    """
 
     process: str
     text: str
@@ -83,14 +104,27 @@ class Entry:
 
 
 def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
-    """Of what holds for many records, that which says where they are from, cut: it is looked at again for each of them."""
-    found = {name.full: _found(about, name) for names in _ORIGINS if names.are_in(about) for name in names.names}
-    return {name: value[-MAX_ORIGIN_CHARACTERS:] for name, value in found.items() if isinstance(value, str)}
+    """Of what holds for many records, that which says where they are from, cut: it is looked at
+    again for each of them.
+    """
+    found = {
+        name.full: _found(about, name)
+        for names in _ORIGINS
+        if names.are_in(about)
+        for name in names.names
+    }
+    return {
+        name: value[-MAX_ORIGIN_CHARACTERS:]
+        for name, value in found.items()
+        if isinstance(value, str)
+    }
 
 
 @lru_cache(maxsize=1_000)
 def process_at(origin: str, host: str | None) -> str:
-    """The process, as the name of a file may be; ``origin`` is a file where ``host`` is given, which may be empty."""
+    """The process, as the name of a file may be; ``origin`` is a file where ``host`` is given,
+    which may be empty.
+    """
     if host is None:
         return plain_name(origin)
     process = process_of(origin)
@@ -98,7 +132,9 @@ def process_at(origin: str, host: str | None) -> str:
 
 
 class Processes:
-    """:func:`process_at` for one body: a name takes time by its length, so it is made once and there are few."""
+    """:func:`process_at` for one body: a name takes time by its length, so it is made once and
+    there are few.
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str | None], str] = {}
@@ -120,21 +156,29 @@ def entry_of(
     written: str | None = None,
     process_at: Callable[[str, str | None], str] = process_at,
 ) -> Entry | None:
-    """The entry of a record as shippers form them; ``about`` is what holds for several of them (labels, resource attributes).
+    """The entry of a record as shippers form them; ``about`` is what holds for several of them
+    (labels, resource attributes).
 
-    ``written`` is the record as it came, if that was JSON. ``None`` where it holds no text, or is nested too deeply to be written.
+    ``written`` is the record as it came, if that was JSON. ``None`` where it holds no text, or is
+    nested too deeply to be written.
     """
     process = _process({**about, **record} if about else record, process_at)
     stamp = _stamp(record)
     if _has_logger(record):
         try:
             # In JSON a line ends between values alone, where it is a blank.
-            line = _JSON.encode(record) if written is None else written.replace("\n", " ").replace("\r", " ")
+            line = (
+                _JSON.encode(record)
+                if written is None
+                else written.replace("\n", " ").replace("\r", " ")
+            )
             return Entry(process, line[:MAX_LINE_CHARACTERS], stamp)
         except RecursionError:
             return None
     text = _first(record, _TEXTS)
-    return None if text is None else Entry(process, text.rstrip("\r\n")[:MAX_LINE_CHARACTERS], stamp)
+    return (
+        None if text is None else Entry(process, text.rstrip("\r\n")[:MAX_LINE_CHARACTERS], stamp)
+    )
 
 
 def shown(found: Any) -> str:
@@ -143,7 +187,9 @@ def shown(found: Any) -> str:
 
 
 def _has_logger(record: Mapping[str, Any]) -> bool:
-    return _LOGGERS.are_in(record) and any(_found(record, name) is not None for name in _LOGGERS.names)
+    return _LOGGERS.are_in(record) and any(
+        _found(record, name) is not None for name in _LOGGERS.names
+    )
 
 
 def _stamp(record: Mapping[str, Any]) -> str:
@@ -158,17 +204,23 @@ def _stamp(record: Mapping[str, Any]) -> str:
 
 
 def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], str]) -> str:
-    """The pod; else the file that the line was read from, with its host where the name alone is common to all; else container or host."""
+    """The pod; else the file that the line was read from, with its host where the name alone is
+    common to all; else container or host.
+    """
     for names in _ORIGINS:
         if found := _first(about, names):
-            host = (_first(about, _HOSTS) or "")[:MAX_ORIGIN_CHARACTERS] if names is _FILES else None
+            host = (
+                (_first(about, _HOSTS) or "")[:MAX_ORIGIN_CHARACTERS] if names is _FILES else None
+            )
             return process_at(found[-MAX_ORIGIN_CHARACTERS:], host)
     return UNNAMED
 
 
 def plain_name(text: str) -> str:
     """As the name of a file may be."""
-    return _PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-") or UNNAMED
+    return (
+        _PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-") or UNNAMED
+    )
 
 
 def _first(about: Mapping[str, Any], names: _Names) -> str | None:

@@ -1,4 +1,6 @@
-"""JSON as Fluent Bit's ``http`` output, Vector's ``http`` sink and Logstash send it: lines, one list, or one document behind the other."""
+"""JSON as Fluent Bit's ``http`` output, Vector's ``http`` sink and Logstash send it: lines, one
+list, or one document behind the other.
+"""
 
 import json
 import re
@@ -14,7 +16,9 @@ from ingest.records import Skip
 
 MAX_DAMAGES = 1_000
 MAX_VAIN_CHARACTERS = 2_000_000
-"""Beyond once the body: so many may be looked at again, since JSON that began before them was none."""
+"""Beyond once the body: so many may be looked at again, since JSON that began before them was
+none.
+"""
 WINDOW_CHARACTERS = 256 * 1024
 """A decoder that fails counts the lines before, so what lies far behind is cut off."""
 
@@ -22,12 +26,18 @@ _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """In the order of the body; what is no record is skipped up to the next line, with a reason. Raises :class:`TooLarge` and
-    :class:`Refused`."""
+    """In the order of the body; what is no record is skipped up to the next line, with a reason.
+    Raises :class:`TooLarge` and :class:`Refused`.
+    """
     if (values := values_in(body)) > bounds.MAX_VALUES:
-        raise TooLarge(f"The body holds up to {values:,} values, and at most {bounds.MAX_VALUES:,} are read; send smaller batches.")
+        raise TooLarge(
+            f"The body holds up to {values:,} values, and at most {bounds.MAX_VALUES:,} are read; "
+            f"send smaller batches."
+        )
     records, processes = bounds.records(), Processes()
-    for found, written in _objects(body.decode("utf-8", "replace"), json.JSONDecoder(**pushed_hooks(body))):
+    for found, written in _objects(
+        body.decode("utf-8", "replace"), json.JSONDecoder(**pushed_hooks(body))
+    ):
         records.add()
         shown = ascii(written[:SHOWN_CHARACTERS])
         if found is None:
@@ -56,7 +66,8 @@ def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, A
             )
             if damages > MAX_DAMAGES or may_be_in_vain < 0:
                 raise Refused(
-                    f"The body has {damages:,} places without a whole JSON object, the last one at {written!r}; "
+                    f"The body has {damages:,} places without a whole JSON object, the last one at "
+                    f"{written!r}; "
                     "send JSON objects, one a line or in a list."
                 ) from error
             line = text.find("\n", begun)
@@ -72,5 +83,11 @@ def _begin(text: str, at: int) -> int:
 
 
 def _looked_at(error: Exception, end: int) -> int:
-    """How far a decoder went; of texts without an end it says where they begin, of what is too deep nothing."""
-    return error.pos if isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated") else end
+    """How far a decoder went; of texts without an end it says where they begin, of what is too deep
+    nothing.
+    """
+    return (
+        error.pos
+        if isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated")
+        else end
+    )

@@ -1,4 +1,5 @@
-"""Loki's push protocol in JSON, as Fluent Bit's ``loki`` output, Vector's ``loki`` sink and many clients send it.
+"""Loki's push protocol in JSON, as Fluent Bit's ``loki`` output, Vector's ``loki`` sink and many
+clients send it.
 
 Source: the push endpoint in the documentation of Loki's HTTP API.
 """
@@ -15,14 +16,21 @@ from ingest.records import Skip
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """Lines with the labels of their stream. Raises :class:`Refused` where the body is no JSON of this form."""
+    """Lines with the labels of their stream.
+
+    Raises :class:`Refused` where the body is no JSON of this form.
+    """
     try:
-        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks)
+        document, _ = decoded(
+            body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
+        )
         streams = document["streams"]
     except TooManyValues as error:
         raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError, TypeError, KeyError) as error:
-        raise Refused('The body is no JSON object with "streams"; Loki\'s protocol in protobuf is not read.') from error
+        raise Refused(
+            'The body is no JSON object with "streams"; Loki\'s protocol in protobuf is not read.'
+        ) from error
     records, processes = bounds.records(), Processes()
     for stream in streams if isinstance(streams, list) else ():
         match stream:
@@ -41,4 +49,8 @@ def _entry(origin: Mapping[str, Any], value: Any, processes: Processes) -> Entry
             found = entry_of({"line": line, "ts": at}, origin, process_at=processes)
             return found or Skip(ascii(at[:40]), "no_text", "The line is empty.")
         case _:
-            return Skip(shown(value), "not_json", "A value of a stream is a pair of texts: nanoseconds and the line.")
+            return Skip(
+                shown(value),
+                "not_json",
+                "A value of a stream is a pair of texts: nanoseconds and the line.",
+            )

@@ -1,7 +1,8 @@
-"""One cycle over the samples that a cluster pushed: every step that is complete, as the rows that a Prometheus gives.
+"""One cycle over the samples that a cluster pushed: every step that is complete, as the rows that a
+Prometheus gives.
 
-A step is read once it is one interval old, so that all TaskManagers have reported, each at its own instant; of the samples behind the step
-before it each series has its newest.
+A step is read once it is one interval old, so that all TaskManagers have reported, each at its own
+instant; of the samples behind the step before it each series has its newest.
 """
 
 from collections import defaultdict
@@ -33,14 +34,22 @@ def read_new(run: ClusterRun) -> SourceRead | None:
 
 
 def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:
-    """Rows of the steps that are new; the cursor is to be saved after they are safe. Where nothing came for long, the cluster is not seen.
+    """Rows of the steps that are new; the cursor is to be saved after they are safe. Where nothing
+    came for long, the cluster is not seen.
 
     Jobs and TaskManagers are told where the cluster has no REST address, which knows more of both.
     """
-    spool, step_s = MetricsSpool(Path(source.pushed_metrics)), max(1, round(source.metrics_interval_s))
+    spool, step_s = (
+        MetricsSpool(Path(source.pushed_metrics)),
+        max(1, round(source.metrics_interval_s)),
+    )
     newest = (int(at.timestamp()) // step_s - 1) * step_s
     until = cursor.get("until_s")
-    after = until if isinstance(until, int) and newest - BEHIND_S <= until <= newest else newest - BEHIND_S
+    after = (
+        until
+        if isinstance(until, int) and newest - BEHIND_S <= until <= newest
+        else newest - BEHIND_S
+    )
     spool.forget(after)
     found: dict[datetime, list[Record]] = defaultdict(list)
     series = spool.read(after, newest, step_s)
@@ -52,9 +61,18 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
         return SourceRead((), {})
     jobs = jobs if last is not None else _whole(cursor.get("jobs"), 0)
     is_seen = seen > newest - max(UNSEEN_AFTER_S, 3 * step_s)
-    error = None if is_seen else "No samples of metrics were pushed for two minutes; check the reporter and its token."
-    observed = tuple(Observed(source.name, moment, SOURCE, tuple(records)) for moment, records in sorted(found.items()))
-    return SourceRead(observed, {"until_s": newest, "seen_s": seen, "jobs": jobs}, (), is_seen, error, jobs)
+    error = (
+        None
+        if is_seen
+        else "No samples of metrics were pushed for two minutes; check the reporter and its token."
+    )
+    observed = tuple(
+        Observed(source.name, moment, SOURCE, tuple(records))
+        for moment, records in sorted(found.items())
+    )
+    return SourceRead(
+        observed, {"until_s": newest, "seen_s": seen, "jobs": jobs}, (), is_seen, error, jobs
+    )
 
 
 def _whole(found: Any, otherwise: int) -> int:
@@ -70,7 +88,10 @@ def _take(found: dict[datetime, list[Record]], series: list[Series], is_alone: b
         elif of_gauge(one.labels["__name__"]):
             of_gauges[one.labels.get("job_id", "")].append(one)
     subtasks = {job_id: rows.Subtasks(of_job) for job_id, of_job in of_tasks.items()}
-    jobs = {job.job_id: (moment, job) for moment, job in rows.jobs(one for one in series if one.labels["__name__"] in JOB_NAMES)}
+    jobs = {
+        job.job_id: (moment, job)
+        for moment, job in rows.jobs(one for one in series if one.labels["__name__"] in JOB_NAMES)
+    }
     for job_id, of_job in subtasks.items():
         for moment, sample in of_job.rows(job_id, placed=is_alone):
             found[moment].append(sample)
@@ -80,6 +101,8 @@ def _take(found: dict[datetime, list[Record]], series: list[Series], is_alone: b
     if is_alone:
         for job_id, (moment, job) in jobs.items():
             found[moment].append(rows.with_vertices(job, subtasks.get(job_id) or rows.Subtasks(())))
-        for moment, manager in rows.taskmanagers(one for one in series if one.labels["__name__"] in TASKMANAGER_NAMES):
+        for moment, manager in rows.taskmanagers(
+            one for one in series if one.labels["__name__"] in TASKMANAGER_NAMES
+        ):
             found[moment].append(manager)
     return len(jobs)

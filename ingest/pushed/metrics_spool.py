@@ -1,7 +1,8 @@
 """Pushed samples on their way to the collector: one file a minute, by the instants of the samples.
 
-A sample that comes twice is there twice and read once, since the same instant of the same series has one value. Files are removed once
-the collector has saved that it read beyond them; what comes later still is too late.
+A sample that comes twice is there twice and read once, since the same instant of the same series
+has one value. Files are removed once the collector has saved that it read beyond them; what comes
+later still is too late.
 """
 
 import fcntl
@@ -35,11 +36,16 @@ class MetricsSpool:
     folder: Path
 
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
-        """How many are kept: those of the last hour. Raises :class:`Behind` where too much waits; then none is."""
+        """How many are kept: those of the last hour.
+
+        Raises :class:`Behind` where too much waits; then none is.
+        """
         by_minute: dict[int, list[str]] = defaultdict(list)
         for one in samples:
             if now_s - BEHIND_S <= one.at_s <= now_s + AHEAD_S:
-                by_minute[int(one.at_s // MINUTE_S)].append(json.dumps([one.name, dict(one.labels), one.at_s, one.value]) + "\n")
+                by_minute[int(one.at_s // MINUTE_S)].append(
+                    json.dumps([one.name, dict(one.labels), one.at_s, one.value]) + "\n"
+                )
         with self._locked():
             self._check_room()
             for minute, lines in by_minute.items():
@@ -53,10 +59,16 @@ class MetricsSpool:
         files = list(self.folder.glob("*.jsonl"))
         waiting = sum(path.stat().st_size for path in files)
         if waiting > MAX_BYTES or len(files) > MAX_FILES:
-            raise Behind(f"{waiting:,} bytes of samples that were pushed are not read yet; the collector has to catch up first.")
+            raise Behind(
+                f"{waiting:,} bytes of samples that were pushed are not read yet; the collector "
+                f"has to catch up first."
+            )
         disk = shutil.disk_usage(self.folder)
         if disk.free < disk.total * LEAST_FREE_SHARE:
-            raise Behind(f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there is more.")
+            raise Behind(
+                f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there "
+                f"is more."
+            )
 
     def forget(self, until_s: float) -> None:
         """Remove what is of before, which was read."""
@@ -66,8 +78,12 @@ class MetricsSpool:
                     path.unlink()
 
     def read(self, after_s: float, until_s: float, step_s: int) -> list[Series]:
-        """Series with a value at each step that has a sample behind the step before it: the newest one. A damaged line is passed over."""
-        newest: dict[tuple[str, tuple[tuple[str, str], ...]], dict[int, tuple[float, float]]] = defaultdict(dict)
+        """Series with a value at each step that has a sample behind the step before it: the newest
+        one. A damaged line is passed over.
+        """
+        newest: dict[tuple[str, tuple[tuple[str, str], ...]], dict[int, tuple[float, float]]] = (
+            defaultdict(dict)
+        )
         for path in self._files():
             minute_s = int(path.stem) * MINUTE_S
             if minute_s > until_s or minute_s + MINUTE_S <= after_s - step_s:
@@ -80,7 +96,10 @@ class MetricsSpool:
                         steps = newest[one.name, one.labels]
                         steps[step] = max(steps.get(step, (0.0, 0.0)), (one.at_s, one.value))
         return [
-            Series({"__name__": name, **dict(labels)}, tuple((float(step), value) for step, (_, value) in sorted(steps.items())))
+            Series(
+                {"__name__": name, **dict(labels)},
+                tuple((float(step), value) for step, (_, value) in sorted(steps.items())),
+            )
             for (name, labels), steps in sorted(newest.items())
         ]
 
@@ -89,7 +108,10 @@ class MetricsSpool:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _files(self) -> list[Path]:
-        return sorted((path for path in self.folder.glob("*.jsonl") if path.stem.isdigit()), key=lambda path: int(path.stem))
+        return sorted(
+            (path for path in self.folder.glob("*.jsonl") if path.stem.isdigit()),
+            key=lambda path: int(path.stem),
+        )
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -1,6 +1,8 @@
-"""Logs by OTLP over HTTP, in protobuf or JSON, as OpenTelemetry's SDKs and Collector, Grafana Alloy, Fluent Bit and Vector send them.
+"""Logs by OTLP over HTTP, in protobuf or JSON, as OpenTelemetry's SDKs and Collector, Grafana
+Alloy, Fluent Bit and Vector send them.
 
-Source: ``opentelemetry/proto/collector/logs/v1/logs_service.proto`` and the JSON mapping of the OTLP specification.
+Source: ``opentelemetry/proto/collector/logs/v1/logs_service.proto`` and the JSON mapping of the
+OTLP specification.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +50,9 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks)
+        document, _ = decoded(
+            body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
+        )
     except TooManyValues as error:
         raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError) as error:
@@ -57,7 +61,9 @@ def from_json(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
-    """The answer that the protocol asks for; ``partialSuccess`` only where something was skipped."""
+    """The answer that the protocol asks for; ``partialSuccess`` only where something was
+    skipped.
+    """
     answer = ExportLogsServiceResponse()
     if rejected:
         answer.partial_success.rejected_log_records = rejected
@@ -75,14 +81,23 @@ def _of_protobuf(body: bytes, records: Count, parts: Count) -> Iterator[Entry | 
         resource = origin_of(attributes(found.attributes, parts))
         for scope_logs in scopes:
             of_scope, messages = _one_and_two(scope_logs, parts)
-            scope = message_of(b"".join(of_scope), InstrumentationScope, parts).name[:MAX_SCOPE_CHARACTERS]
+            scope = message_of(b"".join(of_scope), InstrumentationScope, parts).name[
+                :MAX_SCOPE_CHARACTERS
+            ]
             records.add(len(messages))
             for content in messages:
-                yield _entry(_record(message_of(content, LogRecord, parts), parts), resource, scope, processes)
+                yield _entry(
+                    _record(message_of(content, LogRecord, parts), parts),
+                    resource,
+                    scope,
+                    processes,
+                )
 
 
 def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
-    """Contents of the fields 1 and 2, which is all that requests, resources and scopes are read for."""
+    """Contents of the fields 1 and 2, which is all that requests, resources and scopes are read
+    for.
+    """
     found: tuple[list[bytes], list[bytes]] = ([], [])
     for tag, content in fields(body, parts):
         if tag in _TAGS:
@@ -93,13 +108,21 @@ def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
 def _record(record: LogRecord, parts: Count) -> _Record:
     parts.add(len(record.attributes))
     at, observed_at = str(record.time_unix_nano or ""), str(record.observed_time_unix_nano or "")
-    return _Record(at, observed_at, record.severity_text, value(record.body, parts), attributes(record.attributes, parts))
+    return _Record(
+        at,
+        observed_at,
+        record.severity_text,
+        value(record.body, parts),
+        attributes(record.attributes, parts),
+    )
 
 
 def _of_json(document: Any, records: Count, parts: Count) -> Iterator[Entry | Skip]:
     processes = Processes()
     for resource_logs in listed(document, "resourceLogs", parts):
-        resource = origin_of(attributes_of_json(_object(resource_logs, "resource"), "attributes", parts))
+        resource = origin_of(
+            attributes_of_json(_object(resource_logs, "resource"), "attributes", parts)
+        )
         scopes = listed(resource_logs, "scopeLogs", parts)
         records.add(1 + len(scopes))
         for scope_logs in scopes:
@@ -115,26 +138,51 @@ def _of_json(document: Any, records: Count, parts: Count) -> Iterator[Entry | Sk
 
 
 def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
-    at, observed_at = _nanoseconds(record.get("timeUnixNano")), _nanoseconds(record.get("observedTimeUnixNano"))
-    body, about = value_of_json(record.get("body"), parts), attributes_of_json(record, "attributes", parts)
+    at, observed_at = (
+        _nanoseconds(record.get("timeUnixNano")),
+        _nanoseconds(record.get("observedTimeUnixNano")),
+    )
+    body, about = (
+        value_of_json(record.get("body"), parts),
+        attributes_of_json(record, "attributes", parts),
+    )
     return _Record(at, observed_at, record.get("severityText"), body, about)
 
 
 def _nanoseconds(given: Any) -> str:
     """Empty where it is no number."""
-    text = given.decode() if isinstance(given, bytes) else str(given or "") if isinstance(given, str | int) else ""
+    text = (
+        given.decode()
+        if isinstance(given, bytes)
+        else str(given or "")
+        if isinstance(given, str | int)
+        else ""
+    )
     return text if len(text) <= MAX_NUMBER_CHARACTERS else ""
 
 
-def _entry(record: _Record, resource: Mapping[str, Any], scope: str, processes: Processes) -> Entry | Skip:
-    fields = record.body if isinstance(record.body, dict) else _of_appender(record, scope) or {"body": record.body}
-    stamped, about = {**fields, "stamp": record.at or record.observed_at}, {**resource, **record.attributes}
+def _entry(
+    record: _Record, resource: Mapping[str, Any], scope: str, processes: Processes
+) -> Entry | Skip:
+    fields = (
+        record.body
+        if isinstance(record.body, dict)
+        else _of_appender(record, scope) or {"body": record.body}
+    )
+    stamped, about = (
+        {**fields, "stamp": record.at or record.observed_at},
+        {**resource, **record.attributes},
+    )
     found = entry_of(stamped, about, process_at=processes)
-    return found or Skip(f"record of {record.at[:40] or 'no time'}", "no_text", "Its body has no text.")
+    return found or Skip(
+        f"record of {record.at[:40] or 'no time'}", "no_text", "Its body has no text."
+    )
 
 
 def _of_appender(record: _Record, scope: str) -> dict[str, Any] | None:
-    """In Elastic's common schema, a JSON layout, what a logging library sent without a file between; ``None`` for lines of files."""
+    """In Elastic's common schema, a JSON layout, what a logging library sent without a file
+    between; ``None`` for lines of files.
+    """
     about, level, body = record.attributes, record.level, record.body
     logger = about.get("log.logger") or about.get("code.namespace") or scope
     of_file = "log.file.name" in about or "log.file.path" in about
@@ -148,7 +196,11 @@ def _of_appender(record: _Record, scope: str) -> dict[str, Any] | None:
 
 def _instant(nanoseconds: str) -> str | None:
     try:
-        return (_EPOCH + timedelta(microseconds=int(nanoseconds) // 1000)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return (
+            (_EPOCH + timedelta(microseconds=int(nanoseconds) // 1000))
+            .isoformat(timespec="milliseconds")
+            .replace("+00:00", "Z")
+        )
     except (ValueError, OverflowError):
         return None
 

@@ -1,9 +1,11 @@
 """Metrics by OTLP over HTTP → samples under the names of Flink's Prometheus reporter.
 
-Flink's ``OpenTelemetryMetricReporter`` (1.20 and later, ``exporter.protocol: http``) joins ``flink``, scope and name by dots and gives the
-variables of the scope as attributes, so that its names become the other reporter's where every other character is ``_``; the rate of a
-meter ends in ``.rate``. Its counters come as differences (``DELTA``) since the last report: they tell no total and are not read, unless a
-collector between makes totals of them. Source: ``OpenTelemetryMetricReporter`` and ``OpenTelemetryMetricAdapter`` of Flink 1.20 to 2.2,
+Flink's ``OpenTelemetryMetricReporter`` (1.20 and later, ``exporter.protocol: http``) joins
+``flink``, scope and name by dots and gives the variables of the scope as attributes, so that its
+names become the other reporter's where every other character is ``_``; the rate of a meter ends in
+``.rate``. Its counters come as differences (``DELTA``) since the last report: they tell no total
+and are not read, unless a collector between makes totals of them. Source:
+``OpenTelemetryMetricReporter`` and ``OpenTelemetryMetricAdapter`` of Flink 1.20 to 2.2,
 ``opentelemetry/proto/metrics/v1/metrics.proto`` and the JSON mapping of the OTLP specification.
 """
 
@@ -15,7 +17,9 @@ from functools import lru_cache
 from typing import Any
 
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceResponse,
+)
 from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 
 from ingest.errors import Refused
@@ -29,26 +33,43 @@ from ingest.pushed.metric_sample import Sample
 from ingest.pushed.otlp_values import listed
 from ingest.pushed.protobuf_fields import contents, fields, message_of, tag_of
 
-LABELS = ("job_id", "job_name", "task_id", "task_name", "subtask_index", "task_attempt_num", "operator_id", "tm_id", "host")
+LABELS = (
+    "job_id",
+    "job_name",
+    "task_id",
+    "task_name",
+    "subtask_index",
+    "task_attempt_num",
+    "operator_id",
+    "tm_id",
+    "host",
+)
 MAX_LABEL_CHARACTERS = 1_000
 MAX_NAME_CHARACTERS = 300
 NAME_CHARACTERS_OF_A_PART = 12
 """To compare with the names of Flink's figures takes time by the length."""
 _RATE = "_rate"
 _NAMES = {name.lower(): name for name in (*TASK_NAMES, *JOB_NAMES, *TASKMANAGER_NAMES)}
-"""By the name in lower case: OpenTelemetry's names differ by more than case, and some of its SDKs send them so."""
+"""By the name in lower case: OpenTelemetry's names differ by more than case, and some of its SDKs
+send them so.
+"""
 
 _RESOURCES, _SCOPES, _METRICS = tag_of(1), tag_of(2), tag_of(2)
 _NAME, _GAUGE, _SUM = tag_of(1), tag_of(5), tag_of(7)
 _POINTS, _TEMPORALITY = tag_of(1), tag_of(2, is_number=True)
 _CUMULATIVE = b"\x02"
 
-_DELTA, _NO_NUMBER = "differences (delta), from which no total follows", "no numbers, or of no instant"
+_DELTA, _NO_NUMBER = (
+    "differences (delta), from which no total follows",
+    "no numbers, or of no instant",
+)
 
 
 @dataclass(slots=True)
 class Pushed:
-    """What a body holds of metrics that Weir wants; ``unread`` counts, by reason and name, those of them that cannot be taken."""
+    """What a body holds of metrics that Weir wants; ``unread`` counts, by reason and name, those of
+    them that cannot be taken.
+    """
 
     samples: list[Sample] = field(default_factory=list)
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -85,7 +106,9 @@ def from_protobuf(body: bytes) -> Pushed:
 def from_json(body: bytes) -> Pushed:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks)
+        document, _ = decoded(
+            body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
+        )
     except TooManyValues as error:
         raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError) as error:
@@ -101,7 +124,10 @@ def from_json(body: bytes) -> Pushed:
 
 
 def accepted() -> ExportMetricsServiceResponse:
-    """The answer that the protocol asks for. Nothing is called rejected: a reporter would send nothing else, and log it every time."""
+    """The answer that the protocol asks for.
+
+    Nothing is called rejected: a reporter would send nothing else, and log it every time.
+    """
     return ExportMetricsServiceResponse()
 
 
@@ -125,7 +151,15 @@ def _take_message(metric: bytes, found: Pushed, samples: Count, parts: Count) ->
         point = message_of(content, NumberDataPoint, parts)
         parts.add(len(point.attributes))
         kind = point.WhichOneof("value")
-        found.take(name, _sample(name, point.time_unix_nano, getattr(point, kind) if kind else None, _of_message(point)))
+        found.take(
+            name,
+            _sample(
+                name,
+                point.time_unix_nano,
+                getattr(point, kind) if kind else None,
+                _of_message(point),
+            ),
+        )
 
 
 def _take_object(metric: Any, found: Pushed, samples: Count, parts: Count) -> None:
@@ -133,7 +167,9 @@ def _take_object(metric: Any, found: Pushed, samples: Count, parts: Count) -> No
     if name is None:
         return
     match metric:
-        case {"gauge": dict(data)} | {"sum": {"aggregationTemporality": "AGGREGATION_TEMPORALITY_CUMULATIVE" | 2} as data}:
+        case {"gauge": dict(data)} | {
+            "sum": {"aggregationTemporality": "AGGREGATION_TEMPORALITY_CUMULATIVE" | 2} as data
+        }:
             points = listed(data, "dataPoints", parts)
         case {"sum": data}:
             found.unread[_DELTA, name] += len(listed(data, "dataPoints", parts))
@@ -144,7 +180,10 @@ def _take_object(metric: Any, found: Pushed, samples: Count, parts: Count) -> No
     samples.add(len(points))
     for point in points:
         match point:
-            case {"timeUnixNano": str() | int() as at, "asDouble": str() | int() | bytes() as value}:
+            case {
+                "timeUnixNano": str() | int() as at,
+                "asDouble": str() | int() | bytes() as value,
+            }:
                 found.take(name, _sample(name, at, value, _of_object(point, parts)))
             case {"timeUnixNano": str() | int() as at, "asInt": str() | int() as value}:
                 found.take(name, _sample(name, at, value, _of_object(point, parts)))
@@ -162,12 +201,19 @@ def _wanted_name(given: Any, parts: Count) -> str | None:
 @lru_cache(maxsize=10_000)
 def _wanted(given: str) -> str | None:
     name = spelled("", given).lower()
-    return _NAMES.get(name) or _NAMES.get(name.removesuffix(_RATE)) or (name if of_gauge(name) else None)
+    return (
+        _NAMES.get(name)
+        or _NAMES.get(name.removesuffix(_RATE))
+        or (name if of_gauge(name) else None)
+    )
 
 
 def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]) -> Sample | None:
     """``None`` where it is of no instant, or no finite number."""
-    if any(isinstance(given, str | bytes) and len(given) > MAX_NUMBER_CHARACTERS for given in (at_ns, value)):
+    if any(
+        isinstance(given, str | bytes) and len(given) > MAX_NUMBER_CHARACTERS
+        for given in (at_ns, value)
+    ):
         return None
     try:
         at_s, number = int(at_ns) / 1e9, float(value)
@@ -175,7 +221,9 @@ def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]
         return None
     if not (math.isfinite(number) and 0 < at_s <= LAST_INSTANT_S):
         return None
-    return Sample(name, tuple((label, text[:MAX_LABEL_CHARACTERS]) for label, text in labels), at_s, number)
+    return Sample(
+        name, tuple((label, text[:MAX_LABEL_CHARACTERS]) for label, text in labels), at_s, number
+    )
 
 
 def _of_message(point: NumberDataPoint) -> Iterator[tuple[str, str]]:

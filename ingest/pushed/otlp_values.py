@@ -1,6 +1,8 @@
-"""Attributes and values of OTLP as plain values, from its protobuf and from its JSON mapping; numbers and bytes are texts as in the latter.
+"""Attributes and values of OTLP as plain values, from its protobuf and from its JSON mapping;
+numbers and bytes are texts as in the latter.
 
-Source: ``opentelemetry/proto/common/v1/common.proto`` and the JSON mapping of the OTLP specification.
+Source: ``opentelemetry/proto/common/v1/common.proto`` and the JSON mapping of the OTLP
+specification.
 """
 
 import base64
@@ -50,7 +52,11 @@ def value(of: AnyValue, parts: Count, depth: int = 0) -> Any:
 
 
 def attributes_of_json(of: Any, name: str, parts: Count, depth: int = 0) -> dict[str, Any]:
-    pairs = [pair for pair in listed(of, name, parts) if isinstance(pair, dict) and isinstance(pair.get("key"), str)]
+    pairs = [
+        pair
+        for pair in listed(of, name, parts)
+        if isinstance(pair, dict) and isinstance(pair.get("key"), str)
+    ]
     return {pair["key"]: value_of_json(pair.get("value"), parts, depth) for pair in pairs}
 
 
@@ -60,7 +66,10 @@ def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
     if "kvlistValue" in of:
         return attributes_of_json(of["kvlistValue"], "values", parts, depth + 1)
     if "arrayValue" in of:
-        return [value_of_json(one, parts, depth + 1) for one in listed(of["arrayValue"], "values", parts)]
+        return [
+            value_of_json(one, parts, depth + 1)
+            for one in listed(of["arrayValue"], "values", parts)
+        ]
     found = next((of[kind] for kind in _KINDS if isinstance(of.get(kind), str | int | bytes)), None)
     if not isinstance(found, bytes):
         return found
@@ -69,7 +78,9 @@ def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
 
 
 def _count_double(parts: Count, depth: int) -> None:
-    """Within a body: if that is a record of a JSON layout, it is written, which for a double takes 3 µs."""
+    """Within a body: if that is a record of a JSON layout, it is written, which for a double takes
+    3 µs.
+    """
     parts.add(depth > 0)
 
 

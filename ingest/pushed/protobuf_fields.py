@@ -1,7 +1,8 @@
-"""Protobuf read a level at a time, so that what is many is counted before a decoder makes anything of it: an empty message takes two bytes
-and becomes a hundred.
+"""Protobuf read a level at a time, so that what is many is counted before a decoder makes anything
+of it: an empty message takes two bytes and becomes a hundred.
 
-Texts that are not UTF-8, and what is nested deeply, are sent by shippers that did not look into them: no decoder takes a message with any.
+Texts that are not UTF-8, and what is nested deeply, are sent by shippers that did not look into
+them: no decoder takes a message with any.
 Source: the encoding of protocol buffers; which fields are texts or messages is in the descriptor.
 """
 
@@ -16,7 +17,9 @@ from google.protobuf.message import DecodeError
 from ingest.pushed.bounds import Count
 
 KEPT_DEPTH = 60
-"""Decoders take 100 levels; what is deeper than this is left empty, since they would take nothing of the message."""
+"""Decoders take 100 levels; what is deeper than this is left empty, since they would take nothing
+of the message.
+"""
 MAX_UNSEEN_BYTES = 64 * 1024
 """Of what is decoded without a look at each field. Log lines are longer and have few."""
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
@@ -43,15 +46,24 @@ def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
 
 
 def message_of(content: bytes, kind: Any, parts: Count) -> Any:
-    """A message of the class ``kind``. Raises ``DecodeError`` or ``ValueError`` where it is no such message."""
+    """A message of the class ``kind``.
+
+    Raises ``DecodeError`` or ``ValueError`` where it is no such message.
+    """
     if len(content) <= MAX_UNSEEN_BYTES:
         with suppress(DecodeError):
             return kind.FromString(content)
-    return kind.FromString(b"".join(_readable(content, 0, len(content), kind.DESCRIPTOR, 0, parts)[0]))
+    return kind.FromString(
+        b"".join(_readable(content, 0, len(content), kind.DESCRIPTOR, 0, parts)[0])
+    )
 
 
-def _readable(body: bytes, at: int, end: int, descriptor: Descriptor, depth: int, parts: Count) -> tuple[list[bytes], int]:
-    """The message with U+FFFD for what is no UTF-8 in its texts and nothing in what is too deep: its pieces and its length."""
+def _readable(
+    body: bytes, at: int, end: int, descriptor: Descriptor, depth: int, parts: Count
+) -> tuple[list[bytes], int]:
+    """The message with U+FFFD for what is no UTF-8 in its texts and nothing in what is too deep:
+    its pieces and its length.
+    """
     parts.add()
     made: list[bytes] = []
     length = 0
@@ -60,7 +72,9 @@ def _readable(body: bytes, at: int, end: int, descriptor: Descriptor, depth: int
         begun = at
         tag, begins, at = _field(body, begun, end)
         if tag & 7 == _LENGTH:
-            inner, of_inner = _content(body, begins, at, descriptor.fields_by_number.get(tag >> 3), depth, parts)
+            inner, of_inner = _content(
+                body, begins, at, descriptor.fields_by_number.get(tag >> 3), depth, parts
+            )
             head = _as_varint(tag) + _as_varint(of_inner)
             made += (head, *inner)
             length += len(head) + of_inner
@@ -70,7 +84,9 @@ def _readable(body: bytes, at: int, end: int, descriptor: Descriptor, depth: int
     return made, length
 
 
-def _content(body: bytes, at: int, end: int, field: FieldDescriptor | None, depth: int, parts: Count) -> tuple[list[bytes], int]:
+def _content(
+    body: bytes, at: int, end: int, field: FieldDescriptor | None, depth: int, parts: Count
+) -> tuple[list[bytes], int]:
     if field is not None and field.type == FieldDescriptor.TYPE_MESSAGE:
         return _readable(body, at, end, field.message_type, depth + 1, parts)
     content = body[at:end]

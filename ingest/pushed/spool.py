@@ -1,8 +1,10 @@
-"""Pushed lines on their way to the collector: one growing file a process, read like any log that a process wrote.
+"""Pushed lines on their way to the collector: one growing file a process, read like any log that a
+process wrote.
 
-A shipper that got no answer sends the same again, so for each process the digests of its newest lines are kept beside its file, with
-the length that the file has with them. Lines come first, then the digests: what lies behind that length was never answered for, is cut
-off, and comes again. A file that has grown large is renamed as log4j does it; one that was read to its end is removed.
+A shipper that got no answer sends the same again, so for each process the digests of its newest
+lines are kept beside its file, with the length that the file has with them. Lines come first, then
+the digests: what lies behind that length was never answered for, is cut off, and comes again. A
+file that has grown large is renamed as log4j does it; one that was read to its end is removed.
 """
 
 import fcntl
@@ -27,7 +29,10 @@ REMEMBERED_LINES = 65_536
 """Of each process: several of the largest batches that a shipper repeats."""
 MAX_PROCESSES = 10_000
 MAX_UNREAD_BYTES = 512 * 1024 * 1024
-"""Of one cluster: some minutes of what the collector reads. More is refused until it has caught up."""
+"""Of one cluster: some minutes of what the collector reads.
+
+More is refused until it has caught up.
+"""
 IDLE_S = 24 * 3600
 LEAST_FREE_SHARE = 0.05
 
@@ -36,7 +41,9 @@ _LENGTH_BYTES = 8
 
 
 class Behind(Retryable):
-    """The collector has to catch up first, or the disk is full; the sender keeps what it has and sends it later."""
+    """The collector has to catch up first, or the disk is full; the sender keeps what it has and
+    sends it later.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +66,9 @@ class Spool:
         return str(self.folder / f"*{SUFFIX}*")
 
     def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
-        """Keep all of them, in their order, unless they are kept already: among the newest ``remembered_lines`` of their process, or twice
-        as many as it has here. Raises :class:`Behind`; then none of the rest is kept.
+        """Keep all of them, in their order, unless they are kept already: among the newest
+        ``remembered_lines`` of their process, or twice as many as it has here. Raises
+        :class:`Behind`; then none of the rest is kept.
         """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -72,25 +80,37 @@ class Spool:
                 path = self.folder / f"{process}{SUFFIX}"
                 room -= not path.exists()
                 if room < 0:
-                    raise Behind(f"Lines of more than {MAX_PROCESSES:,} processes are waiting; does their name change with every line?")
+                    raise Behind(
+                        f"Lines of more than {MAX_PROCESSES:,} processes are waiting; does their "
+                        f"name change with every line?"
+                    )
                 new = self._append(path, of_process, max(remembered_lines, 2 * len(of_process)))
                 lines += new
                 repeated += len(of_process) - new
         return Taken(lines, repeated)
 
     def make_room(self, read: Mapping[str, Any] | None, now_s: float) -> None:
-        """Remove what was read to its end. ``read`` is the collector's cursor of these logs, ``now_s`` the time as of files.
+        """Remove what was read to its end. ``read`` is the collector's cursor of these logs,
+        ``now_s`` the time as of files.
 
         Raises :class:`Behind` where too much is left.
         """
         cursor = TailCursor.from_json(dict(read) if read else None)
         with self._locked():
-            unread = sum(self._unread(path, cursor, now_s) for path in self.folder.glob(f"*{SUFFIX}*"))
+            unread = sum(
+                self._unread(path, cursor, now_s) for path in self.folder.glob(f"*{SUFFIX}*")
+            )
         if unread > MAX_UNREAD_BYTES:
-            raise Behind(f"{unread:,} bytes that were pushed are not read yet; the collector has to catch up first.")
+            raise Behind(
+                f"{unread:,} bytes that were pushed are not read yet; the collector has to catch "
+                f"up first."
+            )
         disk = shutil.disk_usage(self.folder)
         if disk.free < disk.total * LEAST_FREE_SHARE:
-            raise Behind(f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there is more.")
+            raise Behind(
+                f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there "
+                f"is more."
+            )
 
     def discard(self) -> None:
         """Nobody collects them any more."""
@@ -111,7 +131,11 @@ class Spool:
     def _append(self, path: Path, entries: Sequence[Entry], remembered: int) -> int:
         """How many of them are new: none of the newest ``remembered`` lines."""
         length, known = self._remembered(path, remembered)
-        new = {key: entry for key, entry in zip(_keys(entries), entries, strict=True) if key not in known}
+        new = {
+            key: entry
+            for key, entry in zip(_keys(entries), entries, strict=True)
+            if key not in known
+        }
         with path.open("ab") as file:
             if file.tell() > length:
                 file.truncate(length)
@@ -132,7 +156,9 @@ class Spool:
         except FileNotFoundError:
             return 0, {}
         digests = range(_LENGTH_BYTES, len(content) - _KEY_BYTES + 1, _KEY_BYTES)[-most:]
-        return int.from_bytes(content[:_LENGTH_BYTES], "big"), {content[at : at + _KEY_BYTES]: None for at in digests}
+        return int.from_bytes(content[:_LENGTH_BYTES], "big"), {
+            content[at : at + _KEY_BYTES]: None for at in digests
+        }
 
     def _remember(self, path: Path, length: int, keys: Sequence[bytes]) -> None:
         target = self._keys(path)
@@ -153,11 +179,16 @@ class Spool:
 
 
 def _keys(entries: Sequence[Entry]) -> list[bytes]:
-    """What a repetition is known by: stamp and text; where a shipper stamps nothing, only a batch as a whole can be one.
+    """What a repetition is known by: stamp and text; where a shipper stamps nothing, only a batch
+    as a whole can be one.
 
     Equal lines of one batch are told apart by their number.
     """
-    batch = "" if all(entry.stamp for entry in entries) else _digest(*(entry.text for entry in entries)).hex()
+    batch = (
+        ""
+        if all(entry.stamp for entry in entries)
+        else _digest(*(entry.text for entry in entries)).hex()
+    )
     marked = [(entry.stamp or batch, entry.text) for entry in entries]
     count: Counter[tuple[str, str]] = Counter()
     keys = []

@@ -10,7 +10,9 @@ MOST_ANSWERS = 50_000
 
 @dataclass(slots=True)
 class AnswerCache:
-    """Answers by kind and job; of more than fit, the oldest are forgotten, and their columns stay unknown."""
+    """Answers by kind and job; of more than fit, the oldest are forgotten, and their columns stay
+    unknown.
+    """
 
     flink_version: str | None = None
     jobmanager_config: Answer | None = None

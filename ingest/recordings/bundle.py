@@ -1,4 +1,7 @@
-"""What belongs to a recording: the files below its folder that can be read to their ends. Links must stay inside of it."""
+"""What belongs to a recording: the files below its folder that can be read to their ends.
+
+Links must stay inside of it.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +12,8 @@ from typing import BinaryIO
 from ingest.records import Skip
 from ingest.regular_files import open_regular
 
-# What a process printed, and what RocksDB logs (Flink moves that beside its own logs): both have no layout.
+# What a process printed, and what RocksDB logs (Flink moves that beside its own logs): both have no
+# layout.
 _NOT_A_LOG = re.compile(r"\..*|.*\.(out|err)|(.*_)?LOG(\.old.*)?")
 _MOST_SKIPS = 100
 
@@ -32,7 +36,11 @@ def bundle_at(directory: Path) -> Bundle:
     """The files of the recording in ``directory``; empty where there is none."""
     skips: list[Skip] = []
     rest = (path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz"))
-    logs = (path for path in (directory / "logs").rglob("*") if not path.is_dir() and not _NOT_A_LOG.fullmatch(path.name))
+    logs = (
+        path
+        for path in (directory / "logs").rglob("*")
+        if not path.is_dir() and not _NOT_A_LOG.fullmatch(path.name)
+    )
     found = [tuple(_readable(directory, sorted(paths), skips)) for paths in (rest, logs)]
     return Bundle(directory, found[0], found[1], tuple(skips[:_MOST_SKIPS]))
 
@@ -43,6 +51,8 @@ def _readable(directory: Path, paths: list[Path], skips: list[Skip]) -> Iterator
             open_regular(path, within=directory).close()
         except OSError as error:
             name = ascii(str(path.relative_to(directory)))[1:-1]
-            skips.append(Skip(name, "unreadable_file", f"It is left out: {error.strerror or error}."))
+            skips.append(
+                Skip(name, "unreadable_file", f"It is left out: {error.strerror or error}.")
+            )
         else:
             yield path

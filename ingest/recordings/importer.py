@@ -19,7 +19,10 @@ MAX_SKIPS_SHOWN = 50
 
 @dataclass(slots=True)
 class ImportSummary:
-    """What an import brought. ``skips`` holds the first ones, ``skipped`` counts all of them by reason."""
+    """What an import brought.
+
+    ``skips`` holds the first ones, ``skipped`` counts all of them by reason.
+    """
 
     cluster: str
     directory: str
@@ -44,12 +47,19 @@ class ImportSummary:
 
 
 def import_recording(
-    directory: Path, cluster: str, lake: Lake, *, log_time_zone: str = "UTC", log_layout: str = "flink", progress: Progress = lambda _: None
+    directory: Path,
+    cluster: str,
+    lake: Lake,
+    *,
+    log_time_zone: str = "UTC",
+    log_layout: str = "flink",
+    progress: Progress = lambda _: None,
 ) -> ImportSummary:
     """Read one recording and append it to the lake, in bounded batches of one commit per table.
 
     Importing it again appends the same rows again; readers fold them by the tables' identities.
-    Raises ``Refused`` where the folder is no recording, or the time zone or layout of its logs makes no sense.
+    Raises ``Refused`` where the folder is no recording, or the time zone or layout of its logs
+    makes no sense.
     """
     recording = Recording(directory, cluster, log_time_zone, log_layout)
     summary = ImportSummary(cluster, str(directory))
@@ -59,7 +69,9 @@ def import_recording(
     def commit() -> None:
         if batch:
             summary.commits.update(lake.append(batch))
-            progress(f"committed {count_text(sum(len(reading.records) for reading in batch), 'record')}")
+            progress(
+                f"committed {count_text(sum(len(reading.records) for reading in batch), 'record')}"
+            )
             batch.clear()
 
     for observed, size_bytes in recording.read(progress):

@@ -14,7 +14,9 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without its end; ``content`` is ``None`` where it was longer than the limit and passed over."""
+    """One line without its end; ``content`` is ``None`` where it was longer than the limit and
+    passed over.
+    """
 
     number: int
     size_bytes: int
@@ -24,7 +26,8 @@ class Line:
 def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
     """Lines of a plain or ``.gz`` file, empty ones left out.
 
-    Raises ``OSError`` where the file cannot be read or, after the lines before it, where a gzip file is damaged.
+    Raises ``OSError`` where the file cannot be read or, after the lines before it, where a gzip
+    file is damaged.
     """
     with _open(path) as handle:
         number = 0

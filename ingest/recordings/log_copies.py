@@ -1,4 +1,6 @@
-"""Copies growing log files into a recording, a piece at each poll, so that a host that dies leaves what it wrote."""
+"""Copies growing log files into a recording, a piece at each poll, so that a host that dies leaves
+what it wrote.
+"""
 
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -24,7 +26,10 @@ class _Copy:
 
 @dataclass(slots=True)
 class LogCopies:
-    """``left_bytes`` is what may still be written; copying stops there. Files are distinguished by their first bytes."""
+    """``left_bytes`` is what may still be written; copying stops there.
+
+    Files are distinguished by their first bytes.
+    """
 
     globs: tuple[str, ...]
     folder: Path
@@ -35,7 +40,9 @@ class LogCopies:
     _rolled: int = 0
 
     def copy_new(self) -> None:
-        """What was written since the last call; packed archives are unpacked, so that secrets in them are masked too."""
+        """What was written since the last call; packed archives are unpacked, so that secrets in
+        them are masked too.
+        """
         files, skips = find(self.globs)
         self._note(skips)
         for file in files:
@@ -70,10 +77,14 @@ class LogCopies:
                 self._write(copy, whole + newline)
 
     def _begin(self, file: LogFile, before: _Copy | None) -> _Copy:
-        """A file whose content is another than before was rolled over: what was copied keeps its process, under a number."""
+        """A file whose content is another than before was rolled over: what was copied keeps its
+        process, under a number.
+        """
         if before and before.target.exists():
             self._rolled += 1
-            before.target.rename(before.target.with_name(f"{before.target.name}.{9000 + self._rolled}"))
+            before.target.rename(
+                before.target.with_name(f"{before.target.name}.{9000 + self._rolled}")
+            )
         return _Copy(self._target(file.path), "", MaskedLog(self.address))
 
     def _target(self, path: str) -> Path:
@@ -97,7 +108,9 @@ class LogCopies:
             with copy.target.open("ab") as out:
                 self.left_bytes -= out.write(copy.log.masked(lines))
         except OSError as error:
-            raise Refused(f"The recording in {self.folder} cannot be written ({error.strerror}).") from error
+            raise Refused(
+                f"The recording in {self.folder} cannot be written ({error.strerror})."
+            ) from error
 
     def _note(self, skips: list[Skip]) -> None:
         known = {skip.subject for skip in self.skips}

@@ -1,4 +1,6 @@
-"""Removes from a recording what must not be passed on: credentials, and parameters that users made up."""
+"""Removes from a recording what must not be passed on: credentials, and parameters that users made
+up.
+"""
 
 from typing import Any
 
@@ -27,7 +29,10 @@ def _without(body: Any, address: Address, depth: int = 0) -> Any:
     if isinstance(body, list):
         return [_without(item, address, depth + 1) for item in body]
     if isinstance(body, dict):
-        return {key: _empty(value) if key in DROPPED_KEYS else _without(value, address, depth + 1) for key, value in body.items()}
+        return {
+            key: _empty(value) if key in DROPPED_KEYS else _without(value, address, depth + 1)
+            for key, value in body.items()
+        }
     return body
 
 
@@ -36,7 +41,8 @@ def _empty(value: Any) -> Any:
 
 
 class MaskedLog:
-    """One log, whole lines at a time: what begins in one piece, such as a key or a name whose value follows, is hidden in the next too.
+    """One log, whole lines at a time: what begins in one piece, such as a key or a name whose value
+    follows, is hidden in the next too.
 
     Every byte that is no secret stays what it is.
     """
@@ -47,9 +53,13 @@ class MaskedLog:
         self._context = ""
 
     def masked(self, lines: bytes) -> bytes:
-        text, self._in_key = within(lines.decode("utf-8", "surrogateescape"), open_before=self._in_key)
+        text, self._in_key = within(
+            lines.decode("utf-8", "surrogateescape"), open_before=self._in_key
+        )
         text = self._address.hide(text)
         found = redact(self._context + text)
         hidden = found[len(self._context) :] if found.startswith(self._context) else redact(text)
-        self._context = "".join((self._context + hidden)[-LONGEST_CONTEXT:].splitlines(keepends=True)[-LINES_AFTER:])
+        self._context = "".join(
+            (self._context + hidden)[-LONGEST_CONTEXT:].splitlines(keepends=True)[-LINES_AFTER:]
+        )
         return hidden.encode("utf-8", "surrogateescape")

@@ -25,7 +25,10 @@ _OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
 
 @dataclass(slots=True)
 class Poll:
-    """Answers of one round of requests. A job has more than one reading where the same was requested twice."""
+    """Answers of one round of requests.
+
+    A job has more than one reading where the same was requested twice.
+    """
 
     started_at: datetime
     size_bytes: int = 0
@@ -143,7 +146,11 @@ class Polls:
         cache, job_id = self._cache, reading.job_id
         reading.flink_version = cache.flink_version
         reading.jobmanager_config = cache.jobmanager_config
-        if reading.job and isinstance(reading.job.body, dict) and isinstance(reading.job.body.get("plan"), dict):
+        if (
+            reading.job
+            and isinstance(reading.job.body, dict)
+            and isinstance(reading.job.body.get("plan"), dict)
+        ):
             cache.keep("plan", job_id, reading.job)
         for kind in ("plan", "config", "checkpoint_config"):
             answer = getattr(reading, kind)

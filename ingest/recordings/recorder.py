@@ -1,7 +1,8 @@
-"""Record a running cluster: what a collector would ask, every few seconds, answers kept as they came (secrets masked).
+"""Record a running cluster: what a collector would ask, every few seconds, answers kept as they
+came (secrets masked).
 
-The folder is what ``python -m ingest import`` reads: ``rest.jsonl`` with ``{ts, path, status, body}`` a line,
-``logs/``, and ``scenario.json`` that says what was recorded and when.
+The folder is what ``python -m ingest import`` reads: ``rest.jsonl`` with ``{ts, path, status,
+body}`` a line, ``logs/``, and ``scenario.json`` that says what was recorded and when.
 """
 
 import asyncio
@@ -26,7 +27,11 @@ from ingest.recordings.masking import masked
 from ingest.sources import ClusterSource
 
 LIMITS = RequestLimits(
-    requests=20_000, requests_per_job=5_000, taskmanagers_per_cycle=200, small_job_subtasks=1_000_000, cycle_timeout_s=120
+    requests=20_000,
+    requests_per_job=5_000,
+    taskmanagers_per_cycle=200,
+    small_job_subtasks=1_000_000,
+    cycle_timeout_s=120,
 )
 """A recording is short and made to find something out: it leaves little out."""
 
@@ -66,7 +71,16 @@ async def record(
     with _fresh(directory) as out:
         answers = _AnswerFile(out, address, at, max_bytes - max_bytes // 2, summary)
         try:
-            await _poll_on(replace(source, metrics_interval_s=every_s), answers, logs, summary, seconds, every_s, gate, progress)
+            await _poll_on(
+                replace(source, metrics_interval_s=every_s),
+                answers,
+                logs,
+                summary,
+                seconds,
+                every_s,
+                gate,
+                progress,
+            )
         finally:
             # Also when stopped by hand: what is there so far is a recording.
             logs.copy_new()
@@ -94,12 +108,23 @@ async def _poll_on(
     cursor: dict[str, Any] = {}
     while True:
         begun = loop.time()
-        found = await collect_cluster(source, cursor, answers.at, limits=LIMITS, gate=gate, cycle_s=every_s, on_answer=answers.take)
+        found = await collect_cluster(
+            source,
+            cursor,
+            answers.at,
+            limits=LIMITS,
+            gate=gate,
+            cycle_s=every_s,
+            on_answer=answers.take,
+        )
         cursor = found.cursor
         _note(summary, found)
         await asyncio.to_thread(logs.copy_new)
         progress(
-            f"{count_text(summary.polls, 'poll')}, {count_text(summary.answers, 'answer')}, {count_text(len(summary.jobs), 'job')}"
+            (
+                f"{count_text(summary.polls, 'poll')}, {count_text(summary.answers, 'answer')}, "
+                f"{count_text(len(summary.jobs), 'job')}"
+            )
             + (f"; {found.error}" if found.error else "")
         )
         if answers.full or logs.left_bytes <= 0:
@@ -135,7 +160,12 @@ class _AnswerFile:
     def take(self, path: str, status: int, body: Any) -> None:
         if self.full:
             return
-        entry = {"ts": round(self.at().timestamp(), 3), "path": path, "status": status, "body": masked(body, self.address)}
+        entry = {
+            "ts": round(self.at().timestamp(), 3),
+            "path": path,
+            "status": status,
+            "body": masked(body, self.address),
+        }
         if path == "/jobs/overview" and isinstance(body, dict):
             self._note_jobs(body.get("jobs"))
         line = json.dumps(entry, separators=(",", ":")) + "\n"
@@ -143,13 +173,18 @@ class _AnswerFile:
             self.written += self.out.write(line)
             self.out.flush()
         except OSError as error:
-            raise Refused(f"The recording cannot be written any further ({error.strerror}); what is there can be imported.") from error
+            raise Refused(
+                f"The recording cannot be written any further ({error.strerror}); what is there "
+                f"can be imported."
+            ) from error
         self.summary.answers += 1
 
     def _note_jobs(self, jobs: Any) -> None:
         for job in jobs if isinstance(jobs, list) else ():
             if isinstance(job, dict) and isinstance(job.get("jid"), str):
-                self.summary.jobs[job["jid"]] = job.get("name") if isinstance(job.get("name"), str) else None
+                self.summary.jobs[job["jid"]] = (
+                    job.get("name") if isinstance(job.get("name"), str) else None
+                )
 
 
 async def _copy_from_endpoint(source: ClusterSource, logs: LogCopies, gate: Gate) -> None:
@@ -166,7 +201,9 @@ async def _copy_from_endpoint(source: ClusterSource, logs: LogCopies, gate: Gate
                         break
                 logs.add_whole(file.name, bytes(content))
     except IngestError:
-        return  # many clusters write no log file at all, and a dead one answers nothing: the rest of the recording stands
+        # many clusters write no log file at all, and a dead one answers nothing: the rest of the
+        # recording stands
+        return
 
 
 def _fresh(directory: Path) -> IO[str]:
@@ -177,10 +214,18 @@ def _fresh(directory: Path) -> IO[str]:
         directory.mkdir(parents=True, exist_ok=True)
         return path.open("w", encoding="utf-8")
     except OSError as error:
-        raise Refused(f"The recording cannot be written to {directory} ({error.strerror}).") from error
+        raise Refused(
+            f"The recording cannot be written to {directory} ({error.strerror})."
+        ) from error
 
 
-def _write_scenario(directory: Path, source: ClusterSource, summary: RecordSummary, started: datetime, ended: datetime) -> None:
+def _write_scenario(
+    directory: Path,
+    source: ClusterSource,
+    summary: RecordSummary,
+    started: datetime,
+    ended: datetime,
+) -> None:
     document: dict[str, Any] = {
         "version": summary.flink_version,
         "scenario": "recorded",

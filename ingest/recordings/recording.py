@@ -1,4 +1,6 @@
-"""One recording on disk: a folder with ``rest.jsonl`` (or ``.gz``) and ``logs/``, perhaps copies of ``_metadata``."""
+"""One recording on disk: a folder with ``rest.jsonl`` (or ``.gz``) and ``logs/``, perhaps copies of
+``_metadata``.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -24,19 +26,25 @@ Piece = tuple[tuple[Observed, ...], int]
 
 
 class Recording:
-    """Raises ``Refused`` where the folder is no recording, or time zone or layout of its logs make no sense.
+    """Raises ``Refused`` where the folder is no recording, or time zone or layout of its logs make
+    no sense.
 
     ``jobs_seen`` and ``flink_version`` are known once :meth:`read` has come to its end.
     """
 
-    def __init__(self, directory: Path, cluster: str, log_time_zone: str = "UTC", log_layout: str = "flink") -> None:
+    def __init__(
+        self, directory: Path, cluster: str, log_time_zone: str = "UTC", log_layout: str = "flink"
+    ) -> None:
         self._cluster = cluster
         self._log_time_zone = log_time_zone
         self._log_layout = log_layout
         self._bundle = bundle_at(directory)
         if not self._bundle.rest_files and not (directory / "logs").is_dir():
             why = "".join(f" {skip.subject}: {skip.detail}" for skip in self._bundle.skips[:3])
-            raise Refused(f"{directory} is no recording: it holds neither rest.jsonl (or rest.jsonl.gz) nor logs/.{why}")
+            raise Refused(
+                f"{directory} is no recording: it holds neither rest.jsonl (or rest.jsonl.gz) nor "
+                f"logs/.{why}"
+            )
         zone_of(log_time_zone, layout_of(log_layout))  # nonsense is refused before anything is read
         self._polls = Polls(cluster, _declared_version(self._bundle))
         self._snapshots = Snapshots(directory, cluster)
@@ -64,9 +72,14 @@ class Recording:
     def _rest(self, path: Path) -> Iterator[Piece]:
         for recorded in read_rest_file(path):
             if recorded.skip:
-                yield (Observed(self._cluster, recorded.at, "rest", (recorded.skip,)),), recorded.size_bytes
+                yield (
+                    (Observed(self._cluster, recorded.at, "rest", (recorded.skip,)),),
+                    recorded.size_bytes,
+                )
             elif recorded.answer:
-                yield from self._with_snapshots(self._polls.add(recorded.answer, recorded.size_bytes), recorded.size_bytes)
+                yield from self._with_snapshots(
+                    self._polls.add(recorded.answer, recorded.size_bytes), recorded.size_bytes
+                )
         yield from self._with_snapshots(self._polls.finish(), 0)
 
     def _with_snapshots(self, observed: tuple[Observed, ...], size_bytes: int) -> Iterator[Piece]:
@@ -76,12 +89,23 @@ class Recording:
 
     def _logs(self) -> Iterator[Piece]:
         paths = [str(path) for path in self._bundle.log_files]
-        for observed in read_files(paths, cluster=self._cluster, layout=self._log_layout, time_zone=self._log_time_zone):
-            yield (observed,), sum(len(record.message) for record in observed.records if isinstance(record, LogRecord))
+        for observed in read_files(
+            paths, cluster=self._cluster, layout=self._log_layout, time_zone=self._log_time_zone
+        ):
+            yield (
+                (observed,),
+                sum(
+                    len(record.message)
+                    for record in observed.records
+                    if isinstance(record, LogRecord)
+                ),
+            )
 
 
 def _declared_version(bundle: Bundle) -> str | None:
-    """The Flink version in ``scenario.json``, for recordings that begin before ``/config`` was requested."""
+    """The Flink version in ``scenario.json``, for recordings that begin before ``/config`` was
+    requested.
+    """
     try:
         with bundle.open(bundle.directory / "scenario.json") as file:
             version = json.loads(file.read(MAX_SCENARIO_BYTES)).get("version")

@@ -25,7 +25,9 @@ MAX_WAITED_FOR = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A line of the file: an answer to read, or what was skipped; neither where Weir does not read it, or Flink could not tell yet."""
+    """A line of the file: an answer to read, or what was skipped; neither where Weir does not read
+    it, or Flink could not tell yet.
+    """
 
     at: datetime
     size_bytes: int
@@ -34,10 +36,11 @@ class Recorded:
 
 
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
-    """Every line in file order. What cannot be read is reported with the time of the line before it.
+    """Every line in file order. What cannot be read is reported with the time of the line before
+    it.
 
-    Only successful GET answers of paths that Weir reads come out as answers; failed ones as skips, what Flink could not tell yet once
-    that lasts.
+    Only successful GET answers of paths that Weir reads come out as answers; failed ones as skips,
+    what Flink could not tell yet once that lasts.
     """
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     bad_lines, unknown = 0, _Unknown()
@@ -45,15 +48,28 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
         for line in read_lines(path, max_line_bytes):
             recorded = _recorded(line, path.name, at, unknown)
             at = recorded.at
-            bad_lines += recorded.skip is not None and recorded.skip.subject.startswith(f"{path.name}:")
+            bad_lines += recorded.skip is not None and recorded.skip.subject.startswith(
+                f"{path.name}:"
+            )
             if recorded.skip is None or bad_lines <= MAX_SKIPPED_LINES:
                 yield recorded
             if bad_lines >= MAX_BAD_LINES:
-                why = f"{bad_lines} of its lines could not be read; the others, from line {line.number + 1} on, are not tried"
+                why = (
+                    f"{bad_lines} of its lines could not be read; the others, from line "
+                    f"{line.number + 1} on, are not tried"
+                )
                 yield Recorded(at, 0, skip=Skip(path.name, "bad_json", why))
                 return
     except OSError as error:
-        yield Recorded(at, 0, skip=Skip(path.name, "unreadable_file", f"{error.strerror or error}; the rest of the file is not imported"))
+        yield Recorded(
+            at,
+            0,
+            skip=Skip(
+                path.name,
+                "unreadable_file",
+                f"{error.strerror or error}; the rest of the file is not imported",
+            ),
+        )
     if bad_lines > MAX_SKIPPED_LINES:
         more = f"{bad_lines - MAX_SKIPPED_LINES} more lines could not be read"
         yield Recorded(at, 0, skip=Skip(path.name, "bad_json", more))
@@ -61,7 +77,9 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
 
 @dataclass(slots=True)
 class _Unknown:
-    """Since when Flink cannot tell what, by endpoint; of more than are remembered the first ones are forgotten."""
+    """Since when Flink cannot tell what, by endpoint; of more than are remembered the first ones
+    are forgotten.
+    """
 
     since: dict[str, datetime] = field(default_factory=dict)
 
@@ -75,35 +93,67 @@ class _Unknown:
 def _recorded(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -> Recorded:
     subject = f"{file}:{line.number}"
     if line.content is None:
-        return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "too_large", f"a line of {line.size_bytes} bytes is not read"))
+        return Recorded(
+            previous_at,
+            line.size_bytes,
+            skip=Skip(subject, "too_large", f"a line of {line.size_bytes} bytes is not read"),
+        )
     try:
         entry, held_bytes = decoded(line.content)
     except TooManyValues as error:
-        return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "too_large", f"the line is not read: {error}"))
+        return Recorded(
+            previous_at,
+            line.size_bytes,
+            skip=Skip(subject, "too_large", f"the line is not read: {error}"),
+        )
     except (ValueError, RecursionError):
-        return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "bad_json", "the line is no JSON document"))
+        return Recorded(
+            previous_at,
+            line.size_bytes,
+            skip=Skip(subject, "bad_json", "the line is no JSON document"),
+        )
     try:
         fields = Fields(entry)
-        at, path, status = _time(fields.raw("ts")), fields.the_text("path"), fields.the_whole("status")
+        at, path, status = (
+            _time(fields.raw("ts")),
+            fields.the_text("path"),
+            fields.the_whole("status"),
+        )
     except Skipped as error:
-        return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "bad_json", f"no recorded answer: {error}"))
+        return Recorded(
+            previous_at,
+            line.size_bytes,
+            skip=Skip(subject, "bad_json", f"no recorded answer: {error}"),
+        )
     if entry.get("method", "GET") != "GET" or not is_read(path):
         return Recorded(at, line.size_bytes)
-    return _answer(Answer(path, at, entry.get("body"), held_bytes), status, line.size_bytes, unknown)
+    return _answer(
+        Answer(path, at, entry.get("body"), held_bytes), status, line.size_bytes, unknown
+    )
 
 
 def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> Recorded:
     if reason := _not_yet(status, answer.body):
-        told = Skip(answer.endpoint, "http_error", lasting(answer.endpoint, reason)) if unknown.lasts(answer) else None
+        told = (
+            Skip(answer.endpoint, "http_error", lasting(answer.endpoint, reason))
+            if unknown.lasts(answer)
+            else None
+        )
         return Recorded(answer.at, size_bytes, skip=told)
     unknown.since.pop(answer.endpoint, None)
     if 200 <= status < 300:
         if isinstance(answer.body, dict | list):
             return Recorded(answer.at, size_bytes, answer)
-        return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, "bad_json", "the recorded answer is no JSON document"))
+        return Recorded(
+            answer.at,
+            size_bytes,
+            skip=Skip(answer.endpoint, "bad_json", "the recorded answer is no JSON document"),
+        )
     if status == 0:
         reason = "timeout" if "timed out" in str(answer.body)[:1000].lower() else "unreachable"
-        return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, reason, "no answer was recorded"))
+        return Recorded(
+            answer.at, size_bytes, skip=Skip(answer.endpoint, reason, "no answer was recorded")
+        )
     detail = f"answered with status {status}: {_error_text(answer.body)}"
     return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, "http_error", detail))
 
@@ -115,7 +165,11 @@ def _not_yet(status: int, body: Any) -> str | None:
     reason, errors = body.get("reason"), body.get("errors")
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
         return reason
-    return not_yet(status, "\n".join(text for text in errors if isinstance(text, str))) if isinstance(errors, list) else None
+    return (
+        not_yet(status, "\n".join(text for text in errors if isinstance(text, str)))
+        if isinstance(errors, list)
+        else None
+    )
 
 
 def _error_text(body: Any) -> str:
@@ -128,6 +182,10 @@ def _error_text(body: Any) -> str:
 
 def _time(value: Any) -> datetime:
     """Epoch seconds, kept to the millisecond. Raises ``Skipped``."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < LAST_INSTANT_MS / 1000:
+    if (
+        not isinstance(value, int | float)
+        or isinstance(value, bool)
+        or not 0 < value < LAST_INSTANT_MS / 1000
+    ):
         raise Skipped("ts: expected a time in epoch seconds")
     return instant_of_ms(min(round(value * 1000), LAST_INSTANT_MS - 1))

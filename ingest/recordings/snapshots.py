@@ -1,7 +1,10 @@
-"""``_metadata`` kept in a recording (``ckpt/``, ``sp/``): those that show what restores and savepoints cost, and full sizes.
+"""``_metadata`` kept in a recording (``ckpt/``, ``sp/``): those that show what restores and
+savepoints cost, and full sizes.
 
-Before 1.15 REST reports how much a checkpoint uploaded; its full size is only in its file, of which no more than that is taken.
-They are found by the end of the path that Flink wrote, ``<job>/chk-N`` or ``savepoint-…``, since a recording lies somewhere else.
+Before 1.15 REST reports how much a checkpoint uploaded; its full size is only in its file, of which
+no more than that is taken.
+They are found by the end of the path that Flink wrote, ``<job>/chk-N`` or ``savepoint-…``, since a
+recording lies somewhere else.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,12 +26,19 @@ class Snapshots:
     def __init__(self, directory: Path, cluster: str) -> None:
         self._cluster, self._directory = cluster, directory
         self._selection = SnapshotSelection()
-        files = (path for folder in _FOLDERS for path in sorted((directory / folder).rglob(NAME)) if _lies_in(directory, path))
+        files = (
+            path
+            for folder in _FOLDERS
+            for path in sorted((directory / folder).rglob(NAME))
+            if _lies_in(directory, path)
+        )
         self._files = {_key(path.parent.as_posix()): path for path in files}
         self._sized: set[str] = set()
 
     def beside(self, observed: Sequence[Observed]) -> Iterator[tuple[Observed, int]]:
-        """Readings of files that those of one poll make worth reading, dated like its last, and the bytes read for each."""
+        """Readings of files that those of one poll make worth reading, dated like its last, and the
+        bytes read for each.
+        """
         if not self._files or not observed:
             return
         at = max(reading.observed_at for reading in observed)
@@ -38,13 +48,29 @@ class Snapshots:
             path = self._files.get(_key(snapshot))
             if path is not None:
                 records, size = self._read(path, snapshot)
-                yield Observed(self._cluster, at, SOURCE, records if snapshot in chosen else records[-1:]), size
+                yield (
+                    Observed(
+                        self._cluster, at, SOURCE, records if snapshot in chosen else records[-1:]
+                    ),
+                    size,
+                )
 
     def _without_full_size(self, observed: Sequence[Observed]) -> list[str]:
         """Of completed checkpoints whose answer has one size only, each once."""
-        records = (record for reading in observed for record in reading.records if isinstance(record, Checkpoint))
-        completed = (record for record in records if record.status == "COMPLETED" and not record.is_savepoint)
-        paths = (record.external_path for record in completed if record.external_path and record.checkpointed_bytes is None)
+        records = (
+            record
+            for reading in observed
+            for record in reading.records
+            if isinstance(record, Checkpoint)
+        )
+        completed = (
+            record for record in records if record.status == "COMPLETED" and not record.is_savepoint
+        )
+        paths = (
+            record.external_path
+            for record in completed
+            if record.external_path and record.checkpointed_bytes is None
+        )
         found = [path for path in dict.fromkeys(paths) if path not in self._sized]
         self._sized.update(found)
         return found
@@ -57,7 +83,13 @@ class Snapshots:
             file = MetadataFile(written, size, None, str(path), str(self._directory))
             return tuple(rows_of(file, MOST_FILE_BYTES)), size
         except (Skipped, BadUri, OSError) as error:
-            return (Skip(str(path), "bad_metadata" if isinstance(error, Skipped) else "unreadable_file", str(error)),), 0
+            return (
+                Skip(
+                    str(path),
+                    "bad_metadata" if isinstance(error, Skipped) else "unreadable_file",
+                    str(error),
+                ),
+            ), 0
 
 
 def _lies_in(directory: Path, path: Path) -> bool:

@@ -1,4 +1,6 @@
-"""Private keys in PEM: on lines of their own, with ``\\n`` in a text, cut off, and in logs that are read piece by piece."""
+"""Private keys in PEM: on lines of their own, with ``\\n`` in a text, cut off, and in logs that are
+read piece by piece.
+"""
 
 import re
 
@@ -19,7 +21,10 @@ def redact_blocks(text: str) -> str:
 
 
 def within(text: str, *, open_before: bool) -> tuple[str, bool]:
-    """``text`` without keys, and whether one was begun and has not ended. ``open_before``: it begins inside of one."""
+    """``text`` without keys, and whether one was begun and has not ended.
+
+    ``open_before``: it begins inside of one.
+    """
     pieces: list[str] = []
     at = 0
     is_open = open_before

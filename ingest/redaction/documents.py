@@ -13,7 +13,9 @@ _NAMES = ("key", "name")
 
 
 def redact_document(body: Any, depth: int = 0) -> Any:
-    """For what others wrote: under a name that holds secrets, as Flink sees it, every text and number is hidden."""
+    """For what others wrote: under a name that holds secrets, as Flink sees it, every text and
+    number is hidden.
+    """
     if isinstance(body, str):
         return redact(body)
     if depth > DEEPEST:
@@ -23,7 +25,9 @@ def redact_document(body: Any, depth: int = 0) -> Any:
     if isinstance(body, dict):
         named = any(isinstance(body.get(name), str) and holds_secret(body[name]) for name in _NAMES)
         return {
-            key: _hidden(value) if (named and key == "value") or holds_secret(str(key)) else redact_document(value, depth + 1)
+            key: _hidden(value)
+            if (named and key == "value") or holds_secret(str(key))
+            else redact_document(value, depth + 1)
             for key, value in body.items()
         }
     return body
@@ -42,7 +46,9 @@ def redact_texts(body: Any, depth: int = 0) -> Any:
             return {**body, "values": redact_texts(body["values"], depth + 1)}
         named = any(isinstance(body.get(name), str) and sort_of(body[name]) for name in _NAMES)
         return {
-            key: MASK if _is_secret_text(value) and ((named and key == "value") or sort_of(str(key))) else redact_texts(value, depth + 1)
+            key: MASK
+            if _is_secret_text(value) and ((named and key == "value") or sort_of(str(key)))
+            else redact_texts(value, depth + 1)
             for key, value in body.items()
         }
     return body

@@ -1,4 +1,6 @@
-"""What stands where a secret was removed, and how to distinguish it, and other harmless values, from one."""
+"""What stands where a secret was removed, and how to distinguish it, and other harmless values,
+from one.
+"""
 
 import re
 
@@ -11,7 +13,8 @@ _HARMLESS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _QUANTITY = re.compile(
-    r"[-+]?\d[\d.,_]{0,12}\s?(?:ns|us|ms|s|secs?|min|m|h|d|days?|hours?|minutes?|seconds?|b|kb|mb|gb|bytes|%|/s)?", re.IGNORECASE
+    r"[-+]?\d[\d.,_]{0,12}\s?(?:ns|us|ms|s|secs?|min|m|h|d|days?|hours?|minutes?|seconds?|b|kb|mb|gb|bytes|%|/s)?",
+    re.IGNORECASE,
 )
 _AS_IF_RANDOM = re.compile(r"(?=[^\d=]*[\d=])[A-Za-z0-9+/_.~=%*-]{12,}")
 

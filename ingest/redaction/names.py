@@ -1,17 +1,27 @@
 """Which names of settings, fields and headers hold secrets.
 
-Flink's own rule (``GlobalConfiguration.SENSITIVE_KEYS``: any key that *contains* one of its words) is right for lists of settings,
-where a value too many hidden costs nothing. In running text the same words are everywhere (``token-bucket``, ``SecretManager``,
-``PWD=/opt``), so that there a name is taken apart first.
+Flink's own rule (``GlobalConfiguration.SENSITIVE_KEYS``: any key that *contains* one of its words)
+is right for lists of settings, where a value too many hidden costs nothing. In running text the
+same words are everywhere (``token-bucket``, ``SecretManager``, ``PWD=/opt``), so that there a name
+is taken apart first.
 """
 
 import re
 from enum import Enum
 
 FLINK_SENSITIVE_KEYS = (
-    "password", "secret", "fs.azure.account.key", "apikey", "api-key", "auth-params", "service-key", "token", "basic-auth",
-    "jaas.config", "http-headers",
-)  # fmt: skip
+    "password",
+    "secret",
+    "fs.azure.account.key",
+    "apikey",
+    "api-key",
+    "auth-params",
+    "service-key",
+    "token",
+    "basic-auth",
+    "jaas.config",
+    "http-headers",
+)
 """Of Flink 2.x; earlier releases have fewer."""
 
 _SETTING = re.compile(
@@ -48,16 +58,24 @@ NAME_WORD = re.compile(
     |SessionId\b|密码|密碼|口令|密钥|密鑰|秘钥|私钥|令牌|凭证|凭据|パスワード|пароль|contrase|mot\ de\ passe|kennwort|비밀번호""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What a name of a secret has in it. Found first, and looked at closely after; so it has to be quick."""
+"""What a name of a secret has in it.
+
+Found first, and looked at closely after; so it has to be quick.
+"""
 
 _STRONG = re.compile(
     rf"""passw(?!ordless)|passphrase|passcode|secret(?!ar)|credential|auth[-_]params|basic[-_.]?auth|(?:{_KEY_OF})[-_.\ ]?keys?(?![a-z])
     |[^\x00-\x7f]|contrase|mot\ de\ passe|kennwort|dockerconfig|key-data|(?:j|php)sessionid""",
     re.IGNORECASE | re.VERBOSE,
 )
-_LINE = re.compile(r"(?:^|[-_.])(?:jaas(?:[-_.]config)?|set-cookie|cookie|(?:proxy-)?authorization|http-headers)$", re.IGNORECASE)
+_LINE = re.compile(
+    r"(?:^|[-_.])(?:jaas(?:[-_.]config)?|set-cookie|cookie|(?:proxy-)?authorization|http-headers)$",
+    re.IGNORECASE,
+)
 _PARTS = re.compile(r"[._\-\s]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_CLASS = re.compile(r"(?:[a-z_]\w*\.){2,}[A-Z](?!\w*[Pp]assw\w*\Z)\w*|\w*(?:Exception|Error|Failure|Fault)")
+_CLASS = re.compile(
+    r"(?:[a-z_]\w*\.){2,}[A-Z](?!\w*[Pp]assw\w*\Z)\w*|\w*(?:Exception|Error|Failure|Fault)"
+)
 _ABOUT = frozenset(
     re.findall(
         r"\w+",
@@ -88,10 +106,16 @@ def sort_of(name: str) -> Sort | None:
     if _LINE.search(name):
         return Sort.LINE
     parts = [part.lower() for part in _PARTS.split(name) if part]
-    if not parts or (len(parts) > 1 and ((parts[-1] in _ABOUT and not _is_key_id(parts)) or parts[0] in _FAULTY)):
+    if not parts or (
+        len(parts) > 1 and ((parts[-1] in _ABOUT and not _is_key_id(parts)) or parts[0] in _FAULTY)
+    ):
         return None
     last = parts[-1]
-    if last in ("token", "passtoken") or "".join(parts[-2:]) in ("tokenvalue", "tokensecret", "tokenkey"):
+    if last in ("token", "passtoken") or "".join(parts[-2:]) in (
+        "tokenvalue",
+        "tokensecret",
+        "tokenkey",
+    ):
         return Sort.COUNTED
     if last in ("pwd", "pass", "pw") or (last.endswith("pw") and len(last) < 8):
         return Sort.PATH

@@ -1,7 +1,9 @@
-"""Secrets known by their name: ``password=x``, ``"s3.secret-key": "x"``, ``--token x``, ``<name>…</name><value>x</value>``.
+"""Secrets known by their name: ``password=x``, ``"s3.secret-key": "x"``, ``--token x``,
+``<name>…</name><value>x</value>``.
 
-One pass over the words that names of secrets have in them; only around such a word anything is looked at closely, and no further
-than bounds say, so that the time is linear in the text whatever it holds.
+One pass over the words that names of secrets have in them; only around such a word anything is
+looked at closely, and no further than bounds say, so that the time is linear in the text whatever
+it holds.
 """
 
 import re
@@ -20,7 +22,10 @@ _SIGN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _COMMA = re.compile(r"(?P<quote>\\{0,8}[\"'`])?[ \t]{0,4},[ \t]{0,4}")
-_SPACE = re.compile(r"[ \t]{1,20}(?![-\s])|[ \t]{0,4}\r?\n[^\n]{0,200}EnvironmentInformation[^\n]{0,40}? -[ \t]{1,8}")
+_SPACE = re.compile(
+    r"[ \t]{1,20}(?![-\s])|[ \t]{0,4}\r?\n[^\n]{0,200}EnvironmentInformation[^\n]{0,40}? -[ "
+    r"\t]{1,8}"
+)
 _ELEMENT = re.compile(r"""["']?(?:\s[^<>\n]{0,120})?>[ \t]{0,8}(?P<value>[^<>\n]{1,8192})</""")
 _VALUE_OF = re.compile(
     r"""</(?:name|key)>\s{0,40}(?:<description>[^<>]{0,500}</description>\s{0,40})?<value>(?:<!\[CDATA\[)?
@@ -35,9 +40,13 @@ _REVERSED = re.compile(
     (?P<after>(?P=quote)\s{0,20},\s{0,20}(?P=quote)(?:key|name)(?P=quote)\s{0,20}:\s{0,20}(?P=quote)(?P<name>[\w.\-]{1,100})(?P=quote))""",
     re.VERBOSE,
 )
-_LINE_START = re.compile(r"(?:^|\n)[ \t]*(?:export[ ]|set[ ]|-[ ]|\#[ ]?|//[ ]?){0,2}[\"']?\Z", re.VERBOSE)
+_LINE_START = re.compile(
+    r"(?:^|\n)[ \t]*(?:export[ ]|set[ ]|-[ ]|\#[ ]?|//[ ]?){0,2}[\"']?\Z", re.VERBOSE
+)
 _DUMP = re.compile(r"(?:[Pp]roperty|[Oo]ption|[Cc]onfig(?:uration)?)\w{0,10}:?[ ]{1,4}\Z")
-_PARSER_SAYS = re.compile(r"(?:un(?:expected|recognized|known)|expected|next|current|last|first)[ ]\Z", re.IGNORECASE)
+_PARSER_SAYS = re.compile(
+    r"(?:un(?:expected|recognized|known)|expected|next|current|last|first)[ ]\Z", re.IGNORECASE
+)
 _ORDINARY = frozenset(
     re.findall(
         r"\w+",
@@ -47,13 +56,18 @@ _ORDINARY = frozenset(
     )
 )
 _NETRC = re.compile(r"\blogin \S{1,30} \Z")
-_NO_VALUE = re.compile(re.escape(MASK) + r"|\*{3}|\$\{[\w.:]{1,100}\}|\{\{[^{}\n]{1,100}\}\}|[|>][+\-]?\d?[ \t]*\r?\n[ \t]+\*{3}")
+_NO_VALUE = re.compile(
+    re.escape(MASK)
+    + r"|\*{3}|\$\{[\w.:]{1,100}\}|\{\{[^{}\n]{1,100}\}\}|[|>][+\-]?\d?[ \t]*\r?\n[ \t]+\*{3}"
+)
 _FIRST_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a value begins: what quotes its name, and whether it is all there is up to the end of the line or element."""
+    """Where a value begins: what quotes its name, and whether it is all there is up to the end of
+    the line or element.
+    """
 
     at: int
     quote: str = ""
@@ -89,13 +103,21 @@ def _held(text: str, start: int, end: int) -> tuple[Value, str] | None:
     """The secret that the name at ``start`` names, and what quotes the name."""
     name = text[start:end].rstrip(".-")
     sort = sort_of(name.lstrip("-"))
-    if sort is None or (start and text[start - 1] == "$") or _PARSER_SAYS.search(text, max(0, start - 16), start):
+    if (
+        sort is None
+        or (start and text[start - 1] == "$")
+        or _PARSER_SAYS.search(text, max(0, start - 16), start)
+    ):
         return None
     place = _place(text, start, start + len(name), name)
     if place is None or _NO_VALUE.match(text, place.at):
         return None
     value = _value(text, place, sort)
-    return (value, place.quote) if value is not None and not is_harmless(value.inner) and _is_secret(sort, value.inner) else None
+    return (
+        (value, place.quote)
+        if value is not None and not is_harmless(value.inner) and _is_secret(sort, value.inner)
+        else None
+    )
 
 
 def _place(text: str, start: int, end: int, name: str) -> _Place | None:
@@ -104,10 +126,19 @@ def _place(text: str, start: int, end: int, name: str) -> _Place | None:
         return _Place(found.end(), element=text[found.end() - 1] in ">[")
     line_start = _LINE_START.search(text, max(0, start - LONGEST_BEFORE), start) is not None
     if found := _SIGN.match(text, end):
-        return _Place(found.end(), found["quote"] or "", whole_line=line_start and not found["quote"])
+        return _Place(
+            found.end(), found["quote"] or "", whole_line=line_start and not found["quote"]
+        )
     if found := _COMMA.match(text, end):
-        quoted = bool(found["quote"]) and text[found.end() : found.end() + 9].lstrip("\\")[:1] in ("'", '"', "`")
-        dumped = not found["quote"] and (_DUMP.search(before) is not None or ("." in name and line_start and _alone(text, found.end())))
+        quoted = bool(found["quote"]) and text[found.end() : found.end() + 9].lstrip("\\")[:1] in (
+            "'",
+            '"',
+            "`",
+        )
+        dumped = not found["quote"] and (
+            _DUMP.search(before) is not None
+            or ("." in name and line_start and _alone(text, found.end()))
+        )
         return _Place(found.end(), whole_line=dumped) if quoted or dumped else None
     if before[-1:] in ("<", '"', "'") and (found := _ELEMENT.match(text, end)):
         return _Place(found.start("value"), element=True)
@@ -126,7 +157,12 @@ def _value(text: str, place: _Place, sort: Sort) -> Value | None:
     if sort is Sort.LINE:
         return line_at(text, place.at)
     found = value_at(text, place.at, whole_line=place.whole_line, most=_FIRST_CHARS)
-    if found and not found.quoted and found.end - found.start >= _FIRST_CHARS and _is_secret(sort, found.inner):
+    if (
+        found
+        and not found.quoted
+        and found.end - found.start >= _FIRST_CHARS
+        and _is_secret(sort, found.inner)
+    ):
         found = value_at(text, place.at, whole_line=place.whole_line)
     return None if found and place.spaced and found.inner.lower() in _ORDINARY else found
 

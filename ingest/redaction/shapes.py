@@ -1,4 +1,6 @@
-"""Secrets known by their look, whatever they are called: tokens of well-known services, keys in PEM, addresses that are passwords."""
+"""Secrets known by their look, whatever they are called: tokens of well-known services, keys in
+PEM, addresses that are passwords.
+"""
 
 import re
 
@@ -33,11 +35,20 @@ _ADDRESSES = re.compile(
     )[^\s"'<>`\\)\]},;?&]+ | (?P<query>[?&](?:key|code|sig|signature|X-Amz-Credential)=)[^\s"'<>`\\&;,)\]}#]{16,}""",
     re.VERBOSE | re.IGNORECASE,
 )
-_SCHEMES = re.compile(r"\b(?P<scheme>bearer|basic)(?P<gap>[ \t]{1,4})(?P<value>[A-Za-z0-9+/_.~=\-]{8,})", re.IGNORECASE)
-_ORACLE = re.compile(r"(?P<lead>jdbc:oracle:\w{1,10}:[^\s/@\"']{1,128}/)[^\s\"']{1,512}(?=@)", re.IGNORECASE)
-_CURL = re.compile(r"(?P<lead>(?:\s|^)(?:-u|--user|--proxy-user)[ =][\"']?[^\s:\"']{1,64}:)[^\s\"']+")
+_SCHEMES = re.compile(
+    r"\b(?P<scheme>bearer|basic)(?P<gap>[ \t]{1,4})(?P<value>[A-Za-z0-9+/_.~=\-]{8,})",
+    re.IGNORECASE,
+)
+_ORACLE = re.compile(
+    r"(?P<lead>jdbc:oracle:\w{1,10}:[^\s/@\"']{1,128}/)[^\s\"']{1,512}(?=@)", re.IGNORECASE
+)
+_CURL = re.compile(
+    r"(?P<lead>(?:\s|^)(?:-u|--user|--proxy-user)[ =][\"']?[^\s:\"']{1,64}:)[^\s\"']+"
+)
 _IDENTIFIED = re.compile(
-    r"(?P<lead>\bidentified[ ]{1,4}(?:with[ ]\w{1,40}[ ])?(?:by|as)[ ]{1,4}(?P<quote>['\"]))[^'\"\n]{1,512}", re.IGNORECASE
+    r"(?P<lead>\bidentified[ ]{1,4}(?:with[ ]\w{1,40}[ ])?(?:by|as)[ "
+    r"]{1,4}(?P<quote>['\"]))[^'\"\n]{1,512}",
+    re.IGNORECASE,
 )
 
 
@@ -49,7 +60,11 @@ def redact_shapes(text: str) -> str:
         text = _ORACLE.sub(rf"\g<lead>{MASK}", text)
     if "-u" in text:
         text = _CURL.sub(rf"\g<lead>{MASK}", text)
-    return _IDENTIFIED.sub(rf"\g<lead>{MASK}", text) if "dentified" in text or "DENTIFIED" in text else text
+    return (
+        _IDENTIFIED.sub(rf"\g<lead>{MASK}", text)
+        if "dentified" in text or "DENTIFIED" in text
+        else text
+    )
 
 
 def _scheme(found: re.Match[str]) -> str:

@@ -1,6 +1,8 @@
-"""Whether a text has anything in it that is worth a closer look: a search for plain words, a hundred times as quick as the patterns.
+"""Whether a text has anything in it that is worth a closer look: a search for plain words, a
+hundred times as quick as the patterns.
 
-Every pattern of :mod:`ingest.redaction.names` and :mod:`ingest.redaction.shapes` needs one of these words; a test holds that.
+Every pattern of :mod:`ingest.redaction.names` and :mod:`ingest.redaction.shapes` needs one of these
+words; a test holds that.
 """
 
 import re
@@ -10,15 +12,79 @@ from ingest.redaction.names import KEY_WORDS
 _KEY = re.compile(KEY_WORDS)
 """Only tried where there is a ``key``, which logs of Flink are full of."""
 _WORDS = (
-    "pass", "pwd", "pw", "secret", "token", "credential", "auth", "sig", "cookie", "jaas", "headers", "sessionid", "dockerconfig",
-    "bearer", "basic", "kennwort", "contrase", "hooks.", "/webhook", "/hook/", "telegram.org", "pagerduty.com", "code=", "identified",
-    "jdbc:oracle", "-u ", "-u=", "--user", "--proxy-user",
-)  # fmt: skip
+    "pass",
+    "pwd",
+    "pw",
+    "secret",
+    "token",
+    "credential",
+    "auth",
+    "sig",
+    "cookie",
+    "jaas",
+    "headers",
+    "sessionid",
+    "dockerconfig",
+    "bearer",
+    "basic",
+    "kennwort",
+    "contrase",
+    "hooks.",
+    "/webhook",
+    "/hook/",
+    "telegram.org",
+    "pagerduty.com",
+    "code=",
+    "identified",
+    "jdbc:oracle",
+    "-u ",
+    "-u=",
+    "--user",
+    "--proxy-user",
+)
 _TOKENS = (
-    "AKIA", "ASIA", "ABIA", "ACCA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "glptt-", "gldt-", "glrt-", "glcbt-",
-    "glsoat-", "xox", "xapp-", "eyJ", "AIza", "ya29.", "GOCSPX-", "_live_", "_test_", "sk-proj-", "sk-ant-", "SG.", "npm_", "pypi-",
-    "dckr_pat_", "_v1_", "dapi", "hvs.", "hvb.", "hvr.", "whsec_", "AGE-SECRET", "glc_", "shpat_", "shpss_", "shpca_",
-)  # fmt: skip
+    "AKIA",
+    "ASIA",
+    "ABIA",
+    "ACCA",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "glptt-",
+    "gldt-",
+    "glrt-",
+    "glcbt-",
+    "glsoat-",
+    "xox",
+    "xapp-",
+    "eyJ",
+    "AIza",
+    "ya29.",
+    "GOCSPX-",
+    "_live_",
+    "_test_",
+    "sk-proj-",
+    "sk-ant-",
+    "SG.",
+    "npm_",
+    "pypi-",
+    "dckr_pat_",
+    "_v1_",
+    "dapi",
+    "hvs.",
+    "hvb.",
+    "hvr.",
+    "whsec_",
+    "AGE-SECRET",
+    "glc_",
+    "shpat_",
+    "shpss_",
+    "shpca_",
+)
 _ABROAD = ("密", "口令", "秘钥", "私钥", "令牌", "凭证", "凭据", "パスワード", "пароль", "비밀번호")
 
 

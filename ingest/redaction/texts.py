@@ -1,7 +1,8 @@
 """The one place where secrets are removed from texts, for every output.
 
-Pages, notices, reports, recordings, Weir's own log and the errors it keeps all go through :func:`redact` or, for decoded JSON,
-through :func:`ingest.redaction.documents.redact_document`. It is idempotent, takes time linear in the text, and leaves its structure.
+Pages, notices, reports, recordings, Weir's own log and the errors it keeps all go through
+:func:`redact` or, for decoded JSON, through :func:`ingest.redaction.documents.redact_document`. It
+is idempotent, takes time linear in the text, and leaves its structure.
 """
 
 from collections.abc import Iterator
@@ -14,13 +15,17 @@ from ingest.redaction.suspicion import is_suspicious
 from ingest.redaction.urls import redact_urls
 
 LONG = 4_096
-"""From here on a text is looked at line by line: most lines of a log hold nothing, and that is seen quickly."""
+"""From here on a text is looked at line by line: most lines of a log hold nothing, and that is seen
+quickly.
+"""
 LINES_AFTER = 3
 """``<name>``, ``<value>`` and blocks of YAML stand on lines of their own."""
 
 
 MOST_PASSES = 8
-"""What is hidden may change how the signs beside it are read; it is looked at again until nothing changes."""
+"""What is hidden may change how the signs beside it are read; it is looked at again until nothing
+changes.
+"""
 
 
 def redact(text: str) -> str:
@@ -42,7 +47,9 @@ def _redacted(text: str) -> str:
 
 
 def _by_groups(text: str) -> Iterator[str]:
-    """Lines with something to look at together with those that follow them, the others as they are."""
+    """Lines with something to look at together with those that follow them, the others as they
+    are.
+    """
     group: list[str] = []
     left = 0
     for line in text.splitlines(keepends=True):

@@ -11,7 +11,8 @@ _HOST = re.compile(r"\[?[\w.:\-]{1,255}\]?(?=[/?#,;)\]}]|$)")
 _PORT = re.compile(r"\d{0,5}(?:,.*)?", re.DOTALL)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}\Z")
 _USER_IS_A_NAME = re.compile(
-    r"abfss?|wasbs?|adl|(?:pekko|akka)\S*|ssh|sftp|git|git\+ssh|svn\+ssh|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip", re.IGNORECASE
+    r"abfss?|wasbs?|adl|(?:pekko|akka)\S*|ssh|sftp|git|git\+ssh|svn\+ssh|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip",
+    re.IGNORECASE,
 )
 """Their user alone is a container, an actor system or a person, and part of the place."""
 
@@ -49,7 +50,12 @@ def _userinfo(run: str, scheme: str) -> tuple[int, int] | None:
     if first < 0:
         # ``user:pass/word@host``, unless it is ``host:8081/path@x``.
         host, colon, port = authority.rpartition(":")
-        if not colon or (_PORT.fullmatch(port) and not _looks_like_host(run, last)) or _USER_IS_A_NAME.fullmatch(scheme) or "[" in host:
+        if (
+            not colon
+            or (_PORT.fullmatch(port) and not _looks_like_host(run, last))
+            or _USER_IS_A_NAME.fullmatch(scheme)
+            or "[" in host
+        ):
             return None
         return 0, last
     if ":" not in authority[:first]:

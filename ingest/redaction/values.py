@@ -9,26 +9,38 @@ from ingest.redaction.marks import MASK
 LONGEST_QUOTED = 16_384
 LONGEST_NESTED = 4_096
 MOST_WORDS = 6
-"""A line ``password: correct horse battery staple`` is a passphrase; one of more words is a sentence."""
+"""A line ``password: correct horse battery staple`` is a passphrase; one of more words is a
+sentence.
+"""
 
-_OPENS = re.compile(r"""(?:[bru]{1,2}(?=["']))?(?P<quote>\\{0,8}["'`]|&quot;|&\#34;|&\#39;|%22)""", re.VERBOSE)
+_OPENS = re.compile(
+    r"""(?:[bru]{1,2}(?=["']))?(?P<quote>\\{0,8}["'`]|&quot;|&\#34;|&\#39;|%22)""", re.VERBOSE
+)
 _ENDS = re.compile(
     r"""[\s，。；、）】」》]|[,;&](?=amp;|[\w.\-]{1,60}\ ?[=:]|\s|["'\\]|$)|(?<!\\)\\*+["'`](?=[\s,;:)\]}>&."'`\\]|$)|<|%22|%26
     |[)\]}](?=[\s,;.:)\]}"'`\\]|$)""",
     re.VERBOSE,
 )
-_ANOTHER_PAIR = re.compile(r"""[,;&]\s{0,4}["']?[\w.\-]{1,60}["']?\s?[=:]|\s[\w.\-]{1,60}=|["'<>{}\[\]，。；]""")
+_ANOTHER_PAIR = re.compile(
+    r"""[,;&]\s{0,4}["']?[\w.\-]{1,60}["']?\s?[=:]|\s[\w.\-]{1,60}=|["'<>{}\[\]，。；]"""
+)
 _JSON = json.JSONDecoder()
 _CLOSING = {sign: re.compile(rf"(?<!\\)(\\*+){sign}") for sign in "\"'`"}
 _DOUBLE_QUOTE = _CLOSING['"']
 _NO_LINE = re.compile(r"[\[{]|(?:null|true|false|-?\d[\d.eE+\-]*)[ \t]*(?:[,}\]\r\n]|$)")
 _BLOCK = re.compile(r"[|>][+\-]?\d?[ \t]*\r?\n(?P<lines>(?:[ \t]+[^\n]{0,8192}(?:\n|\Z)){1,200})")
-_SCHEME = re.compile(r"(?:bearer|basic|token|apikey|negotiate|ntlm|sso-key|sharedkey(?:lite)?)[ \t]{1,4}(?=\S)", re.IGNORECASE)
+_SCHEME = re.compile(
+    r"(?:bearer|basic|token|apikey|negotiate|ntlm|sso-key|sharedkey(?:lite)?)[ \t]{1,4}(?=\S)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """``text[start:end]`` is what is hidden; ``inner`` the value itself, without quotes. ``whole``: a JSON list or object."""
+    """``text[start:end]`` is what is hidden; ``inner`` the value itself, without quotes.
+
+    ``whole``: a JSON list or object.
+    """
 
     start: int
     end: int
@@ -37,8 +49,11 @@ class Value:
     whole: bool = False
 
 
-def value_at(text: str, at: int, *, whole_line: bool = False, most: int | None = None) -> Value | None:
-    """The value that begins at ``at``; ``None`` where there is none. ``whole_line``: nothing else stands on its line.
+def value_at(
+    text: str, at: int, *, whole_line: bool = False, most: int | None = None
+) -> Value | None:
+    """The value that begins at ``at``; ``None`` where there is none. ``whole_line``: nothing else
+    stands on its line.
 
     ``most`` bounds how far the end of one without quotes is looked for.
     """
@@ -48,7 +63,9 @@ def value_at(text: str, at: int, *, whole_line: bool = False, most: int | None =
         return _quoted(text, opened.end(), opened["quote"])
     if whole_line and (block := _BLOCK.match(text, at)):
         return Value(
-            block.start("lines") + _indent(block["lines"]), block.start("lines") + len(block["lines"].rstrip()), block["lines"].strip()
+            block.start("lines") + _indent(block["lines"]),
+            block.start("lines") + len(block["lines"].rstrip()),
+            block["lines"].strip(),
         )
     if text[at] == "[" or text[at] == "{":
         return _bracketed(text, at)
@@ -61,7 +78,9 @@ def value_at(text: str, at: int, *, whole_line: bool = False, most: int | None =
 
 
 def line_at(text: str, at: int) -> Value | None:
-    """All up to the end of the line, or of what quotes it; the name of a scheme of signing in stays."""
+    """All up to the end of the line, or of what quotes it; the name of a scheme of signing in
+    stays.
+    """
     if _NO_LINE.match(text, at):
         return value_at(text, at)
     if scheme := _SCHEME.match(text, at):
@@ -70,7 +89,9 @@ def line_at(text: str, at: int) -> Value | None:
     if opened := _OPENS.match(text, at):
         found = _quoted(text, opened.end(), opened["quote"])
         if scheme := _SCHEME.match(found.inner):
-            return Value(found.start + scheme.end(), found.end, found.inner[scheme.end() :], quoted=True)
+            return Value(
+                found.start + scheme.end(), found.end, found.inner[scheme.end() :], quoted=True
+            )
         return found
     end = _enclosed(text, at, _line_end(text, at))
     inner_text = text[at:end].rstrip()
@@ -78,7 +99,9 @@ def line_at(text: str, at: int) -> Value | None:
 
 
 def _enclosed(text: str, at: int, end: int) -> int:
-    """Where the text ends that the value stands in, if it is quoted as a whole, as headers on a command line and JSON are."""
+    """Where the text ends that the value stands in, if it is quoted as a whole, as headers on a
+    command line and JSON are.
+    """
     before = text.rfind("\n", max(0, at - 200), at) + 1 or max(0, at - 200)
     if text.count("'", before, at) % 2 == 1 and (closing := text.find("'", at, end)) >= 0:
         end = closing
@@ -94,14 +117,18 @@ def _enclosed(text: str, at: int, end: int) -> int:
 
 
 def hidden(value: Value, name_quote: str) -> str:
-    """What takes its place; a bare number of a JSON document becomes a text, so that the document stays one."""
+    """What takes its place; a bare number of a JSON document becomes a text, so that the document
+    stays one.
+    """
     if value.whole:
         return f"{name_quote or chr(34)}{MASK}{name_quote or chr(34)}"
     return MASK if value.quoted or not name_quote else f"{name_quote}{MASK}{name_quote}"
 
 
 def _quoted(text: str, start: int, quote: str) -> Value:
-    """Up to the same quote, escaped as often, or to one of what stands around where the text was cut off."""
+    """Up to the same quote, escaped as often, or to one of what stands around where the text was
+    cut off.
+    """
     limit = _line_end(text, start)
     if quote[-1] not in _CLOSING:
         end = text.find(quote, start, limit)
@@ -110,7 +137,9 @@ def _quoted(text: str, start: int, quote: str) -> Value:
     for found in _CLOSING[quote[-1]].finditer(text, start, limit):
         slashes = len(found[1])
         if slashes < depth or (slashes - depth) % (2 * depth + 2) == 0:
-            return _until(text, start, found.start() if slashes < depth else found.end() - len(quote))
+            return _until(
+                text, start, found.start() if slashes < depth else found.end() - len(quote)
+            )
     around = _DOUBLE_QUOTE.search(text, start, limit) if quote != '"' else None
     return _until(text, start, around.start() if around else limit)
 

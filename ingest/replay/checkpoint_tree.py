@@ -1,7 +1,8 @@
 """The directory that the jobs of a recording wrote checkpoints to, as it was at an instant.
 
-Its ``_metadata`` are the recorded bytes with the job ids of a turn, other files are sparse, of the recorded size: what was in them was not
-recorded. Files of one turn are told from all others by the ids of its jobs, so that several turns share a directory.
+Its ``_metadata`` are the recorded bytes with the job ids of a turn, other files are sparse, of the
+recorded size: what was in them was not recorded. Files of one turn are told from all others by the
+ids of its jobs, so that several turns share a directory.
 """
 
 import json
@@ -32,13 +33,20 @@ class CheckpointTree:
         self._laid: Files | None = None
 
     def show(self, at_ms: int, by_ms: int, ids: Mapping[str, str]) -> None:
-        """Make the directories of these jobs what they were at ``at_ms`` of the recording. Files come before what refers to them."""
+        """Make the directories of these jobs what they were at ``at_ms`` of the recording.
+
+        Files come before what refers to them.
+        """
         wanted = self._files_at(at_ms)
         if wanted == self._laid:
             return
         renamed = Renaming(ids)
-        named = {self._folder / renamed.text(path): (path, *facts) for path, facts in wanted.items()}
-        before = {file for place in self._places(ids) for file in place.rglob("*") if file.is_file()}
+        named = {
+            self._folder / renamed.text(path): (path, *facts) for path, facts in wanted.items()
+        }
+        before = {
+            file for place in self._places(ids) for file in place.rglob("*") if file.is_file()
+        }
         for file in sorted(before - named.keys(), key=_metadata_last, reverse=True):
             file.unlink(missing_ok=True)
             if not any(file.parent.iterdir()):
@@ -79,7 +87,9 @@ class CheckpointTree:
         draft.replace(file)
 
     def _files_at(self, at_ms: int) -> Files:
-        """Between two listings a file is there from when it was written; one that is gone in the second is there until then."""
+        """Between two listings a file is there from when it was written; one that is gone in the
+        second is there until then.
+        """
         number = bisect_right(self._at_ms, at_ms)
         if number != self._between[0]:
             self._between = number, self._listed(number - 1), self._listed(number)
@@ -109,10 +119,14 @@ class CheckpointTree:
 
 
 class Renaming:
-    """Job ids of a recording → those of a turn, in paths and in ``_metadata``: no length changes, so that the format stays what it is."""
+    """Job ids of a recording → those of a turn, in paths and in ``_metadata``: no length changes,
+    so that the format stays what it is.
+    """
 
     def __init__(self, ids: Mapping[str, str]) -> None:
-        self._names = {old.encode(): new.encode() for old, new in (dict(ids) | savepoint_names(ids)).items()}
+        self._names = {
+            old.encode(): new.encode() for old, new in (dict(ids) | savepoint_names(ids)).items()
+        }
         self._pattern = re.compile(b"|".join(map(re.escape, self._names)))
 
     def content(self, recorded: bytes) -> bytes:

@@ -1,7 +1,9 @@
-"""Plays one recording over and over as the cluster it was: its answers and logs at the time of now, each turn as new jobs.
+"""Plays one recording over and over as the cluster it was: its answers and logs at the time of now,
+each turn as new jobs.
 
-A turn is one run through the tape under job ids of its own, as if somebody had submitted the same jobs again. The cluster remembers the
-last turns, as a JobManager keeps jobs that ended; so what happened before somebody looked is there, too.
+A turn is one run through the tape under job ids of its own, as if somebody had submitted the same
+jobs again. The cluster remembers the last turns, as a JobManager keeps jobs that ended; so what
+happened before somebody looked is there, too.
 """
 
 import json
@@ -40,13 +42,16 @@ class Turn:
 
 
 class Player:
-    """``names``: job names of the recording → names shown; ``rest_ms`` passes between turns; ``past_ms`` ago was a turn before all others,
-    whose checkpoints stay. ``folder`` gets ``turns.json``, ``past.json``, ``logs/``, and ``checkpoints/``: what Flink wrote.
+    """``names``: job names of the recording → names shown; ``rest_ms`` passes between turns;
+    ``past_ms`` ago was a turn before all others, whose checkpoints stay. ``folder`` gets
+    ``turns.json``, ``past.json``, ``logs/``, and ``checkpoints/``: what Flink wrote.
 
     A player that is made again in the same folder goes on where the one before was.
     """
 
-    def __init__(self, tape: Tape, names: Mapping[str, str], folder: Path, rest_ms: int = 0, past_ms: int = 0) -> None:
+    def __init__(
+        self, tape: Tape, names: Mapping[str, str], folder: Path, rest_ms: int = 0, past_ms: int = 0
+    ) -> None:
         self.tape, self._names, self._folder = tape, names, folder
         self._rest_ms, self._past_ms = max(rest_ms, GAP_MS), past_ms
         self._logs, checkpoints = folder / "logs", folder / CHECKPOINTS
@@ -58,13 +63,18 @@ class Player:
         self._past = [self._turn(began_ms) for began_ms in self._noted(PAST)]
 
     def tick(self, now_ms: int, *, awake: bool = True, writes_checkpoints: bool = True) -> None:
-        """Begin the next turn where it is time, and write log lines and checkpoints up to now. No turn begins unless ``awake``."""
+        """Begin the next turn where it is time, and write log lines and checkpoints up to now.
+
+        No turn begins unless ``awake``.
+        """
         if self._past_ms and not self._past:
             self._tell_past(now_ms - self._past_ms)
         if not self.turns:
             first_ms = now_ms - self.tape.length_ms * 3 // 5 - self.tape.length_ms - GAP_MS
             self._begin(first_ms)
-        while awake and now_ms >= (next_ms := self.turns[-1].began_ms + self.tape.length_ms + self._rest_ms):
+        while awake and now_ms >= (
+            next_ms := self.turns[-1].began_ms + self.tape.length_ms + self._rest_ms
+        ):
             self._write(next_ms)
             late = now_ms - next_ms > self.tape.length_ms
             self._begin(now_ms if late else next_ms)
@@ -115,24 +125,36 @@ class Player:
 
     def _turn(self, began_ms: int) -> Turn:
         ids = {recorded: id_of(recorded, began_ms) for recorded in self.tape.jobs}
-        names = {old.encode(): new.encode() for old, new in (dict(self._names) | savepoint_names(ids) | ids).items()}
+        names = {
+            old.encode(): new.encode()
+            for old, new in (dict(self._names) | savepoint_names(ids) | ids).items()
+        }
         return Turn(began_ms, ids, Shift(began_ms - self.tape.began_ms, self.tape.began_ms, names))
 
     def _tell_past(self, began_ms: int) -> None:
-        """A turn of long ago, as a whole. What it left is laid out once: whoever removes it since then meant it.
+        """A turn of long ago, as a whole. What it left is laid out once: whoever removes it since
+        then meant it.
 
-        Its JobManager logged what is not for debugging: why a checkpoint failed, which no answer tells any more."""
+        Its JobManager logged what is not for debugging: why a checkpoint failed, which no answer
+        tells any more.
+        """
         turn = self._turn(began_ms)
         for log in self.tape.logs:
             if JOBMANAGER in log.name:
-                lines = (turn.shift.line(line) for _at_ms, line in self.tape.lines(log, 0) if not _DEBUG.match(line))
+                lines = (
+                    turn.shift.line(line)
+                    for _at_ms, line in self.tape.lines(log, 0)
+                    if not _DEBUG.match(line)
+                )
                 (self._logs / f"{log.name}.{TURNS_KEPT}").write_bytes(b"".join(lines))
         self._tree.show_end(turn.shift.by_ms, turn.ids)
         self._past = [turn]
         self._note(PAST, self._past)
 
     def _begin(self, began_ms: int) -> None:
-        """The first turn of all tells how the cluster came up, later ones begin when their jobs are submitted."""
+        """The first turn of all tells how the cluster came up, later ones begin when their jobs are
+        submitted.
+        """
         from_ms = self.tape.began_ms - LEAD_MS if self.turns else 0
         turn = self._turn(began_ms)
         turn.logs = {log: self.tape.lines(log, from_ms) for log in self.tape.logs}
@@ -151,7 +173,11 @@ class Player:
             noted = json.loads((self._folder / name).read_text())
         except (OSError, ValueError):
             return []
-        return [began_ms for began_ms in noted if isinstance(began_ms, int)] if isinstance(noted, list) else []
+        return (
+            [began_ms for began_ms in noted if isinstance(began_ms, int)]
+            if isinstance(noted, list)
+            else []
+        )
 
     def _roll(self, name: str) -> None:
         """As log4j does: the file that is written has no number."""
@@ -161,7 +187,9 @@ class Player:
                 older.replace(self._logs / f"{name}.{number}")
 
     def _write_checkpoints(self, now_ms: int) -> None:
-        """Those of the turn before are there until whoever audits has seen that their jobs ended."""
+        """Those of the turn before are there until whoever audits has seen that their jobs
+        ended.
+        """
         *before, turn = self.turns
         if now_ms - turn.began_ms > LINGER_MS:
             for ended in before:

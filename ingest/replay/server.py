@@ -1,4 +1,6 @@
-"""Serves played recordings on loopback, one path prefix a cluster, as so many JobManagers behind a proxy."""
+"""Serves played recordings on loopback, one path prefix a cluster, as so many JobManagers behind a
+proxy.
+"""
 
 import asyncio
 import contextlib
@@ -15,16 +17,23 @@ from ingest.replay.shipped import AUDITED, LOOKED, REMOVED
 
 TICK_S = 1.0
 AWAKE_FOR_S = 900
-"""After somebody looked last. Then jobs come to their end, and none is submitted until somebody looks again."""
+"""After somebody looked last.
+
+Then jobs come to their end, and none is submitted until somebody looks again.
+"""
 
 log = logging.getLogger(__name__)
 
 
-async def serve(players: dict[str, Player], ports: Sequence[int], folder: Path, stop: asyncio.Event) -> None:
-    """Until ``stop``. ``folder`` may hold :data:`LOOKED` (without it, it never sleeps), :data:`AUDITED`, from which on checkpoints are
-    written, and :data:`REMOVED`, which empties ``players`` and removes what they wrote.
+async def serve(
+    players: dict[str, Player], ports: Sequence[int], folder: Path, stop: asyncio.Event
+) -> None:
+    """Until ``stop``. ``folder`` may hold :data:`LOOKED` (without it, it never sleeps),
+    :data:`AUDITED`, from which on checkpoints are written, and :data:`REMOVED`, which empties
+    ``players`` and removes what they wrote.
 
-    Several ports, since whoever collects asks one address with patience, however many clusters are behind it.
+    Several ports, since whoever collects asks one address with patience, however many clusters are
+    behind it.
     """
     application = web.Application()
     application.router.add_get("/{cluster}/{path:.*}", answering(players))
@@ -46,7 +55,9 @@ async def serve(players: dict[str, Player], ports: Sequence[int], folder: Path, 
         await runner.cleanup()
 
 
-def answering(players: Mapping[str, Player]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def answering(
+    players: Mapping[str, Player],
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def answer(request: web.Request) -> web.StreamResponse:
         player = players.get(request.match_info["cluster"])
         if player is None or not player.turns:

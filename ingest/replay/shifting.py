@@ -1,7 +1,9 @@
-"""Recorded bytes as they would have been at another time: instants are moved, ids and names of jobs replaced, nothing else changes.
+"""Recorded bytes as they would have been at another time: instants are moved, ids and names of jobs
+replaced, nothing else changes.
 
-Works on the text of answers and log lines, so that a field which no reader knows yet is moved with the others. An instant is a whole
-number of 13 digits (epoch ms) within a day of the recording, or the time at the beginning of a log line.
+Works on the text of answers and log lines, so that a field which no reader knows yet is moved with
+the others. An instant is a whole number of 13 digits (epoch ms) within a day of the recording, or
+the time at the beginning of a log line.
 """
 
 import re
@@ -12,7 +14,10 @@ from functools import cached_property
 from hashlib import sha256
 
 AROUND_MS = 24 * 3600 * 1000
-"""A number is an instant of the recording if it is no further from it. A size taken for one would be 1.8 TB."""
+"""A number is an instant of the recording if it is no further from it.
+
+A size taken for one would be 1.8 TB.
+"""
 
 _MILLIS = rb"(?<![\w.])\d{13}(?!\w|\.\d)"
 _LINE_TIME = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}")
@@ -21,7 +26,9 @@ _LINE_FORMAT = "%Y-%m-%d %H:%M:%S,%f"
 
 @dataclass(frozen=True)
 class Shift:
-    """``by_ms`` may be negative; ``recorded_ms`` is about when it was recorded; ``names`` what is replaced by what."""
+    """``by_ms`` may be negative; ``recorded_ms`` is about when it was recorded; ``names`` what is
+    replaced by what.
+    """
 
     by_ms: int
     recorded_ms: int
@@ -48,7 +55,11 @@ class Shift:
         if found in self.names:
             return self.names[found]
         at_ms = int(found)
-        return str(at_ms + self.by_ms).encode() if abs(at_ms - self.recorded_ms) <= AROUND_MS else found
+        return (
+            str(at_ms + self.by_ms).encode()
+            if abs(at_ms - self.recorded_ms) <= AROUND_MS
+            else found
+        )
 
 
 def line_ms(line: bytes) -> int | None:
@@ -64,7 +75,9 @@ def line_ms(line: bytes) -> int | None:
 
 
 def id_of(recorded_id: str, began_ms: int) -> str:
-    """The id of the same job in the turn that began then: another for each, and again the same after a restart."""
+    """The id of the same job in the turn that began then: another for each, and again the same
+    after a restart.
+    """
     return sha256(f"{recorded_id} {began_ms}".encode()).hexdigest()[:32]
 
 

@@ -8,12 +8,16 @@ RECORDED_ON = "2026-11-21"
 PREFIX = "demo-"
 """Of every cluster of the demo, so that no cluster of one's own is taken for one of it."""
 LOOKED, REMOVED, AUDITED = "looked", "removed", "audited"
-"""Files beside the clusters' folders: its time says when somebody looked last; the demo is over; checkpoints of now are written, too."""
+"""Files beside the clusters' folders: its time says when somebody looked last; the demo is over;
+checkpoints of now are written, too.
+"""
 CHECKPOINTS, PAST = "checkpoints", "past.json"
 """In the folder of a cluster: what Flink wrote, and when its turn of the past began."""
 
 PAST_MS = 96 * 3600 * 1000
-"""Before the demo began, so that what a turn of then left is older than the age guard of audits, which is three days."""
+"""Before the demo began, so that what a turn of then left is older than the age guard of audits,
+which is three days.
+"""
 
 NOW_AND_THEN_S = 1800
 """Between two turns of what is instructive once: a savepoint, a chain of restores."""
@@ -21,7 +25,8 @@ NOW_AND_THEN_S = 1800
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """``recording``: its folder below the recordings; ``jobs``: recorded names → names shown; ``rest_s`` between two turns.
+    """``recording``: its folder below the recordings; ``jobs``: recorded names → names shown;
+    ``rest_s`` between two turns.
 
     ``has_past``: it was played once days ago, too, for what its jobs left in storage.
     """
@@ -38,7 +43,9 @@ class Shipped:
 
     @property
     def written_to(self) -> str:
-        """The directory that its Flink wrote checkpoints and savepoints below, as its ``_metadata`` name it."""
+        """The directory that its Flink wrote checkpoints and savepoints below, as its ``_metadata``
+        name it.
+        """
         return "file:/opt/l/lab/run/" + self.recording.replace("/", "-")
 
 
@@ -64,11 +71,17 @@ SHIPPED = (
         NOW_AND_THEN_S,
         has_past=True,
     ),
-    Shipped("1.20.5/K", "features", {"lab-K-merge": "user-features", "lab-K-merge-2": "user-features"}, NOW_AND_THEN_S, has_past=True),
+    Shipped(
+        "1.20.5/K",
+        "features",
+        {"lab-K-merge": "user-features", "lab-K-merge-2": "user-features"},
+        NOW_AND_THEN_S,
+        has_past=True,
+    ),
     Shipped("1.20.5/L1", "warehouse", {"lab-L1-heap": "stock-levels"}, NOW_AND_THEN_S),
     Shipped("1.20.5/L2", "sensors", {"lab-L2-unaligned": "sensor-alarms"}, NOW_AND_THEN_S),
     Shipped("1.20.5/M", "imports", {"lab-M-finished": "partner-import"}, NOW_AND_THEN_S),
-)  # fmt: skip
+)
 
 CLUSTERS = frozenset(one.name for one in SHIPPED)
 ROOTS = {one.written_to: one for one in SHIPPED}

@@ -1,4 +1,5 @@
-"""A recording as something that can be played: which answer stood at an instant, and the lines of its logs in order.
+"""A recording as something that can be played: which answer stood at an instant, and the lines of
+its logs in order.
 
 Bodies stay on disk; held is where each begins. Times are epoch ms of the recording.
 """
@@ -14,7 +15,9 @@ from ingest.errors import Refused
 from ingest.replay.shifting import line_ms
 
 LEAD_MS = 5_000
-"""What the logs say before the first answer that lists a job belongs to it: the job was submitted then."""
+"""What the logs say before the first answer that lists a job belongs to it: the job was submitted
+then.
+"""
 
 _FIRST_ASKED = "/overview"
 _JOBS = "/jobs/overview"
@@ -40,7 +43,8 @@ class _Answers:
 class Tape:
     """Raises ``Refused`` where there is no ``rest.jsonl`` in which a job is listed.
 
-    ``began_ms`` is the first answer that lists a job, ``ended_ms`` the last one; ``jobs`` are names by id.
+    ``began_ms`` is the first answer that lists a job, ``ended_ms`` the last one; ``jobs`` are names
+    by id.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -61,7 +65,10 @@ class Tape:
         return self.ended_ms - self.began_ms
 
     def answer(self, path: str, at_ms: int) -> tuple[int, Any] | None:
-        """Status and body that stood then. Only whole polls count: what a list names can be asked for."""
+        """Status and body that stood then.
+
+        Only whole polls count: what a list names can be asked for.
+        """
         answers = self._paths.get(path)
         offset = answers.until(self._whole_until(at_ms)) if answers else None
         if offset is None:
@@ -70,21 +77,31 @@ class Tape:
         return entry["status"], entry["body"]
 
     def metrics(self, owner: str, ids: list[str], at_ms: int) -> list[dict[str, Any]] | None:
-        """Values of ``owner`` (a path up to ``/metrics``) as Flink answers them; what was not recorded is left out."""
+        """Values of ``owner`` (a path up to ``/metrics``) as Flink answers them; what was not
+        recorded is left out.
+        """
         known = self._metrics.get(owner)
         if known is None:
             return None
         until = self._whole_until(at_ms)
         found = {name: known[name].until(until) for name in ids if name in known}
-        entries = {offset: _values(self._entry(offset)) for offset in set(found.values()) if offset is not None}
+        entries = {
+            offset: _values(self._entry(offset))
+            for offset in set(found.values())
+            if offset is not None
+        }
         return [
             {"id": name, "value": entries[offset][own]}
             for name, offset in found.items()
-            if offset is not None and (own := name if name in entries[offset] else name.partition(".")[2]) in entries[offset]
+            if offset is not None
+            and (own := name if name in entries[offset] else name.partition(".")[2])
+            in entries[offset]
         ]
 
     def lines(self, log: Path, from_ms: int) -> Iterator[tuple[int, bytes]]:
-        """Lines of one log that begin at or after then, each with its time; those without one have that of the line before."""
+        """Lines of one log that begin at or after then, each with its time; those without one have
+        that of the line before.
+        """
         at_ms: int | None = None
         with log.open("rb") as file:
             for line in file:
@@ -136,10 +153,16 @@ class Tape:
         vertex, is_subtask, subtask = owner.partition("/subtasks/")
         prefix = f"{subtask}." if is_subtask else ""
         for name in _values({"body": body}):
-            self._metrics.setdefault(vertex, {}).setdefault(prefix + name, _Answers()).add(at_ms, offset)
+            self._metrics.setdefault(vertex, {}).setdefault(prefix + name, _Answers()).add(
+                at_ms, offset
+            )
 
 
 def _values(entry: dict[str, Any]) -> dict[str, str]:
     """Of an answer about metrics: value by id. Names alone, and sums over subtasks, have none."""
     body = entry["body"]
-    return {metric["id"]: metric["value"] for metric in body if "value" in metric} if isinstance(body, list) else {}
+    return (
+        {metric["id"]: metric["value"] for metric in body if "value" in metric}
+        if isinstance(body, list)
+        else {}
+    )

@@ -1,4 +1,6 @@
-"""Copies that are what they were made from: written under another name, read back, compared, and only then put in place."""
+"""Copies that are what they were made from: written under another name, read back, compared, and
+only then put in place.
+"""
 
 import hashlib
 import os
@@ -18,7 +20,10 @@ def same(here: Any, name: str, there: Any, other: str) -> bool:
 
 
 def to_local(here: Any, name: str, there: LocalFiles, target: str) -> None:
-    """Raises ``FileExistsError`` where ``target`` is there, ``OSError`` where the copy differs. Times and modes are kept where known."""
+    """Raises ``FileExistsError`` where ``target`` is there, ``OSError`` where the copy differs.
+
+    Times and modes are kept where known.
+    """
     part = _part_of(target)
     try:
         with there.create(part) as out:
@@ -35,7 +40,9 @@ def to_local(here: Any, name: str, there: LocalFiles, target: str) -> None:
 
 
 def within(filesystem: Any, name: str, target: str) -> None:
-    """The store copies by itself and answers for the bytes; what can be compared is their number."""
+    """The store copies by itself and answers for the bytes; what can be compared is their
+    number.
+    """
     filesystem.cp_file(name, target)
     filesystem.invalidate_cache(filesystem._parent(target))
     made, wanted = filesystem.info(target).get("size"), filesystem.info(name).get("size")
@@ -59,10 +66,11 @@ def across(here: Any, name: str, there: Any, target: str) -> None:
 
 
 def first_bytes(here: Any, name: str, there: Any, target: str, size: int, *, renames: bool) -> str:
-    """The first ``size`` bytes of a file, as a whole or not at all; their SHA-256. ``renames``: a move is one step at the target.
+    """The first ``size`` bytes of a file, as a whole or not at all; their SHA-256. ``renames``: a
+    move is one step at the target.
 
-    Readable to whom the directory is, dated now. Raises ``FileExistsError`` where ``target`` is there, ``OSError`` where the file is
-    shorter or the copy differs.
+    Readable to whom the directory is, dated now. Raises ``FileExistsError`` where ``target`` is
+    there, ``OSError`` where the file is shorter or the copy differs.
     """
     if isinstance(there, LocalFiles):
         return _first_to_local(here, name, there, target, size)
@@ -124,8 +132,12 @@ def _put_in_place(there: LocalFiles, part: str, target: str) -> None:
         there.rename(part, target)
 
 
-def _digest(filesystem: Any, name: str, copy: BinaryIO | None = None, size: int | None = None) -> str:
-    """SHA-256 of the content, or of its first ``size`` bytes, which are written to ``copy`` on the way."""
+def _digest(
+    filesystem: Any, name: str, copy: BinaryIO | None = None, size: int | None = None
+) -> str:
+    """SHA-256 of the content, or of its first ``size`` bytes, which are written to ``copy`` on the
+    way.
+    """
     digest, left = hashlib.sha256(), size
     with filesystem.open(name, "rb") as source:
         while chunk := source.read(_CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)):

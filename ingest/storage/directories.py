@@ -1,4 +1,6 @@
-"""What one directory holds, streamed: local, in an object store page by page, elsewhere as fsspec lists it."""
+"""What one directory holds, streamed: local, in an object store page by page, elsewhere as fsspec
+lists it.
+"""
 
 import os
 from collections.abc import Hashable, Iterator
@@ -29,7 +31,10 @@ class Kind(Enum):
 
 
 class Entry(NamedTuple):
-    """``name`` is a single name as the file system spells it. ``replication``: copies of each block, None where it does not say."""
+    """``name`` is a single name as the file system spells it.
+
+    ``replication``: copies of each block, None where it does not say.
+    """
 
     name: str
     kind: Kind
@@ -41,14 +46,23 @@ class Entry(NamedTuple):
 
 class Directories(Protocol):
     def entries(self, below: str) -> Iterator[Entry]:
-        """Of the directory ``below`` the root: "" or with a leading slash, as found before. Raises ``OSError``."""
+        """Of the directory ``below`` the root: "" or with a leading slash, as found before.
+
+        Raises ``OSError``.
+        """
 
     def identity(self, below: str) -> Hashable:
-        """Equal for two names of one directory, as far as can be determined from here. Raises ``OSError``."""
+        """Equal for two names of one directory, as far as can be determined from here.
+
+        Raises ``OSError``.
+        """
 
 
 def directories(reading: str) -> Directories:
-    """Of a tree at a local path or an fsspec URI. Raises ``OSError``, ``ValueError`` or ``ImportError`` where it is out of reach."""
+    """Of a tree at a local path or an fsspec URI.
+
+    Raises ``OSError``, ``ValueError`` or ``ImportError`` where it is out of reach.
+    """
     if refused := refusal_of_tree(reading):
         raise NotAllowed(refused)
     if "://" not in reading:
@@ -82,7 +96,9 @@ class Local:
                         stat = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue
-                    yield Entry(entry.name, Kind.FILE, stat.st_size, of_nanoseconds(stat.st_mtime_ns))
+                    yield Entry(
+                        entry.name, Kind.FILE, stat.st_size, of_nanoseconds(stat.st_mtime_ns)
+                    )
 
     def identity(self, below: str) -> Hashable:
         with beneath.folder(self._path or "/", self._names(below)) as here:
@@ -103,16 +119,24 @@ class Local:
 
 
 class S3:
-    """A thousand keys at a time: fsspec's own listing holds a whole directory, which may be millions."""
+    """A thousand keys at a time: fsspec's own listing holds a whole directory, which may be
+    millions.
+    """
 
     def __init__(self, filesystem: Any, path: str, place: str) -> None:
         self._filesystem, self._place = filesystem, place
         self._bucket, _, self._prefix = path.partition("/")
 
     def entries(self, below: str) -> Iterator[Entry]:
-        # Keys are compared as text, so a directory with an empty name between two slashes is one like any other.
+        # Keys are compared as text, so a directory with an empty name between two slashes is one
+        # like any other.
         prefix = f"{self._prefix}{below}/" if self._prefix else f"{below}/".removeprefix("/")
-        query: dict[str, Any] = {"Bucket": self._bucket, "Prefix": prefix, "Delimiter": "/", "MaxKeys": KEYS_A_PAGE}
+        query: dict[str, Any] = {
+            "Bucket": self._bucket,
+            "Prefix": prefix,
+            "Delimiter": "/",
+            "MaxKeys": KEYS_A_PAGE,
+        }
         is_there = False
         while True:
             with as_os_error():
@@ -123,7 +147,12 @@ class S3:
             for key in page.get("Contents", ()):
                 is_there = True
                 if key["Key"] != prefix:
-                    yield Entry(key["Key"][len(prefix) :], Kind.FILE, int(key["Size"]), cut(modified_at(key)))
+                    yield Entry(
+                        key["Key"][len(prefix) :],
+                        Kind.FILE,
+                        int(key["Size"]),
+                        cut(modified_at(key)),
+                    )
             if not page.get("IsTruncated"):
                 break
             query["ContinuationToken"] = page["NextContinuationToken"]
@@ -135,7 +164,9 @@ class S3:
 
 
 class Listable:
-    """HDFS and others: a directory at a time (HDFS itself allows a million entries in one); WebHDFS page by page."""
+    """HDFS and others: a directory at a time (HDFS itself allows a million entries in one); WebHDFS
+    page by page.
+    """
 
     def __init__(self, filesystem: Any, path: str, place: str) -> None:
         self._filesystem, self._place = filesystem, place
@@ -157,7 +188,13 @@ class Listable:
             elif info.get("type") == "file":
                 copies = info.get("replication")  # of WebHDFS
                 known = copies if type(copies) is int and 0 < copies <= MOST_COPIES else None
-                yield Entry(name, Kind.FILE, int(info.get("size") or 0), cut(modified_at(info)), replication=known)
+                yield Entry(
+                    name,
+                    Kind.FILE,
+                    int(info.get("size") or 0),
+                    cut(modified_at(info)),
+                    replication=known,
+                )
 
     def identity(self, below: str) -> Hashable:
         return self._place + below

@@ -1,4 +1,6 @@
-"""Folders in other people's storage: made as the ones around them are, whatever this process may show of its own files."""
+"""Folders in other people's storage: made as the ones around them are, whatever this process may
+show of its own files.
+"""
 
 import os
 from pathlib import Path
@@ -7,7 +9,8 @@ from ingest import beneath
 
 
 def make(folder: Path) -> None:
-    """With its parents; each new one has the mode of the folder it is in, less writing for everybody, and its owner where that is allowed.
+    """With its parents; each new one has the mode of the folder it is in, less writing for
+    everybody, and its owner where that is allowed.
 
     A file that is put back must be as readable as it was.
     """

@@ -1,7 +1,8 @@
-"""Directories visited under two names: by their numbers in a local file system, elsewhere by where they are read.
+"""Directories visited under two names: by their numbers in a local file system, elsewhere by where
+they are read.
 
-A bind mount, a link above a root, two roots read at one place: the same files would be listed twice, and what is needed under
-the one name would look dead under the other.
+A bind mount, a link above a root, two roots read at one place: the same files would be listed
+twice, and what is needed under the one name would look dead under the other.
 """
 
 import threading
@@ -40,7 +41,10 @@ class VisitedDirectories:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def visit(self, name: DirectoryName, listable: Directories) -> DirectoryName | None:
-        """The other name of this directory, where its parent has none reported already. Raises ``OSError``."""
+        """The other name of this directory, where its parent has none reported already.
+
+        Raises ``OSError``.
+        """
         identity = listable.identity(name.directory)
         with self._lock:
             known = self._known.get(identity)
@@ -83,7 +87,9 @@ def _is_still(known: tuple[DirectoryName, Directories], identity: Hashable) -> b
 
 
 def same_directory(one: str, other: str) -> bool:
-    """Whether what is read at two places is one directory, or one lies in the other; no where either is out of reach."""
+    """Whether what is read at two places is one directory, or one lies in the other; no where
+    either is out of reach.
+    """
     try:
         return _holds(one, other) or _holds(other, one)
     except (OSError, ValueError, ImportError):
@@ -91,7 +97,9 @@ def same_directory(one: str, other: str) -> bool:
 
 
 def overlap(place: str, other: str) -> bool:
-    """Whether what is written at ``place``, which need not exist, might lie in the directory ``other``, or that in it."""
+    """Whether what is written at ``place``, which need not exist, might lie in the directory
+    ``other``, or that in it.
+    """
     if "://" in place or "://" in other:
         one, two = canonical(place), canonical(other)
         return are_nested(one, two)
@@ -106,7 +114,9 @@ def overlap(place: str, other: str) -> bool:
 
 
 def overlapping(one: Root, other: Root, spellings: Spellings) -> bool:
-    """Whether one might lie in the other, by what Flink or Weir calls them or by what is at these places."""
+    """Whether one might lie in the other, by what Flink or Weir calls them or by what is at these
+    places.
+    """
     names, others = ({root.uri, canonical(root.reading, spellings)} for root in (one, other))
     named = any(are_nested(name, place) for name in names for place in others)
     return named or overlap(one.reading, other.reading)

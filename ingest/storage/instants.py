@@ -7,7 +7,10 @@ from typing import Any
 from ingest.errors import Refused
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""How far another machine's clock may be ahead. A listing begun later than that has a wrong time."""
+"""How far another machine's clock may be ahead.
+
+A listing begun later than that has a wrong time.
+"""
 
 _NAMES = ("mtime", "LastModified", "last_modified", "modified", "modification_time")
 
@@ -16,7 +19,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def of_nanoseconds(nanoseconds: int) -> datetime | None:
-    """Since 1970, cut to milliseconds as listings are; ``None`` outside the years 1 to 9999, as a forged time may be."""
+    """Since 1970, cut to milliseconds as listings are; ``None`` outside the years 1 to 9999, as a
+    forged time may be.
+    """
     try:
         return _EPOCH + timedelta(milliseconds=nanoseconds // 1_000_000)
     except OverflowError:
@@ -29,17 +34,24 @@ def cut(instant: datetime | None) -> datetime | None:
 
 
 def refuse_future(instant: datetime, now: datetime, what: str) -> datetime:
-    """Files would look older than they are, and the audit newer than all that follow. Raises ``Refused``."""
+    """Files would look older than they are, and the audit newer than all that follow.
+
+    Raises ``Refused``.
+    """
     if instant > now + CLOCK_SKEW:
         raise Refused(
-            f"{what} is {instant.isoformat()}, but now it is {now.isoformat(timespec='seconds')}: a listing cannot have begun in the "
-            "future. Give the instant it began, or set the clock; what deleting later would do is what the simulation of an age rule shows."
+            f"{what} is {instant.isoformat()}, but now it is {now.isoformat(timespec='seconds')}: "
+            f"a listing cannot have begun in the "
+            "future. Give the instant it began, or set the clock; what deleting later would do is "
+            "what the simulation of an age rule shows."
         )
     return instant
 
 
 def modified_at(info: Mapping[str, Any]) -> datetime | None:
-    """Of what fsspec's ``info`` or ``ls`` returns: UTC, ``None`` where the storage does not say or no calendar has it."""
+    """Of what fsspec's ``info`` or ``ls`` returns: UTC, ``None`` where the storage does not say or
+    no calendar has it.
+    """
     for name in _NAMES:
         value = info.get(name)
         if isinstance(value, datetime):

@@ -1,8 +1,10 @@
-"""An existing inventory (CSV, TSV or Parquet, packed or not) instead of a listing, in the same form.
+"""An existing inventory (CSV, TSV or Parquet, packed or not) instead of a listing, in the same
+form.
 
-Understood by their header: ``hdfs oiv -p Delimited``, inventories and listings of object stores, and anything with a
-column for path, size and modification time. ``hdfs dfs -ls -R`` is known by its lines (:mod:`ingest.storage.dfs_lines`). Without a header
-the columns are path, bytes, modified, or those given.
+Understood by their header: ``hdfs oiv -p Delimited``, inventories and listings of object stores,
+and anything with a column for path, size and modification time. ``hdfs dfs -ls -R`` is known by its
+lines (:mod:`ingest.storage.dfs_lines`). Without a header the columns are path, bytes, modified, or
+those given.
 """
 
 import re
@@ -32,18 +34,37 @@ MOST_REPORTED = 100
 _MEANINGS = {
     "path": ("path", "key", "name", "file", "uri", "filename"),
     "bytes": ("bytes", "size", "filesize", "length", "len", "contentlength"),
-    "modified": ("modified", "mtime", "lastmodified", "lastmodifieddate", "modificationtime", "modtime", "updated"),
+    "modified": (
+        "modified",
+        "mtime",
+        "lastmodified",
+        "lastmodifieddate",
+        "modificationtime",
+        "modtime",
+        "updated",
+    ),
     "bucket": ("bucket",),
     "permission": ("permission", "permissions"),
     "replication": ("replication", "replicas", "replicationfactor"),
 }
 """Names in lower case and without anything but letters."""
 _IMAGE = (
-    *("path", "replication", "modified", "accessed", "preferredblocksize", "blockscount", "filesize"),
+    *(
+        "path",
+        "replication",
+        "modified",
+        "accessed",
+        "preferredblocksize",
+        "blockscount",
+        "filesize",
+    ),
     *("nsquota", "dsquota", "permission", "user", "group"),
 )
 """``hdfs oiv -p Delimited`` of Hadoop 2.7, which writes no header."""
-_IMAGE_ROW = re.compile(r"/[^\t]*\t\d+\t\d{4}-\d\d-\d\d \d\d:\d\d\t\d{4}-\d\d-\d\d \d\d:\d\d(?:\t-?\d+){5}\t[-rwxsStT]{9}\t[^\t]*\t[^\t]*")
+_IMAGE_ROW = re.compile(
+    r"/[^\t]*\t\d+\t\d{4}-\d\d-\d\d \d\d:\d\d\t\d{4}-\d\d-\d\d "
+    r"\d\d:\d\d(?:\t-?\d+){5}\t[-rwxsStT]{9}\t[^\t]*\t[^\t]*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +83,8 @@ class _Columns:
         if index is None:
             raise Refused(
                 message(
-                    "The inventory has no column for the {meaning:text} among {join:name}; name its columns in their order.",
+                    "The inventory has no column for the {meaning:text} among {join:name}; name "
+                    "its columns in their order.",
                     meaning=meaning,
                     join=", ".join(self.names),
                 )
@@ -71,13 +93,21 @@ class _Columns:
 
 
 def import_inventory(
-    file: str, root: Root, out_dir: str, as_of: datetime, columns: Sequence[str] | None = None, *, spellings: Spellings = PLAIN
+    file: str,
+    root: Root,
+    out_dir: str,
+    as_of: datetime,
+    columns: Sequence[str] | None = None,
+    *,
+    spellings: Spellings = PLAIN,
 ) -> Listed:
-    """Takes what lies below ``root`` from ``file`` into ``out_dir``, as :func:`ingest.storage.listing.list_root` would leave it.
+    """Takes what lies below ``root`` from ``file`` into ``out_dir``, as
+    :func:`ingest.storage.listing.list_root` would leave it.
 
-    ``as_of`` is when the inventory was begun. Relative paths are below the root, ``/a`` is of the root's file system, and
-    where there is a column for the bucket, paths are below that. Times are ISO 8601 (UTC where they do not say) or seconds
-    or milliseconds since 1970; others are unknown. Rows without a usable path or size are reported in ``unlisted``.
+    ``as_of`` is when the inventory was begun. Relative paths are below the root, ``/a`` is of the
+    root's file system, and where there is a column for the bucket, paths are below that. Times are
+    ISO 8601 (UTC where they do not say) or seconds or milliseconds since 1970; others are unknown.
+    Rows without a usable path or size are reported in ``unlisted``.
     Raises ``Refused`` where the file cannot be read or lacks a column.
     """
     snapshot = Snapshot(out_dir)
@@ -94,7 +124,8 @@ def import_inventory(
     except (OSError, pa.ArrowException, ValueError, ImportError) as error:
         raise Refused(
             message(
-                "The inventory {file:name} cannot be read ({error:text}); it has to be CSV, TSV or Parquet, packed or not.",
+                "The inventory {file:name} cannot be read ({error:text}); it has to be CSV, TSV or "
+                "Parquet, packed or not.",
                 file=file,
                 error=str(error),
             )
@@ -118,7 +149,10 @@ class _Rows:
         table, path = table.filter(keep), path.filter(keep)
         uris = self._below_the_root(canonical_column(self._absolute(table, path), self.spellings))
         sizes = _whole_numbers(self._column(table, "bytes"))
-        usable = pc.and_(pc.is_valid(uris), pc.and_(pc.is_valid(sizes), pc.greater_equal(pc.fill_null(sizes, -1), 0)))
+        usable = pc.and_(
+            pc.is_valid(uris),
+            pc.and_(pc.is_valid(sizes), pc.greater_equal(pc.fill_null(sizes, -1), 0)),
+        )
         self._report(path.filter(pc.invert(usable)))
         mine = pc.and_(usable, _is_below(uris, self.root.uri))
         uris = uris.filter(mine)
@@ -137,7 +171,11 @@ class _Rows:
         self.part.write(batch)
 
     def _directories(self, table: pa.RecordBatch) -> pa.Array:
-        """HDFS lists them too. Images of Hadoop 2.7 leave out the first letter of permissions; they are stored 0 times there."""
+        """HDFS lists them too.
+
+        Images of Hadoop 2.7 leave out the first letter of permissions; they are stored 0 times
+        there.
+        """
         if (permission := self.columns.index("permission")) is None:
             return pa.repeat(pa.scalar(False), len(table))
         of = _text(table.column(permission))
@@ -150,7 +188,9 @@ class _Rows:
     def reported(self) -> list[Skip]:
         if self.bad > len(self.examples):
             more = message(
-                "{bad:number} more rows have no usable path or size; look at what wrote the inventory.", bad=self.bad - len(self.examples)
+                "{bad:number} more rows have no usable path or size; look at what wrote the "
+                "inventory.",
+                bad=self.bad - len(self.examples),
             )
             return [*self.examples, Skip(self.root.uri, "bad_row", more)]
         return self.examples
@@ -174,7 +214,11 @@ class _Rows:
             return uris
         at = canonical(self.root.reading)
         rest = pc.utf8_slice_codeunits(uris, len(at.rstrip("/")))
-        return pc.if_else(_is_below(uris, at), pc.binary_join_element_wise(self.root.uri.rstrip("/"), rest, ""), uris)
+        return pc.if_else(
+            _is_below(uris, at),
+            pc.binary_join_element_wise(self.root.uri.rstrip("/"), rest, ""),
+            uris,
+        )
 
     def _modified(self, table: pa.RecordBatch) -> pa.Array:
         if self.columns.index("modified") is None:
@@ -191,12 +235,20 @@ class _Rows:
         self.bad += len(paths)
         for path in paths[: MOST_REPORTED - len(self.examples)].to_pylist():
             self.examples.append(
-                Skip(str(path), "bad_row", message("Its row has no usable path or size; look at what wrote the inventory."))
+                Skip(
+                    str(path),
+                    "bad_row",
+                    message(
+                        "Its row has no usable path or size; look at what wrote the inventory."
+                    ),
+                )
             )
 
 
 def instants(written: pa.Array) -> pa.Array:
-    """UTC milliseconds of ISO 8601 and of seconds or milliseconds since 1970; null for what is neither."""
+    """UTC milliseconds of ISO 8601 and of seconds or milliseconds since 1970; null for what is
+    neither.
+    """
     values = written.to_pylist()
     return pa.array([_instant(value) for value in values], SCHEMA.field("modified").type)
 
@@ -228,7 +280,9 @@ def _read(file: str, columns: Sequence[str] | None) -> tuple[_Columns, Iterator[
     if PurePosixPath(file).suffix.lower() in (".parquet", ".pq"):
         parquet = ParquetStream(fsspec.open(local_path(file), "rb").open())
         return _Columns(tuple(columns or parquet.schema_arrow.names), True), parquet.iter_batches()
-    with fsspec.open(local_path(file), "rt", compression="infer", encoding="utf-8", newline="") as stream:
+    with fsspec.open(
+        local_path(file), "rt", compression="infer", encoding="utf-8", newline=""
+    ) as stream:
         first = stream.readline()
     if columns is None and dfs_lines.is_line(first):
         return _Columns(dfs_lines.COLUMNS, False), dfs_lines.batches(file)
@@ -244,7 +298,8 @@ def _read(file: str, columns: Sequence[str] | None) -> tuple[_Columns, Iterator[
     if len(header.names) > len(fields):
         raise Refused(
             message(
-                "{file:name} has {fields:number} columns, not {names:number} ({join:name}); name those that it has.",
+                "{file:name} has {fields:number} columns, not {names:number} ({join:name}); name "
+                "those that it has.",
                 file=file,
                 fields=len(fields),
                 names=len(header.names),
@@ -259,9 +314,13 @@ def _rows(file: str, separator: str, columns: _Columns, width: int) -> Iterator[
     with fsspec.open(local_path(file), "rb", compression="infer") as stream:
         reader = csv.open_csv(
             stream,
-            csv.ReadOptions(column_names=names, skip_rows=1 if columns.header else 0, block_size=8 << 20),
+            csv.ReadOptions(
+                column_names=names, skip_rows=1 if columns.header else 0, block_size=8 << 20
+            ),
             csv.ParseOptions(delimiter=separator, newlines_in_values=False),
-            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+            csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
         )
         yield from reader
 
@@ -276,7 +335,10 @@ def _text(column: Any) -> pa.Array:
         column = column.combine_chunks()
     if pa.types.is_timestamp(column.type):
         return pa.array(
-            [None if value is None else value.isoformat() for value in column.cast(pa.timestamp("ms", column.type.tz)).to_pylist()]
+            [
+                None if value is None else value.isoformat()
+                for value in column.cast(pa.timestamp("ms", column.type.tz)).to_pylist()
+            ]
         )
     return column.cast(pa.string())
 

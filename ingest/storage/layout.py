@@ -1,7 +1,9 @@
-"""Flink's directory layout as regular expressions that mean the same to Python's ``re`` and, with another ``END``, to RE2 (Arrow's).
+"""Flink's directory layout as regular expressions that mean the same to Python's ``re`` and, with
+another ``END``, to RE2 (Arrow's).
 
-They are searched in canonical paths. Only names that Flink gives make a place: a file that others put beside them, and
-anything below ``shared/`` that is not laid out like this (the working files of ForSt are), stays ``UNKNOWN``.
+They are searched in canonical paths. Only names that Flink gives make a place: a file that others
+put beside them, and anything below ``shared/`` that is not laid out like this (the working files of
+ForSt are), stays ``UNKNOWN``.
 """
 
 from dataclasses import dataclass
@@ -23,9 +25,11 @@ _JOB = "/([0-9a-f]{32})"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``pattern`` has the job id as group 1 (empty or missing where there is none); where ``numbered``, the checkpoint id as group 2.
+    """``pattern`` has the job id as group 1 (empty or missing where there is none); where
+    ``numbered``, the checkpoint id as group 2.
 
-    Whatever it matches contains ``literal``, which is found many times as fast: it is searched first.
+    Whatever it matches contains ``literal``, which is found many times as fast: it is searched
+    first.
     """
 
     name: str
@@ -34,12 +38,18 @@ class Place:
     meaning: str
     numbered: bool = False
     candidate: bool = True
-    """Files of Flink's own layout, which may turn out to be orphans; others are kept whatever refers to them."""
+    """Files of Flink's own layout, which may turn out to be orphans; others are kept whatever
+    refers to them.
+    """
 
 
 PLACES = (
     Place(
-        "savepoint", "/savepoint-", rf"/savepoint-[0-9a-f]{{6}}-[0-9a-f]{{12}}/()[^/][\s\S]*{END}", "file of a savepoint", candidate=False
+        "savepoint",
+        "/savepoint-",
+        rf"/savepoint-[0-9a-f]{{6}}-[0-9a-f]{{12}}/()[^/][\s\S]*{END}",
+        "file of a savepoint",
+        candidate=False,
     ),
     Place(
         "metadata",
@@ -55,17 +65,41 @@ PLACES = (
         "belongs to one checkpoint",
         numbered=True,
     ),
-    Place("shared", "/shared/", rf"{_JOB}/shared/{_UUID}{END}", "belongs to any number of checkpoints"),
-    Place("merged_shared", "/shared/job_", rf"{_JOB}/shared/job_[^/]+_op_[^/]+/{_UUID}{END}", "segments of shared state of one subtask"),
-    Place("taskowned", "/taskowned/", rf"{_JOB}/taskowned/{_UUID}{END}", "no longer owned by operators; materialised changelog state"),
+    Place(
+        "shared", "/shared/", rf"{_JOB}/shared/{_UUID}{END}", "belongs to any number of checkpoints"
+    ),
+    Place(
+        "merged_shared",
+        "/shared/job_",
+        rf"{_JOB}/shared/job_[^/]+_op_[^/]+/{_UUID}{END}",
+        "segments of shared state of one subtask",
+    ),
+    Place(
+        "taskowned",
+        "/taskowned/",
+        rf"{_JOB}/taskowned/{_UUID}{END}",
+        "no longer owned by operators; materialised changelog state",
+    ),
     Place(
         "merged_taskowned",
         "/taskowned/job_",
         rf"{_JOB}/taskowned/job_[^/]+_tm_[^/]+/{_UUID}{END}",
         "segments of one TaskManager's exclusive state",
     ),
-    Place("changelog", "/dstl/", rf"{_JOB}/dstl/{_UUID}{END}", "state changes between materialisations"),
-    Place(UNOWNED, "/chk-", rf"()/chk-(\d+)/[^/]+{END}", "has no job's directory", numbered=True, candidate=False),
+    Place(
+        "changelog",
+        "/dstl/",
+        rf"{_JOB}/dstl/{_UUID}{END}",
+        "state changes between materialisations",
+    ),
+    Place(
+        UNOWNED,
+        "/chk-",
+        rf"()/chk-(\d+)/[^/]+{END}",
+        "has no job's directory",
+        numbered=True,
+        candidate=False,
+    ),
 )
 """In this order: the first that matches decides."""
 

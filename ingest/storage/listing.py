@@ -1,4 +1,6 @@
-"""All files below a root, as a snapshot on disk: parallel by directory, resumable, in memory that does not grow with files."""
+"""All files below a root, as a snapshot on disk: parallel by directory, resumable, in memory that
+does not grow with files.
+"""
 
 import queue
 import threading
@@ -23,7 +25,9 @@ from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
 ROWS_A_BATCH = 8_192
 ROWS_A_PART = 1_000_000
 SECONDS_A_PART = 20.0
-"""What a listing that is cut off has to do again: the last seconds of each thread, or the directory it was in."""
+"""What a listing that is cut off has to do again: the last seconds of each thread, or the directory
+it was in.
+"""
 RESUME_WITHIN = timedelta(hours=6)
 """An older beginning is given up: the two ends of one listing should not be a day apart."""
 
@@ -38,19 +42,25 @@ def list_root(
     progress: Callable[[int, int], None] | None = None,
     visited: VisitedDirectories | None = None,
 ) -> Listed:
-    """Lists ``root`` into ``out_dir``; a listing there that was cut off goes on, a finished one is returned as it is.
+    """Lists ``root`` into ``out_dir``; a listing there that was cut off goes on, a finished one is
+    returned as it is.
 
-    Directories that cannot be listed, links (they would give a file a second name) and names that are no path are
-    reported in ``unlisted``, and so are a root that is not there and a directory that is listed a second time under another
-    name, here or in a listing before that shares ``visited``. ``at`` is now. ``progress`` is called with files and directories now
-    and then, from any thread. Raises ``Refused`` where ``out_dir`` is something else.
+    Directories that cannot be listed, links (they would give a file a second name) and names that
+    are no path are reported in ``unlisted``, and so are a root that is not there and a directory
+    that is listed a second time under another name, here or in a listing before that shares
+    ``visited``. ``at`` is now. ``progress`` is called with files and directories now and then, from
+    any thread. Raises ``Refused`` where ``out_dir`` is something else.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
     if listed is not None:
         if (listed.root, listed.read_at) != (root.uri, root.read_at):
             raise Refused(
-                message("{out_dir:name} holds the listing of {root:name}; give another directory.", out_dir=out_dir, root=listed.root)
+                message(
+                    "{out_dir:name} holds the listing of {root:name}; give another directory.",
+                    out_dir=out_dir,
+                    root=listed.root,
+                )
             )
         return listed
     now = at or datetime.now(UTC)
@@ -61,9 +71,15 @@ def list_root(
     return snapshot.finish(root.uri, root.read_at, as_of, parts)
 
 
-def _resumed(snapshot: Snapshot, root: Root, spellings: Spellings, at: datetime) -> tuple[datetime, list[Progress]]:
+def _resumed(
+    snapshot: Snapshot, root: Root, spellings: Spellings, at: datetime
+) -> tuple[datetime, list[Progress]]:
     begun = snapshot.read_json(BEGUN)
-    wanted = {"root": root.uri, "read_at": root.read_at, "aliases": [list(pair) for pair in spellings.aliases]}
+    wanted = {
+        "root": root.uri,
+        "read_at": root.read_at,
+        "aliases": [list(pair) for pair in spellings.aliases],
+    }
     if begun is not None and {name: begun.get(name) for name in wanted} == wanted:
         as_of = datetime.fromisoformat(begun["as_of"])
         if timedelta(0) <= at - as_of <= RESUME_WITHIN:
@@ -105,7 +121,10 @@ class _Walk:
             with suppress(OSError):
                 self.visited.visit(DirectoryName(self.root.uri, directory), listable)
         workers = [
-            threading.Thread(target=self._work, args=(listable,), name=f"listing-{number}", daemon=True) for number in range(threads)
+            threading.Thread(
+                target=self._work, args=(listable,), name=f"listing-{number}", daemon=True
+            )
+            for number in range(threads)
         ]
         for worker in workers:
             worker.start()
@@ -183,8 +202,16 @@ class _Walk:
                 return None
         except BadUri:
             here = self.root.uri.rstrip("/") + name
-        leads = message("a link to {target:name}", target=entry.target) if entry.target else message("a link")
-        about = message("It is {leads:message}, so files have a second name; declare it as an alias of that, or remove it.", leads=leads)
+        leads = (
+            message("a link to {target:name}", target=entry.target)
+            if entry.target
+            else message("a link")
+        )
+        about = message(
+            "It is {leads:message}, so files have a second name; declare it as an alias of that, "
+            "or remove it.",
+            leads=leads,
+        )
         return Skip(_printable(here), "link", _printable(about))
 
     def _skip(self, directory: str, error: BaseException) -> Skip:
@@ -192,7 +219,10 @@ class _Walk:
         return Skip(
             _printable(self.root.uri.rstrip("/") + directory or self.root.uri),
             "unlistable_directory",
-            message("It cannot be listed ({why:name}); check that it exists and that Weir may read it.", why=str(why)),
+            message(
+                "It cannot be listed ({why:name}); check that it exists and that Weir may read it.",
+                why=str(why),
+            ),
         )
 
 
@@ -222,7 +252,10 @@ class _Sink:
         covered.directories.append(directory)
         covered.found += found
         covered.unlisted += unlisted
-        if covered.files + len(self.rows) >= ROWS_A_PART or time.monotonic() - self.opened >= SECONDS_A_PART:
+        if (
+            covered.files + len(self.rows) >= ROWS_A_PART
+            or time.monotonic() - self.opened >= SECONDS_A_PART
+        ):
             self.end_part()
         self._report(0, 1)
 
@@ -241,7 +274,10 @@ class _Sink:
 
     def _part(self) -> Part:
         if self.part is None:
-            self.part, self.opened = Part(self.walk.snapshot, f"part-{uuid.uuid4().hex}.parquet"), time.monotonic()
+            self.part, self.opened = (
+                Part(self.walk.snapshot, f"part-{uuid.uuid4().hex}.parquet"),
+                time.monotonic(),
+            )
         return self.part
 
     def _write(self) -> None:
@@ -270,7 +306,14 @@ class _Sink:
 
     def _nameless(self, batch: pa.RecordBatch) -> Iterator[Skip]:
         for name in batch.column("listed_path").to_pylist():
-            yield Skip(name, "bad_name", message("Its name cannot be compared with references; rename it, or move it out of the root."))
+            yield Skip(
+                name,
+                "bad_name",
+                message(
+                    "Its name cannot be compared with references; rename it, or move it out of the "
+                    "root."
+                ),
+            )
 
     def _report(self, files: int, listed: int) -> None:
         with self.walk.lock:

@@ -1,4 +1,6 @@
-"""Files below a root of the local file system, by their plain paths; no link below the root is followed."""
+"""Files below a root of the local file system, by their plain paths; no link below the root is
+followed.
+"""
 
 import os
 import shutil
@@ -13,14 +15,19 @@ from ingest.storage import folders
 
 
 class LocalFiles:
-    """``root``: ``None`` where a path is somebody's own who named it; then links on the way to its directory are followed."""
+    """``root``: ``None`` where a path is somebody's own who named it; then links on the way to its
+    directory are followed.
+    """
 
     def __init__(self, root: str | None = None) -> None:
         self._root = root
 
     @contextmanager
     def at(self, path: str, make: beneath.Make = None) -> Iterator[tuple[int, str]]:
-        """The directory of a path as a descriptor, and its name in it. Raises ``OSError``; with ``make`` it is made."""
+        """The directory of a path as a descriptor, and its name in it.
+
+        Raises ``OSError``; with ``make`` it is made.
+        """
         root = Path(path).parent if self._root is None else Path(self._root)
         names = beneath.steps(root, path)
         if not names:
@@ -51,7 +58,9 @@ class LocalFiles:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             return os.fdopen(os.open(name, flags, 0o666, dir_fd=within), "wb")
 
-    def dress(self, path: str, other: os.stat_result, mask: int = 0o777, *, times: bool = False) -> None:
+    def dress(
+        self, path: str, other: os.stat_result, mask: int = 0o777, *, times: bool = False
+    ) -> None:
         """Give it the mode of another, and its owner where that is allowed."""
         with self.open(path) as file:
             if times:
@@ -59,7 +68,10 @@ class LocalFiles:
             beneath.like(file.fileno(), other, mask)
 
     def link(self, path: str, there: "LocalFiles", target: str) -> None:
-        """A second name for a file. Unlike a rename it never replaces what is there: raises ``FileExistsError``."""
+        """A second name for a file.
+
+        Unlike a rename it never replaces what is there: raises ``FileExistsError``.
+        """
         with self.at(path) as (within, name), there.at(target) as (other, goal):
             beneath.refuse_link(within, name, path)
             os.link(name, goal, src_dir_fd=within, dst_dir_fd=other, follow_symlinks=False)

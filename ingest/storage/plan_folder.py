@@ -1,4 +1,6 @@
-"""The folder of a plan: files that are written once, durably, and never again; on local disks and object storage alike."""
+"""The folder of a plan: files that are written once, durably, and never again; on local disks and
+object storage alike.
+"""
 
 import os
 import secrets
@@ -20,7 +22,8 @@ class AlreadyWritten(FileExistsError):
 class PlanFolder:
     """``uri`` is a path or any fsspec URI; it need not exist yet.
 
-    ``within``: the root that others may write below, too. No link below it, or below the folder, is followed.
+    ``within``: the root that others may write below, too. No link below it, or below the folder, is
+    followed.
     """
 
     def __init__(self, uri: str, within: str | None = None) -> None:
@@ -74,7 +77,11 @@ class PlanFolder:
             found = self._local.names(place) if self._local else self._filesystem.ls(place, False)
         except FileNotFoundError:
             return []
-        return sorted(name for path in found if not (name := str(path).rstrip("/").rpartition("/")[2]).startswith("."))
+        return sorted(
+            name
+            for path in found
+            if not (name := str(path).rstrip("/").rpartition("/")[2]).startswith(".")
+        )
 
     def remove(self) -> None:
         """The whole folder; only for plans that never came to be and those that are forgotten."""

@@ -7,8 +7,9 @@ from ingest.uris import PLAIN, Spellings, canonical, is_below
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """``uri`` is canonical: what lies in ``_metadata`` begins with it. ``read_at`` is where the same tree lies for Weir
-    (another mount, a copy, a spelling its file system needs); ``None`` where that is ``uri`` itself.
+    """``uri`` is canonical: what lies in ``_metadata`` begins with it. ``read_at`` is where the
+    same tree lies for Weir (another mount, a copy, a spelling its file system needs); ``None``
+    where that is ``uri`` itself.
     """
 
     uri: str
@@ -16,7 +17,9 @@ class Root:
 
     @classmethod
     def of(cls, written: str, read_at: str | None = None, spellings: Spellings = PLAIN) -> "Root":
-        """``written`` in any spelling; it is read by that spelling unless ``read_at`` says otherwise. Raises ``BadUri``."""
+        """``written`` in any spelling; it is read by that spelling unless ``read_at`` says
+        otherwise. Raises ``BadUri``.
+        """
         uri = canonical(written, spellings)
         if read_at is None and written not in (uri, local_path(uri)):
             read_at = local_path(written)
@@ -28,7 +31,8 @@ class Root:
         return local_path(self.uri if self.read_at is None else self.read_at)
 
     def readable(self, path: str) -> str:
-        """Where ``path`` (canonical, below the root) is read. What a listing gave keeps that listing's spelling instead.
+        """Where ``path`` (canonical, below the root) is read. What a listing gave keeps that
+        listing's spelling instead.
 
         Raises ``ValueError`` for what is not below.
         """
@@ -37,10 +41,15 @@ class Root:
         return f"{self.reading.rstrip('/')}/{path[len(self.uri) :].lstrip('/')}".rstrip("/") or "/"
 
     def canonical(self, read_path: str) -> str:
-        """The canonical spelling of what was found while reading. Raises ``ValueError`` for what is not below, ``BadUri``."""
+        """The canonical spelling of what was found while reading.
+
+        Raises ``ValueError`` for what is not below, ``BadUri``.
+        """
         at, path = canonical(self.reading), canonical(read_path)
         if not is_below(path, at):
-            raise ValueError(f"{read_path!r} is not below {self.reading!r}, where the root {self.uri!r} is read.")
+            raise ValueError(
+                f"{read_path!r} is not below {self.reading!r}, where the root {self.uri!r} is read."
+            )
         rest = path[len(at) :].lstrip("/")
         return f"{self.uri.rstrip('/')}/{rest}" if rest else self.uri
 

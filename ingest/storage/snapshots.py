@@ -1,7 +1,8 @@
-"""A listing on disk: Parquet parts that are each whole, and ``_listed.json``, written last, which makes them a listing.
+"""A listing on disk: Parquet parts that are each whole, and ``_listed.json``, written last, which
+makes them a listing.
 
-A part says in its footer which directories it holds and which it found below them, so that a listing that was cut off
-goes on where its parts end.
+A part says in its footer which directories it holds and which it found below them, so that a
+listing that was cut off goes on where its parts end.
 """
 
 import json
@@ -31,18 +32,24 @@ SCHEMA = pa.schema(
         pa.field("replication", pa.int64()),
     ]
 )
-"""``path`` is canonical, ``listed_path`` opens the file; ``modified`` and ``replication`` (copies of each block, of HDFS) are null where
-the storage does not report them."""
+"""``path`` is canonical, ``listed_path`` opens the file; ``modified`` and ``replication`` (copies
+of each block, of HDFS) are null where the storage does not report them.
+"""
 
 LISTED, BEGUN = "_listed.json", "_begun.json"
 _PROGRESS = b"weir.listing"
 _PUT_AT_ONCE = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "az", "memory"})
-"""Stores where a file appears when it is closed; elsewhere it is written under a hidden name and renamed."""
+"""Stores where a file appears when it is closed; elsewhere it is written under a hidden name and
+renamed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """``as_of`` is when listing began: what came later may be missing. ``unlisted`` is what could not be looked into."""
+    """``as_of`` is when listing began: what came later may be missing.
+
+    ``unlisted`` is what could not be looked into.
+    """
 
     root: str
     read_at: str | None
@@ -55,7 +62,10 @@ class Listed:
 
 @dataclass(slots=True)
 class Progress:
-    """What one part covers. Directories are relative to the root, "" is the root, with their leading slash."""
+    """What one part covers.
+
+    Directories are relative to the root, "" is the root, with their leading slash.
+    """
 
     directories: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
@@ -69,7 +79,9 @@ class Snapshot:
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
-        self._filesystem, self._path = fsspec.core.url_to_fs(local_path(directory), use_listings_cache=False)
+        self._filesystem, self._path = fsspec.core.url_to_fs(
+            local_path(directory), use_listings_cache=False
+        )
         protocol = self._filesystem.protocol
         self._put_at_once = (protocol if isinstance(protocol, str) else protocol[0]) in _PUT_AT_ONCE
 
@@ -77,7 +89,9 @@ class Snapshot:
         """Starts anew: whatever lies there goes."""
         if self._filesystem.exists(self._path):
             if not self._mine():
-                raise Refused(f"{self.directory} holds other files than a listing; give an empty directory.")
+                raise Refused(
+                    f"{self.directory} holds other files than a listing; give an empty directory."
+                )
             self._filesystem.rm(self._path, recursive=True)
         self._filesystem.makedirs(self._path, exist_ok=True)
         self.write_json(BEGUN, begun)
@@ -98,9 +112,19 @@ class Snapshot:
             return None
         skips = tuple(Skip(**skip) for skip in written["unlisted"])
         as_of = datetime.fromisoformat(written["as_of"])
-        return Listed(written["root"], written["read_at"], self.directory, written["files"], written["bytes"], skips, as_of)
+        return Listed(
+            written["root"],
+            written["read_at"],
+            self.directory,
+            written["files"],
+            written["bytes"],
+            skips,
+            as_of,
+        )
 
-    def finish(self, root: str, read_at: str | None, as_of: datetime, parts: Iterable[Progress]) -> Listed:
+    def finish(
+        self, root: str, read_at: str | None, as_of: datetime, parts: Iterable[Progress]
+    ) -> Listed:
         files = total = 0
         unlisted: list[Skip] = []
         for part in parts:
@@ -132,7 +156,10 @@ class Snapshot:
         return _Whole(self._filesystem, self._path, name, at_once=self._put_at_once)
 
     def _names(self) -> list[str]:
-        return sorted(str(name).rstrip("/").rpartition("/")[2] for name in self._filesystem.ls(self._path, detail=False))
+        return sorted(
+            str(name).rstrip("/").rpartition("/")[2]
+            for name in self._filesystem.ls(self._path, detail=False)
+        )
 
     def _mine(self) -> bool:
         return all(name.startswith(("part-", "_", ".")) for name in self._names())
@@ -151,7 +178,12 @@ class _Whole:
         self._stream = self._filesystem.open(self._at, "wb")
         return self._stream
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is not None:
             discard = getattr(self._stream, "discard", None)
             if self._at == self._target and discard is not None:
@@ -190,7 +222,12 @@ class Part:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is None:
             self.close()
         else:

@@ -1,9 +1,11 @@
 """Inspects, moves and deletes single files on any file system.
 
-Paths are what a listing gave as ``listed_path``: a plain local path or an fsspec URI. Nothing here ever overwrites a file
-or touches a directory's other contents, and a file is only taken away where it still is what was expected.
+Paths are what a listing gave as ``listed_path``: a plain local path or an fsspec URI. Nothing here
+ever overwrites a file or touches a directory's other contents, and a file is only taken away where
+it still is what was expected.
 
-``within`` is the root that a path lies below, as its reader names it: no link below it is followed (``ingest/beneath.py``).
+``within`` is the root that a path lies below, as its reader names it: no link below it is followed
+(``ingest/beneath.py``).
 Without it, only the entry itself must be no link.
 """
 
@@ -26,11 +28,16 @@ from ingest.storage.local_files import LocalFiles
 from ingest.storage.roots import local_path
 
 RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
-"""File systems whose move is one atomic step at their server; on others it is a copy, then a deletion."""
+"""File systems whose move is one atomic step at their server; on others it is a copy, then a
+deletion.
+"""
 
 
 class TreeError(IngestError):
-    """A file could not be looked at, moved or deleted; it is where it was. The message says why and what to do."""
+    """A file could not be looked at, moved or deleted; it is where it was.
+
+    The message says why and what to do.
+    """
 
 
 class Gone(TreeError):
@@ -55,7 +62,9 @@ class Changed(TreeError):
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """``modified`` in UTC, cut to milliseconds as listings are; ``None`` where the storage does not say."""
+    """``modified`` in UTC, cut to milliseconds as listings are; ``None`` where the storage does not
+    say.
+    """
 
     bytes: int
     modified: datetime | None
@@ -74,7 +83,9 @@ def stat(path: str, within: str | None = None) -> Stat:
     except (OSError, ValueError) as error:
         raise _error(message("looked at"), path, error) from error
     if info.get("type") != "file":
-        raise NotAFile(message("{path:name} is not a file; only files are moved and deleted.", path=path))
+        raise NotAFile(
+            message("{path:name} is not a file; only files are moved and deleted.", path=path)
+        )
     return Stat(int(info.get("size") or 0), cut(modified_at(info)))
 
 
@@ -91,12 +102,16 @@ Within = tuple[str | None, str | None]
 """The roots of a path and of its target."""
 
 
-def move(path: str, target: str, expected: Stat | None = None, within: Within = (None, None)) -> None:
-    """Afterwards the file is at ``target`` and not at ``path``; after any error, still (also) at ``path``.
+def move(
+    path: str, target: str, expected: Stat | None = None, within: Within = (None, None)
+) -> None:
+    """Afterwards the file is at ``target`` and not at ``path``; after any error, still (also) at
+    ``path``.
 
-    One step where the file system can. Across file systems and on object stores the copy is made under another name,
-    compared, put in place, and only then the original deleted. A move that was cut off in between is finished by
-    repeating it. Directories on the way to ``target`` are made. Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
+    One step where the file system can. Across file systems and on object stores the copy is made
+    under another name, compared, put in place, and only then the original deleted. A move that was
+    cut off in between is finished by repeating it. Directories on the way to ``target`` are made.
+    Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
     """
     _check(path, expected, within[0])
     here, name = _at(path, within[0])
@@ -115,8 +130,13 @@ def move(path: str, target: str, expected: Stat | None = None, within: Within = 
         raise _error(message("moved"), path, error) from error
 
 
-def copy(path: str, target: str, expected: Stat | None = None, within: Within = (None, None)) -> None:
-    """A verified copy; one that is there already with the same content is left as it is. Raises as ``move`` does."""
+def copy(
+    path: str, target: str, expected: Stat | None = None, within: Within = (None, None)
+) -> None:
+    """A verified copy; one that is there already with the same content is left as it is.
+
+    Raises as ``move`` does.
+    """
     before = _check(path, expected, within[0])
     here, name = _at(path, within[0])
     there, goal = _at(target, within[1])
@@ -125,7 +145,12 @@ def copy(path: str, target: str, expected: Stat | None = None, within: Within = 
             if copying.same(here, name, there, goal):
                 return
             raise Occupied(
-                message("{target:name} exists and differs from {path:name}; move it away, then try again.", target=target, path=path)
+                message(
+                    "{target:name} exists and differs from {path:name}; move it away, then try "
+                    "again.",
+                    target=target,
+                    path=path,
+                )
             )
         if isinstance(there, LocalFiles):
             there.make_folder_of(goal)
@@ -137,13 +162,18 @@ def copy(path: str, target: str, expected: Stat | None = None, within: Within = 
             there.makedirs(there._parent(goal), exist_ok=True)
             copying.across(here, name, there, goal)
     except FileExistsError as error:
-        raise Occupied(message("{target:name} was created in between; look at it, then try again.", target=target)) from error
+        raise Occupied(
+            message(
+                "{target:name} was created in between; look at it, then try again.", target=target
+            )
+        ) from error
     except (OSError, ValueError) as error:
         raise _error(message("copied"), path, error) from error
     if stat(path, within[0]) != before:
         raise Changed(
             message(
-                "{path:name} was written to while it was copied; it was left alone, and so was the copy {target:name}.",
+                "{path:name} was written to while it was copied; it was left alone, and so was the "
+                "copy {target:name}.",
                 path=path,
                 target=target,
             )
@@ -151,7 +181,8 @@ def copy(path: str, target: str, expected: Stat | None = None, within: Within = 
 
 
 def copy_first(path: str, target: str, size: int, within: Within = (None, None)) -> str:
-    """The first ``size`` bytes of a file that only grows, verified; their SHA-256. Raises as ``copy`` does.
+    """The first ``size`` bytes of a file that only grows, verified; their SHA-256. Raises as
+    ``copy`` does.
 
     What is there already stays if it is the same, else :class:`Occupied`.
     """
@@ -159,14 +190,25 @@ def copy_first(path: str, target: str, size: int, within: Within = (None, None))
     there, goal = _at(target, within[1])
     if stat(path, within[0]).bytes < size:
         raise Changed(
-            message("{path:name} has fewer than {size:message}.", path=path, size=plural(size, "{count:count} byte", "{count:count} bytes"))
+            message(
+                "{path:name} has fewer than {size:message}.",
+                path=path,
+                size=plural(size, "{count:count} byte", "{count:count} bytes"),
+            )
         )
     try:
         if exists(target, within[1]):
             digest = copying.first_digest(here, name, size)
-            if stat(target, within[1]).bytes == size and copying.first_digest(there, goal, size) == digest:
+            if (
+                stat(target, within[1]).bytes == size
+                and copying.first_digest(there, goal, size) == digest
+            ):
                 return digest
-            raise Occupied(message("{target:name} exists and differs from {path:name}.", target=target, path=path))
+            raise Occupied(
+                message(
+                    "{target:name} exists and differs from {path:name}.", target=target, path=path
+                )
+            )
         if isinstance(there, LocalFiles):
             there.make_folder_of(goal)
         else:
@@ -193,7 +235,9 @@ def delete(path: str, expected: Stat | None = None, within: str | None = None) -
 
 
 def remove_empty(path: str, within: str | None = None) -> None:
-    """A directory that holds no file, with those in it; one that holds some, or is not to be had, stays. Object stores have none."""
+    """A directory that holds no file, with those in it; one that holds some, or is not to be had,
+    stays. Object stores have none.
+    """
     filesystem, name = _at(path, within)
     with suppress(OSError, ValueError):
         if isinstance(filesystem, LocalFiles):
@@ -207,7 +251,8 @@ def _check(path: str, expected: Stat | None, within: str | None) -> Stat:
     if expected is not None and found != expected:
         raise Changed(
             message(
-                "{path:name} has {bytes:message} of {modified:name}, not {bytes2:number} of {modified2:name}; it was left alone.",
+                "{path:name} has {bytes:message} of {modified:name}, not {bytes2:number} of "
+                "{modified2:name}; it was left alone.",
                 path=path,
                 bytes=plural(found.bytes, "{count:count} byte", "{count:count} bytes"),
                 modified=str(found.modified),
@@ -232,7 +277,11 @@ def _move_locally(
     except FileExistsError as error:
         if not os.path.samestat(here.stat(path), there.stat(target)):
             raise Occupied(
-                message("{target:name} exists and is not {path:name}; move it away, then try again.", target=target, path=path)
+                message(
+                    "{target:name} exists and is not {path:name}; move it away, then try again.",
+                    target=target,
+                    path=path,
+                )
             ) from error
         # A move that was cut off between the two steps.
     except OSError as error:
@@ -245,7 +294,9 @@ def _move_locally(
 
 def _refuse_occupied(target: str) -> None:
     if exists(target):
-        raise Occupied(message("{target:name} exists; move it away, then try again.", target=target))
+        raise Occupied(
+            message("{target:name} exists; move it away, then try again.", target=target)
+        )
 
 
 def _at(path: str, within: str | None) -> tuple[Any, str]:
@@ -267,20 +318,30 @@ def _protocol(filesystem: Any) -> str:
 
 def _only_files(path: str, mode: int) -> None:
     if not S_ISREG(mode):
-        raise NotAFile(message("{path:name} is not a file; only files are moved and deleted.", path=path))
+        raise NotAFile(
+            message("{path:name} is not a file; only files are moved and deleted.", path=path)
+        )
 
 
 def _error(done: str, path: str, error: Exception) -> TreeError:
     if isinstance(error, TreeError):
         return error
     if isinstance(error, LeadsElsewhere):
-        return Linked(message("{path:name} was not {done:text}: {error:text}.", path=path, done=done, error=str(error)))
+        return Linked(
+            message(
+                "{path:name} was not {done:text}: {error:text}.",
+                path=path,
+                done=done,
+                error=str(error),
+            )
+        )
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return Gone(message("There is no file {path:name}.", path=path))
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return TreeError(
         message(
-            "{path:name} could not be {done:text} ({why:name}); check that Weir may do so there, then try again.",
+            "{path:name} could not be {done:text} ({why:name}); check that Weir may do so there, "
+            "then try again.",
             path=path,
             done=done,
             why=str(why),

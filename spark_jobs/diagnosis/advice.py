@@ -5,9 +5,22 @@ from dataclasses import dataclass
 
 from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, by_time
-from spark_jobs.diagnosis.duration_history import CHECKPOINTS_AT_LEAST, Durations, Took, durations_of
+from spark_jobs.diagnosis.duration_history import (
+    CHECKPOINTS_AT_LEAST,
+    Durations,
+    Took,
+    durations_of,
+)
 from spark_jobs.diagnosis.interval_advice import Advised, InForce, interval_advice, pause_advice
-from spark_jobs.diagnosis.regional_advice import Attempt, Part, RegionalWhatIf, Subtask, parts_of, regions_of, replay
+from spark_jobs.diagnosis.regional_advice import (
+    Attempt,
+    Part,
+    RegionalWhatIf,
+    Subtask,
+    parts_of,
+    regions_of,
+    replay,
+)
 from spark_jobs.diagnosis.samples import CheckpointSample, Edge, Vertex
 from spark_jobs.diagnosis.timeout_advice import timeout_advice
 
@@ -24,9 +37,13 @@ class SettingsAdvice:
 
 
 def settings_advice(
-    checkpoints: Iterable[CheckpointSample], now: InForce | None = None, at_least: int = CHECKPOINTS_AT_LEAST
+    checkpoints: Iterable[CheckpointSample],
+    now: InForce | None = None,
+    at_least: int = CHECKPOINTS_AT_LEAST,
 ) -> SettingsAdvice:
-    """See :mod:`interval_advice` and :mod:`timeout_advice` for the formulas; ``now`` is what is set and asked for."""
+    """See :mod:`interval_advice` and :mod:`timeout_advice` for the formulas; ``now`` is what is set
+    and asked for.
+    """
     now = now or InForce()
     took = durations_of(_took(checkpoints, now.timeout_ms), at_least)
     if took.p99_ms is None:
@@ -35,17 +52,32 @@ def settings_advice(
             checkpoints=len(took.checkpoints),
             at_least=at_least,
         )
-        return SettingsAdvice(took, missing=(message("Not enough history for an interval and a time-out: {seen:message}.", seen=seen),))
+        return SettingsAdvice(
+            took,
+            missing=(
+                message(
+                    "Not enough history for an interval and a time-out: {seen:message}.", seen=seen
+                ),
+            ),
+        )
     interval = interval_advice(took, now)
     return SettingsAdvice(took, interval, pause_advice(interval, now), timeout_advice(took, now))
 
 
 def _took(checkpoints: Iterable[CheckpointSample], timeout_ms: int | None) -> Iterator[Took]:
-    """Others that failed ended for another reason than time: they say nothing about how long one takes."""
+    """Others that failed ended for another reason than time: they say nothing about how long one
+    takes.
+    """
     for one in checkpoints:
-        lasted_ms = one.end_to_end_ms if one.outcome == "completed" or one.end_to_end_ms is not None else timeout_ms
+        lasted_ms = (
+            one.end_to_end_ms
+            if one.outcome == "completed" or one.end_to_end_ms is not None
+            else timeout_ms
+        )
         if one.outcome in ("completed", "expired") and lasted_ms is not None:
-            yield Took(one.trigger_time_ms, lasted_ms, bool(one.is_savepoint), one.outcome == "expired")
+            yield Took(
+                one.trigger_time_ms, lasted_ms, bool(one.is_savepoint), one.outcome == "expired"
+            )
 
 
 def regional_what_if(
@@ -57,14 +89,18 @@ def regional_what_if(
     max_consecutive_reuse: int,
     by_subtask: bool = False,
 ) -> RegionalWhatIf:
-    """Replay the periodic checkpoints of one job; parts are its pipelined regions, or its subtasks with ``by_subtask``.
+    """Replay the periodic checkpoints of one job; parts are its pipelined regions, or its subtasks
+    with ``by_subtask``.
 
-    A checkpoint that failed in the JobManager or its storage (outcome ``failed``) cannot be rescued: nobody's part is missing.
+    A checkpoint that failed in the JobManager or its storage (outcome ``failed``) cannot be
+    rescued: nobody's part is missing.
     """
     known = list(vertices)
     regions = regions_of(known, edges)
     parts = len(regions) if by_subtask else len(set(regions.values()))
-    judged = sorted((one for one in checkpoints if not one.is_savepoint and _is_final(one)), key=by_time)
+    judged = sorted(
+        (one for one in checkpoints if not one.is_savepoint and _is_final(one)), key=by_time
+    )
     history = (_attempt(one, None if by_subtask else regions) for one in judged)
     return replay(history, parts, max_failed_share, max_consecutive_reuse)
 
@@ -76,6 +112,9 @@ def _is_final(checkpoint: CheckpointSample) -> bool:
 def _attempt(checkpoint: CheckpointSample, regions: Mapping[Subtask, Part] | None) -> Attempt:
     if checkpoint.outcome == "completed":
         return Attempt(checkpoint.checkpoint_id, True)
-    # After a decline the JobManager aborts the checkpoint at once: who had not acknowledged by then was not late.
-    reported = {"declined": checkpoint.declines, "expired": checkpoint.not_acknowledged}.get(checkpoint.outcome, ())
+    # After a decline the JobManager aborts the checkpoint at once: who had not acknowledged by then
+    # was not late.
+    reported = {"declined": checkpoint.declines, "expired": checkpoint.not_acknowledged}.get(
+        checkpoint.outcome, ()
+    )
     return Attempt(checkpoint.checkpoint_id, False, parts_of(reported, regions))

@@ -1,7 +1,8 @@
 """Who held a checkpoint's barrier: the origin of back-pressure while the checkpoint ran.
 
-A barrier travels in line with the records. Before a blocked vertex it waits until the vertex below it has worked off what lies in
-between. So the holder of a barrier is the origin of the pressure, not the vertex where the barrier waited.
+A barrier travels in line with the records. Before a blocked vertex it waits until the vertex below
+it has worked off what lies in between. So the holder of a barrier is the origin of the pressure,
+not the vertex where the barrier waited.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,8 @@ PAST_WINDOW_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """``held`` are the vertex ids it holds up, ``path`` the names from the farthest of them down to the holder.
+    """``held`` are the vertex ids it holds up, ``path`` the names from the farthest of them down to
+    the holder.
 
     ``busy_known``: its busy time was measured (not before Flink 1.13).
     """
@@ -39,12 +41,20 @@ class Holder:
 
     def as_data(self) -> dict[str, Any]:
         """What pages draw of it."""
-        return {"vertex_id": self.vertex_id, "name": self.name, "held": list(self.held), "path": list(self.path), "at_ms": self.at_ms}
+        return {
+            "vertex_id": self.vertex_id,
+            "name": self.name,
+            "held": list(self.held),
+            "path": list(self.path),
+            "at_ms": self.at_ms,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class _Pressure:
-    """One vertex in one window: whether a subtask was blocked, or busy, for the larger part; None is unknown."""
+    """One vertex in one window: whether a subtask was blocked, or busy, for the larger part; None
+    is unknown.
+    """
 
     blocked: bool | None
     busy: bool | None
@@ -56,10 +66,12 @@ def pressure_is_known(window: JobWindow) -> bool:
 
 
 def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) -> Holder | None:
-    """The holder in the newest window that overlaps ``from_ms``..``to_ms`` and has one; None where none is seen.
+    """The holder in the newest window that overlaps ``from_ms``..``to_ms`` and has one; None where
+    none is seen.
 
     A job that has ended in the judged window had pressure before it did.
-    The judged window is walked by subtask, as the pressure rules do; of those before, only shares of subtasks are kept.
+    The judged window is walked by subtask, as the pressure rules do; of those before, only shares
+    of subtasks are kept.
     """
     if window.window_start_ms <= to_ms and window.at_ms >= from_ms:
         found = _holder_now(window, limits)
@@ -76,19 +88,35 @@ def _holder_now(window: JobWindow, limits: Limits) -> Holder | None:
     if not pressure_is_known(window):
         return None
     try:
-        pressure = pressure_of(replace(window, terminal=False) if window.terminal else window, limits)
+        pressure = pressure_of(
+            replace(window, terminal=False) if window.terminal else window, limits
+        )
     except NotJudged:
         return None
     if not pressure.roots:
         return None
-    held = {vertex_id: tuple(sorted(one.vertex_id for one in pressure.held_by(vertex_id))) for vertex_id in pressure.roots}
+    held = {
+        vertex_id: tuple(sorted(one.vertex_id for one in pressure.held_by(vertex_id)))
+        for vertex_id in pressure.roots
+    }
     vertex_id = min(held, key=lambda id: (-len(held[id]), id))
-    longest = max(pressure.paths_to(vertex_id), key=lambda path: (len(path), path), default=(vertex_id,))
+    longest = max(
+        pressure.paths_to(vertex_id), key=lambda path: (len(path), path), default=(vertex_id,)
+    )
     names = tuple(window.vertex_name(id) for id in longest)
-    return Holder(vertex_id, window.vertex_name(vertex_id), held[vertex_id], names, window.at_ms, pressure.roots[vertex_id].measured)
+    return Holder(
+        vertex_id,
+        window.vertex_name(vertex_id),
+        held[vertex_id],
+        names,
+        window.at_ms,
+        pressure.roots[vertex_id].measured,
+    )
 
 
-def _windows(window: JobWindow, from_ms: int, to_ms: int) -> Iterator[tuple[int, Mapping[str, _Pressure]]]:
+def _windows(
+    window: JobWindow, from_ms: int, to_ms: int
+) -> Iterator[tuple[int, Mapping[str, _Pressure]]]:
     """Start and pressures of the windows before that overlap, newest first."""
     past: dict[int, dict[str, _Pressure]] = {}
     for one in window.past:
@@ -110,25 +138,34 @@ def _holder(window: JobWindow, pressures: Mapping[str, _Pressure], at_ms: int) -
     candidates = {
         vertex_id: _held_above(vertex_id, upstream, blocked)
         for vertex_id, pressure in pressures.items()
-        if vertex_id not in blocked and pressure.busy is not False and any(above in blocked for above in upstream.get(vertex_id, ()))
+        if vertex_id not in blocked
+        and pressure.busy is not False
+        and any(above in blocked for above in upstream.get(vertex_id, ()))
     }
     if not candidates:
         return None
-    # One that is known to be busy goes before one whose busy time nobody measured; then the one that holds most.
+    # One that is known to be busy goes before one whose busy time nobody measured; then the one
+    # that holds most.
     vertex_id = min(candidates, key=lambda id: (not pressures[id].busy, -len(candidates[id]), id))
     held = candidates[vertex_id]
     return Holder(
         vertex_id,
         window.vertex_name(vertex_id),
         tuple(sorted(held)),
-        tuple(window.vertex_name(id) for id in max(held.values(), key=lambda path: (len(path), path))),
+        tuple(
+            window.vertex_name(id) for id in max(held.values(), key=lambda path: (len(path), path))
+        ),
         at_ms,
         pressures[vertex_id].busy is not None,
     )
 
 
-def _held_above(origin: str, upstream: Mapping[str, list[str]], blocked: set[str]) -> dict[str, tuple[str, ...]]:
-    """Blocked vertices from which only blocked ones lead to ``origin``, each with its path down to it."""
+def _held_above(
+    origin: str, upstream: Mapping[str, list[str]], blocked: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """Blocked vertices from which only blocked ones lead to ``origin``, each with its path down to
+    it.
+    """
     paths: dict[str, tuple[str, ...]] = {origin: (origin,)}
     waiting = [origin]
     for below in waiting:

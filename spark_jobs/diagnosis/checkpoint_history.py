@@ -8,10 +8,20 @@ from spark_jobs.diagnosis.last_asked import remembers_the_last
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
-"""Outcomes of a checkpoint that was lost. A refusal before the start (preflight) or an abort on purpose, by a cancel or stop, is none."""
+"""Outcomes of a checkpoint that was lost.
+
+A refusal before the start (preflight) or an abort on purpose, by a cancel or stop, is none.
+"""
 
 COUNTED_REASONS = frozenset(
-    {"CHECKPOINT_ASYNC_EXCEPTION", "CHECKPOINT_EXPIRED", "CHECKPOINT_DECLINED", "IO_EXCEPTION", "EXCEPTION", "FINALIZE_CHECKPOINT_FAILURE"}
+    {
+        "CHECKPOINT_ASYNC_EXCEPTION",
+        "CHECKPOINT_EXPIRED",
+        "CHECKPOINT_DECLINED",
+        "IO_EXCEPTION",
+        "EXCEPTION",
+        "FINALIZE_CHECKPOINT_FAILURE",
+    }
 )
 """Reasons that use up one of ``tolerable-failed-checkpoints``."""
 
@@ -30,21 +40,32 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
 
 
 def anything_known(window: JobWindow) -> bool:
-    """Whether checkpoints are there to be judged. Raises NotJudged where none is known although they may be on."""
+    """Whether checkpoints are there to be judged.
+
+    Raises NotJudged where none is known although they may be on.
+    """
     if not window.checkpoints and not checkpoints_are_off(window):
         raise NotJudged(message("no checkpoint of this job has been seen"))
     return bool(window.checkpoints)
 
 
 def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """Checkpoints and savepoints that ended within ``look_back_s`` before the instant of judging, by time of trigger.
+    """Checkpoints and savepoints that ended within ``look_back_s`` before the instant of judging,
+    by time of trigger.
 
     Raises NotJudged where no checkpoint of the job is known at all.
     """
     if not anything_known(window):
         return []
     since_ms = window.at_ms - look_back_s * 1000
-    return sorted((one for one in window.checkpoints if one.outcome != "in_progress" and one.ended_ms >= since_ms), key=by_time)
+    return sorted(
+        (
+            one
+            for one in window.checkpoints
+            if one.outcome != "in_progress" and one.ended_ms >= since_ms
+        ),
+        key=by_time,
+    )
 
 
 @remembers_the_last()
@@ -59,15 +80,19 @@ def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]
 
 
 def consecutive_failures(window: JobWindow) -> int:
-    """How many counted failures followed the last success: what Flink compares with ``tolerable-failed-checkpoints``.
+    """How many counted failures followed the last success: what Flink compares with
+    ``tolerable-failed-checkpoints``.
 
-    Flink counts savepoints too, on both sides; a completed checkpoint or savepoint sets its counter back.
+    Flink counts savepoints too, on both sides; a completed checkpoint or savepoint sets its counter
+    back.
     """
     failures = 0
     for checkpoint in sorted(window.checkpoints, key=by_time):
         if checkpoint.outcome == "completed":
             failures = 0
-        elif checkpoint.outcome in FAILED_OUTCOMES and (checkpoint.reason is None or checkpoint.reason in COUNTED_REASONS):
+        elif checkpoint.outcome in FAILED_OUTCOMES and (
+            checkpoint.reason is None or checkpoint.reason in COUNTED_REASONS
+        ):
             failures += 1
     return failures
 

@@ -15,39 +15,66 @@ class ReasonWords:
 
 
 LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"})
-"""The checkpoint was pending when a task or the job failed. Flink does not count it against the tolerance."""
+"""The checkpoint was pending when a task or the job failed.
 
-_LOOK_AT_EXCEPTION = message("Read the exception: it comes from the job's own code, from the state backend or from the checkpoint storage.")
+Flink does not count it against the tolerance.
+"""
+
+_LOOK_AT_EXCEPTION = message(
+    "Read the exception: it comes from the job's own code, from the state backend or from the "
+    "checkpoint storage."
+)
 _NOTHING = message("Nothing to do unless it continues while the job is running steadily.")
 
 REASON_WORDS: dict[str, ReasonWords] = {
     "CHECKPOINT_DECLINED": ReasonWords(
-        message("A task answered that it cannot take its snapshot; usually its synchronous part threw an exception."), _LOOK_AT_EXCEPTION
+        message(
+            "A task answered that it cannot take its snapshot; usually its synchronous part threw "
+            "an exception."
+        ),
+        _LOOK_AT_EXCEPTION,
     ),
     "CHECKPOINT_ASYNC_EXCEPTION": ReasonWords(
         message("A task took its snapshot, but writing it to the checkpoint storage failed."),
-        message("Look at the exception and at the storage as seen from that host: permissions, quota, throttling, network."),
+        message(
+            "Look at the exception and at the storage as seen from that host: permissions, quota, "
+            "throttling, network."
+        ),
     ),
-    # The only place where Flink (1.12 to 2.3) has this reason: a TaskExecutor was asked to trigger in a task that it has not.
+    # The only place where Flink (1.12 to 2.3) has this reason: a TaskExecutor was asked to trigger
+    # in a task that it has not.
     "TASK_CHECKPOINT_FAILURE": ReasonWords(
         message(
-            "A TaskManager no longer ran a task in which it was asked to trigger the checkpoint: usually a source that had just finished."
+            "A TaskManager no longer ran a task in which it was asked to trigger the checkpoint: "
+            "usually a source that had just finished."
         ),
         _NOTHING,
         harmless=True,
     ),
     "CHANNEL_STATE_SHARED_STREAM_EXCEPTION": ReasonWords(
-        message("Another subtask that writes its channel state into the same file failed, and took this one's snapshot with it."),
-        message("Look for the first exception of the checkpoint on the same TaskManager: that subtask is the cause."),
+        message(
+            "Another subtask that writes its channel state into the same file failed, and took "
+            "this one's snapshot with it."
+        ),
+        message(
+            "Look for the first exception of the checkpoint on the same TaskManager: that subtask "
+            "is the cause."
+        ),
     ),
     "CHECKPOINT_DECLINED_TASK_NOT_READY": ReasonWords(
         message("A task was not ready yet, as after a start or restart."), _NOTHING, harmless=True
     ),
-    "CHECKPOINT_DECLINED_TASK_CLOSING": ReasonWords(message("A task was closing because its input has ended."), _NOTHING, harmless=True),
-    "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM": ReasonWords(message("One input of a task had ended."), _NOTHING, harmless=True),
+    "CHECKPOINT_DECLINED_TASK_CLOSING": ReasonWords(
+        message("A task was closing because its input has ended."), _NOTHING, harmless=True
+    ),
+    "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM": ReasonWords(
+        message("One input of a task had ended."), _NOTHING, harmless=True
+    ),
     "CHECKPOINT_DECLINED_SUBSUMED": ReasonWords(
         message("The barrier of a newer checkpoint arrived before all barriers of this one."),
-        message("Allow fewer concurrent checkpoints or a longer pause between them if this continues."),
+        message(
+            "Allow fewer concurrent checkpoints or a longer pause between them if this continues."
+        ),
         harmless=True,
     ),
     "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER": ReasonWords(
@@ -55,36 +82,60 @@ REASON_WORDS: dict[str, ReasonWords] = {
         message("Look at the first decline of the checkpoint: the task upstream has the cause."),
     ),
     "TASK_FAILURE": ReasonWords(
-        message("A task failed before it had acknowledged the checkpoint; its restart discarded the checkpoint."),
-        message("Read the exception of the task that failed, or look for the TaskManager that was lost."),
+        message(
+            "A task failed before it had acknowledged the checkpoint; its restart discarded the "
+            "checkpoint."
+        ),
+        message(
+            "Read the exception of the task that failed, or look for the TaskManager that was lost."
+        ),
     ),
     "JOB_FAILURE": ReasonWords(
-        message("The job failed while the checkpoint was pending; its restart or end discarded the checkpoint."),
+        message(
+            "The job failed while the checkpoint was pending; its restart or end discarded the "
+            "checkpoint."
+        ),
         message("Read the exception with which the job failed."),
     ),
     "JOB_FAILOVER_REGION": ReasonWords(
-        message("A region of the job restarted while the checkpoint was pending, which discarded it."),
+        message(
+            "A region of the job restarted while the checkpoint was pending, which discarded it."
+        ),
         message("Read the exception of the task that failed in that region."),
     ),
     "IO_EXCEPTION": ReasonWords(
         message("The JobManager could not start the checkpoint: its storage did not answer."),
-        message("Check that the JobManager can write to the checkpoint directory: permissions, quota, name node or endpoint."),
+        message(
+            "Check that the JobManager can write to the checkpoint directory: permissions, quota, "
+            "name node or endpoint."
+        ),
     ),
     "EXCEPTION": ReasonWords(
         message("The JobManager could not start the checkpoint."),
-        message("Read the JobManager's log at that instant; often the checkpoint directory cannot be written."),
+        message(
+            "Read the JobManager's log at that instant; often the checkpoint directory cannot be "
+            "written."
+        ),
     ),
     "FINALIZE_CHECKPOINT_FAILURE": ReasonWords(
-        message("All tasks had acknowledged, but the JobManager could not write or register the `_metadata` file."),
         message(
-            "Check the JobManager's way to the checkpoint directory and to the high-availability storage, and its heap for large metadata."
+            "All tasks had acknowledged, but the JobManager could not write or register the "
+            "`_metadata` file."
+        ),
+        message(
+            "Check the JobManager's way to the checkpoint directory and to the high-availability "
+            "storage, and its heap for large metadata."
         ),
     ),
     "TRIGGER_CHECKPOINT_FAILURE": ReasonWords(
-        message("The JobManager failed while it asked the tasks to begin."), message("Read the JobManager's log at that instant.")
+        message("The JobManager failed while it asked the tasks to begin."),
+        message("Read the JobManager's log at that instant."),
     ),
     "UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE": ReasonWords(
-        message("A TaskManager did not know the task it was asked to snapshot: the JobManager and it disagree on where the task runs."),
+        message(
+            "A TaskManager did not know the task it was asked to snapshot: the JobManager and it "
+            "disagree on where the task runs."
+        ),
         message("Look for a restart or a lost connection around that instant."),
     ),
 }

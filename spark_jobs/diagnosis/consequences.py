@@ -1,8 +1,10 @@
 """Which findings follow from which: declared, by rule, from a cause to what it leads to.
 
-``vertex``: both have to be about one vertex, by what the finding itself names (a barrier held by ``slow-enrich`` follows from the
-pressure of ``slow-enrich`` alone). ``job``: that they are of one job at one time is enough, since the job has but one of what is meant:
-one line of checkpoints, one attempt that runs. What is not declared does not follow, however near in time.
+``vertex``: both have to be about one vertex, by what the finding itself names (a barrier held by
+``slow-enrich`` follows from the pressure of ``slow-enrich`` alone). ``job``: that they are of one
+job at one time is enough, since the job has but one of what is meant:
+one line of checkpoints, one attempt that runs. What is not declared does not follow, however near
+in time.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,11 @@ from typing import Literal
 
 Tie = Literal["vertex", "job"]
 
-_HELD_BARRIERS: dict[str, Tie] = {"checkpoint.start_delay": "vertex", "checkpoint.alignment": "vertex", "checkpoint.expired": "vertex"}
+_HELD_BARRIERS: dict[str, Tie] = {
+    "checkpoint.start_delay": "vertex",
+    "checkpoint.alignment": "vertex",
+    "checkpoint.expired": "vertex",
+}
 _LOST_CHECKPOINTS: dict[str, Tie] = {"checkpoint.stalled": "job", "sink.transaction_timeout": "job"}
 _SLOW_PHASE: dict[str, Tie] = {
     "checkpoint.expired": "vertex",
@@ -23,34 +29,65 @@ _SLOW_PHASE: dict[str, Tie] = {
 CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     # One subtask has most of the records: it is busy, holds others up, and has the most to write.
     "data.skew": {
-        "pressure.skew": "vertex", "pressure.root": "vertex", "checkpoint.sync": "vertex", "checkpoint.async": "vertex", **_HELD_BARRIERS,
+        "pressure.skew": "vertex",
+        "pressure.root": "vertex",
+        "checkpoint.sync": "vertex",
+        "checkpoint.async": "vertex",
+        **_HELD_BARRIERS,
     },
     "pressure.skew": {"pressure.root": "vertex", **_HELD_BARRIERS},
     "rocksdb.write_stall": {
-        "pressure.skew": "vertex", "pressure.root": "vertex", "checkpoint.sync": "vertex", "checkpoint.async": "vertex", **_HELD_BARRIERS,
+        "pressure.skew": "vertex",
+        "pressure.root": "vertex",
+        "checkpoint.sync": "vertex",
+        "checkpoint.async": "vertex",
+        **_HELD_BARRIERS,
     },
     # Barriers come no faster than the records before them.
     "pressure.root": {
-        "pressure.transit": "vertex", "checkpoint.stalled": "job", "checkpoint.in_flight_share": "job", **_HELD_BARRIERS,
+        "pressure.transit": "vertex",
+        "checkpoint.stalled": "job",
+        "checkpoint.in_flight_share": "job",
+        **_HELD_BARRIERS,
     },
-    "pressure.outbound": {"pressure.transit": "vertex", "checkpoint.in_flight_share": "job", **_HELD_BARRIERS},
+    "pressure.outbound": {
+        "pressure.transit": "vertex",
+        "checkpoint.in_flight_share": "job",
+        **_HELD_BARRIERS,
+    },
     "checkpoint.start_delay": _SLOW_PHASE,
     "checkpoint.alignment": _SLOW_PHASE,
     "checkpoint.sync": _SLOW_PHASE,
     "checkpoint.async": _SLOW_PHASE,
-    "checkpoint.expired": {"checkpoint.late_message": "job", "checkpoint.uploads_after_end": "job", **_LOST_CHECKPOINTS},
+    "checkpoint.expired": {
+        "checkpoint.late_message": "job",
+        "checkpoint.uploads_after_end": "job",
+        **_LOST_CHECKPOINTS,
+    },
     "checkpoint.declined": _LOST_CHECKPOINTS,
     "checkpoint.failed": _LOST_CHECKPOINTS,
     "checkpoint.stalled": {"sink.transaction_timeout": "job", "replication.lag": "job"},
-    # A restart drops the checkpoints that are pending, leaves transactions open, and loads user classes anew.
+    # A restart drops the checkpoints that are pending, leaves transactions open, and loads user
+    # classes anew.
     "restart.loop": {
-        "checkpoint.failed": "job", "start.slow_phase": "job", "memory.step_after_restart": "job", **_LOST_CHECKPOINTS,
+        "checkpoint.failed": "job",
+        "start.slow_phase": "job",
+        "memory.step_after_restart": "job",
+        **_LOST_CHECKPOINTS,
     },
     "placement.network_buffers": {"restart.loop": "job", "checkpoint.stalled": "job"},
-    "start.rpc_storm": {"restart.loop": "job", "start.slow_phase": "job", "checkpoint.stalled": "job"},
+    "start.rpc_storm": {
+        "restart.loop": "job",
+        "start.slow_phase": "job",
+        "checkpoint.stalled": "job",
+    },
     "storage.missing_reference": {"restore.missing_file": "job", "checkpoint.unprotected": "job"},
-    "restore.missing_file": {"restart.loop": "job", "checkpoint.failed": "job", "checkpoint.stalled": "job"},
+    "restore.missing_file": {
+        "restart.loop": "job",
+        "checkpoint.failed": "job",
+        "checkpoint.stalled": "job",
+    },
     # Windows and joins keep what waits for event time.
     "watermark.stalled": {"join.slow_input": "job", "checkpoint.size_growth": "job"},
     "join.slow_input": {"checkpoint.size_growth": "job"},
-}  # fmt: skip
+}

@@ -1,4 +1,6 @@
-"""How long a job's checkpoints and savepoints took: what advice on intervals and time-outs rests on."""
+"""How long a job's checkpoints and savepoints took: what advice on intervals and time-outs rests
+on.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,12 +11,39 @@ HOUR_MS = 3_600_000
 CHECKPOINTS_AT_LEAST = 100
 """Of fewer values the 99th percentile is the largest: chance."""
 
-_STEPS_S = (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
+_STEPS_S = (
+    1,
+    2,
+    3,
+    5,
+    10,
+    15,
+    20,
+    30,
+    60,
+    120,
+    180,
+    300,
+    600,
+    900,
+    1_200,
+    1_800,
+    2_700,
+    3_600,
+    7_200,
+    10_800,
+    21_600,
+    43_200,
+    86_400,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """One completed checkpoint or savepoint. One that ``expired`` would have taken longer than the ``end_to_end_ms`` it was given."""
+    """One completed checkpoint or savepoint.
+
+    One that ``expired`` would have taken longer than the ``end_to_end_ms`` it was given.
+    """
 
     trigger_time_ms: int
     end_to_end_ms: int
@@ -33,10 +62,13 @@ class HourOfDay:
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """``p99_ms`` is of completed checkpoints in the worst hour of the day that has enough of them, or of all where that is more.
+    """``p99_ms`` is of completed checkpoints in the worst hour of the day that has enough of them,
+    or of all where that is more.
 
-    ``worst_hour`` None says that it is of all. ``p99_at_least_ms`` counts expired checkpoints as well, each with the time it was given:
-    without them a history is the better, the more checkpoints expired. Both are None where too few completed.
+    ``worst_hour`` None says that it is of all. ``p99_at_least_ms`` counts expired checkpoints as
+    well, each with the time it was given:
+    without them a history is the better, the more checkpoints expired. Both are None where too few
+    completed.
     """
 
     checkpoints: tuple[int, ...]
@@ -51,11 +83,15 @@ class Durations:
 
     def longer_than(self, duration_ms: int) -> tuple[int, int]:
         """How many completed checkpoints and savepoints took longer."""
-        return sum(one > duration_ms for one in self.checkpoints), sum(one > duration_ms for one in self.savepoints)
+        return sum(one > duration_ms for one in self.checkpoints), sum(
+            one > duration_ms for one in self.savepoints
+        )
 
 
 def durations_of(history: Iterable[Took], at_least: int = CHECKPOINTS_AT_LEAST) -> Durations:
-    """``history`` in any order; ``at_least`` so many completed checkpoints make a percentile, in an hour of the day or in all."""
+    """``history`` in any order; ``at_least`` so many completed checkpoints make a percentile, in an
+    hour of the day or in all.
+    """
     known = list(history)
     own = [took for took in known if not took.is_savepoint]
     done = [took for took in own if not took.expired]
@@ -68,7 +104,9 @@ def durations_of(history: Iterable[Took], at_least: int = CHECKPOINTS_AT_LEAST) 
     instants = [took.trigger_time_ms for took in done]
     return Durations(
         checkpoints=tuple(took.end_to_end_ms for took in done),
-        savepoints=tuple(took.end_to_end_ms for took in known if took.is_savepoint and not took.expired),
+        savepoints=tuple(
+            took.end_to_end_ms for took in known if took.is_savepoint and not took.expired
+        ),
         expired_checkpoints=len(own) - len(done),
         expired_savepoints=sum(took.expired and took.is_savepoint for took in known),
         span_ms=max(instants) - min(instants) if instants else 0,
@@ -94,9 +132,13 @@ def rounded_down_ms(duration_ms: float) -> int:
 
 
 def _worst(took: Iterable[Took], hours: Iterable[HourOfDay]) -> tuple[float, int | None]:
-    """An hour in which checkpoints are slow holds fewer of them: where all together are slower, no hour is named."""
+    """An hour in which checkpoints are slow holds fewer of them: where all together are slower, no
+    hour is named.
+    """
     overall_ms = quantile((one.end_to_end_ms for one in took), 0.99)
-    p99_ms, hour = max(((one.p99_ms, -one.hour) for one in hours if one.p99_ms is not None), default=(0.0, 0))
+    p99_ms, hour = max(
+        ((one.p99_ms, -one.hour) for one in hours if one.p99_ms is not None), default=(0.0, 0)
+    )
     return (p99_ms, -hour) if p99_ms >= overall_ms and p99_ms else (overall_ms, None)
 
 

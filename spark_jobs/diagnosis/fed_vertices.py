@@ -1,8 +1,10 @@
-"""Event time of what several vertices feed, by what each of them sends on: releases from 2.0 on tell it by no other figure.
+"""Event time of what several vertices feed, by what each of them sends on: releases from 2.0 on
+tell it by no other figure.
 
-What a feeder sent on may lie in buffers still, an idle input is waited for by nobody, and two vertices are sampled at two moments. The
-event time that the vertex itself received and sent on tells the first two apart from an input that is late; where it does not fit what
-the slowest feeder sent, the distance is not told.
+What a feeder sent on may lie in buffers still, an idle input is waited for by nobody, and two
+vertices are sampled at two moments. The event time that the vertex itself received and sent on
+tells the first two apart from an input that is late; where it does not fit what the slowest feeder
+sent, the distance is not told.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +14,9 @@ from typing import Literal
 from spark_jobs.diagnosis.samples import VertexGauges
 
 PAIRED_MS = 10_000
-"""Samples of two vertices that lie so close belong together; Flink's REST API renews its figures every 10 s."""
+"""Samples of two vertices that lie so close belong together; Flink's REST API renews its figures
+every 10 s.
+"""
 SLACK_MS = 15_000
 """So far apart figures of one event time may be by the moments they were taken at."""
 
@@ -21,8 +25,10 @@ Untold = Literal["no_watermark", "in_flight", "marked_idle"]
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """One sample. ``sent_ms``: feeder → watermark, in the order of the plan; None: none yet, ended, or not known. ``untold``: why the
-    distance between them says nothing of the inputs; None where it does."""
+    """One sample. ``sent_ms``: feeder → watermark, in the order of the plan; None: none yet, ended,
+    or not known. ``untold``: why the distance between them says nothing of the inputs; None where
+    it does.
+    """
 
     vertex_id: str
     at_ms: int
@@ -46,34 +52,54 @@ class Fed:
         return self.known_ms[self.fastest] - self.known_ms[self.slowest]
 
 
-def fed_samples(vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]) -> list[Fed]:
-    """Of a vertex with several feeders, as often as it told the event time it received; ``samples`` by vertex."""
+def fed_samples(
+    vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
+) -> list[Fed]:
+    """Of a vertex with several feeders, as often as it told the event time it received; ``samples``
+    by vertex.
+    """
     if len(feeders) < 2:
         return []
     found = []
     for one in samples.get(vertex_id, ()):
         if one.received_watermark_ms is not None:
             sent = {feeder: _sent_ms(samples.get(feeder, ()), one.at_ms) for feeder in feeders}
-            found.append(Fed(vertex_id, one.at_ms, sent, _untold(one.received_watermark_ms, one.sent_watermark_ms, sent)))
+            found.append(
+                Fed(
+                    vertex_id,
+                    one.at_ms,
+                    sent,
+                    _untold(one.received_watermark_ms, one.sent_watermark_ms, sent),
+                )
+            )
     return found
 
 
 def is_waited_for(slow_ms: int, fast_ms: int, sent_on_ms: int) -> bool:
-    """Whether an operator that sent this watermark on still waits for the slower of its inputs: that of an idle one stands still."""
+    """Whether an operator that sent this watermark on still waits for the slower of its inputs:
+    that of an idle one stands still.
+    """
     return sent_on_ms - slow_ms <= max((fast_ms - slow_ms) / 2, SLACK_MS)
 
 
 def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
-    near = [one for one in samples if one.sent_watermark_ms is not None and abs(one.at_ms - at_ms) <= PAIRED_MS]
+    near = [
+        one
+        for one in samples
+        if one.sent_watermark_ms is not None and abs(one.at_ms - at_ms) <= PAIRED_MS
+    ]
     return min(near, key=lambda one: abs(one.at_ms - at_ms)).sent_watermark_ms if near else None
 
 
-def _untold(received_ms: int, sent_on_ms: int | None, sent: Mapping[str, int | None]) -> Untold | None:
+def _untold(
+    received_ms: int, sent_on_ms: int | None, sent: Mapping[str, int | None]
+) -> Untold | None:
     known = [one for one in sent.values() if one is not None]
     if len(known) < len(sent) or sent_on_ms is None:
         return "no_watermark"
     slow_ms, fast_ms = min(known), max(known)
     if slow_ms - received_ms > max((fast_ms - slow_ms) / 2, SLACK_MS):
         return "in_flight"
-    # Beyond the slowest feeder's least watermark: that is of a subtask, or of a whole input, which is marked idle.
+    # Beyond the slowest feeder's least watermark: that is of a subtask, or of a whole input, which
+    # is marked idle.
     return None if is_waited_for(slow_ms, fast_ms, max(received_ms, sent_on_ms)) else "marked_idle"

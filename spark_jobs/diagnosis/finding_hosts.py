@@ -1,4 +1,6 @@
-"""Hosts that a finding names: under ``host`` and ``hosts`` of its data, at any depth, and among what it concerns as well."""
+"""Hosts that a finding names: under ``host`` and ``hosts`` of its data, at any depth, and among
+what it concerns as well.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +12,11 @@ DEEPEST = 5
 
 def hosts_of(data: Any, related: Any) -> list[str]:
     """In order of name; 50 at most. What is no name is passed over."""
-    found = {name[:NAME_CHARS] for name in (*_in_data(data, 0), *_related(related)) if isinstance(name, str) and name}
+    found = {
+        name[:NAME_CHARS]
+        for name in (*_in_data(data, 0), *_related(related))
+        if isinstance(name, str) and name
+    }
     return sorted(found)[:MOST]
 
 
@@ -30,4 +36,6 @@ def _in_data(value: Any, depth: int) -> Iterator[Any]:
 
 def _related(related: Any) -> Iterator[Any]:
     rows = related if isinstance(related, list | tuple) else ()
-    return (row.get("subject") for row in rows if isinstance(row, Mapping) and row.get("kind") == "host")
+    return (
+        row.get("subject") for row in rows if isinstance(row, Mapping) and row.get("kind") == "host"
+    )

@@ -6,17 +6,20 @@ from typing import Any, Literal
 
 Severity = Literal["info", "warning", "critical"]
 Confidence = Literal["low", "medium", "high"]
-SubjectKind = Literal["job", "vertex", "subtask", "taskmanager", "checkpoint", "cluster", "root", "weir"]
+SubjectKind = Literal[
+    "job", "vertex", "subtask", "taskmanager", "checkpoint", "cluster", "root", "weir"
+]
 
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One figure: ``value`` in ``unit`` ('ms', 'bytes', 'ratio', 'records/s', 'count', '' for words), at ``at_ms``.
+    """One figure: ``value`` in ``unit`` ('ms', 'bytes', 'ratio', 'records/s', 'count', '' for
+    words), at ``at_ms``.
 
-    ``threshold`` is what it was compared with (``comparison`` one of >, >=, <, <=, =, or '' where nothing was),
-    ``threshold_key`` names that setting.
+    ``threshold`` is what it was compared with (``comparison`` one of >, >=, <, <=, =, or '' where
+    nothing was), ``threshold_key`` names that setting.
     """
 
     name: str
@@ -31,7 +34,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another subject of the finding: a held vertex with ``path`` (vertex names from it to the origin), a checkpoint, a host."""
+    """Another subject of the finding: a held vertex with ``path`` (vertex names from it to the
+    origin), a checkpoint, a host.
+    """
 
     kind: str
     subject: str
@@ -43,9 +48,11 @@ class Related:
 class Finding:
     """What is wrong with one subject at one instant.
 
-    Identity over time is (cluster, job_id, rule, ``subject_id``); ``subject`` is its name for people. ``seen_at_ms`` is the
-    instant of its newest evidence, at most the instant of judging. ``evidence`` begins with the figure that matters most:
-    pages draw that one over time. ``data`` is JSON-compatible: what pages draw (vertex ids, subtasks, hosts, log lines).
+    Identity over time is (cluster, job_id, rule, ``subject_id``); ``subject`` is its name for
+    people. ``seen_at_ms`` is the instant of its newest evidence, at most the instant of judging.
+    ``evidence`` begins with the figure that matters most:
+    pages draw that one over time. ``data`` is JSON-compatible: what pages draw (vertex ids,
+    subtasks, hosts, log lines).
     """
 
     rule: str
@@ -80,4 +87,7 @@ class Diagnosis:
 
 
 class NotJudged(Exception):
-    """Raised by a rule that lacks what it needs; its text says what, in words for people. Not an error: it becomes an ``Unknown``."""
+    """Raised by a rule that lacks what it needs; its text says what, in words for people.
+
+    Not an error: it becomes an ``Unknown``.
+    """

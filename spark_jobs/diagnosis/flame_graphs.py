@@ -1,4 +1,6 @@
-"""What a flame graph of a vertex says in one sentence: which method of the job's own code its threads were in most of the time."""
+"""What a flame graph of a vertex says in one sentence: which method of the job's own code its
+threads were in most of the time.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +14,10 @@ WAITS_FOR_WORK = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxIm
 
 
 class Frame(NamedTuple):
-    """``depth`` 0 is the root, which holds all samples; a frame comes after its parent. ``name``: 'a.B.method:line'."""
+    """``depth`` 0 is the root, which holds all samples; a frame comes after its parent.
+
+    ``name``: 'a.B.method:line'.
+    """
 
     depth: int
     name: str
@@ -21,9 +26,11 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Busiest:
-    """``method``: of the job's own code, innermost in ``samples`` of all; None where no sample is in such code.
+    """``method``: of the job's own code, innermost in ``samples`` of all; None where no sample is
+    in such code.
 
-    ``calls``: the method in which most of these samples end. ``waiting``: samples in which the thread waits for work.
+    ``calls``: the method in which most of these samples end. ``waiting``: samples in which the
+    thread waits for work.
     """
 
     samples: int
@@ -41,16 +48,24 @@ class Busiest:
     def sentence(self) -> str:
         if not self.samples:
             return message("No sample was taken in this state of the threads.")
-        of = message("of {samples:message}", samples=plural(self.samples, "{count:count} sample", "{count:count} samples"))
+        of = message(
+            "of {samples:message}",
+            samples=plural(self.samples, "{count:count} sample", "{count:count} samples"),
+        )
         if self.method is None:
             if self.waiting * 2 > self.samples:
                 return message(
-                    "{waiting:share} {of:message} show a thread that waits for work; none is in the job's own code.",
+                    "{waiting:share} {of:message} show a thread that waits for work; none is in "
+                    "the job's own code.",
                     waiting=self.waiting / self.samples,
                     of=of,
                 )
             return message("None {of:message} is in the job's own code.", of=of)
-        calls = message(", calling {calls:name}", calls=self.calls) if self.calls and self.calls != self.method else ""
+        calls = (
+            message(", calling {calls:name}", calls=self.calls)
+            if self.calls and self.calls != self.method
+            else ""
+        )
         return message(
             "{in_method:share} {of:message} are in {method:name}{calls:message}.",
             in_method=self.in_method / self.samples,
@@ -61,7 +76,9 @@ class Busiest:
 
 
 def busiest(frames: Iterable[Frame]) -> Busiest:
-    """Each sample counts for the innermost frame of the job's own code on its stack, whichever line of the method."""
+    """Each sample counts for the innermost frame of the job's own code on its stack, whichever line
+    of the method.
+    """
     in_order = list(frames)
     in_method: dict[str, int] = {}
     ends: dict[tuple[str, str], int] = {}
@@ -87,7 +104,9 @@ def busiest(frames: Iterable[Frame]) -> Busiest:
 
 
 def method_of(name: str) -> str:
-    """``a.B.method`` of ``a.B.method:line``; -1 and -2 stand for a line that is not known, and for native code."""
+    """``a.B.method`` of ``a.B.method:line``; -1 and -2 stand for a line that is not known, and for
+    native code.
+    """
     method, colon, line = name.rpartition(":")
     return method if colon and line.lstrip("-").isdigit() else name
 

@@ -1,18 +1,22 @@
-"""Health of a job: 100 minus what its open findings take away, each deduction shown with its finding.
+"""Health of a job: 100 minus what its open findings take away, each deduction shown with its
+finding.
 
 A finding takes points by its severity, less of them where it is less sure of itself:
 
-=========  ====  ======  ===  ==========================================================================
-severity   high  medium  low  why
-=========  ====  ======  ===  ==========================================================================
-critical     40      30   15  one that is certain leaves 60: worse than any single warning, better than two
-warning      15      10    5  two certain ones weigh less than one critical, four of them more
-info          0       0    0  worth knowing, nothing to repair
-=========  ====  ======  ===  ==========================================================================
+=========  ====  ======  ===
+========================================================================== severity   high  medium
+low  why =========  ====  ======  ===
+========================================================================== critical     40      30
+15  one that is certain leaves 60: worse than any single warning, better than two warning      15
+10    5  two certain ones weigh less than one critical, four of them more info          0       0
+0  worth knowing, nothing to repair =========  ====  ======  ===
+==========================================================================
 
-Findings of one rule mostly have one cause, so the gravest of them counts in full and each further one 2 points, at most 10.
-Held vertices (``pressure.transit``) take nothing: their origin does. What storage costs (``storage.*``) is no illness of a job; where its
-newest checkpoint is not whole, ``checkpoint.unprotected`` takes the points. Without data there is no health: unknown, never 100.
+Findings of one rule mostly have one cause, so the gravest of them counts in full and each further
+one 2 points, at most 10.
+Held vertices (``pressure.transit``) take nothing: their origin does. What storage costs
+(``storage.*``) is no illness of a job; where its newest checkpoint is not whole,
+``checkpoint.unprotected`` takes the points. Without data there is no health: unknown, never 100.
 """
 
 from collections.abc import Iterable
@@ -66,7 +70,10 @@ class Health(Generic[F]):
 
 
 def health_of(findings: Iterable[F], *, judged: bool = True) -> Health[F]:
-    """``findings`` are the open ones of a job, in any order. ``judged``: any rule ever had data to judge the job by."""
+    """``findings`` are the open ones of a job, in any order.
+
+    ``judged``: any rule ever had data to judge the job by.
+    """
     deductions = deductions_of(findings)
     if not judged:
         return Health(None, deductions)
@@ -86,7 +93,11 @@ def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
             Deduction(
                 gravest,
                 _points(gravest),
-                message("{severity:name}, {confidence:name} confidence", severity=gravest.severity, confidence=gravest.confidence),
+                message(
+                    "{severity:name}, {confidence:name} confidence",
+                    severity=gravest.severity,
+                    confidence=gravest.confidence,
+                ),
             )
         )
         left = FURTHER_POINTS_AT_MOST
@@ -94,8 +105,16 @@ def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
             points = min(FURTHER_POINTS, left)
             left -= points
             if points:
-                deductions.append(Deduction(finding, points, message("a further finding of {rule:name}", rule=finding.rule)))
-    return tuple(sorted(deductions, key=lambda deduction: (-deduction.points, deduction.finding.rule)))
+                deductions.append(
+                    Deduction(
+                        finding,
+                        points,
+                        message("a further finding of {rule:name}", rule=finding.rule),
+                    )
+                )
+    return tuple(
+        sorted(deductions, key=lambda deduction: (-deduction.points, deduction.finding.rule))
+    )
 
 
 def worst_points(findings: Iterable[OpenFinding]) -> int:
@@ -105,6 +124,9 @@ def worst_points(findings: Iterable[OpenFinding]) -> int:
 
 def _points(finding: OpenFinding) -> int:
     """What it takes by itself; nothing for words that are not known."""
-    if finding.rule in WITHOUT_DEDUCTION or finding.rule.split(".", 1)[0] in FAMILIES_WITHOUT_DEDUCTION:
+    if (
+        finding.rule in WITHOUT_DEDUCTION
+        or finding.rule.split(".", 1)[0] in FAMILIES_WITHOUT_DEDUCTION
+    ):
         return 0
     return POINTS.get((finding.severity, finding.confidence), 0)

@@ -1,13 +1,17 @@
-"""Findings of one cause as one incident: pure functions on plain data, whatever the order in which findings become known.
+"""Findings of one cause as one incident: pure functions on plain data, whatever the order in which
+findings become known.
 
 Two findings belong together where they are near in time and
 
-* one follows from the other (:mod:`spark_jobs.diagnosis.consequences`), in one job under any of its ids, or
+* one follows from the other (:mod:`spark_jobs.diagnosis.consequences`), in one job under any of its
+  ids, or
 * they are episodes of the same rule about the same subject, or
-* they are of one rule in several jobs of one cluster and name the same broken thing: a TaskManager that was lost, the one host that
-  declines for one reason, the missing file. Host names repeat among clusters, so that clusters are never brought together.
+* they are of one rule in several jobs of one cluster and name the same broken thing: a TaskManager
+  that was lost, the one host that declines for one reason, the missing file. Host names repeat
+  among clusters, so that clusters are never brought together.
 
-An incident is all that hangs together by such ties. A tie depends on its two findings alone, so it holds whenever each of them came.
+An incident is all that hangs together by such ties. A tie depends on its two findings alone, so it
+holds whenever each of them came.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -19,7 +23,9 @@ from ingest.messages import message
 from spark_jobs.diagnosis.consequences import CONSEQUENCES
 
 LEAST_NEAR = timedelta(minutes=5)
-"""A rule sees a consequence minutes after its cause, or before it: windows are minutes, and checkpoints end late."""
+"""A rule sees a consequence minutes after its cause, or before it: windows are minutes, and
+checkpoints end late.
+"""
 RECURS_WITHIN = timedelta(minutes=15)
 """Of one rule and subject: longer than an alert that fires again and again is held."""
 MOST_COMPARED = 200
@@ -28,7 +34,10 @@ MOST_COMPARED = 200
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What the data of a finding tell of where it is. ``vertices``: ids; ``shared``: broken things that other jobs may name, too."""
+    """What the data of a finding tell of where it is.
+
+    ``vertices``: ids; ``shared``: broken things that other jobs may name, too.
+    """
 
     vertices: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
@@ -36,7 +45,9 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class IncidentFinding:
-    """``key`` identifies it; ``job`` is the same for all ids that one job had; ``lasts``: how long after it its rule holds it."""
+    """``key`` identifies it; ``job`` is the same for all ids that one job had; ``lasts``: how long
+    after it its rule holds it.
+    """
 
     key: int
     cluster: str
@@ -59,15 +70,25 @@ class IncidentFinding:
 
 def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]) -> Trace:
     """Reads what rules put into ``data``; what is not there, or has another shape, ties nothing."""
-    return Trace(frozenset(_vertices(rule, subject_kind, subject_id, data)), frozenset(_shared(rule, data)))
+    return Trace(
+        frozenset(_vertices(rule, subject_kind, subject_id, data)), frozenset(_shared(rule, data))
+    )
 
 
 def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
-    """Whether one is declared to lead to the other, and these two are of one job, near in time and, where need be, of one vertex."""
+    """Whether one is declared to lead to the other, and these two are of one job, near in time and,
+    where need be, of one vertex.
+    """
     tie = CONSEQUENCES.get(cause.rule, {}).get(consequence.rule)
-    if tie is None or not cause.job or (cause.cluster, cause.job) != (consequence.cluster, consequence.job):
+    if (
+        tie is None
+        or not cause.job
+        or (cause.cluster, cause.job) != (consequence.cluster, consequence.job)
+    ):
         return False
-    return cause.is_near(consequence) and (tie == "job" or bool(cause.trace.vertices & consequence.trace.vertices))
+    return cause.is_near(consequence) and (
+        tie == "job" or bool(cause.trace.vertices & consequence.trace.vertices)
+    )
 
 
 def belong_together(one: IncidentFinding, other: IncidentFinding) -> bool:
@@ -80,8 +101,13 @@ def belong_together(one: IncidentFinding, other: IncidentFinding) -> bool:
     return bool(one.trace.shared & other.trace.shared) and one.is_near(other)
 
 
-def incidents(findings: Iterable[IncidentFinding], known: Mapping[int, Hashable] | None = None) -> list[frozenset[int]]:
-    """Keys of the findings of each incident, in order of their least. What ``known`` says is of one incident stays together."""
+def incidents(
+    findings: Iterable[IncidentFinding], known: Mapping[int, Hashable] | None = None
+) -> list[frozenset[int]]:
+    """Keys of the findings of each incident, in order of their least.
+
+    What ``known`` says is of one incident stays together.
+    """
     rows = sorted({one.key: one for one in findings}.values(), key=lambda one: one.key)
     groups = _Groups([one.key for one in rows])
     first_of: dict[Hashable, int] = {}
@@ -101,20 +127,33 @@ def incidents(findings: Iterable[IncidentFinding], known: Mapping[int, Hashable]
 
 
 def cause_of(members: Collection[IncidentFinding]) -> IncidentFinding:
-    """The one that most of the others follow from; of several the one that is open, the worst, the first. ``members``: at least one."""
+    """The one that most of the others follow from; of several the one that is open, the worst, the
+    first. ``members``: at least one.
+    """
     newest = sorted(members, key=lambda one: (one.last_seen, one.key))[-MOST_COMPARED:]
-    led_to = {one.key: [other for other in newest if other is not one and follows(other, one)] for one in newest}
+    led_to = {
+        one.key: [other for other in newest if other is not one and follows(other, one)]
+        for one in newest
+    }
     has_cause = {other.key for found in led_to.values() for other in found}
     reach = {one.key: len(_reached(one, led_to)) for one in newest if one.key not in has_cause}
     first = [one for one in newest if one.key in reach]
-    return min(first, key=lambda one: (-reach[one.key], not one.is_open, -one.rank, one.first_seen, one.key))
+    return min(
+        first,
+        key=lambda one: (-reach[one.key], not one.is_open, -one.rank, one.first_seen, one.key),
+    )
 
 
 def in_order_of_cause(members: Collection[IncidentFinding]) -> list[IncidentFinding]:
-    """The cause first, then what follows from it, each before what follows from it in turn; of equals the worst, then the first."""
+    """The cause first, then what follows from it, each before what follows from it in turn; of
+    equals the worst, then the first.
+    """
     cause = cause_of(members)
     depth = _depths(members)
-    return sorted(members, key=lambda one: (one is not cause, depth[one.rule], -one.rank, one.first_seen, one.key))
+    return sorted(
+        members,
+        key=lambda one: (one is not cause, depth[one.rule], -one.rank, one.first_seen, one.key),
+    )
 
 
 def surviving(ids: Iterable[int]) -> int:
@@ -172,14 +211,18 @@ def _depths(members: Iterable[IncidentFinding]) -> dict[str, int]:
 
     def depth(rule: str) -> int:
         if rule not in depths:
-            above = [cause for cause, led_to in CONSEQUENCES.items() if rule in led_to and cause in rules]
+            above = [
+                cause for cause, led_to in CONSEQUENCES.items() if rule in led_to and cause in rules
+            ]
             depths[rule] = 1 + max((depth(cause) for cause in above), default=-1)
         return depths[rule]
 
     return {rule: depth(rule) for rule in sorted(rules)}
 
 
-def _vertices(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]) -> Iterable[str]:
+def _vertices(
+    rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]
+) -> Iterable[str]:
     if rule == "pressure.transit":
         yield from _texts([data.get("origin_vertex_id")])
     elif subject_kind == "vertex":
@@ -195,21 +238,35 @@ def _vertices(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, 
 
 def _shared(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
     if rule == "restart.loop":
-        yield from (message("taskmanager {name:name}", name=name) for name in _texts(data.get("lost_taskmanagers")))
+        yield from (
+            message("taskmanager {name:name}", name=name)
+            for name in _texts(data.get("lost_taskmanagers"))
+        )
     elif rule == "checkpoint.declined":
         hosts = {row.get("host") for row in _rows(data.get("declines"))}
         [host] = hosts if len(hosts) == 1 else [None]
         if host and data.get("reason"):
             yield message("host {host:name} {data:name}", host=str(host), data=str(data["reason"]))
     elif rule == "restore.missing_file":
-        yield from (message("file {path:name}", path=path) for path in _texts([row.get("path") for row in _rows(data.get("files"))]))
+        yield from (
+            message("file {path:name}", path=path)
+            for path in _texts([row.get("path") for row in _rows(data.get("files"))])
+        )
     elif rule == "collect.blind":
         yield "cluster"
 
 
 def _texts(values: Any) -> list[str]:
-    return [one for one in values if isinstance(one, str) and one] if isinstance(values, list | tuple) else []
+    return (
+        [one for one in values if isinstance(one, str) and one]
+        if isinstance(values, list | tuple)
+        else []
+    )
 
 
 def _rows(values: Any) -> list[Mapping[str, Any]]:
-    return [one for one in values if isinstance(one, Mapping)] if isinstance(values, list | tuple) else []
+    return (
+        [one for one in values if isinstance(one, Mapping)]
+        if isinstance(values, list | tuple)
+        else []
+    )

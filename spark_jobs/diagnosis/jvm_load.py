@@ -1,7 +1,9 @@
-"""What the JVM of a TaskManager did in the judged minute, as a cause of what its tasks did: time in collections, and CPU.
+"""What the JVM of a TaskManager did in the judged minute, as a cause of what its tasks did: time in
+collections, and CPU.
 
-A thread that waits for a collection, for a lock or for an answer from outside counts as busy in Flink's metrics. CPU time tells computing
-from waiting; collections stop all threads of the JVM, those that write a snapshot too.
+A thread that waits for a collection, for a lock or for an answer from outside counts as busy in
+Flink's metrics. CPU time tells computing from waiting; collections stop all threads of the JVM,
+those that write a snapshot too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +22,9 @@ HARDLY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class JvmLoad:
-    """``gc_ratio``: of the time, in collections; ``cpu_used``: processors kept busy, of ``cpu_cores`` that the JVM sees."""
+    """``gc_ratio``: of the time, in collections; ``cpu_used``: processors kept busy, of
+    ``cpu_cores`` that the JVM sees.
+    """
 
     taskmanager_id: str
     host: str | None
@@ -36,7 +40,9 @@ class JvmLoad:
 
 @dataclass(frozen=True, slots=True)
 class JvmCause:
-    """``sentence`` and ``next_step`` are empty where the JVM explains nothing; the figures are evidence all the same."""
+    """``sentence`` and ``next_step`` are empty where the JVM explains nothing; the figures are
+    evidence all the same.
+    """
 
     evidence: tuple[Evidence, ...] = ()
     sentence: str = ""
@@ -50,12 +56,16 @@ def gc_threshold(rule_id: str) -> Threshold:
         "ratio",
         0.01,
         1.0,
-        message("A healthy JVM collects for a few percent of the time; a tenth is felt by every task."),
+        message(
+            "A healthy JVM collects for a few percent of the time; a tenth is felt by every task."
+        ),
     )
 
 
 def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
-    """By TaskManager, from its last two samples; none of those that were not sampled in this minute."""
+    """By TaskManager, from its last two samples; none of those that were not sampled in this
+    minute.
+    """
     of_taskmanager: dict[str, list[TaskManagerSample]] = {}
     for one in sorted(window.taskmanagers, key=lambda one: one.at_ms):
         of_taskmanager.setdefault(one.taskmanager_id, []).append(one)
@@ -76,33 +86,62 @@ def _rate(earlier: TaskManagerSample, later: TaskManagerSample, counter: str) ->
     return float((after - before) / (later.at_ms - earlier.at_ms))
 
 
-def taskmanager_of(vertices: Iterable[VertexWindow], vertex_id: str | None, subtask: int | None) -> str | None:
+def taskmanager_of(
+    vertices: Iterable[VertexWindow], vertex_id: str | None, subtask: int | None
+) -> str | None:
     for vertex in vertices:
-        if vertex.vertex_id == vertex_id and subtask is not None and subtask < len(vertex.taskmanager_id):
+        if (
+            vertex.vertex_id == vertex_id
+            and subtask is not None
+            and subtask < len(vertex.taskmanager_id)
+        ):
             return vertex.taskmanager_id[subtask]
     return None
 
 
-def jvm_cause(window: JobWindow, limits: Limits, rule_id: str, busy: Mapping[str, float]) -> JvmCause:
-    """``busy``: threads of these tasks that were busy, by TaskManager. The JVM that collects most is told of, else the busiest."""
+def jvm_cause(
+    window: JobWindow, limits: Limits, rule_id: str, busy: Mapping[str, float]
+) -> JvmCause:
+    """``busy``: threads of these tasks that were busy, by TaskManager.
+
+    The JVM that collects most is told of, else the busiest.
+    """
     loads = [load for name, load in jvm_loads(window).items() if name in busy]
     collecting = [load for load in loads if load.gc_ratio is not None]
     if not loads:
         return JvmCause()
-    worst = max(collecting or loads, key=lambda load: (load.gc_ratio or 0, busy[load.taskmanager_id], load.taskmanager_id))
+    worst = max(
+        collecting or loads,
+        key=lambda load: (load.gc_ratio or 0, busy[load.taskmanager_id], load.taskmanager_id),
+    )
     evidence = []
     collects = worst.gc_ratio is not None and worst.gc_ratio >= limits[f"{rule_id}.gc_ratio"]
     if worst.gc_ratio is not None:
         sign = ">=" if collects else "<"
         evidence.append(
             limits.compared(
-                message("{where:name} in collections", where=worst.where), worst.gc_ratio, "ratio", sign, f"{rule_id}.gc_ratio", worst.at_ms
+                message("{where:name} in collections", where=worst.where),
+                worst.gc_ratio,
+                "ratio",
+                sign,
+                f"{rule_id}.gc_ratio",
+                worst.at_ms,
             )
         )
     if worst.cpu_used is not None:
-        of = message("of {cpu_cores:number} that it sees", cpu_cores=worst.cpu_cores) if worst.cpu_cores else ""
+        of = (
+            message("of {cpu_cores:number} that it sees", cpu_cores=worst.cpu_cores)
+            if worst.cpu_cores
+            else ""
+        )
         evidence.append(
-            Evidence(message("{where:name} processors used", where=worst.where), worst.cpu_used, "count", at_ms=worst.at_ms, note=of)
+            Evidence(
+                message("{where:name} processors used", where=worst.where),
+                worst.cpu_used,
+                "count",
+                at_ms=worst.at_ms,
+                note=of,
+            )
         )
     return JvmCause(tuple(evidence), *_explained(worst, collects, busy[worst.taskmanager_id]))
 
@@ -111,12 +150,14 @@ def _explained(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
     if collects and load.gc_ratio is not None:
         return (
             message(
-                "The JVM of {where:name} collected garbage for {gc_ratio:share} of the time, which stops all its threads.",
+                "The JVM of {where:name} collected garbage for {gc_ratio:share} of the time, which "
+                "stops all its threads.",
                 where=load.where,
                 gc_ratio=load.gc_ratio,
             ),
             message(
-                "First give {where:name} more heap or fewer objects: the job's resources page shows what a collection leaves. ",
+                "First give {where:name} more heap or fewer objects: the job's resources page "
+                "shows what a collection leaves. ",
                 where=load.where,
             ),
         )
@@ -125,7 +166,8 @@ def _explained(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
     if load.cpu_cores and load.cpu_used >= NEARLY_ALL * load.cpu_cores:
         return (
             message(
-                "The JVM of {where:name} used {cpu_used:decimal1} of the {cpu_cores:number} processors that it sees: there are no more.",
+                "The JVM of {where:name} used {cpu_used:decimal1} of the {cpu_cores:number} "
+                "processors that it sees: there are no more.",
                 where=load.where,
                 cpu_used=load.cpu_used,
                 cpu_cores=load.cpu_cores,

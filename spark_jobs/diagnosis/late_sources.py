@@ -1,7 +1,8 @@
 """A source that starts its part of a checkpoint late.
 
-No barrier travels to a source: the JobManager's trigger reaches it by one RPC, and then waits until the task thread takes it from its
-mailbox (a SourceFunction: until it gives the checkpoint lock free). So its start delay is the time for which that thread was busy.
+No barrier travels to a source: the JobManager's trigger reaches it by one RPC, and then waits until
+the task thread takes it from its mailbox (a SourceFunction: until it gives the checkpoint lock
+free). So its start delay is the time for which that thread was busy.
 """
 
 from dataclasses import dataclass
@@ -56,16 +57,42 @@ class LateSource:
             name=subtask_text(self.name, self.subtask),
             checkpoint_id=self.checkpoint_id,
         )
-        return Evidence(message("start delay of the source"), self.delay_ms, "ms", at_ms=self.at_ms, note=where)
+        return Evidence(
+            message("start delay of the source"), self.delay_ms, "ms", at_ms=self.at_ms, note=where
+        )
 
     def as_data(self) -> dict[str, Any]:
-        return {"vertex_id": self.vertex_id, "name": self.name, "subtask": self.subtask, "checkpoint_id": self.checkpoint_id}
+        return {
+            "vertex_id": self.vertex_id,
+            "name": self.name,
+            "subtask": self.subtask,
+            "checkpoint_id": self.checkpoint_id,
+        }
 
 
-def late_source(window: JobWindow, checkpoint: CheckpointSample, start_delay_ms: float | None, least_share: float) -> LateSource | None:
-    """None where the sources started in time: their delay is less than ``least_share`` of the whole start delay, or is not known."""
+def late_source(
+    window: JobWindow,
+    checkpoint: CheckpointSample,
+    start_delay_ms: float | None,
+    least_share: float,
+) -> LateSource | None:
+    """None where the sources started in time: their delay is less than ``least_share`` of the whole
+    start delay, or is not known.
+    """
     delay_ms, vertex_id = checkpoint.source_start_delay_ms, checkpoint.latest_source_id
-    if not start_delay_ms or delay_ms is None or vertex_id is None or delay_ms < least_share * start_delay_ms:
+    if (
+        not start_delay_ms
+        or delay_ms is None
+        or vertex_id is None
+        or delay_ms < least_share * start_delay_ms
+    ):
         return None
     name = window.vertex_name(vertex_id)
-    return LateSource(checkpoint.checkpoint_id, checkpoint.ended_ms, vertex_id, name, checkpoint.latest_source_subtask, delay_ms)
+    return LateSource(
+        checkpoint.checkpoint_id,
+        checkpoint.ended_ms,
+        vertex_id,
+        name,
+        checkpoint.latest_source_subtask,
+        delay_ms,
+    )

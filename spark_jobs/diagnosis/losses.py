@@ -1,10 +1,19 @@
-"""Lost checkpoints of one outcome: how many, in what share, how near they bring the job to failing."""
+"""Lost checkpoints of one outcome: how many, in what share, how near they bring the job to
+failing.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, NO_ID, anything_known, consecutive_failures, outcomes_of, recent
+from spark_jobs.diagnosis.checkpoint_history import (
+    FAILED_OUTCOMES,
+    NO_ID,
+    anything_known,
+    consecutive_failures,
+    outcomes_of,
+    recent,
+)
 from spark_jobs.diagnosis.findings import Evidence, Severity
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -13,7 +22,9 @@ NEVER = 2**31 - 1
 """What Flink reports as tolerable failures where lost checkpoints never fail the job."""
 
 HOLD_S = 900
-"""An episode of losses ends a quarter of an hour after the last one: several checkpoints at the usual intervals of up to five minutes."""
+"""An episode of losses ends a quarter of an hour after the last one: several checkpoints at the
+usual intervals of up to five minutes.
+"""
 
 
 def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
@@ -24,7 +35,10 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
             "s",
             60,
             86_400,
-            message("Ten minutes hold several checkpoints at the usual intervals, and are what an on-call reader means by 'now'."),
+            message(
+                "Ten minutes hold several checkpoints at the usual intervals, and are what an "
+                "on-call reader means by 'now'."
+            ),
         ),
         Threshold(
             f"{rule_id}.critical_share",
@@ -32,7 +46,10 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
             "ratio",
             0.05,
             1,
-            message("When every second checkpoint is lost, recovery replays twice as much as the interval was chosen for."),
+            message(
+                "When every second checkpoint is lost, recovery replays twice as much as the "
+                "interval was chosen for."
+            ),
         ),
         Threshold(
             f"{rule_id}.critical_minimum",
@@ -40,7 +57,10 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
             "checkpoints",
             1,
             1_000,
-            message("A share of fewer than four checkpoints says little: one loss among two is no trend."),
+            message(
+                "A share of fewer than four checkpoints says little: one loss among two is no "
+                "trend."
+            ),
         ),
         Threshold(
             f"{rule_id}.tolerance_left",
@@ -55,7 +75,9 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """``lost`` have the outcome asked for, oldest first; ``periodic`` and ``periodic_lost`` count checkpoints of any outcome."""
+    """``lost`` have the outcome asked for, oldest first; ``periodic`` and ``periodic_lost`` count
+    checkpoints of any outcome.
+    """
 
     lost: tuple[CheckpointSample, ...]
     periodic: int
@@ -69,13 +91,19 @@ class Losses:
 
     @property
     def share(self) -> float:
-        """Of the periodic checkpoints that ended in the look-back, how many were lost for any reason."""
+        """Of the periodic checkpoints that ended in the look-back, how many were lost for any
+        reason.
+        """
         return self.periodic_lost / self.periodic if self.periodic else 0.0
 
     @property
     def tolerance_left(self) -> int | None:
         """How many more failures in a row the job survives; None where the setting is not known."""
-        return None if self.tolerable is None or self.tolerable >= NEVER else max(0, self.tolerable - self.consecutive)
+        return (
+            None
+            if self.tolerable is None or self.tolerable >= NEVER
+            else max(0, self.tolerable - self.consecutive)
+        )
 
 
 def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
@@ -86,7 +114,11 @@ def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None
     lost = tuple(one for one in ended if one.outcome == outcome)
     if not lost:
         return None
-    judged = [one for one in ended if not one.is_savepoint and (one.outcome == "completed" or one.outcome in FAILED_OUTCOMES)]
+    judged = [
+        one
+        for one in ended
+        if not one.is_savepoint and (one.outcome == "completed" or one.outcome in FAILED_OUTCOMES)
+    ]
     return Losses(
         lost=lost,
         periodic=len(judged),
@@ -101,21 +133,35 @@ def severity_of(found: Losses, rule_id: str, limits: Limits) -> Severity:
     if left is not None and found.consecutive and left <= limits[f"{rule_id}.tolerance_left"]:
         return "critical"
     enough = found.periodic >= limits[f"{rule_id}.critical_minimum"]
-    return "critical" if enough and found.share >= limits[f"{rule_id}.critical_share"] else "warning"
+    return (
+        "critical" if enough and found.share >= limits[f"{rule_id}.critical_share"] else "warning"
+    )
 
 
 def loss_evidence(found: Losses, rule_id: str, limits: Limits, words: str) -> tuple[Evidence, ...]:
-    """The count of losses first, then the share lost for any reason and the distance to the job's failure."""
+    """The count of losses first, then the share lost for any reason and the distance to the job's
+    failure.
+    """
     at_ms = found.newest.ended_ms
     share_key, left_key = f"{rule_id}.critical_share", f"{rule_id}.tolerance_left"
     span = message("within {limits:duration}", limits=limits[f"{rule_id}.look_back_s"] * 1000)
     evidence = [Evidence(words, len(found.lost), "count", 1, ">=", at_ms=at_ms, note=span)]
     if found.periodic:
         share_note = message(
-            "{periodic_lost:number} of {periodic:number}, savepoints left out", periodic_lost=found.periodic_lost, periodic=found.periodic
+            "{periodic_lost:number} of {periodic:number}, savepoints left out",
+            periodic_lost=found.periodic_lost,
+            periodic=found.periodic,
         )
         evidence.append(
-            limits.compared(message("share of checkpoints lost for any reason"), found.share, "ratio", ">=", share_key, at_ms, share_note)
+            limits.compared(
+                message("share of checkpoints lost for any reason"),
+                found.share,
+                "ratio",
+                ">=",
+                share_key,
+                at_ms,
+                share_note,
+            )
         )
     if found.tolerance_left is not None:
         left_note = message(
@@ -124,7 +170,15 @@ def loss_evidence(found: Losses, rule_id: str, limits: Limits, words: str) -> tu
             tolerable=str(found.tolerable),
         )
         evidence.append(
-            limits.compared(message("tolerable failures left"), found.tolerance_left, "count", "<=", left_key, at_ms, left_note)
+            limits.compared(
+                message("tolerable failures left"),
+                found.tolerance_left,
+                "count",
+                "<=",
+                left_key,
+                at_ms,
+                left_note,
+            )
         )
     return tuple(evidence)
 
@@ -133,15 +187,23 @@ def consequence(found: Losses) -> str:
     """What happens when it goes on, as one sentence."""
     left = found.tolerance_left
     if left is None and found.tolerable is not None:
-        return message("The settings let the job continue however many checkpoints it loses; what grows is what a recovery must replay.")
+        return message(
+            "The settings let the job continue however many checkpoints it loses; what grows is "
+            "what a recovery must replay."
+        )
     if left is None:
-        return message("How many failures in a row the job tolerates is not known (tolerable-failed-checkpoints).")
+        return message(
+            "How many failures in a row the job tolerates is not known "
+            "(tolerable-failed-checkpoints)."
+        )
     if found.tolerable == 0:
         return message(
-            "tolerable-failed-checkpoints is 0: each counted failure fails the job, which restarts from its last completed checkpoint."
+            "tolerable-failed-checkpoints is 0: each counted failure fails the job, which restarts "
+            "from its last completed checkpoint."
         )
     return message(
-        "The job tolerates {left:number} more in a row; beyond that Flink fails it, and it restarts from its last completed checkpoint.",
+        "The job tolerates {left:number} more in a row; beyond that Flink fails it, and it "
+        "restarts from its last completed checkpoint.",
         left=left,
     )
 

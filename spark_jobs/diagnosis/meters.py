@@ -1,4 +1,6 @@
-"""What Flink's meters (``num…PerSecond``), means of their last minute, are worth beside its counters and without them."""
+"""What Flink's meters (``num…PerSecond``), means of their last minute, are worth beside its
+counters and without them.
+"""
 
 from statistics import median
 
@@ -9,16 +11,23 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 METER_MS = 70_000
 """The JobManager collects meters every ten seconds: for so long they tell of what is over."""
 WORKS_MORE = 1.5
-"""Times the typical sibling's time that is not idle: what the records of a hot subtask make of it."""
+"""Times the typical sibling's time that is not idle: what the records of a hot subtask make of
+it.
+"""
 STARTS = ("deploy", "restart", "restore", "rescale")
 
 
 def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: float) -> bool:
     """Whether the meters, as far as known, show one of the same subtasks as hot.
 
-    Counters of two TaskManagers may be collected a while apart, which makes an even load look uneven; to meters that does nothing.
+    Counters of two TaskManagers may be collected a while apart, which makes an even load look
+    uneven; to meters that does nothing.
     """
-    meters = [rate or None for rate in vertex.records_out_per_s] if is_source else vertex.records_in_per_s
+    meters = (
+        [rate or None for rate in vertex.records_out_per_s]
+        if is_source
+        else vertex.records_in_per_s
+    )
     if not any(meters) or sum(rate is not None for rate in meters) < REPORTING_SHARE * len(meters):
         return True
     metered = spread(meters, ratio, 0.0, 0.0)
@@ -26,13 +35,21 @@ def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: 
 
 
 def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) -> bool:
-    """Whether uneven meters may be believed: no task began within what they remember, and their hot subtasks work more than the others."""
+    """Whether uneven meters may be believed: no task began within what they remember, and their hot
+    subtasks work more than the others.
+    """
     return not _remembers_start(window) and _works_more(vertex, metered)
 
 
 def _remembers_start(window: JobWindow) -> bool:
-    """Whether tasks began to run so shortly before this window that its meters still hold their first seconds."""
-    started = [one.at_ms + (one.detail.get("downtime_ms") or 0) for one in window.annotations if one.kind in STARTS]
+    """Whether tasks began to run so shortly before this window that its meters still hold their
+    first seconds.
+    """
+    started = [
+        one.at_ms + (one.detail.get("downtime_ms") or 0)
+        for one in window.annotations
+        if one.kind in STARTS
+    ]
     started += [window.start_time_ms] if window.start_time_ms is not None else []
     return any(window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in started)
 
@@ -41,5 +58,7 @@ def _works_more(vertex: VertexWindow, metered: Spread) -> bool:
     """Whether the hot subtasks are less idle than the others."""
     works = [None if idle is None else 1 - idle for idle in vertex.idle_ratio]
     hot = [share for index in metered.top if (share := value(works, index)) is not None]
-    others = [share for index, share in enumerate(works) if share is not None and index not in metered.top]
+    others = [
+        share for index, share in enumerate(works) if share is not None and index not in metered.top
+    ]
     return bool(hot and others) and max(hot) >= WORKS_MORE * median(others)

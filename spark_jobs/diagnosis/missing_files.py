@@ -1,7 +1,7 @@
 """The file that a restore looked for in vain, read from a stack trace.
 
-Each file system has its own words for a file that is not there; the path is spelled as its client prints it, on HDFS often without the
-name of the NameNode.
+Each file system has its own words for a file that is not there; the path is spelled as its client
+prints it, on HDFS often without the name of the NameNode.
 """
 
 import re
@@ -30,12 +30,23 @@ _RESTORING = (
     "Cannot find checkpoint or savepoint file/directory",
     "Cannot find meta data file",
 )
-"""Where state is read: a task that writes a checkpoint, or a user's function, may miss a file too."""
-_MISSING = ("FileNotFound", "NoSuchFile", "does not exist", "No such file", "Item not found", "NoSuchKey")
+"""Where state is read: a task that writes a checkpoint, or a user's function, may miss a file
+too.
+"""
+_MISSING = (
+    "FileNotFound",
+    "NoSuchFile",
+    "does not exist",
+    "No such file",
+    "Item not found",
+    "NoSuchKey",
+)
 
 
 def missing_file(text: str | None) -> str | None:
-    """The path in one exception's message or trace, whatever looked for it; None where no file is said to be missing."""
+    """The path in one exception's message or trace, whatever looked for it; None where no file is
+    said to be missing.
+    """
     text = text or ""
     if not any(piece in text for piece in _MISSING) and "Cannot find" not in text:
         return None

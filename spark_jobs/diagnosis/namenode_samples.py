@@ -8,9 +8,10 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class NameNodeReadings:
-    """The NameNode that is declared on ``cluster``; readings oldest first, up to ``at_ms``. ``queue_ms``: mean wait of a call in the queue,
-    of its interval of metrics. ``processing_ms`` and ``call_queue_length``: of the newest one. ``calls_per_s`` of all clients and
-    ``kinds``: between the first reading and the last one. None is unknown.
+    """The NameNode that is declared on ``cluster``; readings oldest first, up to ``at_ms``.
+    ``queue_ms``: mean wait of a call in the queue, of its interval of metrics. ``processing_ms``
+    and ``call_queue_length``: of the newest one. ``calls_per_s`` of all clients and ``kinds``:
+    between the first reading and the last one. None is unknown.
     """
 
     cluster: str

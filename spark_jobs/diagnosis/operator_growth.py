@@ -1,7 +1,8 @@
 """How operator state of one operator grew, from its sizes in checkpoints: pure functions.
 
-A function that keeps all elements of a union list which a restore hands to each of its subtasks has, after k restores, subtasks^k times
-as many: that is how it is told apart from a list that grows because more is put into it.
+A function that keeps all elements of a union list which a restore hands to each of its subtasks
+has, after k restores, subtasks^k times as many: that is how it is told apart from a list that grows
+because more is put into it.
 """
 
 import math
@@ -16,7 +17,8 @@ _NEAR = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """``since``: the oldest checkpoint with as many subtasks as the newest. ``ratio`` of elements or of bytes, whichever grew more.
+    """``since``: the oldest checkpoint with as many subtasks as the newest. ``ratio`` of elements
+    or of bytes, whichever grew more.
 
     ``restores``: that multiplied its union elements by the number of subtasks; at least so many.
     """
@@ -28,7 +30,9 @@ class Growth:
 
 
 def growth(trend: OperatorStateTrend) -> Growth | None:
-    """None where no older checkpoint has as many subtasks: what is written by more subtasks cannot be compared."""
+    """None where no older checkpoint has as many subtasks: what is written by more subtasks cannot
+    be compared.
+    """
     newest = trend.newest
     alike = [point for point in trend.points if point.subtasks == newest.subtasks]
     since = alike[0]
@@ -37,12 +41,18 @@ def growth(trend: OperatorStateTrend) -> Growth | None:
     elements = newest.elements / since.elements if since.elements else 0.0
     size = newest.operator_bytes / since.operator_bytes if since.operator_bytes else 0.0
     steps = zip(trend.points, trend.points[1:], strict=False)
-    return Growth(since, newest, max(elements, size), sum(_restores(before, after) for before, after in steps))
+    return Growth(
+        since, newest, max(elements, size), sum(_restores(before, after) for before, after in steps)
+    )
 
 
 def _restores(before: OperatorStatePoint, after: OperatorStatePoint) -> int:
     """How many restores in a row explain the union elements of ``after``; 0 where they do not."""
-    if after.subtasks < 2 or before.union_elements < 1 or after.union_elements < 2 * before.union_elements:
+    if (
+        after.subtasks < 2
+        or before.union_elements < 1
+        or after.union_elements < 2 * before.union_elements
+    ):
         return 0
     ratio = after.union_elements / before.union_elements
     restores = round(math.log(ratio) / math.log(after.subtasks))

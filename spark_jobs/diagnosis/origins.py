@@ -1,7 +1,9 @@
-"""Origins of back-pressure of one job in one window: every held vertex followed downstream until something explains it.
+"""Origins of back-pressure of one job in one window: every held vertex followed downstream until
+something explains it.
 
-``pressure_of(window, limits)`` is shared by all rules that ask about pressure (also those of checkpoints): it is worked
-out once per window. ``Pressure.origins_of`` answers "what holds this vertex, and by which path".
+``pressure_of(window, limits)`` is shared by all rules that ask about pressure (also those of
+checkpoints): it is worked out once per window. ``Pressure.origins_of`` answers "what holds this
+vertex, and by which path".
 """
 
 from collections import deque
@@ -23,7 +25,9 @@ NO_METRICS = message("metrics of any vertex in this window")
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A vertex with subtasks back-pressured for the larger part; ``ratio`` is the median over those subtasks."""
+    """A vertex with subtasks back-pressured for the larger part; ``ratio`` is the median over those
+    subtasks.
+    """
 
     vertex_id: str
     subtasks: tuple[int, ...]
@@ -38,7 +42,8 @@ Way = tuple[Held, tuple[str, ...]]
 class Outbound:
     """A held vertex whose every consumer has time to spare.
 
-    ``usage`` is its fullest held output, to be read between the idle ``floor`` and the ``ceiling`` of one hot channel.
+    ``usage`` is its fullest held output, to be read between the idle ``floor`` and the ``ceiling``
+    of one hot channel.
     """
 
     held: Held
@@ -49,9 +54,11 @@ class Outbound:
 
 @dataclass(slots=True)
 class Pressure:
-    """``roots`` and ``outbound`` by vertex id; ``unexplained`` maps a held vertex to the consumers of which too little is known.
+    """``roots`` and ``outbound`` by vertex id; ``unexplained`` maps a held vertex to the consumers
+    of which too little is known.
 
-    ``unjudged``: vertices that did not report back-pressure although one of their consumers could be holding them.
+    ``unjudged``: vertices that did not report back-pressure although one of their consumers could
+    be holding them.
     """
 
     topology: Topology
@@ -65,9 +72,11 @@ class Pressure:
     _paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
     def origins_of(self, vertex_id: str) -> tuple[tuple[str, ...], ...]:
-        """Paths of vertex ids from this held vertex to each origin that holds it, both included, the shortest first.
+        """Paths of vertex ids from this held vertex to each origin that holds it, both included,
+        the shortest first.
 
-        A vertex that is its own origin (one of ``outbound``) has a path of one; empty where no origin is known.
+        A vertex that is its own origin (one of ``outbound``) has a path of one; empty where no
+        origin is known.
         """
         if vertex_id not in self._paths:
             self._paths[vertex_id] = tuple(self._walked(vertex_id))
@@ -93,7 +102,9 @@ class Pressure:
                     waiting.append(longer)
 
     def ways_to(self, origin_id: str) -> list[Way]:
-        """Held vertices with their path to this origin, the furthest first; the origin itself left out."""
+        """Held vertices with their path to this origin, the furthest first; the origin itself left
+        out.
+        """
         found = [
             (held, path)
             for vertex_id, held in self.held.items()
@@ -107,7 +118,9 @@ class Pressure:
         return [held for held, _path in self.ways_to(origin_id)]
 
     def paths_to(self, origin_id: str) -> list[tuple[str, ...]]:
-        """Of the paths to this origin those that begin where no longer one passes, the longest first."""
+        """Of the paths to this origin those that begin where no longer one passes, the longest
+        first.
+        """
         passed: set[str] = set()
         kept = []
         for _held, path in self.ways_to(origin_id):
@@ -121,7 +134,10 @@ Asked = tuple[JobWindow, Limits]
 
 
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
-    """Raises NotJudged where no vertex reported anything in this window. Of a job that has ended nothing is lacking."""
+    """Raises NotJudged where no vertex reported anything in this window.
+
+    Of a job that has ended nothing is lacking.
+    """
     found = _pressure((window, limits))
     if isinstance(found, str):
         raise NotJudged(found)
@@ -146,7 +162,8 @@ def _has_the_same_pressure(asked: Asked, again: Asked) -> bool:
 def _pressure(asked: Asked) -> Pressure | str:
     """What is lacking, as text.
 
-    An exception that is kept would hold the frames it passed through, which hold it again, and with them every row of the job.
+    An exception that is kept would hold the frames it passed through, which hold it again, and with
+    them every row of the job.
     """
     window, limits = asked
     if not window.vertex_windows:
@@ -164,7 +181,9 @@ def _pressure(asked: Asked) -> Pressure | str:
     pressure = Pressure(topology, _subtasks(window, topology), held)
     walk = Walk(topology, pressure.vertices, _walk_limits(limits))
     for one in held.values():
-        _explain(pressure, one, walk.holders_of_held(one.vertex_id, one.subtasks, one.ratio), limits)
+        _explain(
+            pressure, one, walk.holders_of_held(one.vertex_id, one.subtasks, one.ratio), limits
+        )
     for (vertex_id, _), holders in walk.partly_held.items():
         _take(pressure, vertex_id, holders)
     share = limits["pressure.root.reporting_share"]
@@ -188,7 +207,9 @@ def _walk_limits(limits: Limits) -> WalkLimits:
 
 
 def _silent(window: JobWindow) -> dict[str, list[int] | None]:
-    """Vertices with subtasks that did not report back-pressure, and which; None where the vertex reported nothing at all."""
+    """Vertices with subtasks that did not report back-pressure, and which; None where the vertex
+    reported nothing at all.
+    """
     silent: dict[str, list[int] | None] = {}
     reported = set()
     for vertex in window.vertex_windows:
@@ -196,16 +217,26 @@ def _silent(window: JobWindow) -> dict[str, list[int] | None]:
         ratios = vertex.backpressured_ratio
         size = max(vertex.parallelism or 1, len(ratios))
         if None in ratios or len(ratios) < size:
-            silent[vertex.vertex_id] = [index for index in range(size) if value(ratios, index) is None]
+            silent[vertex.vertex_id] = [
+                index for index in range(size) if value(ratios, index) is None
+            ]
     if len(reported) < len(window.vertices):
-        silent.update((vertex.vertex_id, None) for vertex in window.vertices if vertex.vertex_id not in reported)
+        silent.update(
+            (vertex.vertex_id, None)
+            for vertex in window.vertices
+            if vertex.vertex_id not in reported
+        )
     return silent
 
 
 def _subtasks(window: JobWindow, topology: Topology) -> dict[str, Subtasks]:
     before_1_13 = _is_before_1_13(window)
     return {
-        vertex.vertex_id: Subtasks(vertex, gates=len(topology.in_edges.get(vertex.vertex_id, ())), idle_has_backpressure=before_1_13)
+        vertex.vertex_id: Subtasks(
+            vertex,
+            gates=len(topology.in_edges.get(vertex.vertex_id, ())),
+            idle_has_backpressure=before_1_13,
+        )
         for vertex in window.vertex_windows
     }
 
@@ -214,7 +245,9 @@ def _is_before_1_13(window: JobWindow) -> bool:
     """By the version; where it is unknown, by nobody reporting busy time."""
     if window.version is not None:
         return window.version < (1, 13)
-    return not any(busy is not None for vertex in window.vertex_windows for busy in vertex.busy_ratio)
+    return not any(
+        busy is not None for vertex in window.vertex_windows for busy in vertex.busy_ratio
+    )
 
 
 def _take(pressure: Pressure, vertex_id: str, holders: Holders) -> None:
@@ -222,7 +255,9 @@ def _take(pressure: Pressure, vertex_id: str, holders: Holders) -> None:
         known = pressure.roots.get(origin.vertex_id)
         pressure.roots[origin.vertex_id] = origin if known is None else _merged(known, origin)
     following = (*(origin.vertex_id for origin in holders.origins), *holders.passing)
-    pressure._next[vertex_id] = tuple(dict.fromkeys((*pressure._next.get(vertex_id, ()), *following)))
+    pressure._next[vertex_id] = tuple(
+        dict.fromkeys((*pressure._next.get(vertex_id, ()), *following))
+    )
 
 
 def _merged(one: Origin, other: Origin) -> Origin:
@@ -246,21 +281,33 @@ def _explain(pressure: Pressure, held: Held, holders: Holders, limits: Limits) -
         pressure.unexplained[held.vertex_id] = lacking
         return
     outbound = _outbound(pressure, held) if _all_rest(pressure, held.vertex_id, limits) else None
-    if outbound is not None and outbound.usage > _above(outbound, limits["pressure.outbound.output_level"]):
+    if outbound is not None and outbound.usage > _above(
+        outbound, limits["pressure.outbound.output_level"]
+    ):
         pressure.outbound[held.vertex_id] = outbound
     else:
         pressure.unexplained[held.vertex_id] = ()
 
 
 def _all_rest(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
-    """Whether every subtask of every consumer is known neither to be busy nor to wait, also those that the held subtasks do not reach."""
+    """Whether every subtask of every consumer is known neither to be busy nor to wait, also those
+    that the held subtasks do not reach.
+    """
     busy, waits = limits["pressure.root.busy_ratio"], limits[BACKPRESSURED]
     targets = (pressure.vertices[target] for target in pressure.topology.downstream(vertex_id))
-    return all(_rests(target, index, busy, waits) for target in targets for index in range(target.parallelism))
+    return all(
+        _rests(target, index, busy, waits)
+        for target in targets
+        for index in range(target.parallelism)
+    )
 
 
 def _rests(subtasks: Subtasks, index: int, most_busy: float, most_waiting: float) -> bool:
-    working, busy, waits = subtasks.working(index), subtasks.busy(index), subtasks.backpressured(index)
+    working, busy, waits = (
+        subtasks.working(index),
+        subtasks.busy(index),
+        subtasks.backpressured(index),
+    )
     if busy is None or waits is None:
         return working is not None and working < most_busy
     return busy < most_busy and waits < most_waiting
@@ -273,29 +320,56 @@ def _above(outbound: Outbound, level: float) -> float:
 def _outbound(pressure: Pressure, held: Held) -> Outbound | None:
     producer = pressure.vertices[held.vertex_id]
     edges = pressure.topology.out_edges[held.vertex_id]
-    bounds = output_bounds(edges, producer.parallelism, [pressure.vertices[edge.target].parallelism for edge in edges])
-    usage = max((known for index in held.subtasks if (known := value(producer.window.out_pool_usage, index)) is not None), default=None)
+    bounds = output_bounds(
+        edges, producer.parallelism, [pressure.vertices[edge.target].parallelism for edge in edges]
+    )
+    usage = max(
+        (
+            known
+            for index in held.subtasks
+            if (known := value(producer.window.out_pool_usage, index)) is not None
+        ),
+        default=None,
+    )
     return None if bounds is None or usage is None else Outbound(held, usage, *bounds)
 
 
-def _may_be_held(pressure: Pressure, vertex_id: str, subtasks: list[int] | None, walk: Walk, reporting_share: float) -> bool:
-    """Whether subtasks that did not report could be waiting: not if every consumer is known to have time to spare.
+def _may_be_held(
+    pressure: Pressure,
+    vertex_id: str,
+    subtasks: list[int] | None,
+    walk: Walk,
+    reporting_share: float,
+) -> bool:
+    """Whether subtasks that did not report could be waiting: not if every consumer is known to have
+    time to spare.
 
-    Over an all-to-all edge a consumer that holds one holds all: where most siblings reported that they do not wait, one of which
-    little is known gets the benefit of the doubt.
+    Over an all-to-all edge a consumer that holds one holds all: where most siblings reported that
+    they do not wait, one of which little is known gets the benefit of the doubt.
     """
     limits = walk.limits
     if subtasks is None:
-        return any(_may_work(pressure.vertices.get(target), limits) for target in pressure.topology.downstream(vertex_id))
-    holders = walk.holders(vertex_id, subtasks, LeastWork(limits.busy, limits.busy, empty_clears=False))
+        return any(
+            _may_work(pressure.vertices.get(target), limits)
+            for target in pressure.topology.downstream(vertex_id)
+        )
+    holders = walk.holders(
+        vertex_id, subtasks, LeastWork(limits.busy, limits.busy, empty_clears=False)
+    )
     if holders.origins or holders.passing or holders.rivals:
         return True
     mostly_silent = len(subtasks) > (1 - reporting_share) * pressure.vertices[vertex_id].parallelism
     edges = pressure.topology.out_edges.get(vertex_id, ())
-    return any(edge.target in holders.unknown and (mostly_silent or edge.ship_strategy in POINTWISE) for edge in edges)
+    return any(
+        edge.target in holders.unknown and (mostly_silent or edge.ship_strategy in POINTWISE)
+        for edge in edges
+    )
 
 
 def _may_work(consumer: Subtasks | None, limits: WalkLimits) -> bool:
     if consumer is None:
         return True
-    return any((working := consumer.working(index)) is None or working >= limits.busy for index in range(consumer.parallelism))
+    return any(
+        (working := consumer.working(index)) is None or working >= limits.busy
+        for index in range(consumer.parallelism)
+    )

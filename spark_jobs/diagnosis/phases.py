@@ -1,8 +1,10 @@
-"""Which phase of its checkpoints costs a job the time: one judgement, asked for by a rule per phase.
+"""Which phase of its checkpoints costs a job the time: one judgement, asked for by a rule per
+phase.
 
-Phases are those of each checkpoint's slowest subtask, which belong together; where only the largest over all subtasks are known,
-these. Two traps: the asynchronous part of an unaligned checkpoint lasts until the alignment is over, so it is taken without it; and a
-start delay that is derived (before 1.11) holds the alignment, so it is taken without that.
+Phases are those of each checkpoint's slowest subtask, which belong together; where only the largest
+over all subtasks are known, these. Two traps: the asynchronous part of an unaligned checkpoint
+lasts until the alignment is over, so it is taken without it; and a start delay that is derived
+(before 1.11) holds the alignment, so it is taken without that.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +14,12 @@ from typing import Any
 
 from ingest.messages import message, plural, share_text, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
-from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, anything_known, completed, recent
+from spark_jobs.diagnosis.checkpoint_history import (
+    FLINK_TIMEOUT_MS,
+    anything_known,
+    completed,
+    recent,
+)
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.jvm_load import JvmCause, gc_threshold, jvm_cause, taskmanager_of
 from spark_jobs.diagnosis.last_asked import remembers_the_last
@@ -35,7 +42,9 @@ HOLD_S = 900
 NEWEST = 20
 
 
-def phase_thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tuple[Threshold, ...]:
+def phase_thresholds(
+    rule_id: str, phase: str, default_ms: float, reason: str
+) -> tuple[Threshold, ...]:
     return (
         Threshold(f"{rule_id}.{phase}_ms", default_ms, "ms", 1, 86_400_000, reason),
         Threshold(
@@ -44,7 +53,10 @@ def phase_thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -
             "ratio",
             0.1,
             1,
-            message("A phase that takes half of the time or more is the one to work on; the others together cannot gain as much."),
+            message(
+                "A phase that takes half of the time or more is the one to work on; the others "
+                "together cannot gain as much."
+            ),
         ),
         Threshold(
             f"{rule_id}.minimum",
@@ -63,7 +75,10 @@ def phase_thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -
             "s",
             60,
             86_400,
-            message("Half an hour holds at least three checkpoints at the usual intervals of up to ten minutes."),
+            message(
+                "Half an hour holds at least three checkpoints at the usual intervals of up to ten "
+                "minutes."
+            ),
         ),
         Threshold(
             f"{rule_id}.critical_timeout_share",
@@ -79,7 +94,9 @@ def phase_thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -
 
 @dataclass(frozen=True, slots=True)
 class PhaseCost:
-    """``p95_ms`` of the phase and ``end_to_end_p95_ms`` over the newest completed checkpoints; ``slow`` are those it dominates."""
+    """``p95_ms`` of the phase and ``end_to_end_p95_ms`` over the newest completed checkpoints;
+    ``slow`` are those it dominates.
+    """
 
     window: JobWindow
     rule_id: str
@@ -93,9 +110,13 @@ class PhaseCost:
 
 
 def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
-    """The phase of its slowest subtask, of the whole checkpoint where that is not known; None is unknown."""
+    """The phase of its slowest subtask, of the whole checkpoint where that is not known; None is
+    unknown.
+    """
     of_slowest = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
-    parts: dict[str, int | None] = {name: getattr(checkpoint, f"{of_slowest}{name}_ms") for name in PHASES}
+    parts: dict[str, int | None] = {
+        name: getattr(checkpoint, f"{of_slowest}{name}_ms") for name in PHASES
+    }
     own, alignment = parts[phase], parts["alignment"] or 0
     if own is None:
         return None
@@ -107,17 +128,26 @@ def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
 
 
 def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
-    return checkpoint.end_to_end_ms if checkpoint.end_to_end_ms is not None else checkpoint.slowest_end_to_end_ms
+    return (
+        checkpoint.end_to_end_ms
+        if checkpoint.end_to_end_ms is not None
+        else checkpoint.slowest_end_to_end_ms
+    )
 
 
 def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
-    """The longest phase and its milliseconds, the earlier one of two equal; None where none is known."""
+    """The longest phase and its milliseconds, the earlier one of two equal; None where none is
+    known.
+    """
     known = [(phase, took) for phase in PHASES if (took := phase_ms(checkpoint, phase)) is not None]
     return max(known, key=lambda one: one[1]) if known else None
 
 
 def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
-    """None where the phase costs nothing worth a finding. Raises NotJudged where no phases of completed checkpoints are known."""
+    """None where the phase costs nothing worth a finding.
+
+    Raises NotJudged where no phases of completed checkpoints are known.
+    """
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None
@@ -142,26 +172,41 @@ def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Phas
 
 @remembers_the_last()
 def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
-    """What a completed one took at most, as far as known: without end on record it may have taken any time."""
+    """What a completed one took at most, as far as known: without end on record it may have taken
+    any time.
+    """
     took = (one.end_to_end_ms for one in checkpoints if one.outcome == "completed")
     return max((inf if ms is None else ms for ms in took), default=0)
 
 
-def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: Iterable[Evidence] = (), **more_data: Any) -> Finding:
+def phase_finding(
+    cost: PhaseCost,
+    cause: str,
+    next_step: str,
+    more_evidence: Iterable[Evidence] = (),
+    **more_data: Any,
+) -> Finding:
     """``more_evidence`` and ``more_data``: what the rule of this phase knows besides."""
     newest, window, phase = cost.slow[-1], cost.window, cost.phase
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
-    close = cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
+    close = (
+        cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
+    )
     holder = holder_of(cost)
     jvm = _jvm(cost)
-    held_by = message(", held by back-pressure from {brief:name}", brief=holder.brief) if holder and phase in BARRIER_PHASES else ""
+    held_by = (
+        message(", held by back-pressure from {brief:name}", brief=holder.brief)
+        if holder and phase in BARRIER_PHASES
+        else ""
+    )
     return job_finding(
         window,
         cost.rule_id,
         "critical" if close else "warning",
         _confidence(cost, holder is not None),
         title=message(
-            "Checkpoints spend {p95_ms:duration} of {end_to_end_p95_ms:duration} in the {words:message}{held_by:message}",
+            "Checkpoints spend {p95_ms:duration} of {end_to_end_p95_ms:duration} in the "
+            "{words:message}{held_by:message}",
             p95_ms=cost.p95_ms,
             end_to_end_p95_ms=cost.end_to_end_p95_ms,
             words=WORDS[phase],
@@ -171,7 +216,11 @@ def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: It
         next_step=jvm.next_step + next_step,
         seen_at_ms=newest.ended_ms,
         evidence=(*_evidence(cost, holder), *more_evidence, *jvm.evidence),
-        related=(Related("vertex", holder.name, message("origin of the back-pressure"), holder.path),) if held_by and holder else (),
+        related=(
+            Related("vertex", holder.name, message("origin of the back-pressure"), holder.path),
+        )
+        if held_by and holder
+        else (),
         data={
             "phase": phase,
             "checkpoints": [one.checkpoint_id for one in cost.slow],
@@ -183,7 +232,9 @@ def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: It
 
 
 def _jvm(cost: PhaseCost) -> JvmCause:
-    """Of the TaskManager whose subtask was slowest, where the newest slow checkpoint is of this minute."""
+    """Of the TaskManager whose subtask was slowest, where the newest slow checkpoint is of this
+    minute.
+    """
     newest, window = cost.slow[-1], cost.window
     where = taskmanager_of(window.vertex_windows, newest.slowest_vertex_id, newest.slowest_subtask)
     if where is None or newest.ended_ms < window.window_start_ms:
@@ -193,7 +244,9 @@ def _jvm(cost: PhaseCost) -> JvmCause:
 
 
 def holder_of(cost: PhaseCost) -> Holder | None:
-    """The origin of back-pressure while the newest slow checkpoint ran, else while one of those before did."""
+    """The origin of back-pressure while the newest slow checkpoint ran, else while one of those
+    before did.
+    """
     for slow in reversed(cost.slow):
         holder = holder_between(cost.window, cost.limits, slow.trigger_time_ms, slow.ended_ms)
         if holder:
@@ -207,9 +260,17 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
     key = f"{rule_id}.{phase}_ms"
     over = message(
         "95th percentile of {checkpoints:message}",
-        checkpoints=plural(cost.checkpoints, "{count:count} completed checkpoint", "{count:count} completed checkpoints"),
+        checkpoints=plural(
+            cost.checkpoints,
+            "{count:count} completed checkpoint",
+            "{count:count} completed checkpoints",
+        ),
     )
-    derived = message("; derived as end-to-end less the other phases") if newest.phases_derived and phase == "start_delay" else ""
+    derived = (
+        message("; derived as end-to-end less the other phases")
+        if newest.phases_derived and phase == "start_delay"
+        else ""
+    )
     yield limits.compared(WORDS[phase], cost.p95_ms, "ms", ">=", key, at_ms, over + derived)
     yield Evidence(
         message("end to end"),
@@ -220,12 +281,23 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
         at_ms=at_ms,
         note=message("{over:message}; time-out beside it", over=over),
     )
-    share, share_key = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1)), f"{rule_id}.dominates"
+    share, share_key = (
+        min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1)),
+        f"{rule_id}.dominates",
+    )
     yield limits.compared(
-        message("share of the {words:message}", words=WORDS[phase]), share, "ratio", ">=", share_key, at_ms, share_text(share)
+        message("share of the {words:message}", words=WORDS[phase]),
+        share,
+        "ratio",
+        ">=",
+        share_key,
+        at_ms,
+        share_text(share),
     )
     if len(cost.slow) >= limits[f"{rule_id}.minimum"]:
-        yield limits.compared(message("slow checkpoints"), len(cost.slow), "count", ">=", f"{rule_id}.minimum", at_ms)
+        yield limits.compared(
+            message("slow checkpoints"), len(cost.slow), "count", ">=", f"{rule_id}.minimum", at_ms
+        )
     else:
         yield Evidence(
             message("slow checkpoints"),
@@ -235,18 +307,38 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
             note=message("enough, since the holder of the barrier was seen"),
         )
     if newest.slowest_vertex_id:
-        task = subtask_text(newest.slowest_vertex_name or newest.slowest_vertex_id, newest.slowest_subtask)
-        host = message(", on {slowest_host:name}", slowest_host=newest.slowest_host) if newest.slowest_host else ""
+        task = subtask_text(
+            newest.slowest_vertex_name or newest.slowest_vertex_id, newest.slowest_subtask
+        )
+        host = (
+            message(", on {slowest_host:name}", slowest_host=newest.slowest_host)
+            if newest.slowest_host
+            else ""
+        )
         yield Evidence(
             message("slowest subtask"),
             task,
             at_ms=at_ms,
-            note=message("checkpoint {checkpoint_id:number}{host:message}", checkpoint_id=newest.checkpoint_id, host=host),
+            note=message(
+                "checkpoint {checkpoint_id:number}{host:message}",
+                checkpoint_id=newest.checkpoint_id,
+                host=host,
+            ),
         )
     if newest.late_subtask_share is not None:
-        yield Evidence(message("share of subtasks nearly as slow"), newest.late_subtask_share, "ratio", at_ms=at_ms)
+        yield Evidence(
+            message("share of subtasks nearly as slow"),
+            newest.late_subtask_share,
+            "ratio",
+            at_ms=at_ms,
+        )
     if holder and phase in BARRIER_PHASES:
-        yield Evidence(message("barrier held by"), holder.name, at_ms=holder.at_ms, note=" → ".join(holder.path))
+        yield Evidence(
+            message("barrier held by"),
+            holder.name,
+            at_ms=holder.at_ms,
+            note=" → ".join(holder.path),
+        )
 
 
 def _slowest_as_data(checkpoint: CheckpointSample, phase: str) -> dict[str, object]:
@@ -270,7 +362,9 @@ def _is_slow(checkpoint: CheckpointSample, phase: str, threshold_ms: float, shar
 
 
 def _confidence(cost: PhaseCost, holder_known: bool) -> Confidence:
-    """Few checkpoints, or phases of different subtasks, say less; a holder that is seen explains it."""
+    """Few checkpoints, or phases of different subtasks, say less; a holder that is seen explains
+    it.
+    """
     if len(cost.slow) >= 3 and (holder_known or not cost.largest_over_all):
         return "high"
     return "medium" if len(cost.slow) >= 2 or holder_known else "low"

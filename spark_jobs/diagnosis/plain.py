@@ -1,4 +1,6 @@
-"""Samples and findings as plain JSON-compatible data and back: how they cross processes, are kept in tests and shown by the API."""
+"""Samples and findings as plain JSON-compatible data and back: how they cross processes, are kept
+in tests and shown by the API.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -29,12 +31,20 @@ _SINGLE_PARTS: dict[str, type] = {
     "config": samples.CheckpointConfig,
     "recovery_point": samples.RecoveryPoint,
 }
-_MEMBERS = {part: tuple(field.name for field in fields(part)) for part in (Finding, Evidence, Related)}
-_NAMES = {part: frozenset(field.name for field in fields(part)) for part in (*_PARTS.values(), *_SINGLE_PARTS.values(), JobWindow)}
+_MEMBERS = {
+    part: tuple(field.name for field in fields(part)) for part in (Finding, Evidence, Related)
+}
+_NAMES = {
+    part: frozenset(field.name for field in fields(part))
+    for part in (*_PARTS.values(), *_SINGLE_PARTS.values(), JobWindow)
+}
 
 
 def window_from_plain(plain: Mapping[str, Any]) -> JobWindow:
-    """Inverse of :func:`window_to_plain`. Names it does not know are left out, missing and null ones take their default."""
+    """Inverse of :func:`window_to_plain`.
+
+    Names it does not know are left out, missing and null ones take their default.
+    """
     values = _known(JobWindow, plain)
     for name, part in _PARTS.items():
         if name in values:
@@ -56,7 +66,10 @@ def window_to_plain(window: JobWindow) -> dict[str, Any]:
 
 def finding_to_plain(finding: Finding) -> dict[str, Any]:
     """As ``asdict``, which would copy ``data``: here it is the finding's own."""
-    parts = {"evidence": tuple(map(_members, finding.evidence)), "related": tuple(map(_members, finding.related))}
+    parts = {
+        "evidence": tuple(map(_members, finding.evidence)),
+        "related": tuple(map(_members, finding.related)),
+    }
     return _members(finding) | parts
 
 
@@ -66,7 +79,9 @@ def _members(part: Finding | Evidence | Related) -> dict[str, Any]:
 
 def _known(part: type, row: Mapping[str, Any]) -> dict[str, Any]:
     names = _NAMES[part]
-    return {name: _frozen(value) for name, value in row.items() if name in names and value is not None}
+    return {
+        name: _frozen(value) for name, value in row.items() if name in names and value is not None
+    }
 
 
 def _frozen(value: Any) -> Any:

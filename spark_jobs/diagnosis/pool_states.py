@@ -1,8 +1,11 @@
-"""What the buffers before and behind a vertex say together: the four states of the input and output pools, and the way between them.
+"""What the buffers before and behind a vertex say together: the four states of the input and output
+pools, and the way between them.
 
-As people read the two usages (Flink's metrics ``inPoolUsage`` and ``outPoolUsage``): both low, records flow; both high, what comes
-behind it holds the vertex; one of them alone, either the vertex is the origin, or back-pressure is on its way and has not come through
-yet. Usages are a hint beside the times of a task, which decide: they are instants, and an input on the same TaskManager reports 0.
+As people read the two usages (Flink's metrics ``inPoolUsage`` and ``outPoolUsage``): both low,
+records flow; both high, what comes behind it holds the vertex; one of them alone, either the vertex
+is the origin, or back-pressure is on its way and has not come through yet. Usages are a hint beside
+the times of a task, which decide: they are instants, and an input on the same TaskManager reports
+0.
 """
 
 from collections.abc import Iterable
@@ -13,7 +16,9 @@ from ingest.messages import message
 HIGH_INPUT = 0.5
 """Half of the buffers in use means that records queue, as for the origin of back-pressure."""
 HIGH_OUTPUT = 0.65
-"""An idle output keeps one buffer for each subpartition: nearly half of its pool where there are many."""
+"""An idle output keeps one buffer for each subpartition: nearly half of its pool where there are
+many.
+"""
 
 PoolState = Literal["flows", "held", "origin", "output fills", "input fills"]
 TRANSITIONAL = ("output fills", "input fills")
@@ -26,8 +31,15 @@ WORDS: dict[PoolState, str] = {
 }
 
 
-def pool_state(input: float | None, output: float | None, outputs_before: Iterable[float | None], *, is_source: bool) -> PoolState | None:
-    """The state of one vertex by usages (0…1, above 1 with overdraft buffers); None where a usage that decides is not known.
+def pool_state(
+    input: float | None,
+    output: float | None,
+    outputs_before: Iterable[float | None],
+    *,
+    is_source: bool,
+) -> PoolState | None:
+    """The state of one vertex by usages (0…1, above 1 with overdraft buffers); None where a usage
+    that decides is not known.
 
     ``outputs_before``: usages of the outputs of those that feed it.
     """

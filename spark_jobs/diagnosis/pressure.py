@@ -1,9 +1,11 @@
-"""Features of back-pressure: what one vertex's subtasks did with their time and how full their buffers were.
+"""Features of back-pressure: what one vertex's subtasks did with their time and how full their
+buffers were.
 
-Time metrics decide, pool usage corroborates. Traps, all of real clusters: an idle all-to-all output keeps one buffer per
-subpartition; input usage is over both kinds of buffers, so one hot channel among many shows in the floating ones only;
-a local channel has no buffers on the input side and reports 0 though blocked; before 1.13 nobody reports busy time and
-idle time includes the back-pressured part.
+Time metrics decide, pool usage corroborates. Traps, all of real clusters: an idle all-to-all output
+keeps one buffer per subpartition; input usage is over both kinds of buffers, so one hot channel
+among many shows in the floating ones only;
+a local channel has no buffers on the input side and reports 0 though blocked; before 1.13 nobody
+reports busy time and idle time includes the back-pressured part.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,22 +18,33 @@ from spark_jobs.diagnosis.topology import is_pointwise
 
 T = TypeVar("T")
 
-# Flink's defaults: 8 floating buffers a pool, at most 10 buffers a channel, of which an idle one keeps 1.
+# Flink's defaults: 8 floating buffers a pool, at most 10 buffers a channel, of which an idle one
+# keeps 1.
 FLOATING_BUFFERS = 8
 HOT_CHANNEL_EXTRA_BUFFERS = 9
 
 
 class Subtasks:
-    """One vertex in one window, by subtask. Every figure is None where it is not known; an index nobody reported on is unknown."""
+    """One vertex in one window, by subtask.
+
+    Every figure is None where it is not known; an index nobody reported on is unknown.
+    """
 
     __slots__ = ("gates", "idle_has_backpressure", "parallelism", "window")
 
-    def __init__(self, window: VertexWindow, *, gates: int = 1, idle_has_backpressure: bool = False) -> None:
-        """``gates``: in-edges, whose buffers one usage figure covers. ``idle_has_backpressure``: true before 1.13."""
+    def __init__(
+        self, window: VertexWindow, *, gates: int = 1, idle_has_backpressure: bool = False
+    ) -> None:
+        """``gates``: in-edges, whose buffers one usage figure covers.
+
+        ``idle_has_backpressure``: true before 1.13.
+        """
         self.window = window
         self.gates = max(1, gates)
         self.idle_has_backpressure = idle_has_backpressure
-        self.parallelism = window.parallelism or max(map(len, (window.backpressured_ratio, window.busy_ratio, window.in_pool_usage)))
+        self.parallelism = window.parallelism or max(
+            map(len, (window.backpressured_ratio, window.busy_ratio, window.in_pool_usage))
+        )
 
     def backpressured(self, subtask: int) -> float | None:
         return value(self.window.backpressured_ratio, subtask)
@@ -41,30 +54,55 @@ class Subtasks:
 
     def working(self, subtask: int) -> float | None:
         """Share of the window it was not idle: busy, or waiting for its output."""
-        busy, backpressured, idle = self.busy(subtask), self.backpressured(subtask), value(self.window.idle_ratio, subtask)
+        busy, backpressured, idle = (
+            self.busy(subtask),
+            self.backpressured(subtask),
+            value(self.window.idle_ratio, subtask),
+        )
         if busy is not None and backpressured is not None:
             return min(1.0, busy + backpressured)
         if idle is None or (self.idle_has_backpressure and backpressured is None):
             return None
-        return min(1.0, 1.0 - idle + (backpressured or 0.0)) if self.idle_has_backpressure else 1.0 - idle
+        return (
+            min(1.0, 1.0 - idle + (backpressured or 0.0))
+            if self.idle_has_backpressure
+            else 1.0 - idle
+        )
 
     def input_level(self, subtask: int) -> float | None:
-        """How full its input is: the larger of all buffers and floating ones. 0 says nothing where channels are local."""
+        """How full its input is: the larger of all buffers and floating ones.
+
+        0 says nothing where channels are local.
+        """
         known = [
-            usage for usage in (value(self.window.in_pool_usage, subtask), value(self.window.floating_usage, subtask)) if usage is not None
+            usage
+            for usage in (
+                value(self.window.in_pool_usage, subtask),
+                value(self.window.floating_usage, subtask),
+            )
+            if usage is not None
         ]
         return max(known, default=None)
 
     def has_empty_input(self, subtask: int, level: float) -> bool:
-        """Whether nothing queues. Without the floating buffers, usage of all buffers together hides one hot channel unless it is 0."""
-        total, floating = value(self.window.in_pool_usage, subtask), value(self.window.floating_usage, subtask)
+        """Whether nothing queues.
+
+        Without the floating buffers, usage of all buffers together hides one hot channel unless it
+        is 0.
+        """
+        total, floating = (
+            value(self.window.in_pool_usage, subtask),
+            value(self.window.floating_usage, subtask),
+        )
         return total == 0 if floating is None else max(total or 0.0, floating) < level
 
     def records_in_share(self, subtasks: Iterable[int]) -> float | None:
         """Share of the vertex's input records that these carry."""
         rates = records_in(self.window).per_s
         total = sum(rate for rate in rates if rate is not None)
-        return sum(value(rates, subtask) or 0.0 for subtask in subtasks) / total if total > 0 else None
+        return (
+            sum(value(rates, subtask) or 0.0 for subtask in subtasks) / total if total > 0 else None
+        )
 
     def places(self, subtasks: Iterable[int]) -> tuple[str, ...]:
         """Hosts of these subtasks, each once."""
@@ -82,7 +120,11 @@ def value(values: Sequence[T | None], subtask: int) -> T | None:
 
 def held_subtasks(window: VertexWindow, larger_part: float) -> list[int]:
     """Those back-pressured for at least this share of the window."""
-    return [index for index, ratio in enumerate(window.backpressured_ratio) if ratio is not None and ratio >= larger_part]
+    return [
+        index
+        for index, ratio in enumerate(window.backpressured_ratio)
+        if ratio is not None and ratio >= larger_part
+    ]
 
 
 def typical(values: Iterable[float | None]) -> float | None:
@@ -90,13 +132,19 @@ def typical(values: Iterable[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def output_bounds(edges: Sequence[Edge], producers: int, consumer_counts: Sequence[int]) -> tuple[float, float] | None:
-    """(idle floor, ceiling that one hot channel can lift it to) of a subtask's output usage; None without output.
+def output_bounds(
+    edges: Sequence[Edge], producers: int, consumer_counts: Sequence[int]
+) -> tuple[float, float] | None:
+    """(idle floor, ceiling that one hot channel can lift it to) of a subtask's output usage; None
+    without output.
 
-    Each of N subpartitions of a pool of 2N+8 buffers keeps one when idle; a hot one may take nine more.
+    Each of N subpartitions of a pool of 2N+8 buffers keeps one when idle; a hot one may take nine
+    more.
     """
     channels = [
-        _channels(edge, producers, consumer_count) for edge, consumer_count in zip(edges, consumer_counts, strict=True) if consumer_count
+        _channels(edge, producers, consumer_count)
+        for edge, consumer_count in zip(edges, consumer_counts, strict=True)
+        if consumer_count
     ]
     if not channels:
         return None

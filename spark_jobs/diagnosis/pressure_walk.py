@@ -1,7 +1,9 @@
-"""Who holds a back-pressured vertex: its consumers judged subtask by subtask, without walking further than the answer needs.
+"""Who holds a back-pressured vertex: its consumers judged subtask by subtask, without walking
+further than the answer needs.
 
-A producer waits because some channel of its output has no room. The consumer at its end is either itself held by what
-follows, or works without pause and leaves its input full: that one is the holder. A consumer with time to spare is not.
+A producer waits because some channel of its output has no room. The consumer at its end is either
+itself held by what follows, or works without pause and leaves its input full: that one is the
+holder. A consumer with time to spare is not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,9 @@ from spark_jobs.diagnosis.topology import Topology, consumers, is_pointwise
 DEEPEST = 100
 
 Places = tuple[frozenset[str | None], ...]
-"""TaskManagers of the producers of one consumer subtask, a set for each edge; None where unknown."""
+"""TaskManagers of the producers of one consumer subtask, a set for each edge; None where
+unknown.
+"""
 
 Role = Literal["origin", "held", "mixed", "free", "unknown"]
 
@@ -34,9 +38,11 @@ class WalkLimits:
 
 @dataclass(frozen=True, slots=True)
 class LeastWork:
-    """For what share of the window a consumer must not have been idle: to pass back-pressure on, and to be its origin.
+    """For what share of the window a consumer must not have been idle: to pass back-pressure on,
+    and to be its origin.
 
-    Both must be at work whenever the producer waits. An origin is also slower than a producer that is busy itself.
+    Both must be at work whenever the producer waits. An origin is also slower than a producer that
+    is busy itself.
     ``empty_clears``: an empty input over remote channels proves that a consumer holds nobody.
     """
 
@@ -49,8 +55,10 @@ class LeastWork:
 class Origin:
     """Subtasks of a consumer that hold a producer.
 
-    ``full_input``: their input was seen full over channels that are not local. ``measured``: busy time was reported.
-    ``working_at_most``: also of subtasks that did not tell enough. ``agrees``: it worked for as long as the producer waited.
+    ``full_input``: their input was seen full over channels that are not local. ``measured``: busy
+    time was reported.
+    ``working_at_most``: also of subtasks that did not tell enough. ``agrees``: it worked for as
+    long as the producer waited.
     """
 
     vertex_id: str
@@ -64,9 +72,11 @@ class Origin:
 
 @dataclass(slots=True)
 class Holders:
-    """What keeps one producer waiting: origins, consumers held themselves, and those of which too little is known.
+    """What keeps one producer waiting: origins, consumers held themselves, and those of which too
+    little is known.
 
-    ``rivals`` are busy consumers between which the figures do not decide. All empty: every consumer has time to spare.
+    ``rivals`` are busy consumers between which the figures do not decide. All empty: every consumer
+    has time to spare.
     """
 
     origins: list[Origin] = field(default_factory=list)
@@ -80,9 +90,14 @@ class Holders:
 
 
 class Walk:
-    """Asks of any vertex and its waiting subtasks who holds them. One instance per job and window."""
+    """Asks of any vertex and its waiting subtasks who holds them.
 
-    def __init__(self, topology: Topology, vertices: Mapping[str, Subtasks], limits: WalkLimits) -> None:
+    One instance per job and window.
+    """
+
+    def __init__(
+        self, topology: Topology, vertices: Mapping[str, Subtasks], limits: WalkLimits
+    ) -> None:
         self._topology = topology
         self._vertices = vertices
         self.limits = limits
@@ -101,19 +116,27 @@ class Walk:
     def holders_of_held(self, vertex_id: str, subtasks: Sequence[int], ratio: float) -> Holders:
         """The same for subtasks that wait for the larger part.
 
-        Where the figures of two vertices do not agree, as they may while things change, a consumer that is busy for the larger part, or
-        waits itself, explains more than nobody.
+        Where the figures of two vertices do not agree, as they may while things change, a consumer
+        that is busy for the larger part, or waits itself, explains more than nobody.
         """
         least = ratio - self.limits.slack
         strict = self.holders(vertex_id, subtasks, LeastWork(least, least))
         if not strict.is_empty:
             return strict
-        loose = self.holders(vertex_id, subtasks, LeastWork(0.0, self.limits.busy, empty_clears=False))
+        loose = self.holders(
+            vertex_id, subtasks, LeastWork(0.0, self.limits.busy, empty_clears=False)
+        )
         loose.origins = [replace(origin, agrees=False) for origin in loose.origins]
         return loose
 
     def _judge_consumer(
-        self, vertex_id: str, subtasks: Sequence[int], target: str, least: LeastWork, found: Holders, possible: list[Origin]
+        self,
+        vertex_id: str,
+        subtasks: Sequence[int],
+        target: str,
+        least: LeastWork,
+        found: Holders,
+        possible: list[Origin],
     ) -> None:
         consumer = self._vertices.get(target)
         if consumer is None:
@@ -123,7 +146,11 @@ class Walk:
         roles: dict[Role, list[int]] = {}
         for index, producers in places.items():
             roles.setdefault(self._role(consumer, index, producers, least), []).append(index)
-        hot, mixed, silent = roles.get("origin", []), roles.get("mixed", []), roles.get("unknown", [])
+        hot, mixed, silent = (
+            roles.get("origin", []),
+            roles.get("mixed", []),
+            roles.get("unknown", []),
+        )
         passes, lacking, held_by_unknown = "held" in roles, bool(silent), False
         if mixed:
             beyond = self._beyond(target, mixed)
@@ -135,7 +162,11 @@ class Walk:
             else:
                 busy = [index for index in mixed if self._is_busy(consumer, index, least)]
                 hot = hot + busy
-                lacking = lacking or any(_works(consumer, index, least.origin) is not False for index in mixed if index not in busy)
+                lacking = lacking or any(
+                    _works(consumer, index, least.origin) is not False
+                    for index in mixed
+                    if index not in busy
+                )
         if passes:
             found.passing.append(target)
         if hot:
@@ -146,7 +177,9 @@ class Walk:
             found.unknown.append(target)
 
     def _could_be_held(self, vertex_id: str, silent: Sequence[int], least: LeastWork) -> bool:
-        """Whether subtasks that did not tell enough could be waiting for a consumer: not if all that they reach have time to spare."""
+        """Whether subtasks that did not tell enough could be waiting for a consumer: not if all
+        that they reach have time to spare.
+        """
         if not silent:
             return False
         for target in self._topology.downstream(vertex_id):
@@ -154,25 +187,36 @@ class Walk:
             if consumer is None:
                 return True
             reached = self._reached(vertex_id, silent, target)
-            if any(self._role(consumer, index, producers, least) != "free" for index, producers in reached.items()):
+            if any(
+                self._role(consumer, index, producers, least) != "free"
+                for index, producers in reached.items()
+            ):
                 return True
         return False
 
     def _decide(self, found: Holders, possible: list[Origin]) -> None:
-        """A full input proves a holder. Without that proof a busy vertex is one only if nothing else can be."""
+        """A full input proves a holder.
+
+        Without that proof a busy vertex is one only if nothing else can be.
+        """
         found.origins = [origin for origin in possible if origin.full_input]
         unproven = [origin for origin in possible if not origin.full_input]
         if not unproven or found.origins:
             return
         unproven.sort(key=lambda origin: -origin.working)
-        leads = all(unproven[0].working - origin.working_at_most >= self.limits.slack for origin in unproven[1:])
+        leads = all(
+            unproven[0].working - origin.working_at_most >= self.limits.slack
+            for origin in unproven[1:]
+        )
         if leads and not found.passing and not found.unknown:
             found.origins = unproven[:1]
         elif not found.passing:
             found.rivals = [origin.vertex_id for origin in unproven]
 
     def _beyond(self, vertex_id: str, mixed: Sequence[int]) -> Holders:
-        """Who holds subtasks that are busy but also wait: an origin that works less than they do is not the slower one."""
+        """Who holds subtasks that are busy but also wait: an origin that works less than they do is
+        not the slower one.
+        """
         if vertex_id in self._asking or len(self._asking) >= DEEPEST:
             return Holders(unknown=[vertex_id])
         key = (vertex_id, tuple(mixed))
@@ -181,46 +225,70 @@ class Walk:
             vertex = self._vertices[vertex_id]
             waits = typical(vertex.backpressured(index) for index in mixed) or 0.0
             works = typical(vertex.working(index) for index in mixed) or waits
-            answer = self.holders(vertex_id, mixed, LeastWork(waits - self.limits.slack, works - self.limits.slack))
+            answer = self.holders(
+                vertex_id, mixed, LeastWork(waits - self.limits.slack, works - self.limits.slack)
+            )
             self._asking.discard(vertex_id)
             self.partly_held[key] = answer
         return self.partly_held[key]
 
     def _role(self, consumer: Subtasks, index: int, producers: Places, least: LeastWork) -> Role:
         limits = self.limits
-        busy, backpressured, working = consumer.busy(index), consumer.backpressured(index), consumer.working(index)
+        busy, backpressured, working = (
+            consumer.busy(index),
+            consumer.backpressured(index),
+            consumer.working(index),
+        )
         if backpressured is not None and backpressured >= limits.held:
             return "held"
         never_waits = backpressured is not None and backpressured < limits.own_backpressure
         if working is not None and working < (least.origin if never_waits else least.passing):
             return "free"
-        empty = least.empty_clears and consumer.has_empty_input(index, limits.empty_input / consumer.gates)
+        empty = least.empty_clears and consumer.has_empty_input(
+            index, limits.empty_input / consumer.gates
+        )
         if empty and _has_remote_channels(consumer, index, producers):
             return "free"
         if backpressured is None:
             waits_at_most = 1.0 if busy is None else (1.0 if working is None else working) - busy
-            return "origin" if waits_at_most < limits.own_backpressure and self._is_busy(consumer, index, least) else "unknown"
+            return (
+                "origin"
+                if waits_at_most < limits.own_backpressure and self._is_busy(consumer, index, least)
+                else "unknown"
+            )
         if not never_waits:
             return "mixed"
         return "origin" if self._is_busy(consumer, index, least) else "unknown"
 
     def _is_busy(self, consumer: Subtasks, index: int, least: LeastWork) -> bool:
-        """Without busy time a full input stands for it: records wait although the subtask does not."""
+        """Without busy time a full input stands for it: records wait although the subtask does
+        not.
+        """
         busy = consumer.busy(index)
         if _works(consumer, index, least.origin) is False:
             return False
-        return (consumer.input_level(index) or 0.0) >= self._full(consumer) if busy is None else busy >= self.limits.busy
+        return (
+            (consumer.input_level(index) or 0.0) >= self._full(consumer)
+            if busy is None
+            else busy >= self.limits.busy
+        )
 
-    def _origin(self, vertex_id: str, consumer: Subtasks, hot: list[int], silent: Sequence[int]) -> Origin:
+    def _origin(
+        self, vertex_id: str, consumer: Subtasks, hot: list[int], silent: Sequence[int]
+    ) -> Origin:
         full = self._full(consumer)
         proven = any((consumer.input_level(index) or 0.0) >= full for index in hot)
         working = max(consumer.working(index) or consumer.busy(index) or 0.0 for index in hot)
-        at_most = max((1.0 if (known := consumer.working(index)) is None else known for index in silent), default=0.0)
+        at_most = max(
+            (1.0 if (known := consumer.working(index)) is None else known for index in silent),
+            default=0.0,
+        )
         measured = all(consumer.busy(index) is not None for index in hot)
         return Origin(vertex_id, tuple(hot), proven, measured, working, max(working, at_most))
 
     def _full(self, consumer: Subtasks) -> float:
-        # One gate of several is full when its part of the whole is; below a quarter, ordinary traffic looks the same.
+        # One gate of several is full when its part of the whole is; below a quarter, ordinary
+        # traffic looks the same.
         return max(0.25, self.limits.full_input / consumer.gates)
 
     def _reached(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
@@ -234,11 +302,15 @@ class Walk:
             if is_pointwise(edge, producer.parallelism, consumer.parallelism):
                 for subtask in subtasks:
                     here = frozenset((producer.taskmanager(subtask),))
-                    for index in consumers(edge, subtask, producer.parallelism, consumer.parallelism):
+                    for index in consumers(
+                        edge, subtask, producer.parallelism, consumer.parallelism
+                    ):
                         by_consumer[index] = by_consumer.get(index, frozenset()) | here
             else:
                 everywhere = frozenset(producer.taskmanager(subtask) for subtask in subtasks)
-                by_consumer = dict.fromkeys(consumers(edge, 0, producer.parallelism, consumer.parallelism), everywhere)
+                by_consumer = dict.fromkeys(
+                    consumers(edge, 0, producer.parallelism, consumer.parallelism), everywhere
+                )
             for index, places in by_consumer.items():
                 reached[index] = (*reached.get(index, ()), places)
         return reached
@@ -250,6 +322,10 @@ def _works(consumer: Subtasks, index: int, least: float) -> bool | None:
 
 
 def _has_remote_channels(consumer: Subtasks, index: int, places: Places) -> bool:
-    """Whether over each edge one of the producers is known to run in another TaskManager, so that a backlog would show in its input."""
+    """Whether over each edge one of the producers is known to run in another TaskManager, so that a
+    backlog would show in its input.
+    """
     here = consumer.taskmanager(index)
-    return here is not None and all(any(there is not None and there != here for there in edge) for edge in places)
+    return here is not None and all(
+        any(there is not None and there != here for there in edge) for edge in places
+    )

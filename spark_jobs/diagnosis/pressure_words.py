@@ -1,4 +1,6 @@
-"""What findings about pressure have in common: names, held vertices with their path, and the data that pages draw."""
+"""What findings about pressure have in common: names, held vertices with their path, and the data
+that pages draw.
+"""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -36,17 +38,27 @@ def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:
         return (
             message("the only subtask")
             if parallelism == 1
-            else message("all {parallelism:message}", parallelism=plural(parallelism, "{count:count} subtask", "{count:count} subtasks"))
+            else message(
+                "all {parallelism:message}",
+                parallelism=plural(parallelism, "{count:count} subtask", "{count:count} subtasks"),
+            )
         )
     if len(subtasks) == 1:
         return message("subtask {subtasks:number}", subtasks=subtasks[0])
-    return message("subtasks {value:name}", value=list_text((str(index) for index in subtasks), MOST_NAMED))
+    return message(
+        "subtasks {value:name}", value=list_text((str(index) for index in subtasks), MOST_NAMED)
+    )
 
 
 def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
     """Each held vertex with the path of names from it to its origin."""
     return tuple(
-        Related("vertex", named[0], message("back-pressured {ratio:share} of the time", ratio=held.ratio), named)
+        Related(
+            "vertex",
+            named[0],
+            message("back-pressured {ratio:share} of the time", ratio=held.ratio),
+            named,
+        )
         for held, path in islice(ways, MOST_HELD)
         if (named := names(window, path))
     )
@@ -54,7 +66,10 @@ def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
 
 def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held: Held) -> Evidence:
     """How long a held vertex waited."""
-    name, on = brief_name(window, held.vertex_id), subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
+    name, on = (
+        brief_name(window, held.vertex_id),
+        subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism),
+    )
     return limits.compared(
         message("{name:name} back-pressured", name=name),
         held.ratio,
@@ -67,11 +82,18 @@ def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held
 
 
 def path_data(window: JobWindow, path: Sequence[str]) -> list[dict[str, str]]:
-    return [{"vertex_id": vertex_id, "name": name} for vertex_id, name in zip(path, names(window, path), strict=True)]
+    return [
+        {"vertex_id": vertex_id, "name": name}
+        for vertex_id, name in zip(path, names(window, path), strict=True)
+    ]
 
 
-def hot_data(window: JobWindow, pressure: Pressure, vertex_id: str, hot: Sequence[int], ways: Sequence[Way]) -> dict[str, Any]:
-    """Origin first in ``vertex_ids``, then what it holds; ``paths`` lead with the stream from the furthest held vertices to the origin."""
+def hot_data(
+    window: JobWindow, pressure: Pressure, vertex_id: str, hot: Sequence[int], ways: Sequence[Way]
+) -> dict[str, Any]:
+    """Origin first in ``vertex_ids``, then what it holds; ``paths`` lead with the stream from the
+    furthest held vertices to the origin.
+    """
     vertex = pressure.vertices[vertex_id]
     paths = [path_data(window, path) for path in pressure.paths_to(vertex_id)[:MOST_PATHS]]
     return {

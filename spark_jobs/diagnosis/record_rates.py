@@ -1,4 +1,6 @@
-"""Records per second of each subtask in a window: counted by Flink where known, else what its meters say."""
+"""Records per second of each subtask in a window: counted by Flink where known, else what its
+meters say.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +12,9 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """By subtask. ``counted_ms``: over how long they were counted; None where they are those of meters."""
+    """By subtask. ``counted_ms``: over how long they were counted; None where they are those of
+    meters.
+    """
 
     per_s: Reals
     counted_ms: int | None = None

@@ -1,9 +1,11 @@
 """What if checkpoints were regional: of the failed ones, how many would have completed?
 
-A regional checkpoint completes although some parts of the job failed theirs: for these it refers to their last good snapshot. Two
-limits keep that honest: the largest share of parts that may be missing, and how many checkpoints in a row a part may be carried by an
-old snapshot. Parts are pipelined regions (:func:`regions_of`) or, as the finest case, subtasks. The answer is a replay of
-the job's own history; :func:`full_success` and :func:`regional_success` are the exact model to hold it against.
+A regional checkpoint completes although some parts of the job failed theirs: for these it refers to
+their last good snapshot. Two limits keep that honest: the largest share of parts that may be
+missing, and how many checkpoints in a row a part may be carried by an old snapshot. Parts are
+pipelined regions (:func:`regions_of`) or, as the finest case, subtasks. The answer is a replay of
+the job's own history; :func:`full_success` and :func:`regional_success` are the exact model to hold
+it against.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +21,10 @@ Subtask = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One periodic checkpoint in the order of time. ``failed`` are the parts that did not finish; None: lost, and not known by whom."""
+    """One periodic checkpoint in the order of time.
+
+    ``failed`` are the parts that did not finish; None: lost, and not known by whom.
+    """
 
     checkpoint_id: int
     completed: bool
@@ -28,9 +33,11 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RegionalWhatIf:
-    """``rescued`` are the ids of failed checkpoints that would have completed; the others are counted by what forbids it.
+    """``rescued`` are the ids of failed checkpoints that would have completed; the others are
+    counted by what forbids it.
 
-    ``over_reuse`` also holds those before the first success, when there is no snapshot to refer to; ``not_known`` lack who failed.
+    ``over_reuse`` also holds those before the first success, when there is no snapshot to refer to;
+    ``not_known`` lack who failed.
     """
 
     attempts: int
@@ -48,13 +55,20 @@ class RegionalWhatIf:
     @property
     def success_share(self) -> float | None:
         """Of all, as they would have been; None without history."""
-        return (self.attempts - self.failed + len(self.rescued)) / self.attempts if self.attempts else None
+        return (
+            (self.attempts - self.failed + len(self.rescued)) / self.attempts
+            if self.attempts
+            else None
+        )
 
 
-def replay(history: Iterable[Attempt], parts: int, max_failed_share: float, max_consecutive_reuse: int) -> RegionalWhatIf:
+def replay(
+    history: Iterable[Attempt], parts: int, max_failed_share: float, max_consecutive_reuse: int
+) -> RegionalWhatIf:
     """Replay ``history`` of a job of ``parts`` parts under the two limits.
 
-    A part that never completed has no snapshot to refer to. A checkpoint that is lost as a whole changes nobody's reuse.
+    A part that never completed has no snapshot to refer to. A checkpoint that is lost as a whole
+    changes nobody's reuse.
     """
     reused: dict[Part, int] = {}
     begun = False
@@ -70,38 +84,55 @@ def replay(history: Iterable[Attempt], parts: int, max_failed_share: float, max_
             not_known.append(attempt.checkpoint_id)
         elif not parts or len(attempt.failed) > max_failed_share * parts:
             over_share.append(attempt.checkpoint_id)
-        elif not begun or any(reused.get(part, 0) >= max_consecutive_reuse for part in attempt.failed):
+        elif not begun or any(
+            reused.get(part, 0) >= max_consecutive_reuse for part in attempt.failed
+        ):
             over_reuse.append(attempt.checkpoint_id)
         else:
             reused = {part: reused.get(part, 0) + 1 for part in attempt.failed}
             rescued.append(attempt.checkpoint_id)
-    return RegionalWhatIf(attempts, failed, tuple(rescued), tuple(over_share), tuple(over_reuse), tuple(not_known))
+    return RegionalWhatIf(
+        attempts, failed, tuple(rescued), tuple(over_share), tuple(over_reuse), tuple(not_known)
+    )
 
 
 def full_success(task_success: float, tasks: int) -> float:
-    """A full checkpoint needs every task: ``task_success`` to the power of ``tasks``; 0.9999 and 5,000 give 0.6065."""
+    """A full checkpoint needs every task: ``task_success`` to the power of ``tasks``; 0.9999 and
+    5,000 give 0.6065.
+    """
     return task_success**tasks
 
 
 def regional_success(task_success: float, parts: int, max_failed_share: float) -> float:
-    """At most that share of independent parts fails: the lower tail of the binomial distribution, exactly."""
+    """At most that share of independent parts fails: the lower tail of the binomial distribution,
+    exactly.
+    """
     allowed = min(parts, floor(max_failed_share * parts + 1e-9))
     if task_success >= 1 or allowed == parts:
         return 1.0
     if task_success <= 0:
         return 0.0
     good, bad, all_ways = log(task_success), log(1 - task_success), lgamma(parts + 1)
-    terms = (exp(all_ways - lgamma(k + 1) - lgamma(parts - k + 1) + k * bad + (parts - k) * good) for k in range(allowed + 1))
+    terms = (
+        exp(all_ways - lgamma(k + 1) - lgamma(parts - k + 1) + k * bad + (parts - k) * good)
+        for k in range(allowed + 1)
+    )
     return min(1.0, sum(terms))
 
 
 def regions_of(vertices: Iterable[Vertex], edges: Iterable[Edge]) -> dict[Subtask, Part]:
-    """The pipelined region of every (vertex id, subtask): subtasks that exchange records, directly or through others, are in one.
+    """The pipelined region of every (vertex id, subtask): subtasks that exchange records, directly
+    or through others, are in one.
 
-    An edge that is not pointwise connects all subtasks of both its vertices. Vertices of unknown parallelism are left out.
+    An edge that is not pointwise connects all subtasks of both its vertices. Vertices of unknown
+    parallelism are left out.
     """
-    parallelism = {vertex.vertex_id: vertex.parallelism for vertex in vertices if vertex.parallelism}
-    leader: dict[Subtask, Subtask] = {(id, index): (id, index) for id, count in parallelism.items() for index in range(count)}
+    parallelism = {
+        vertex.vertex_id: vertex.parallelism for vertex in vertices if vertex.parallelism
+    }
+    leader: dict[Subtask, Subtask] = {
+        (id, index): (id, index) for id, count in parallelism.items() for index in range(count)
+    }
     for edge in edges:
         above, below = parallelism.get(edge.source), parallelism.get(edge.target)
         if not above or not below:
@@ -119,7 +150,8 @@ def regions_of(vertices: Iterable[Vertex], edges: Iterable[Edge]) -> dict[Subtas
 
 
 def region_size(vertices: Iterable[Vertex], edges: Iterable[Edge], vertex_id: str) -> int | None:
-    """How many subtasks are in the region of one subtask of ``vertex_id``: what restarts when it fails.
+    """How many subtasks are in the region of one subtask of ``vertex_id``: what restarts when it
+    fails.
 
     None where a parallelism is not known, or where pointwise edges join subtasks unevenly.
     """
@@ -153,10 +185,14 @@ def _leader(leader: dict[Subtask, Subtask], subtask: Subtask) -> Subtask:
     return subtask
 
 
-def parts_of(reported: Iterable[Mapping[str, object]], regions: Mapping[Subtask, Part] | None = None) -> frozenset[Part] | None:
-    """The parts named by entries of ``declines`` (with ``subtask``) or ``not_acknowledged`` (with ``subtasks`` and ``count``).
+def parts_of(
+    reported: Iterable[Mapping[str, object]], regions: Mapping[Subtask, Part] | None = None
+) -> frozenset[Part] | None:
+    """The parts named by entries of ``declines`` (with ``subtask``) or ``not_acknowledged`` (with
+    ``subtasks`` and ``count``).
 
-    Without ``regions`` each subtask is a part. None where an entry names fewer than it counts, or nobody at all.
+    Without ``regions`` each subtask is a part. None where an entry names fewer than it counts, or
+    nobody at all.
     """
     parts: set[Part] = set()
     for entry in reported:
@@ -169,5 +205,9 @@ def parts_of(reported: Iterable[Mapping[str, object]], regions: Mapping[Subtask,
         if isinstance(count, int) and count > len(named) and regions is None:
             return None
         for index in named:
-            parts.add(f"{vertex_id}/{index}" if regions is None else regions.get((vertex_id, index), f"{vertex_id}/{index}"))
+            parts.add(
+                f"{vertex_id}/{index}"
+                if regions is None
+                else regions.get((vertex_id, index), f"{vertex_id}/{index}")
+            )
     return frozenset(parts) or None

@@ -1,10 +1,13 @@
-"""How often a regional checkpoint would complete, by both of its limits, where parts fail independently of each other.
+"""How often a regional checkpoint would complete, by both of its limits, where parts fail
+independently of each other.
 
-A part that failed is carried by its last good snapshot; that makes a checkpoint impossible if more than ``allowed`` parts fail, or one that
-was carried ``reuse`` times in a row already. What lets a task fail is taken to be one rate for all tasks and times.
+A part that failed is carried by its last good snapshot; that makes a checkpoint impossible if more
+than ``allowed`` parts fail, or one that was carried ``reuse`` times in a row already. What lets a
+task fail is taken to be one rate for all tasks and times.
 
-Without the first limit the answer is exact: given that a checkpoint completes, each part by itself is carried once more (it failed) or
-not at all, so that between completed ones a share of parts ~ f^c was carried c times, and one completes if none at the limit fails.
+Without the first limit the answer is exact: given that a checkpoint completes, each part by itself
+is carried once more (it failed) or not at all, so that between completed ones a share of parts ~
+f^c was carried c times, and one completes if none at the limit fails.
 With it, the chance of a part to fail is that under the condition that not too many do.
 """
 
@@ -15,7 +18,9 @@ from typing import NamedTuple
 PROPOSED_LIMITS = (0.3, 2)
 """Of FLIP-600: the share of regions that may fail, and how often in a row one may be carried."""
 _SPREAD = 12
-"""Standard deviations beyond which nothing is left of a binomial distribution, as far as numbers tell."""
+"""Standard deviations beyond which nothing is left of a binomial distribution, as far as numbers
+tell.
+"""
 
 
 class Tried(NamedTuple):
@@ -27,7 +32,9 @@ class Tried(NamedTuple):
 
 
 def task_success(history: Iterable[Tried]) -> float | None:
-    """The rate at which a task succeeds that makes this history likeliest; of one job completed share ** (1 / tasks). None without any."""
+    """The rate at which a task succeeds that makes this history likeliest; of one job completed
+    share ** (1 / tasks). None without any.
+    """
     known = [one for one in history if one.tasks > 0 and one.completed + one.failed > 0]
     if not known:
         return None
@@ -36,7 +43,10 @@ def task_success(history: Iterable[Tried]) -> float | None:
     low, high = 1e-15, 50.0
     for _ in range(200):
         rate = sqrt(low * high)
-        pull = sum(one.failed * one.tasks / expm1(min(rate * one.tasks, 700)) - one.completed * one.tasks for one in known)
+        pull = sum(
+            one.failed * one.tasks / expm1(min(rate * one.tasks, 700)) - one.completed * one.tasks
+            for one in known
+        )
         low, high = (rate, high) if pull > 0 else (low, rate)
     return exp(-low)
 
@@ -61,7 +71,9 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
         completes = at_most(parts - count, allowed, part_failure)
         if not completes:
             return 0.0
-        term = _log_probability(parts, count, at_limit) - count * log1p(-part_failure) - log(completes)
+        term = (
+            _log_probability(parts, count, at_limit) - count * log1p(-part_failure) - log(completes)
+        )
         if term > 700:
             return 0.0
         attempts += exp(term)
@@ -69,13 +81,18 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
 
 
 def at_most(parts: int, allowed: int, failure: float) -> float:
-    """The chance that of so many at most ``allowed`` fail: the lower tail of the binomial distribution."""
+    """The chance that of so many at most ``allowed`` fail: the lower tail of the binomial
+    distribution.
+    """
     if allowed >= parts or allowed >= _most(parts, failure):
         return 1.0
     if allowed < 0:
         return 0.0
     least = max(0, parts - _most(parts, 1 - failure))
-    return min(1.0, sum(exp(_log_probability(parts, count, failure)) for count in range(least, allowed + 1)))
+    return min(
+        1.0,
+        sum(exp(_log_probability(parts, count, failure)) for count in range(least, allowed + 1)),
+    )
 
 
 def _most(parts: int, chance: float) -> int:

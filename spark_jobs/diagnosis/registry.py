@@ -1,9 +1,12 @@
-"""The rules, by id: each registers itself where it is defined; ``diagnose`` asks those that judge what it is given.
+"""The rules, by id: each registers itself where it is defined; ``diagnose`` asks those that judge
+what it is given.
 
-A rule sees the log events that it declares (``reads``) and no others; job windows carry those of all rules (:func:`events_read`).
+A rule sees the log events that it declares (``reads``) and no others; job windows carry those of
+all rules (:func:`events_read`).
 
-To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, its name in ``rules/all.py``, a
-runbook page ``templates/rules/<rule id>.html``, a real case where it fires and one where it must not.
+To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, its name in
+``rules/all.py``, a runbook page ``templates/rules/<rule id>.html``, a real case where it fires and
+one where it must not.
 """
 
 import logging
@@ -21,9 +24,24 @@ from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSa
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.weir_samples import StageProgress
 
-Sample = JobWindow | StorageRootSample | StorageJobSample | ReplicaSample | NameNodeReadings | StageProgress
+Sample = (
+    JobWindow
+    | StorageRootSample
+    | StorageJobSample
+    | ReplicaSample
+    | NameNodeReadings
+    | StageProgress
+)
 """What rules judge; each one kind of it."""
-SampleT = TypeVar("SampleT", JobWindow, StorageRootSample, StorageJobSample, ReplicaSample, NameNodeReadings, StageProgress)
+SampleT = TypeVar(
+    "SampleT",
+    JobWindow,
+    StorageRootSample,
+    StorageJobSample,
+    ReplicaSample,
+    NameNodeReadings,
+    StageProgress,
+)
 Judge = Callable[[SampleT, Limits], Iterable[Finding]]
 
 logger = logging.getLogger(__name__)
@@ -31,12 +49,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``hold_s``: occurrences no further apart than this belong to one episode; it closes when none came for so long.
+    """``hold_s``: occurrences no further apart than this belong to one episode; it closes when none
+    came for so long.
 
-    ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one audit to the next.
+    ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one
+    audit to the next.
     ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
-    ``needs``: fields of the sample. Where all of them are empty the rule is not asked: it finds nothing then, and of a job that has not
-    ended it lacks ``lacking`` (nothing where that is "").
+    ``needs``: fields of the sample. Where all of them are empty the rule is not asked: it finds
+    nothing then, and of a job that has not ended it lacks ``lacking`` (nothing where that is "").
     """
 
     id: str
@@ -56,7 +76,9 @@ class Rule:
 
     @property
     def leaves_minutes(self) -> bool:
-        """Whether past minutes of a job can be judged by it again: not what Weir itself could not collect, nor audits and copies."""
+        """Whether past minutes of a job can be judged by it again: not what Weir itself could not
+        collect, nor audits and copies.
+        """
         return self.judges is JobWindow and self.family != "collect"
 
 
@@ -64,7 +86,10 @@ class _RulesOfSample(dict[str, Rule]):
     """By id; asking for one that is not there says what may be missing."""
 
     def __missing__(self, id: str) -> Rule:
-        raise KeyError(f"no rule {id!r} judges such samples: is its module imported in spark_jobs/diagnosis/rules/all.py?")
+        raise KeyError(
+            f"no rule {id!r} judges such samples: is its module imported in "
+            f"spark_jobs/diagnosis/rules/all.py?"
+        )
 
 
 RULES: dict[str, Rule] = {}
@@ -87,14 +112,29 @@ def rule(
     reads: Iterable[str] = (),
     needs: Iterable[str] = (),
     lacking: str = "",
-    judges: type[SampleT] = JobWindow,  # type: ignore[assignment]  # the default of a constrained type variable
+    # the default of a constrained type variable
+    judges: type[SampleT] = JobWindow,  # type: ignore[assignment]
 ) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
-    """Register a rule. ``title`` is a few words, ``summary`` one sentence that says when it fires."""
+    """Register a rule.
+
+    ``title`` is a few words, ``summary`` one sentence that says when it fires.
+    """
 
     def register(judge: Judge[SampleT]) -> Judge[SampleT]:
         if id in RULES:
             raise ValueError(f"two rules are called {id}")
-        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds), judges, frozenset(reads), tuple(needs), lacking)
+        RULES[id] = Rule(
+            id,
+            title,
+            summary,
+            judge,
+            hold_s,
+            tuple(thresholds),
+            judges,
+            frozenset(reads),
+            tuple(needs),
+            lacking,
+        )
         return judge
 
     return register
@@ -115,11 +155,18 @@ def _in_order() -> Mapping[str, Rule]:
     """Sorted once, and again when a rule was added: it is asked for once per job window."""
     global _sorted, _by_sample, _events_read, _needed
     if not _sorted:
-        import_module("spark_jobs.diagnosis.rules.all")  # by name, since rules import this module to register
+        import_module(
+            "spark_jobs.diagnosis.rules.all"
+        )  # by name, since rules import this module to register
     if len(_sorted) != len(RULES):
         _sorted = dict(sorted(RULES.items()))
         kinds = {known.judges for known in RULES.values()}
-        _by_sample = {kind: _RulesOfSample({id: known for id, known in _sorted.items() if known.judges is kind}) for kind in kinds}
+        _by_sample = {
+            kind: _RulesOfSample(
+                {id: known for id, known in _sorted.items() if known.judges is kind}
+            )
+            for kind in kinds
+        }
         _events_read = frozenset(kind for known in _sorted.values() for kind in known.reads)
         _needed = tuple(dict.fromkeys(name for known in _sorted.values() for name in known.needs))
         _asked.clear()
@@ -131,7 +178,9 @@ def all_thresholds() -> tuple[Threshold, ...]:
 
 
 def events_read() -> frozenset[str]:
-    """The kinds of log events that any rule reads, as ``LogEvent.rule_kind`` names them: what job windows hold."""
+    """The kinds of log events that any rule reads, as ``LogEvent.rule_kind`` names them: what job
+    windows hold.
+    """
     _in_order()
     return _events_read
 
@@ -141,10 +190,14 @@ def limits(overrides: Mapping[str, float] | None = None) -> Limits:
     return Limits(all_thresholds(), overrides)
 
 
-def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str] | None = None) -> Diagnosis:
-    """Ask every rule for such samples (or those of ``only``). One that lacks its data or breaks is an ``Unknown``; it stops no other.
+def diagnose(
+    sample: Sample, in_force: Limits | None = None, only: Iterable[str] | None = None
+) -> Diagnosis:
+    """Ask every rule for such samples (or those of ``only``). One that lacks its data or breaks is
+    an ``Unknown``; it stops no other.
 
-    What a rule yielded before it did so is kept: it may know one origin and lack the data to judge another vertex.
+    What a rule yielded before it did so is kept: it may know one origin and lack the data to judge
+    another vertex.
     """
     in_force = in_force or limits()
     findings: list[Finding] = []
@@ -165,17 +218,23 @@ def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str]
             unknowns.append(Unknown(asked.id, str(lacking)))
         except Exception as error:
             logger.exception("Rule %s broke on %s", asked.id, sample.called)
-            unknowns.append(Unknown(asked.id, message("the rule broke: {name:name}", name=type(error).__name__)))
+            unknowns.append(
+                Unknown(asked.id, message("the rule broke: {name:name}", name=type(error).__name__))
+            )
     return Diagnosis(tuple(findings), tuple(unknowns))
 
 
 def _worth_asking(sample: Sample) -> Sequence[Rule]:
-    """All rules for such samples, in order, but those whose needs are all empty and that lack nothing by it."""
+    """All rules for such samples, in order, but those whose needs are all empty and that lack
+    nothing by it.
+    """
     rules = rules_for(type(sample)).values()
     empty = frozenset(name for name in _needed if not getattr(sample, name, ()))
     key = type(sample), empty
     if (known := _asked.get(key)) is None:
-        known = _asked[key] = [one for one in rules if not one.needs or one.lacking or not empty.issuperset(one.needs)]
+        known = _asked[key] = [
+            one for one in rules if not one.needs or one.lacking or not empty.issuperset(one.needs)
+        ]
     return known
 
 

@@ -1,4 +1,6 @@
-"""What a rule on copies of checkpoints reads: the copy of one job, as the last try to bring it up to date left it. Plain frozen data."""
+"""What a rule on copies of checkpoints reads: the copy of one job, as the last try to bring it up
+to date left it. Plain frozen data.
+"""
 
 from dataclasses import dataclass
 
@@ -7,8 +9,9 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSample:
-    """``behind_ms``: at ``at_ms`` since the trigger of the checkpoint that is copied, None where that is not known; ``asked_ms``: since the
-    copy was asked for. ``every_ms`` between two tries. ``trouble``: why the last one failed.
+    """``behind_ms``: at ``at_ms`` since the trigger of the checkpoint that is copied, None where
+    that is not known; ``asked_ms``: since the copy was asked for. ``every_ms`` between two tries.
+    ``trouble``: why the last one failed.
     """
 
     cluster: str
@@ -26,4 +29,8 @@ class ReplicaSample:
     @property
     def called(self) -> str:
         """For logs."""
-        return message("the copy of {job_id:name} at {destination:name}", job_id=self.job_id, destination=self.destination)
+        return message(
+            "the copy of {job_id:name} at {destination:name}",
+            job_id=self.job_id,
+            destination=self.destination,
+        )

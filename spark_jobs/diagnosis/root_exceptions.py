@@ -1,4 +1,6 @@
-"""What an exception is at its root, so that a thousand of one kind are one group: its class, and where in the job's code it arose."""
+"""What an exception is at its root, so that a thousand of one kind are one group: its class, and
+where in the job's code it arose.
+"""
 
 import re
 from dataclasses import dataclass
@@ -13,19 +15,28 @@ _NUMBERED = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F]*")
 
 # How a lost TaskManager shows in traces, over the releases.
 _LOST = (
-    re.compile(r"TaskManager with id ([^\s()]+?)(?:\([^)\n]*\))? (?:timed out|is no longer reachable)"),
+    re.compile(
+        r"TaskManager with id ([^\s()]+?)(?:\([^)\n]*\))? (?:timed out|is no longer reachable)"
+    ),
     re.compile(r"remote task manager '[^'\n]*\[ ?([^\s\]]+) ?\]"),
     re.compile(r"(?:remote task manager|remote host) '([^'\n]+)'"),
     re.compile(r"TaskExecutor ([^\s()]+) (?:was|has been) (?:lost|disconnected)"),
 )
 _ALIVE = "Error at remote task manager"
 """Its task failed, and it says so itself."""
-_UNREACHABLE = ("RecipientUnreachableException", "TaskManager was lost", "TaskExecutor is shutting down", "no longer reachable")
+_UNREACHABLE = (
+    "RecipientUnreachableException",
+    "TaskManager was lost",
+    "TaskExecutor is shutting down",
+    "no longer reachable",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RootException:
-    """``name`` is the class of the innermost cause, ``message`` its first line, ``frame`` the first own: 'a.Enrich.map(Enrich.java:7)'."""
+    """``name`` is the class of the innermost cause, ``message`` its first line, ``frame`` the first
+    own: 'a.Enrich.map(Enrich.java:7)'.
+    """
 
     name: str
     message: str
@@ -42,15 +53,17 @@ class RootException:
 
     @property
     def is_wrapper(self) -> bool:
-        """Flink's words about a cause that this trace does not hold: neither the class nor a frame is anybody else's."""
+        """Flink's words about a cause that this trace does not hold: neither the class nor a frame
+        is anybody else's.
+        """
         return self.frame is None and self.name.startswith("org.apache.flink.")
 
 
 def root_of(name: str, stacktrace: str | None) -> RootException:
     """The innermost cause of a stack trace; ``name`` alone where there is none.
 
-    Frames that a cause shares with the exception around it are not printed again ('... 17 more'): the own frame is
-    then the first one of the exception around it.
+    Frames that a cause shares with the exception around it are not printed again ('... 17 more'):
+    the own frame is then the first one of the exception around it.
     """
     lines = (stacktrace or "").splitlines()
     if not lines:

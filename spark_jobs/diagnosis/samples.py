@@ -1,10 +1,11 @@
 """What a rule reads of one job at one instant: plain frozen data, no clock, no source.
 
-Times are epoch milliseconds UTC (``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None is
-unknown, never zero. A tuple that says "per subtask" has one element at each subtask's index, None where that
-subtask did not report; the whole tuple is empty where nobody did.
+Times are epoch milliseconds UTC (``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None
+is unknown, never zero. A tuple that says "per subtask" has one element at each subtask's index,
+None where that subtask did not report; the whole tuple is empty where nobody did.
 
-Where a field has its meaning and, for instants, its unit beside its type, columns of a serving table follow from it.
+Where a field has its meaning and, for instants, its unit beside its type, columns of a serving
+table follow from it.
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,9 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From the vertex that produces to the one that consumes; ``ship_strategy`` as Flink names it (FORWARD, HASH, REBALANCE, …)."""
+    """From the vertex that produces to the one that consumes; ``ship_strategy`` as Flink names it
+    (FORWARD, HASH, REBALANCE, …).
+    """
 
     source: str
     target: str
@@ -42,14 +45,16 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class VertexWindow:
-    """One vertex in the judged window: each subtask's mean over its samples, start-up values left out.
+    """One vertex in the judged window: each subtask's mean over its samples, start-up values left
+    out.
 
-    ``backpressured_ratio`` is the time metric, before 1.13 what the back-pressure endpoint reported. ``busy_ratio`` is
-    unknown before 1.13. ``idle_ratio`` of 1.12 includes back-pressured time.
+    ``backpressured_ratio`` is the time metric, before 1.13 what the back-pressure endpoint
+    reported. ``busy_ratio`` is unknown before 1.13. ``idle_ratio`` of 1.12 includes back-pressured
+    time.
 
-    ``records_…_per_s`` are Flink's meters, which remember a minute: records of before the window, a burst at the start of the job
-    among them. ``counted_…_per_s`` are differences of Flink's counters over ``counted_ms``; unknown for a subtask whose attempt
-    changed meanwhile.
+    ``records_…_per_s`` are Flink's meters, which remember a minute: records of before the window, a
+    burst at the start of the job among them. ``counted_…_per_s`` are differences of Flink's
+    counters over ``counted_ms``; unknown for a subtask whose attempt changed meanwhile.
     """
 
     vertex_id: str
@@ -101,7 +106,10 @@ class VertexGauges:
 
 @dataclass(frozen=True, slots=True)
 class VertexPast:
-    """One vertex in an earlier window, over all its subtasks. ``watermark_ms`` is the lowest at the window's end."""
+    """One vertex in an earlier window, over all its subtasks.
+
+    ``watermark_ms`` is the lowest at the window's end.
+    """
 
     vertex_id: str
     window_start_ms: int
@@ -114,25 +122,37 @@ class VertexPast:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSample:
-    """One checkpoint or savepoint. Its fields are the columns of the serving table ``checkpoint_fact``, with
-    those that no rule reads (:mod:`spark_jobs.serving`)."""
+    """One checkpoint or savepoint. Its fields are the columns of the serving table
+    ``checkpoint_fact``, with those that no rule reads (:mod:`spark_jobs.serving`).
+    """
 
     checkpoint_id: Annotated[int, "repeats where a fixed job id restarts"]
     trigger_time_ms: Annotated[int, "when Flink triggered it", EPOCH_MS]
     outcome: Annotated[str, "how it ended; in_progress until then"]
     is_savepoint: Annotated[bool | None, "null where no source reported it"] = None
-    checkpoint_type: Annotated[str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT or SYNC_SAVEPOINT"] = None
+    checkpoint_type: Annotated[
+        str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT or SYNC_SAVEPOINT"
+    ] = None
     savepoint_format: Annotated[str | None, "CANONICAL or NATIVE; 1.17 and later"] = None
     reason: Annotated[
         str | None,
-        "Flink's CheckpointFailureReason name, e.g. CHECKPOINT_EXPIRED, TASK_FAILURE where lost to a failed task; null where completed",
+        (
+            "Flink's CheckpointFailureReason name, e.g. CHECKPOINT_EXPIRED, TASK_FAILURE where "
+            "lost to "
+            "a failed task; null where completed"
+        ),
     ] = None
-    reason_text: Annotated[str | None, "as Flink words it; where lost to a failure, its innermost cause"] = None
+    reason_text: Annotated[
+        str | None, "as Flink words it; where lost to a failure, its innermost cause"
+    ] = None
     end_time_ms: Annotated[int | None, "completed, failed or expired at", EPOCH_MS] = None
     end_to_end_ms: Annotated[int | None, "from the trigger to the last acknowledgement"] = None
     state_bytes: Annotated[
         int | None,
-        "full state; null where only the upload is known, as of incremental checkpoints before 1.15",
+        (
+            "full state; null where only the upload is known, as of incremental checkpoints before "
+            "1.15"
+        ),
     ] = None
     checkpointed_bytes: Annotated[int | None, "newly uploaded"] = None
     processed_bytes: Annotated[int | None, "in-flight data processed during alignment"] = None
@@ -141,7 +161,9 @@ class CheckpointSample:
     acknowledged: Annotated[int | None, "number of subtasks that acknowledged"] = None
     external_path: Annotated[str | None, "where it was written"] = None
     discarded: Annotated[bool | None, "Flink has subsumed or deleted it"] = None
-    start_delay_ms: Annotated[int | None, "trigger to first barrier; largest of all subtasks"] = None
+    start_delay_ms: Annotated[int | None, "trigger to first barrier; largest of all subtasks"] = (
+        None
+    )
     alignment_ms: Annotated[int | None, "first to last barrier; largest of all subtasks"] = None
     sync_ms: Annotated[int | None, "synchronous part; largest of all subtasks"] = None
     async_ms: Annotated[int | None, "asynchronous part; largest of all subtasks"] = None
@@ -149,7 +171,9 @@ class CheckpointSample:
         bool | None,
         "start delay computed as end-to-end - sync - async because it is not reported",
     ] = None
-    unaligned: Annotated[bool | None, "any subtask took an unaligned snapshot; null when unknown"] = None
+    unaligned: Annotated[
+        bool | None, "any subtask took an unaligned snapshot; null when unknown"
+    ] = None
     dominant_phase: Annotated[
         str | None,
         "of the slowest subtask: start_delay, alignment, sync or async; null when unknown",
@@ -163,21 +187,35 @@ class CheckpointSample:
     slowest_alignment_ms: Annotated[int | None, "of the slowest subtask"] = None
     slowest_sync_ms: Annotated[int | None, "of the slowest subtask"] = None
     slowest_async_ms: Annotated[int | None, "of the slowest subtask"] = None
-    source_start_delay_ms: Annotated[int | None, "largest over the subtasks of sources, which wait for no barrier"] = None
+    source_start_delay_ms: Annotated[
+        int | None, "largest over the subtasks of sources, which wait for no barrier"
+    ] = None
     latest_source_id: Annotated[str | None, "vertex of that subtask"] = None
     latest_source_subtask: Annotated[int | None, "index of that subtask, 0-based"] = None
-    late_subtask_share: Annotated[float | None, "subtasks whose end-to-end is above half of the slowest one's"] = None
+    late_subtask_share: Annotated[
+        float | None, "subtasks whose end-to-end is above half of the slowest one's"
+    ] = None
     uploaded_ratio: Annotated[float | None, "checkpointed_bytes / state_bytes"] = None
     late_message_count: Annotated[int | None, "acknowledgements that came after expiry"] = None
     declines: Annotated[
         Documents,
-        "[{vertex_id, vertex_name, subtask, attempt, execution_id, container, host, at, reason, exception, log_line}]",
+        (
+            "[{vertex_id, vertex_name, subtask, attempt, execution_id, container, host, at, "
+            "reason, "
+            "exception, log_line}]"
+        ),
     ] = ()
     not_acknowledged: Annotated[
         Documents,
-        "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure or expiry",
+        (
+            "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure "
+            "or "
+            "expiry"
+        ),
     ] = ()
-    late_messages: Annotated[Documents, "at most 50: [{vertex_id, vertex_name, subtask, container, host, at, late_ms}]"] = ()
+    late_messages: Annotated[
+        Documents, "at most 50: [{vertex_id, vertex_name, subtask, container, host, at, late_ms}]"
+    ] = ()
     failure_message: Annotated[str | None, "as REST reported it"] = None
 
     @property
@@ -188,7 +226,9 @@ class CheckpointSample:
 
 @dataclass(frozen=True, slots=True)
 class VertexState:
-    """Full state per subtask of one vertex in the newest completed checkpoint; empty before 1.15."""
+    """Full state per subtask of one vertex in the newest completed checkpoint; empty before
+    1.15.
+    """
 
     vertex_id: str
     checkpoint_id: int
@@ -198,7 +238,9 @@ class VertexState:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """Something that happened to the job: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost."""
+    """Something that happened to the job: savepoint, restart, restore, deploy, failure, terminal,
+    rescale, taskmanager_lost.
+    """
 
     at_ms: int
     kind: str
@@ -209,7 +251,10 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class JobStart:
-    """A start of which all tasks ran, by its phases; ``at_ms``: scheduling began. See the serving table ``job_start``."""
+    """A start of which all tasks ran, by its phases; ``at_ms``: scheduling began.
+
+    See the serving table ``job_start``.
+    """
 
     at_ms: int
     kind: str
@@ -229,7 +274,10 @@ class JobStart:
 
 @dataclass(frozen=True, slots=True)
 class JobFailure:
-    """An exception of the job's history; ``task`` is None for a global failure. ``stacktrace`` may be cut."""
+    """An exception of the job's history; ``task`` is None for a global failure.
+
+    ``stacktrace`` may be cut.
+    """
 
     at_ms: int
     name: str
@@ -241,13 +289,17 @@ class JobFailure:
 
 
 def rule_kind(kind: str, to_state: str | None) -> str:
-    """A kind of log event as rules declare it: a task's change of state with the state entered, ``task_state RUNNING``."""
+    """A kind of log event as rules declare it: a task's change of state with the state entered,
+    ``task_state RUNNING``.
+    """
     return f"{kind} {to_state}" if kind == "task_state" else kind
 
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """A typed log event of the job, as the serving table ``log_event`` has it; ``detail`` may be cut."""
+    """A typed log event of the job, as the serving table ``log_event`` has it; ``detail`` may be
+    cut.
+    """
 
     at_ms: int
     kind: str
@@ -276,7 +328,9 @@ class SizeTrend:
     from_time_ms: Annotated[int | None, "of the first point", EPOCH_MS] = None
     to_time_ms: Annotated[int | None, "of the last point", EPOCH_MS] = None
     points: Annotated[int | None, "completed checkpoints since the last change point"] = None
-    bytes_per_h: Annotated[float | None, "robust slope (median of pairwise slopes); unknown below an hour"] = None
+    bytes_per_h: Annotated[
+        float | None, "robust slope (median of pairwise slopes); unknown below an hour"
+    ] = None
     bytes_per_h_low: Annotated[float | None, "10th percentile of pairwise slopes"] = None
     bytes_per_h_high: Annotated[float | None, "90th percentile of pairwise slopes"] = None
     forecast_24h_bytes: Annotated[float | None, "unknown below six hours"] = None
@@ -286,7 +340,9 @@ class SizeTrend:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointConfig:
-    """Checkpoint settings of the job as last reported; ``interval_ms`` None with ``mode`` known means periodic checkpoints are off."""
+    """Checkpoint settings of the job as last reported; ``interval_ms`` None with ``mode`` known
+    means periodic checkpoints are off.
+    """
 
     mode: str | None = None
     interval_ms: int | None = None
@@ -305,7 +361,9 @@ class CheckpointConfig:
 
 @dataclass(frozen=True, slots=True)
 class SourceGap:
-    """A source of the job's cluster that has been silent; ``cycles`` is how many collect cycles it missed."""
+    """A source of the job's cluster that has been silent; ``cycles`` is how many collect cycles it
+    missed.
+    """
 
     source: str
     since_ms: int
@@ -315,23 +373,33 @@ class SourceGap:
 
 @dataclass(frozen=True, slots=True)
 class UploadedFiles:
-    """What the ``_metadata`` of one checkpoint tells of its upload, against that of the snapshot before it (serving table
-    ``checkpoint_upload``). RocksDB files are compared by their local names."""
+    """What the ``_metadata`` of one checkpoint tells of its upload, against that of the snapshot
+    before it (serving table ``checkpoint_upload``). RocksDB files are compared by their local
+    names.
+    """
 
     checkpoint_id: Annotated[int, "of the upload"]
     trigger_time_ms: Annotated[int, "of the checkpoint", EPOCH_MS]
     compared_with: Annotated[
         str | None,
-        "directory of the snapshot restored from, for the first checkpoint after a restore, else of the last completed checkpoint",
+        (
+            "directory of the snapshot restored from, for the first checkpoint after a restore, "
+            "else "
+            "of the last completed checkpoint"
+        ),
     ] = None
     kept_bytes: Annotated[int | None, "RocksDB files that are still the same files"] = None
-    same_name_bytes: Annotated[int | None, "in other files under names that the snapshot had: uploaded again"] = None
+    same_name_bytes: Annotated[
+        int | None, "in other files under names that the snapshot had: uploaded again"
+    ] = None
     new_name_bytes: Annotated[int | None, "under names that it did not have"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPoint:
-    """The newest retained checkpoint as an audit of the storage found it; ``missing_files`` are referred to but not there."""
+    """The newest retained checkpoint as an audit of the storage found it; ``missing_files`` are
+    referred to but not there.
+    """
 
     checkpoint_id: int
     audited_at_ms: int
@@ -342,9 +410,11 @@ class RecoveryPoint:
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerSample:
-    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job that are known before it; ``gc_ms`` and ``cpu_ms``
-    count since the JVM began. ``metaspace_max_bytes`` is the JVM's own limit, what ends in ``memory_bytes``, ``off_heap_bytes`` and
-    ``metaspace_bytes`` is configured."""
+    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job that are
+    known before it; ``gc_ms`` and ``cpu_ms`` count since the JVM began. ``metaspace_max_bytes`` is
+    the JVM's own limit, what ends in ``memory_bytes``, ``off_heap_bytes`` and ``metaspace_bytes``
+    is configured.
+    """
 
     taskmanager_id: str
     at_ms: int
@@ -378,15 +448,20 @@ class TaskManagerSample:
 
 @dataclass(frozen=True, slots=True)
 class JobWindow:
-    """One job, judged at ``at_ms`` (the end of the window, or its newest data where the window is still running).
+    """One job, judged at ``at_ms`` (the end of the window, or its newest data where the window is
+    still running).
 
-    ``checkpoints`` are the job's last ones up to ``at_ms``, oldest first, not only those of the window;
-    ``annotations``, ``failures`` and ``events`` (the kinds that rules declare, a rule sees its own alone) likewise.
-    ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its vertices did in this window, ``past`` what they
-    did in the windows before. ``uploads`` are known around restores and savepoints whose ``_metadata`` could be read,
-    ``recovery_point`` where an audit of the storage found the newest retained checkpoint not to be whole. ``version``: (major, minor,
-    patch), the patch only where ``flink_version`` names one. ``taskmanagers`` are samples of those it has slots on, before the window's
-    end, oldest first: lately one of each minute, before that the last one before each restart of the job.
+    ``checkpoints`` are the job's last ones up to ``at_ms``, oldest first, not only those of the
+    window;
+    ``annotations``, ``failures`` and ``events`` (the kinds that rules declare, a rule sees its own
+    alone) likewise.
+    ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its vertices did in this
+    window, ``past`` what they did in the windows before. ``uploads`` are known around restores and
+    savepoints whose ``_metadata`` could be read, ``recovery_point`` where an audit of the storage
+    found the newest retained checkpoint not to be whole. ``version``: (major, minor, patch), the
+    patch only where ``flink_version`` names one. ``taskmanagers`` are samples of those it has slots
+    on, before the window's end, oldest first: lately one of each minute, before that the last one
+    before each restart of the job.
     """
 
     cluster: str
@@ -420,8 +495,12 @@ class JobWindow:
     @property
     def called(self) -> str:
         """For logs."""
-        return message("job {job_id:name} of {cluster:name}", job_id=self.job_id, cluster=self.cluster)
+        return message(
+            "job {job_id:name} of {cluster:name}", job_id=self.job_id, cluster=self.cluster
+        )
 
     def vertex_name(self, vertex_id: str) -> str:
         """Its name in the plan, else its id."""
-        return next((vertex.name for vertex in self.vertices if vertex.vertex_id == vertex_id), vertex_id)
+        return next(
+            (vertex.name for vertex in self.vertices if vertex.vertex_id == vertex_id), vertex_id
+        )

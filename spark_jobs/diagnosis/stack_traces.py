@@ -1,13 +1,23 @@
 """Stack traces that fit into little room and still tell their innermost cause.
 
-A trace cut at its end keeps Flink's wrappers ("Could not complete snapshot …", "Task did not …") and loses what they wrap.
+A trace cut at its end keeps Flink's wrappers ("Could not complete snapshot …", "Task did not …")
+and loses what they wrap.
 """
 
 import re
 
 FRAMEWORK = (
-    "java.", "javax.", "jdk.", "sun.", "scala.", "akka.", "org.apache.pekko.", "org.apache.flink.", "io.netty.", "com.sun.",
-)  # fmt: skip
+    "java.",
+    "javax.",
+    "jdk.",
+    "sun.",
+    "scala.",
+    "akka.",
+    "org.apache.pekko.",
+    "org.apache.flink.",
+    "io.netty.",
+    "com.sun.",
+)
 """Frames of these packages are nobody's own code."""
 CAUSED = "Caused by: "
 FRAME = re.compile(r"^\s+at (?:[\w.@/-]+/)?([\w.$<>]+)\(([^)]*)\)")
@@ -19,9 +29,11 @@ _MIDDLE = " … "
 
 
 def condensed(trace: str | None, most_chars: int) -> str | None:
-    """The trace itself where it fits; else of each cause its first line, its first frames and its first own frame.
+    """The trace itself where it fits; else of each cause its first line, its first frames and its
+    first own frame.
 
-    Where even these do not fit, the causes between the outermost and the innermost are left out; of a message without frames its middle.
+    Where even these do not fit, the causes between the outermost and the innermost are left out; of
+    a message without frames its middle.
     """
     if trace is None or len(trace) <= most_chars:
         return trace
@@ -36,17 +48,25 @@ def condensed(trace: str | None, most_chars: int) -> str | None:
     if len(kept) > 1:
         # What is innermost is what is asked for.
         innermost = "\n".join(kept[-1])[:most_chars]
-        before = "\n".join(line for part in kept[:-1] for line in part)[: max(most_chars - len(innermost) - 1, 0)]
+        before = "\n".join(line for part in kept[:-1] for line in part)[
+            : max(most_chars - len(innermost) - 1, 0)
+        ]
         return f"{before}\n{innermost}" if before else innermost
-    return "\n".join(kept[0])[:most_chars] if len(kept[0]) > 1 else without_middle(trace, most_chars)
+    return (
+        "\n".join(kept[0])[:most_chars] if len(kept[0]) > 1 else without_middle(trace, most_chars)
+    )
 
 
 def without_middle(message: str, most_chars: int) -> str:
-    """The message where it fits, else without its middle: a path of any length comes first, and last what is wrong with it."""
+    """The message where it fits, else without its middle: a path of any length comes first, and
+    last what is wrong with it.
+    """
     if len(message) <= most_chars:
         return message
     end = most_chars // 3
-    return f"{message[: most_chars - end - len(_MIDDLE)]}{_MIDDLE}{message[len(message) - end :]}"[:most_chars]
+    return f"{message[: most_chars - end - len(_MIDDLE)]}{_MIDDLE}{message[len(message) - end :]}"[
+        :most_chars
+    ]
 
 
 def is_own(frame: str) -> bool:

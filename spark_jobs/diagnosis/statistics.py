@@ -6,7 +6,10 @@ from math import ceil, comb
 
 
 def quantile(values: Iterable[float], q: float) -> float:
-    """Nearest-rank quantile: the smallest value that at least ``q`` of all do not exceed. Raises ValueError for no values."""
+    """Nearest-rank quantile: the smallest value that at least ``q`` of all do not exceed.
+
+    Raises ValueError for no values.
+    """
     ordered = sorted(values)
     if not ordered:
         raise ValueError("no values have no quantile")
@@ -24,8 +27,12 @@ def median(values: Iterable[float]) -> float:
 
 
 def at_least_by_chance(hits: int, tries: int, chance: float) -> float:
-    """Probability of ``hits`` or more in ``tries`` independent tries that succeed with ``chance`` each."""
-    return sum(comb(tries, k) * chance**k * (1 - chance) ** (tries - k) for k in range(hits, tries + 1))
+    """Probability of ``hits`` or more in ``tries`` independent tries that succeed with ``chance``
+    each.
+    """
+    return sum(
+        comb(tries, k) * chance**k * (1 - chance) ** (tries - k) for k in range(hits, tries + 1)
+    )
 
 
 def counts_of(values: Iterable[str]) -> dict[str, int]:
@@ -34,7 +41,10 @@ def counts_of(values: Iterable[str]) -> dict[str, int]:
 
 
 def largest_group(values: Sequence[str]) -> tuple[str, int]:
-    """The most frequent value and how often it occurs; the first in the alphabet where several are. Raises ValueError for none."""
+    """The most frequent value and how often it occurs; the first in the alphabet where several are.
+
+    Raises ValueError for none.
+    """
     if not values:
         raise ValueError("no values have no most frequent one")
     return next(iter(counts_of(values).items()))

@@ -1,4 +1,5 @@
-"""What a rule on checkpoint storage reads: one root, or one job's directory in it, as one audit found it. Plain frozen data.
+"""What a rule on checkpoint storage reads: one root, or one job's directory in it, as one audit
+found it. Plain frozen data.
 
 Sizes are ``*_bytes``, instants epoch milliseconds UTC (``*_ms``). None is unknown, never zero.
 """
@@ -24,7 +25,10 @@ NOTHING = Share()
 
 @dataclass(frozen=True, slots=True)
 class IdleSnapshots:
-    """A savepoint, or the checkpoints of an ended job, that no job which has not ended needs. ``idle_ms`` since it was written."""
+    """A savepoint, or the checkpoints of an ended job, that no job which has not ended needs.
+
+    ``idle_ms`` since it was written.
+    """
 
     path: str
     idle_ms: float
@@ -35,8 +39,9 @@ class IdleSnapshots:
 
 @dataclass(frozen=True, slots=True)
 class StorageRootSample:
-    """One root. ``orphan_kinds``: why they are orphans, as :mod:`spark_jobs.storage_words` names it. ``clean_up_barred_by``: codes, empty
-    where a plan may be made. ``jobs_with_most``: names of the jobs with most orphans or waste, most first.
+    """One root. ``orphan_kinds``: why they are orphans, as :mod:`spark_jobs.storage_words` names
+    it. ``clean_up_barred_by``: codes, empty where a plan may be made. ``jobs_with_most``: names of
+    the jobs with most orphans or waste, most first.
     """
 
     root: str
@@ -61,7 +66,8 @@ class StorageRootSample:
 class IncompleteSnapshot:
     """A retained checkpoint or savepoint that refers to files which are not there.
 
-    ``superseded``: a later checkpoint of its chain is whole. ``is_newest`` of the checkpoints of its job in all roots.
+    ``superseded``: a later checkpoint of its chain is whole. ``is_newest`` of the checkpoints of
+    its job in all roots.
     """
 
     path: str
@@ -75,7 +81,10 @@ class IncompleteSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """Files of another job that checkpoints of this one refer to. ``ended`` None where nobody has reported the other job."""
+    """Files of another job that checkpoints of this one refer to.
+
+    ``ended`` None where nobody has reported the other job.
+    """
 
     job_id: str
     files: int
@@ -86,7 +95,10 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class OperatorStatePoint:
-    """Operator state of one operator in one checkpoint. ``elements`` of its named lists, of them ``union_elements``."""
+    """Operator state of one operator in one checkpoint.
+
+    ``elements`` of its named lists, of them ``union_elements``.
+    """
 
     at_ms: int
     checkpoint_id: int | None
@@ -100,9 +112,11 @@ class OperatorStatePoint:
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateTrend:
-    """Operator state of one operator over the checkpoints of its job and of those that it was restored from, oldest first; never empty.
+    """Operator state of one operator over the checkpoints of its job and of those that it was
+    restored from, oldest first; never empty.
 
-    ``states``: its named lists in the newest one, as (name, mode, elements), most elements first. ``files``: that hold them.
+    ``states``: its named lists in the newest one, as (name, mode, elements), most elements first.
+    ``files``: that hold them.
     """
 
     operator_id: str
@@ -118,13 +132,16 @@ class OperatorStateTrend:
 
 @dataclass(frozen=True, slots=True)
 class StorageJobSample:
-    """The directory of one job in one root. ``cluster`` is empty where no registered cluster has reported the job.
+    """The directory of one job in one root. ``cluster`` is empty where no registered cluster has
+    reported the job.
 
-    ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still referred to. ``chain`` is how many jobs
-    stand behind this one, each needed by the one before it. ``retained`` are its checkpoints and savepoints in all roots that were read,
-    ``dependent`` those of them that refer to files of other jobs. ``calls``: to the name service for one checkpoint, by the files that it
-    wrote, with deleting them; ``interval_ms`` as configured. Of the ``files_written`` there would be at most ``files_merged`` if Flink
-    merged them, and ``files_inlined`` at an inline threshold of ``inline_bytes``.
+    ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still
+    referred to. ``chain`` is how many jobs stand behind this one, each needed by the one before it.
+    ``retained`` are its checkpoints and savepoints in all roots that were read, ``dependent`` those
+    of them that refer to files of other jobs. ``calls``: to the name service for one checkpoint, by
+    the files that it wrote, with deleting them; ``interval_ms`` as configured. Of the
+    ``files_written`` there would be at most ``files_merged`` if Flink merged them, and
+    ``files_inlined`` at an inline threshold of ``inline_bytes``.
     ``operator_states``: of operators with much of it in the newest checkpoint.
     """
 
@@ -155,7 +172,11 @@ class StorageJobSample:
     @property
     def calls_per_s(self) -> float | None:
         """Over time."""
-        return self.calls * 1000 / self.interval_ms if self.calls is not None and self.interval_ms else None
+        return (
+            self.calls * 1000 / self.interval_ms
+            if self.calls is not None and self.interval_ms
+            else None
+        )
 
     @property
     def called(self) -> str:

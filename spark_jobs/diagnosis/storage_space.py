@@ -1,4 +1,6 @@
-"""Space that a part of a root takes for nothing: when that is worth a finding, and the figures that say so."""
+"""Space that a part of a root takes for nothing: when that is worth a finding, and the figures that
+say so.
+"""
 
 from collections.abc import Iterator
 
@@ -8,8 +10,12 @@ from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 
-def space_thresholds(rule: str, *, share: float, share_reason: str, high_share: float, high_share_reason: str) -> tuple[Threshold, ...]:
-    """minimum_bytes, share, high_share and large_bytes of ``rule``; shares are 0…1 of the root's bytes."""
+def space_thresholds(
+    rule: str, *, share: float, share_reason: str, high_share: float, high_share_reason: str
+) -> tuple[Threshold, ...]:
+    """minimum_bytes, share, high_share and large_bytes of ``rule``; shares are 0…1 of the root's
+    bytes.
+    """
     least, large = (
         message("Less than a mebibyte is not worth anybody's time."),
         message("From a hundred gibibytes on the space matters whatever its share of the root."),
@@ -22,29 +28,51 @@ def space_thresholds(rule: str, *, share: float, share_reason: str, high_share: 
     )
 
 
-def severity_of_space(sample: StorageRootSample, part: Share, limits: Limits, rule: str) -> Severity | None:
-    """By thresholds of ``rule``: minimum_bytes, share, high_share and large_bytes. None where it is too little to tell of."""
+def severity_of_space(
+    sample: StorageRootSample, part: Share, limits: Limits, rule: str
+) -> Severity | None:
+    """By thresholds of ``rule``: minimum_bytes, share, high_share and large_bytes.
+
+    None where it is too little to tell of.
+    """
     share = _share_of_root(sample, part)
     large = part.bytes >= limits[f"{rule}.large_bytes"]
-    if not part.files or part.bytes < limits[f"{rule}.minimum_bytes"] or not (large or share >= limits[f"{rule}.share"]):
+    if (
+        not part.files
+        or part.bytes < limits[f"{rule}.minimum_bytes"]
+        or not (large or share >= limits[f"{rule}.share"])
+    ):
         return None
     return "warning" if large or share >= limits[f"{rule}.high_share"] else "info"
 
 
-def space_evidence(sample: StorageRootSample, part: Share, limits: Limits, rule: str, word: str) -> Iterator[Evidence]:
+def space_evidence(
+    sample: StorageRootSample, part: Share, limits: Limits, rule: str, word: str
+) -> Iterator[Evidence]:
     """Bytes, share of the root and files; ``word`` names them, such as 'orphaned'."""
     at_ms, least, key = sample.audited_at_ms, f"{rule}.minimum_bytes", f"{rule}.share"
     share = _share_of_root(sample, part)
-    yield limits.compared(message("{word:text} bytes", word=word), part.bytes, "bytes", ">=", least, at_ms)
     yield limits.compared(
-        message("share of the root"), share, "ratio", ">=", key, at_ms, message("of {bytes:bytes}", bytes=sample.all.bytes)
+        message("{word:text} bytes", word=word), part.bytes, "bytes", ">=", least, at_ms
+    )
+    yield limits.compared(
+        message("share of the root"),
+        share,
+        "ratio",
+        ">=",
+        key,
+        at_ms,
+        message("of {bytes:bytes}", bytes=sample.all.bytes),
     )
     yield Evidence(
         message("{word:text} files", word=word),
         part.files,
         "count",
         at_ms=at_ms,
-        note=message("of {files:message}", files=plural(sample.all.files, "{count:count} file", "{count:count} files")),
+        note=message(
+            "of {files:message}",
+            files=plural(sample.all.files, "{count:count} file", "{count:count} files"),
+        ),
     )
 
 
@@ -55,7 +83,10 @@ def _share_of_root(sample: StorageRootSample, part: Share) -> float:
 def clean_up_step(sample: StorageRootSample, what: str) -> str:
     """How to get rid of ``what``, or what bars it first."""
     barred = (
-        message(" First resolve what prevents it: {reasons:message}", reasons=join_messages(sample.clean_up_barred_by, " "))
+        message(
+            " First resolve what prevents it: {reasons:message}",
+            reasons=join_messages(sample.clean_up_barred_by, " "),
+        )
         if sample.clean_up_barred_by
         else ""
     )

@@ -1,11 +1,19 @@
-"""Findings by what they are about: a job, a vertex, a checkpoint, a root of the checkpoint storage, a job's directory in it, or a
-NameNode."""
+"""Findings by what they are about: a job, a vertex, a checkpoint, a root of the checkpoint storage,
+a job's directory in it, or a NameNode.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Required, TypedDict, Unpack
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related, Severity, SubjectKind
+from spark_jobs.diagnosis.findings import (
+    Confidence,
+    Evidence,
+    Finding,
+    Related,
+    Severity,
+    SubjectKind,
+)
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -13,7 +21,9 @@ from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSa
 
 
 class Words(TypedDict, total=False):
-    """``seen_at_ms`` is the instant of judging where it is left out; a later one (clocks differ) is brought back to it."""
+    """``seen_at_ms`` is the instant of judging where it is left out; a later one (clocks differ) is
+    brought back to it.
+    """
 
     title: Required[str]
     cause: Required[str]
@@ -24,45 +34,106 @@ class Words(TypedDict, total=False):
     seen_at_ms: int
 
 
-def job_finding(window: JobWindow, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]) -> Finding:
-    return _finding(rule, severity, confidence, ("job", "job", window.job_name or window.job_id), window.at_ms, words)
+def job_finding(
+    window: JobWindow, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
+) -> Finding:
+    return _finding(
+        rule,
+        severity,
+        confidence,
+        ("job", "job", window.job_name or window.job_id),
+        window.at_ms,
+        words,
+    )
 
 
 def vertex_finding(
-    window: JobWindow, vertex_id: str, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
+    window: JobWindow,
+    vertex_id: str,
+    rule: str,
+    severity: Severity,
+    confidence: Confidence,
+    **words: Unpack[Words],
 ) -> Finding:
-    return _finding(rule, severity, confidence, ("vertex", vertex_id, window.vertex_name(vertex_id)), window.at_ms, words)
+    return _finding(
+        rule,
+        severity,
+        confidence,
+        ("vertex", vertex_id, window.vertex_name(vertex_id)),
+        window.at_ms,
+        words,
+    )
 
 
 def checkpoint_finding(
-    window: JobWindow, checkpoint: CheckpointSample, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
+    window: JobWindow,
+    checkpoint: CheckpointSample,
+    rule: str,
+    severity: Severity,
+    confidence: Confidence,
+    **words: Unpack[Words],
 ) -> Finding:
     """Seen when the checkpoint ended."""
     name = message("checkpoint {checkpoint_id:number}", checkpoint_id=checkpoint.checkpoint_id)
     words["seen_at_ms"] = checkpoint.ended_ms
-    return _finding(rule, severity, confidence, ("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name), window.at_ms, words)
+    return _finding(
+        rule,
+        severity,
+        confidence,
+        ("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name),
+        window.at_ms,
+        words,
+    )
 
 
-def root_finding(sample: StorageRootSample, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
+def root_finding(
+    sample: StorageRootSample, rule: str, severity: Severity, **words: Unpack[Words]
+) -> Finding:
     words["data"] = {"root": sample.root, **words.get("data", {})}
-    return _finding(rule, severity, "high", ("root", sample.root, sample.root), sample.audited_at_ms, words)
+    return _finding(
+        rule, severity, "high", ("root", sample.root, sample.root), sample.audited_at_ms, words
+    )
 
 
-def stored_job_finding(sample: StorageJobSample, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
-    """A job that no cluster has reported has no page of its own: there the subject is its directory."""
+def stored_job_finding(
+    sample: StorageJobSample, rule: str, severity: Severity, **words: Unpack[Words]
+) -> Finding:
+    """A job that no cluster has reported has no page of its own: there the subject is its
+    directory.
+    """
     directory = f"{sample.root}/{sample.job_id}"
-    subject: _Subject = ("job", sample.root, sample.job_name or sample.job_id) if sample.cluster else ("root", directory, directory)
+    subject: _Subject = (
+        ("job", sample.root, sample.job_name or sample.job_id)
+        if sample.cluster
+        else ("root", directory, directory)
+    )
     words["data"] = {"root": sample.root, "job_id": sample.job_id, **words.get("data", {})}
     return _finding(rule, severity, "high", subject, sample.audited_at_ms, words)
 
 
-def replica_finding(sample: ReplicaSample, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
-    return _finding(rule, severity, "high", ("job", "copy", sample.job_name or sample.job_id), sample.at_ms, words)
-
-
-def namenode_finding(sample: NameNodeReadings, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
+def replica_finding(
+    sample: ReplicaSample, rule: str, severity: Severity, **words: Unpack[Words]
+) -> Finding:
     return _finding(
-        rule, severity, "high", ("cluster", "namenode", message("{cluster:name}: NameNode", cluster=sample.cluster)), sample.at_ms, words
+        rule,
+        severity,
+        "high",
+        ("job", "copy", sample.job_name or sample.job_id),
+        sample.at_ms,
+        words,
+    )
+
+
+def namenode_finding(
+    sample: NameNodeReadings, rule: str, severity: Severity, **words: Unpack[Words]
+) -> Finding:
+    return _finding(
+        rule,
+        severity,
+        "high",
+        ("cluster", "namenode", message("{cluster:name}: NameNode", cluster=sample.cluster)),
+        sample.at_ms,
+        words,
     )
 
 
@@ -70,7 +141,14 @@ _Subject = tuple[SubjectKind, str, str]
 """Kind, id and name for people."""
 
 
-def _finding(rule: str, severity: Severity, confidence: Confidence, subject: _Subject, at_ms: int, words: Words) -> Finding:
+def _finding(
+    rule: str,
+    severity: Severity,
+    confidence: Confidence,
+    subject: _Subject,
+    at_ms: int,
+    words: Words,
+) -> Finding:
     return Finding(
         rule,
         severity,

@@ -1,6 +1,8 @@
-"""What a thread dump of a TaskManager says: whose task each thread is, what holds it, and which threads wait for each other for ever.
+"""What a thread dump of a TaskManager says: whose task each thread is, what holds it, and which
+threads wait for each other for ever.
 
-One dump is one instant. What stands at the same place in several, taken apart from each other, is held there or busy there.
+One dump is one instant. What stands at the same place in several, taken apart from each other, is
+held there or busy there.
 """
 
 import re
@@ -13,13 +15,21 @@ from spark_jobs.diagnosis.flame_graphs import WAITS_FOR_WORK, method_of
 from spark_jobs.diagnosis.stack_traces import is_own
 
 _TASK = re.compile(
-    r"(?!OutputFlusher for |(?:System )?Time Trigger for |Channel state writer )(?:Legacy Source Thread - )?"
+    r"(?!OutputFlusher for |(?:System )?Time Trigger for |Channel state writer )(?:Legacy Source "
+    r"Thread - )?"
     r"(?P<task>.*) \((?P<subtask>\d{1,9})/(?P<parallelism>\d{1,9})\)(?:#(?P<attempt>\d{1,9}))?$"
 )
-"""Flink names the thread of a task so since 1.12, before without the attempt; threads that serve a task have its name behind their own."""
+"""Flink names the thread of a task so since 1.12, before without the attempt; threads that serve a
+task have its name behind their own.
+"""
 _NATIVE_BACKEND = "org.rocksdb."
-_BUFFER = ("org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",)
-_MAILBOX = (WAITS_FOR_WORK, "org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor.runMailboxStep")
+_BUFFER = (
+    "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",
+)
+_MAILBOX = (
+    WAITS_FOR_WORK,
+    "org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor.runMailboxStep",
+)
 _RUNS = "org.apache.flink.streaming.runtime.tasks.StreamTask.runMailboxLoop"
 """Below all that a task does once its state is there and its operators are open, since 1.10."""
 _CHECKPOINT = (
@@ -39,12 +49,23 @@ _STANDS = (
     "sun.misc.Unsafe.park",
 )
 """A JVM may call a thread RUNNABLE that has just begun to wait."""
-Doing = Literal["waits for work", "waits for room in its output", "is blocked by a lock", "is in RocksDB", "runs", "waits"]
+Doing = Literal[
+    "waits for work",
+    "waits for room in its output",
+    "is blocked by a lock",
+    "is in RocksDB",
+    "runs",
+    "waits",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class DumpedThread:
-    """As the dump has it. ``frames``: 'a.B.method:line', innermost first; ``owner_number``: of the thread that holds ``lock``."""
+    """As the dump has it.
+
+    ``frames``: 'a.B.method:line', innermost first; ``owner_number``: of the thread that holds
+    ``lock``.
+    """
 
     name: str
     number: int
@@ -72,16 +93,32 @@ def task_of(name: str) -> TaskName | None:
     if found is None:
         return None
     attempt = found["attempt"]
-    return TaskName(found["task"], int(found["subtask"]) - 1, int(found["parallelism"]), int(attempt) if attempt else None)
+    return TaskName(
+        found["task"],
+        int(found["subtask"]) - 1,
+        int(found["parallelism"]),
+        int(attempt) if attempt else None,
+    )
 
 
 def own_method(thread: DumpedThread) -> str | None:
-    """The innermost method of the job's own code; None where no frame that the dump has is of it."""
-    return next((method_of(frame) for frame in thread.frames if is_own(frame) and not frame.startswith(_NATIVE_BACKEND)), None)
+    """The innermost method of the job's own code; None where no frame that the dump has is of
+    it.
+    """
+    return next(
+        (
+            method_of(frame)
+            for frame in thread.frames
+            if is_own(frame) and not frame.startswith(_NATIVE_BACKEND)
+        ),
+        None,
+    )
 
 
 def has_started(thread: DumpedThread) -> bool:
-    """Whether the task restored its state, opened its operators and runs, by the frames that the dump has."""
+    """Whether the task restored its state, opened its operators and runs, by the frames that the
+    dump has.
+    """
     return any(method_of(frame) == _RUNS for frame in thread.frames)
 
 
@@ -101,9 +138,17 @@ def doing(thread: DumpedThread) -> Doing:
         return "is blocked by a lock"
     if any(method.startswith(_NATIVE_BACKEND) for method in methods[:2]):
         return "is in RocksDB"
-    if own_method(thread) is None and any(method in _MAILBOX for method in methods) and thread.state != "RUNNABLE":
+    if (
+        own_method(thread) is None
+        and any(method in _MAILBOX for method in methods)
+        and thread.state != "RUNNABLE"
+    ):
         return "waits for work"
-    return "runs" if thread.state == "RUNNABLE" and not (methods and methods[0] in _STANDS) else "waits"
+    return (
+        "runs"
+        if thread.state == "RUNNABLE" and not (methods and methods[0] in _STANDS)
+        else "waits"
+    )
 
 
 def sentence(thread: DumpedThread) -> str:
@@ -111,7 +156,11 @@ def sentence(thread: DumpedThread) -> str:
     what = doing(thread)
     own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
     where = message(" in {own:name}", own=own) if own else ""
-    calling = message(", calling {innermost:name}", innermost=innermost) if own and innermost != own else ""
+    calling = (
+        message(", calling {innermost:name}", innermost=innermost)
+        if own and innermost != own
+        else ""
+    )
     held = message(", held by {owner:name}", owner=thread.owner) if thread.owner else ""
     checkpoint = message(", for a checkpoint") if in_checkpoint(thread) else ""
     if what == "waits for work":
@@ -119,7 +168,8 @@ def sentence(thread: DumpedThread) -> str:
     if what == "is blocked by a lock":
         where = where or (message(" in {innermost:name}", innermost=innermost) if innermost else "")
         return message(
-            "is blocked{where:text}{calling:message} by {lock:name}{held:message}{checkpoint:message}",
+            "is blocked{where:text}{calling:message} by "
+            "{lock:name}{held:message}{checkpoint:message}",
             where=where,
             calling=calling,
             lock=thread.lock or message("a lock"),
@@ -128,7 +178,12 @@ def sentence(thread: DumpedThread) -> str:
         )
     method = own or innermost
     if not method:
-        return message("{what:text}{held:message}{checkpoint:message}", what=_WORDS.get(what, what), held=held, checkpoint=checkpoint)
+        return message(
+            "{what:text}{held:message}{checkpoint:message}",
+            what=_WORDS.get(what, what),
+            held=held,
+            checkpoint=checkpoint,
+        )
     # Each a sentence of its own, which is translated as such.
     if what == "is in RocksDB":
         return message(
@@ -140,7 +195,8 @@ def sentence(thread: DumpedThread) -> str:
         )
     if what == "waits for room in its output":
         return message(
-            "waits for room in its output in {method:name}{calling:message}{held:message}{checkpoint:message}",
+            "waits for room in its output in "
+            "{method:name}{calling:message}{held:message}{checkpoint:message}",
             method=method,
             calling=calling,
             held=held,
@@ -166,7 +222,9 @@ def sentence(thread: DumpedThread) -> str:
 
 
 def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]:
-    """Threads each of which waits for a lock that the next one holds, the last for that of the first. None of them ever goes on."""
+    """Threads each of which waits for a lock that the next one holds, the last for that of the
+    first. None of them ever goes on.
+    """
     by_number = {thread.number: thread for thread in threads}
     found, done = [], set[int]()
     for thread in threads:
@@ -186,16 +244,25 @@ def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]
 
 def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:
     names = list_text([thread.name for thread in circle])
-    return message("Deadlock: {names:name} wait for locks of each other and none can continue; restart the TaskManager.", names=names)
+    return message(
+        "Deadlock: {names:name} wait for locks of each other and none can continue; restart the "
+        "TaskManager.",
+        names=names,
+    )
 
 
 def place_of(thread: DumpedThread) -> str:
-    """What is compared between two dumps: its own method, else its innermost two; lines move while a loop runs."""
+    """What is compared between two dumps: its own method, else its innermost two; lines move while
+    a loop runs.
+    """
     own = own_method(thread)
     return own or " < ".join(method_of(frame) for frame in thread.frames[:2])
 
 
 def in_a_row(thread: DumpedThread, before: Mapping[str, tuple[str, int]]) -> int:
-    """In how many dumps, this one the last, it stood at the same place. ``before``: of the previous dump, name → place and count."""
+    """In how many dumps, this one the last, it stood at the same place.
+
+    ``before``: of the previous dump, name → place and count.
+    """
     place, count = before.get(thread.name, ("", 0))
     return count + 1 if place == place_of(thread) else 1

@@ -1,4 +1,6 @@
-"""Thresholds: every figure a rule compares with, declared beside the rule, with its unit, its bounds and the reason for its default."""
+"""Thresholds: every figure a rule compares with, declared beside the rule, with its unit, its
+bounds and the reason for its default.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +21,10 @@ class Threshold:
 
     def __post_init__(self) -> None:
         if not self.allows(self.default):
-            raise ValueError(f"{self.key}: the default {self.default} is not within {self.minimum}..{self.maximum}")
+            raise ValueError(
+                f"{self.key}: the default {self.default} is not within "
+                f"{self.minimum}..{self.maximum}"
+            )
 
     def allows(self, value: float) -> bool:
         return self.minimum <= value <= self.maximum
@@ -28,10 +33,13 @@ class Threshold:
 class Limits:
     """The thresholds in force for one job: ``limits["pressure.root.busy_ratio"]``.
 
-    Raises ValueError for an override of an unknown key or out of bounds, KeyError for an unknown key asked for.
+    Raises ValueError for an override of an unknown key or out of bounds, KeyError for an unknown
+    key asked for.
     """
 
-    def __init__(self, thresholds: Iterable[Threshold], overrides: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self, thresholds: Iterable[Threshold], overrides: Mapping[str, float] | None = None
+    ) -> None:
         known = {threshold.key: threshold for threshold in thresholds}
         self._values = {key: threshold.default for key, threshold in known.items()}
         for key, value in (overrides or {}).items():
@@ -39,7 +47,10 @@ class Limits:
                 raise ValueError(f"There is no threshold {key!r}.")
             if not known[key].allows(value):
                 raise ValueError(
-                    f"{key} must lie within {known[key].minimum:g} and {known[key].maximum:g} {known[key].unit}.".replace(" .", ".")
+                    (
+                        f"{key} must lie within {known[key].minimum:g} and {known[key].maximum:g} "
+                        f"{known[key].unit}."
+                    ).replace(" .", ".")
                 )
             self._values[key] = value
 
@@ -47,7 +58,14 @@ class Limits:
         return self._values[key]
 
     def compared(
-        self, name: str, value: float | int | None, unit: str, comparison: str, key: str, at_ms: int | None = None, note: str = ""
+        self,
+        name: str,
+        value: float | int | None,
+        unit: str,
+        comparison: str,
+        key: str,
+        at_ms: int | None = None,
+        note: str = "",
     ) -> Evidence:
         """A figure beside the threshold that it was compared with."""
         return Evidence(name, value, unit, self[key], comparison, key, at_ms, note)

@@ -1,8 +1,10 @@
-"""The time-out advised from a job's own history. Flink has one for checkpoints and savepoints, so it has to fit both.
+"""The time-out advised from a job's own history. Flink has one for checkpoints and savepoints, so
+it has to fit both.
 
-It is the largest of 5 × the 99th percentile of checkpoints, 3 × that of savepoints, and one minute. Lengthening is advised as soon as
-there is a percentile. A time-out that is too short fails what would have completed, so shortening needs more: a day of history, several
-savepoints, and nothing that expired.
+It is the largest of 5 × the 99th percentile of checkpoints, 3 × that of savepoints, and one minute.
+Lengthening is advised as soon as there is a percentile. A time-out that is too short fails what
+would have completed, so shortening needs more: a day of history, several savepoints, and nothing
+that expired.
 """
 
 from ingest.messages import message, plural
@@ -19,28 +21,52 @@ SAVEPOINTS_AT_LEAST = 5
 
 
 def timeout_advice(took: Durations, now: InForce) -> Advised:
-    """Advice on ``execution.checkpointing.timeout``. Raises ValueError for a history without a percentile."""
+    """Advice on ``execution.checkpointing.timeout``.
+
+    Raises ValueError for a history without a percentile.
+    """
     if took.p99_at_least_ms is None:
         raise ValueError("no time-out follows from a history without a percentile")
     slowest_ms = quantile(took.savepoints, 0.99) if took.savepoints else 0
     fits_ms = timeout_for(took.p99_at_least_ms, slowest_ms)
     basis = message(
-        "by this history {fits_ms:duration}: 5 × p99 of checkpoints, 3 × that of savepoints, a minute at least", fits_ms=fits_ms
+        "by this history {fits_ms:duration}: 5 × p99 of checkpoints, 3 × that of savepoints, a "
+        "minute at least",
+        fits_ms=fits_ms,
     )
     if now.timeout_ms is None:
-        return Advised(None, message("the time-out in force is not known; {basis:message}", basis=basis))
+        return Advised(
+            None, message("the time-out in force is not known; {basis:message}", basis=basis)
+        )
     if fits_ms == now.timeout_ms:
         return Advised(fits_ms, message("left as it is; {basis:message}", basis=basis))
     if fits_ms > now.timeout_ms:
-        return Advised(fits_ms, message("{basis:message}; {would_fail:text}", basis=basis, would_fail=would_fail(took, fits_ms)))
+        return Advised(
+            fits_ms,
+            message(
+                "{basis:message}; {would_fail:text}",
+                basis=basis,
+                would_fail=would_fail(took, fits_ms),
+            ),
+        )
     if doubt := _doubt(took):
-        return Advised(now.timeout_ms, message("left as it is: {doubt:text}; {basis:message}", doubt=doubt, basis=basis))
-    return Advised(fits_ms, message("{basis:message}; {would_fail:text}", basis=basis, would_fail=would_fail(took, fits_ms)))
+        return Advised(
+            now.timeout_ms,
+            message("left as it is: {doubt:text}; {basis:message}", doubt=doubt, basis=basis),
+        )
+    return Advised(
+        fits_ms,
+        message(
+            "{basis:message}; {would_fail:text}", basis=basis, would_fail=would_fail(took, fits_ms)
+        ),
+    )
 
 
 def timeout_for(checkpoint_p99_ms: float, savepoint_p99_ms: float = 0) -> int:
     """Wide enough for chance, narrow enough to show trouble soon."""
-    return rounded_up_ms(max(TIMES_CHECKPOINT * checkpoint_p99_ms, TIMES_SAVEPOINT * savepoint_p99_ms, LEAST_MS))
+    return rounded_up_ms(
+        max(TIMES_CHECKPOINT * checkpoint_p99_ms, TIMES_SAVEPOINT * savepoint_p99_ms, LEAST_MS)
+    )
 
 
 def would_fail(took: Durations, timeout_ms: int) -> str:
@@ -50,22 +76,40 @@ def would_fail(took: Durations, timeout_ms: int) -> str:
         "it would have failed {checkpoints:count} of {checkpoints2:message} and "
         "{savepoints:count} of {savepoints2:message} of this history",
         checkpoints=checkpoints,
-        checkpoints2=plural(len(took.checkpoints), "{count:count} completed checkpoint", "{count:count} completed checkpoints"),
+        checkpoints2=plural(
+            len(took.checkpoints),
+            "{count:count} completed checkpoint",
+            "{count:count} completed checkpoints",
+        ),
         savepoints=savepoints,
-        savepoints2=plural(len(took.savepoints), "{count:count} completed savepoint", "{count:count} completed savepoints"),
+        savepoints2=plural(
+            len(took.savepoints),
+            "{count:count} completed savepoint",
+            "{count:count} completed savepoints",
+        ),
     )
 
 
 def _doubt(took: Durations) -> str:
     """Why this history does not speak for a shorter time-out; empty where it does."""
     if expired := took.expired_checkpoints + took.expired_savepoints:
-        return message("{expired:count} expired, and how long they would have taken is not known", expired=expired)
-    if took.span_ms < SPAN_AT_LEAST_MS:
-        return message("{span_ms:duration} of history, and a shorter one needs a day", span_ms=took.span_ms)
-    if len(took.savepoints) < SAVEPOINTS_AT_LEAST:
-        seen = plural(len(took.savepoints), "{count:count} completed savepoint", "{count:count} completed savepoints")
         return message(
-            "savepoints share it, and {seen:message} known of at least {savepoints_at_least:number} are too few for a shorter one",
+            "{expired:count} expired, and how long they would have taken is not known",
+            expired=expired,
+        )
+    if took.span_ms < SPAN_AT_LEAST_MS:
+        return message(
+            "{span_ms:duration} of history, and a shorter one needs a day", span_ms=took.span_ms
+        )
+    if len(took.savepoints) < SAVEPOINTS_AT_LEAST:
+        seen = plural(
+            len(took.savepoints),
+            "{count:count} completed savepoint",
+            "{count:count} completed savepoints",
+        )
+        return message(
+            "savepoints share it, and {seen:message} known of at least "
+            "{savepoints_at_least:number} are too few for a shorter one",
             seen=seen,
             savepoints_at_least=SAVEPOINTS_AT_LEAST,
         )

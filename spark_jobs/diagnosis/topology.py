@@ -1,6 +1,8 @@
-"""The job graph as a rule walks it: who feeds whom, over which channels, and the shortest way between two vertices.
+"""The job graph as a rule walks it: who feeds whom, over which channels, and the shortest way
+between two vertices.
 
-Any directed graph is walked, also one with cycles (iterations), parallel edges (side outputs to one consumer)
+Any directed graph is walked, also one with cycles (iterations), parallel edges (side outputs to one
+consumer)
 and edges to vertices the plan does not name.
 """
 
@@ -50,7 +52,8 @@ class Topology:
         return frozenset(seen)
 
     def path(self, start: str, end: str, through: Collection[str] | None = None) -> tuple[str, ...]:
-        """The shortest way with the stream from ``start`` to ``end``, both included; empty where there is none.
+        """The shortest way with the stream from ``start`` to ``end``, both included; empty where
+        there is none.
 
         ``through`` limits the vertices passed in between.
         """
@@ -61,14 +64,19 @@ class Topology:
             if here == end:
                 return _walked(came_from, end)
             for following in self.downstream(here):
-                if following not in came_from and (following == end or through is None or following in through):
+                if following not in came_from and (
+                    following == end or through is None or following in through
+                ):
                     came_from[following] = here
                     waiting.append(following)
         return ()
 
 
 def is_pointwise(edge: Edge, producers: int, consumer_count: int) -> bool:
-    """Whether each producer subtask has its own few consumers. FORWARD of two sizes, as a stale plan may have it, is not known to be."""
+    """Whether each producer subtask has its own few consumers.
+
+    FORWARD of two sizes, as a stale plan may have it, is not known to be.
+    """
     if edge.ship_strategy not in POINTWISE or not producers or not consumer_count:
         return False
     return edge.ship_strategy == "RESCALE" or producers == consumer_count
@@ -77,8 +85,8 @@ def is_pointwise(edge: Edge, producers: int, consumer_count: int) -> bool:
 def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) -> range:
     """Subtasks of the target that subtask ``producer`` of the source writes to.
 
-    Pointwise edges deal the larger side out evenly in index order, as Flink's scheduler does; every other strategy may
-    reach all. Where a parallelism is unknown the answer is all that are known.
+    Pointwise edges deal the larger side out evenly in index order, as Flink's scheduler does; every
+    other strategy may reach all. Where a parallelism is unknown the answer is all that are known.
     """
     if edge.ship_strategy == "GLOBAL":
         return range(min(1, consumer_count))
@@ -88,7 +96,9 @@ def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) ->
         # Consumer c reads producers c*P//C up to (c+1)*P//C.
         consumer = ((producer + 1) * consumer_count - 1) // producers
         return range(consumer, consumer + 1)
-    return range(-(-producer * consumer_count // producers), -(-(producer + 1) * consumer_count // producers))
+    return range(
+        -(-producer * consumer_count // producers), -(-(producer + 1) * consumer_count // producers)
+    )
 
 
 def _walked(came_from: dict[str, str | None], end: str) -> tuple[str, ...]:

@@ -1,8 +1,11 @@
-"""How long the transactions of two-phase-commit sinks are open, against the time-out after which their store aborts them.
+"""How long the transactions of two-phase-commit sinks are open, against the time-out after which
+their store aborts them.
 
-A transaction is begun when a checkpoint takes its snapshot (or the job starts), and committed when the next checkpoint completes: at most
-from the trigger of one completed checkpoint to the end of the next. One that is prepared when the job fails is committed when the job has
-restarted. Once the store aborted it, its records are lost (TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to 2.3).
+A transaction is begun when a checkpoint takes its snapshot (or the job starts), and committed when
+the next checkpoint completes: at most from the trigger of one completed checkpoint to the end of
+the next. One that is prepared when the job fails is committed when the job has restarted. Once the
+store aborted it, its records are lost (TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to
+2.3).
 """
 
 from collections.abc import Sequence
@@ -16,7 +19,9 @@ OPEN, LOST, TIMEOUT_SET = "transaction_open", "transaction_lost", "transaction_t
 TOLD = (OPEN, LOST, TIMEOUT_SET)
 """Kinds of log events that tell of transactions."""
 BROKER_MAX_MS = 900_000
-"""Kafka's default of ``transaction.max.timeout.ms``: a broker refuses producers that ask for more."""
+"""Kafka's default of ``transaction.max.timeout.ms``: a broker refuses producers that ask for
+more.
+"""
 TIMES_NEEDED = 2
 """Of what was seen so far: the next checkpoint or restart may be the slowest."""
 
@@ -36,8 +41,10 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """``timeout_ms``: the shortest of the job's sinks, None where neither a log nor an operator told. ``pending_ms``: for so long the
-    oldest one is open that is not committed yet. ``restart_ms``: the longest restart, None where none was seen."""
+    """``timeout_ms``: the shortest of the job's sinks, None where neither a log nor an operator
+    told. ``pending_ms``: for so long the oldest one is open that is not committed yet.
+    ``restart_ms``: the longest restart, None where none was seen.
+    """
 
     timeout_ms: int | None
     timeout_is_set: bool
@@ -53,7 +60,11 @@ class Transactions:
     @property
     def open_ms(self) -> int | None:
         """The longest that any was open."""
-        known = [one for one in (self.longest.open_ms if self.longest else None, self.pending_ms) if one is not None]
+        known = [
+            one
+            for one in (self.longest.open_ms if self.longest else None, self.pending_ms)
+            if one is not None
+        ]
         return max(known, default=None)
 
     @property
@@ -74,10 +85,15 @@ def transactions_of(
     since_ms: int = 0,
     set_ms: int = 0,
 ) -> Transactions:
-    """``checkpoints``, ``starts`` and ``events`` in order of time. ``since_ms``: commits and losses from then on count. ``set_ms``: what an
-    operator says that the time-out is, 0 for what the log says."""
+    """``checkpoints``, ``starts`` and ``events`` in order of time. ``since_ms``: commits and losses
+    from then on count. ``set_ms``: what an operator says that the time-out is, 0 for what the log
+    says.
+    """
     began = [_initialised_ms(one) for one in starts]
-    done = sorted((one for one in checkpoints if one.outcome == "completed" and not one.is_savepoint), key=lambda one: one.trigger_time_ms)
+    done = sorted(
+        (one for one in checkpoints if one.outcome == "completed" and not one.is_savepoint),
+        key=lambda one: one.trigger_time_ms,
+    )
     commits, triggered = [], 0
     for one in done:
         begin = _begin(triggered, began, one.trigger_time_ms)
@@ -87,8 +103,12 @@ def transactions_of(
     pending_from = _begin(triggered, began, at_ms)
     newest_start = starts[-1].at_ms if starts else 0
     told = [(one.at_ms, one.fields.get("timeout_ms")) for one in events if one.kind in TOLD]
-    timeouts = [timeout for at, timeout in told if timeout and at >= newest_start] or [timeout for _, timeout in told if timeout]
-    restarts = [one.total_ms for one in starts if one.kind == "restart" and one.total_ms is not None]
+    timeouts = [timeout for at, timeout in told if timeout and at >= newest_start] or [
+        timeout for _, timeout in told if timeout
+    ]
+    restarts = [
+        one.total_ms for one in starts if one.kind == "restart" and one.total_ms is not None
+    ]
     return Transactions(
         set_ms or min(timeouts, default=None),
         bool(set_ms),
@@ -100,10 +120,14 @@ def transactions_of(
 
 
 def _initialised_ms(start: JobStart) -> int:
-    """From when on its sinks begin transactions: they are restored then; at the earliest, where the phases are not known."""
+    """From when on its sinks begin transactions: they are restored then; at the earliest, where the
+    phases are not known.
+    """
     return start.at_ms if start.restore_ms is None else start.running_at_ms - start.restore_ms
 
 
 def _begin(triggered: int, began: Sequence[int], until: int) -> int:
-    """When the oldest transaction was begun that is open ``until``: a start of the job aborts those before it. 0: not known."""
+    """When the oldest transaction was begun that is open ``until``: a start of the job aborts those
+    before it. 0: not known.
+    """
     return max([triggered, *(at for at in (0, *began) if at <= until)])

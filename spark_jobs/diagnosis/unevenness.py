@@ -11,7 +11,10 @@ REPORTING_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How uneven per-subtask figures are. ``typical`` is the median of all but the largest; ``ratio`` None where that is 0."""
+    """How uneven per-subtask figures are.
+
+    ``typical`` is the median of all but the largest; ``ratio`` None where that is 0.
+    """
 
     largest: float
     typical: float
@@ -20,8 +23,12 @@ class Spread:
     top_share: float
 
 
-def spread(values: Sequence[float | None], ratio: float, least: float, reporting_share: float) -> Spread | None:
-    """None unless the largest is at least ``least`` and ``ratio`` times a typical sibling, with this share of subtasks reporting."""
+def spread(
+    values: Sequence[float | None], ratio: float, least: float, reporting_share: float
+) -> Spread | None:
+    """None unless the largest is at least ``least`` and ``ratio`` times a typical sibling, with
+    this share of subtasks reporting.
+    """
     if len(values) < 2:
         return None
     ordered = sorted([value for value in values if value is not None], reverse=True)
@@ -31,7 +38,15 @@ def spread(values: Sequence[float | None], ratio: float, least: float, reporting
     if largest < ratio * typical:
         return None
     mark = max(ratio * typical, least)
-    hot = [(value, index) for index, value in enumerate(values) if value is not None and value >= mark]
+    hot = [
+        (value, index) for index, value in enumerate(values) if value is not None and value >= mark
+    ]
     top = sorted(hot, key=lambda item: (-item[0], item[1]))[:MOST_TOP]
     share = sum(value for value, _ in top) / sum(ordered)
-    return Spread(largest, typical, largest / typical if typical > 0 else None, tuple(index for _, index in top), share)
+    return Spread(
+        largest,
+        typical,
+        largest / typical if typical > 0 else None,
+        tuple(index for _, index in top),
+        share,
+    )

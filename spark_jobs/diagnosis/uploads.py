@@ -1,7 +1,8 @@
 """How much of its state each checkpoint uploaded, and which of them come right after a savepoint.
 
-From 1.15 on REST tells the full size and the uploaded one. Before, there is one size only, which of an incremental checkpoint is the
-uploaded one: the full size is then that of the newest savepoint, which holds everything, or what the files of its `_metadata` add up to.
+From 1.15 on REST tells the full size and the uploaded one. Before, there is one size only, which of
+an incremental checkpoint is the uploaded one: the full size is then that of the newest savepoint,
+which holds everything, or what the files of its `_metadata` add up to.
 """
 
 from collections.abc import Sequence
@@ -16,10 +17,12 @@ BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One completed checkpoint. ``savepoint`` is the last one that completed between its predecessor and its trigger.
+    """One completed checkpoint. ``savepoint`` is the last one that completed between its
+    predecessor and its trigger.
 
-    ``ratio`` is uploaded over full, None where a size is unknown. ``follows_break``: the first one ever, or after a
-    restore, restart or rescaling. ``one_size``: the full size is the savepoint's, or that of its files.
+    ``ratio`` is uploaded over full, None where a size is unknown. ``follows_break``: the first one
+    ever, or after a restore, restart or rescaling. ``one_size``: the full size is the savepoint's,
+    or that of its files.
     """
 
     checkpoint: CheckpointSample
@@ -31,7 +34,11 @@ class Upload:
 
     @property
     def ratio(self) -> float | None:
-        return self.uploaded_bytes / self.full_bytes if self.uploaded_bytes is not None and self.full_bytes else None
+        return (
+            self.uploaded_bytes / self.full_bytes
+            if self.uploaded_bytes is not None and self.full_bytes
+            else None
+        )
 
 
 def uploads_of(window: JobWindow) -> list[Upload]:
@@ -52,8 +59,11 @@ def uploads_of(window: JobWindow) -> list[Upload]:
                 one,
                 one.checkpointed_bytes,
                 full,
-                earlier[-1] if before and earlier and earlier[-1].ended_ms > before.trigger_time_ms else None,
-                before is None or any(before.trigger_time_ms < at_ms <= one.trigger_time_ms for at_ms in breaks),
+                earlier[-1]
+                if before and earlier and earlier[-1].ended_ms > before.trigger_time_ms
+                else None,
+                before is None
+                or any(before.trigger_time_ms < at_ms <= one.trigger_time_ms for at_ms in breaks),
                 one_size,
             )
         )
@@ -62,28 +72,45 @@ def uploads_of(window: JobWindow) -> list[Upload]:
 
 
 def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bool:
-    """Of a newer release a full size that is not known is unknown, and no other one stands for it."""
+    """Of a newer release a full size that is not known is unknown, and no other one stands for
+    it.
+    """
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
     own = [one for one in done if not one.is_savepoint]
     # Of some, their file may have given the full size besides.
-    return all(one.state_bytes is None for one in own) or any(one.state_bytes is None and one.checkpointed_bytes is not None for one in own)
+    return all(one.state_bytes is None for one in own) or any(
+        one.state_bytes is None and one.checkpointed_bytes is not None for one in own
+    )
 
 
 def files_of(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | None:
     """What its `_metadata` tells of its upload; None where it has not been read."""
     key = (checkpoint.checkpoint_id, checkpoint.trigger_time_ms)
-    return next((files for files in window.uploads if (files.checkpoint_id, files.trigger_time_ms) == key), None)
+    return next(
+        (files for files in window.uploads if (files.checkpoint_id, files.trigger_time_ms) == key),
+        None,
+    )
 
 
 def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:
-    """Of all its RocksDB files, where its `_metadata` has been read: a little less than its state."""
+    """Of all its RocksDB files, where its `_metadata` has been read: a little less than its
+    state.
+    """
     files = files_of(window, checkpoint)
-    return (files.kept_bytes or 0) + (files.same_name_bytes or 0) + (files.new_name_bytes or 0) or None if files else None
+    return (
+        (files.kept_bytes or 0) + (files.same_name_bytes or 0) + (files.new_name_bytes or 0) or None
+        if files
+        else None
+    )
 
 
-def _savepoint_bytes(earlier: Sequence[CheckpointSample], all_savepoints: Sequence[CheckpointSample]) -> int | None:
-    """Of the newest one before that has a size, else of the first after: either holds the full state."""
+def _savepoint_bytes(
+    earlier: Sequence[CheckpointSample], all_savepoints: Sequence[CheckpointSample]
+) -> int | None:
+    """Of the newest one before that has a size, else of the first after: either holds the full
+    state.
+    """
     sizes = [point.state_bytes for point in earlier if point.state_bytes][-1:] or [
         point.state_bytes for point in all_savepoints if point.state_bytes
     ]

@@ -7,7 +7,10 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class StageProgress:
-    """``stage``: its key of Weir's due work, or ``disk``. ``since_ms``: when it last got on; ``error``: of its last attempt."""
+    """``stage``: its key of Weir's due work, or ``disk``.
+
+    ``since_ms``: when it last got on; ``error``: of its last attempt.
+    """
 
     stage: str
     at_ms: int

@@ -1,6 +1,7 @@
 """Which part of a job's history one judged window gets: bounds, kinds and cuts.
 
-Windows are made by :mod:`spark_jobs.fold.windows` alone: of what is new in a cycle, and of the past for a what-if.
+Windows are made by :mod:`spark_jobs.fold.windows` alone: of what is new in a cycle, and of the past
+for a what-if.
 """
 
 from bisect import bisect_left
@@ -14,9 +15,13 @@ WINDOW_MS = 60_000
 CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
 """How many of each a window gets, the newest; events of each kind, past windows of each vertex."""
 BRIEFLY_MS = 3_600_000
-"""How far back a window looks for kinds of which a job may log one for each subtask: thousands at once."""
+"""How far back a window looks for kinds of which a job may log one for each subtask: thousands at
+once.
+"""
 TREND_AHEAD_MS = 3_600_000
-"""A trend is of the time around its newest point: windows longer ago than this before it know nothing of it."""
+"""A trend is of the time around its newest point: windows longer ago than this before it know
+nothing of it.
+"""
 STARTS = 12
 """Of a job; what the newest one is compared with."""
 GAUGES_MS = 600_000
@@ -27,7 +32,13 @@ MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
 """Of a log event."""
 
 OF_SUBTASKS = frozenset(
-    {"task_deployed", "task_state RUNNING", "checkpoint_sync_done", "checkpoint_async_started", "partition_state_request"}
+    {
+        "task_deployed",
+        "task_state RUNNING",
+        "checkpoint_sync_done",
+        "checkpoint_async_started",
+        "partition_state_request",
+    }
 )
 EVENT_KINDS = (
     "job_submitted",
@@ -40,7 +51,10 @@ EVENT_KINDS = (
     "trigger_failed",
     "trigger_refused",
 )
-"""What tells of a job's life, for facts, annotations and roll-ups. What rules read they declare: ``registry.events_read``."""
+"""What tells of a job's life, for facts, annotations and roll-ups.
+
+What rules read they declare: ``registry.events_read``.
+"""
 TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
 
 Timed = tuple[list[int], list[Any]]
@@ -62,7 +76,9 @@ def since(timed: Timed, from_ms: int, end_ms: int) -> Sequence[Any]:
 
 
 def newest_events(timed: Timed, end_ms: int) -> tuple[LogEvent, ...]:
-    """Of each kind those before ``end_ms``, the last ``EVENTS`` of them; those of subtasks only ``BRIEFLY_MS`` back. Oldest first."""
+    """Of each kind those before ``end_ms``, the last ``EVENTS`` of them; those of subtasks only
+    ``BRIEFLY_MS`` back. Oldest first.
+    """
     left: dict[str, int] = {}
     kept: list[LogEvent] = []
     for event in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
@@ -74,17 +90,23 @@ def newest_events(timed: Timed, end_ms: int) -> tuple[LogEvent, ...]:
 
 
 def whole_since(events: Iterable[LogEvent], kind: str) -> int:
-    """From when on a window holds every event of a kind: where it has as many as it may, older ones were cut."""
+    """From when on a window holds every event of a kind: where it has as many as it may, older ones
+    were cut.
+    """
     found = [event.at_ms for event in events if event.rule_kind == kind]
     return min(found) + 1 if len(found) >= EVENTS else 0
 
 
 PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
-"""What is known of a checkpoint in progress, beside its key: all that :func:`as_known_at` leaves."""
+"""What is known of a checkpoint in progress, beside its key: all that :func:`as_known_at`
+leaves.
+"""
 
 
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
-    """A checkpoint that ended after the window was in progress at its time: what became of it is not known yet."""
+    """A checkpoint that ended after the window was in progress at its time: what became of it is
+    not known yet.
+    """
     if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
         return checkpoint
     known: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}
@@ -99,4 +121,6 @@ def is_terminal(state: str | None) -> bool | None:
 def checkpoint_config(document: Mapping[str, Any]) -> CheckpointConfig:
     """Out of the JSON of ``job_current.checkpoint_config``; names it does not know are left out."""
     values = {_CONFIG_NAMES.get(name, name): value for name, value in document.items()}
-    return CheckpointConfig(**{name: value for name, value in values.items() if name in _CONFIG_FIELDS})
+    return CheckpointConfig(
+        **{name: value for name, value in values.items() if name in _CONFIG_FIELDS}
+    )

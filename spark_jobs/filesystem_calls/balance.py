@@ -1,4 +1,6 @@
-"""Jobs over groups of NameNodes, so that none has much more to do than another: longest processing time first."""
+"""Jobs over groups of NameNodes, so that none has much more to do than another: longest processing
+time first.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +15,9 @@ class Move:
 
 @dataclass(frozen=True)
 class Balanced:
-    """Calls a second by group, as it is and as it would be, and the jobs that would have to move, most calls first."""
+    """Calls a second by group, as it is and as it would be, and the jobs that would have to move,
+    most calls first.
+    """
 
     before: Mapping[str, float]
     after: Mapping[str, float]
@@ -21,9 +25,11 @@ class Balanced:
 
 
 def balanced(per_s: Sequence[float], at: Sequence[str], groups: Sequence[str]) -> Balanced:
-    """``at``: by job the group it is in. The heaviest job goes first, each to the group with least; of equal ones to its own.
+    """``at``: by job the group it is in. The heaviest job goes first, each to the group with least;
+    of equal ones to its own.
 
-    Which part becomes which group is free: each takes the one whose jobs it has most of already, so that few move.
+    Which part becomes which group is free: each takes the one whose jobs it has most of already, so
+    that few move.
     """
     names = list(dict.fromkeys((*groups, *at)))
     before = dict.fromkeys(names, 0.0)
@@ -39,8 +45,16 @@ def balanced(per_s: Sequence[float], at: Sequence[str], groups: Sequence[str]) -
         return Balanced(before, before, ())
     named = _named(part_of, at, names)
     after = {named[part]: load for part, load in enumerate(loads)}
-    moves = [Move(job, at[job], named[part]) for job, part in enumerate(part_of) if named[part] != at[job]]
-    return Balanced(before, {name: after[name] for name in names}, sorted(moves, key=lambda move: -per_s[move.job]))
+    moves = [
+        Move(job, at[job], named[part])
+        for job, part in enumerate(part_of)
+        if named[part] != at[job]
+    ]
+    return Balanced(
+        before,
+        {name: after[name] for name in names},
+        sorted(moves, key=lambda move: -per_s[move.job]),
+    )
 
 
 def _named(part_of: Sequence[int], at: Sequence[str], names: Sequence[str]) -> dict[int, str]:

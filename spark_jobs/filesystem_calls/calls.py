@@ -1,4 +1,6 @@
-"""Calls to a NameNode that one checkpoint costs: as it is written, and as it is deleted once it is subsumed."""
+"""Calls to a NameNode that one checkpoint costs: as it is written, and as it is deleted once it is
+subsumed.
+"""
 
 from dataclasses import dataclass, fields
 
@@ -17,14 +19,21 @@ AUDITED = {
     "mkdirs": "mkdirs",
     "get_listing": "listStatus",
 }
-"""Kinds of calls that the audit log of a NameNode has, as it names them; addBlock, fsync and complete it has not."""
+"""Kinds of calls that the audit log of a NameNode has, as it names them; addBlock, fsync and
+complete it has not.
+"""
 _LOOKED_AT = 3
-"""Whether ``_metadata`` and the file it is first written to are there, and how long that one became."""
+"""Whether ``_metadata`` and the file it is first written to are there, and how long that one
+became.
+"""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """By kind, as the client protocol of HDFS names them. ``fsync``: a flush that makes new blocks known."""
+    """By kind, as the client protocol of HDFS names them.
+
+    ``fsync``: a flush that makes new blocks known.
+    """
 
     create: int = 0
     add_block: int = 0
@@ -53,13 +62,16 @@ KINDS = tuple(one.name for one in fields(Calls))
 
 
 def ways_to_write(release: tuple[int, ...] | None) -> tuple[bool, bool]:
-    """Whether files are flushed and ``_metadata`` moved into place: at least, at most. Counted of 1.12, 1.20 and 2.3."""
+    """Whether files are flushed and ``_metadata`` moved into place: at least, at most.
+
+    Counted of 1.12, 1.20 and 2.3.
+    """
     return (release or _PLAINLY)[:2] >= _SAFELY, (release or _SAFELY)[:2] > _PLAINLY
 
 
 def calls_to_write(file_bytes: Numbers, metadata_bytes: int, *, safely: bool = True) -> Calls:
-    """``file_bytes``: of each file that the checkpoint writes beside its ``_metadata``. ``safely``: each is flushed before it is closed,
-    and the ``_metadata`` is written under another name first.
+    """``file_bytes``: of each file that the checkpoint writes beside its ``_metadata``. ``safely``:
+    each is flushed before it is closed, and the ``_metadata`` is written under another name first.
     """
     written = np.append(file_bytes, metadata_bytes)
     files = len(written)
@@ -75,19 +87,26 @@ def calls_to_write(file_bytes: Numbers, metadata_bytes: int, *, safely: bool = T
 
 
 def calls_to_delete(files: int, again: int = 0) -> Calls:
-    """As many files as it wrote: what is dropped of earlier checkpoints, over time, is what later ones add. ``again``: files that another
-    subtask refers to, too, which is to delete one that is gone, and then to look whether it is.
+    """As many files as it wrote: what is dropped of earlier checkpoints, over time, is what later
+    ones add. ``again``: files that another subtask refers to, too, which is to delete one that is
+    gone, and then to look whether it is.
     """
     return Calls(delete=files + 2 + again, get_file_info=again)
 
 
 def audited_of_files(files: float) -> float:
     """What the audit log has of the same."""
-    none, one = (calls_to_write(np.ones(n, np.int64), 1).audited + calls_to_delete(n).audited for n in (0, 1))
+    none, one = (
+        calls_to_write(np.ones(n, np.int64), 1).audited + calls_to_delete(n).audited for n in (0, 1)
+    )
     return none + files * (one - none)
 
 
 def calls_of_files(files: float) -> float:
-    """Of a checkpoint of so many files, written as since 1.20: each costs the same, as it has one block while its size is not known."""
-    none, one = (calls_to_write(np.ones(n, np.int64), 1).total + calls_to_delete(n).total for n in (0, 1))
+    """Of a checkpoint of so many files, written as since 1.20: each costs the same, as it has one
+    block while its size is not known.
+    """
+    none, one = (
+        calls_to_write(np.ones(n, np.int64), 1).total + calls_to_delete(n).total for n in (0, 1)
+    )
     return none + files * (one - none)

@@ -1,4 +1,6 @@
-"""The files of one checkpoint, by the handles of its ``_metadata``: which of them it wrote, and which state it keeps within itself."""
+"""The files of one checkpoint, by the handles of its ``_metadata``: which of them it wrote, and
+which state it keeps within itself.
+"""
 
 import re
 from collections.abc import Hashable, Iterable, Mapping
@@ -11,12 +13,24 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 WRITTEN, KEPT, UNKNOWN = 1, 0, -1
-"""What a checkpoint did with a stream: wrote it, took it over from an earlier one, or nobody can say."""
+"""What a checkpoint did with a stream: wrote it, took it over from an earlier one, or nobody can
+say.
+"""
 NOT_IN_FILE = -1
 COLUMNS = (
-    "kind", "operator_id", "subtask", "handle_id", "backend_id", "path", "offset_bytes", "size_bytes", "local_name", "checkpointed_bytes",
-    "inline_at", "name",
-)  # fmt: skip
+    "kind",
+    "operator_id",
+    "subtask",
+    "handle_id",
+    "backend_id",
+    "path",
+    "offset_bytes",
+    "size_bytes",
+    "local_name",
+    "checkpointed_bytes",
+    "inline_at",
+    "name",
+)
 """Of rows of the lake table ``references``."""
 _SHARED, _OF_ROCKSDB = "shared", ("shared", "private")
 _INCREMENTAL = (*_OF_ROCKSDB, "meta")
@@ -27,10 +41,12 @@ _NUMBER = re.compile(r"(\d{1,18})\.\w+")
 
 @dataclass(frozen=True)
 class CheckpointFiles:
-    """Streams of state, each as its writer closed it: ``bytes`` of each, the position of its file among ``files`` (``NOT_IN_FILE`` where it
-    is within the ``_metadata``), whether other checkpoints may share it, whether it is a segment of a merged file, a file of RocksDB, and
-    whether this checkpoint wrote it. ``subtask``: a number for each subtask, ``NOT_IN_FILE`` for coordinators. ``deleted_again``: how often
-    a file of its own is deleted that is gone already: files of in-flight data hold those of several subtasks, each of which deletes them.
+    """Streams of state, each as its writer closed it: ``bytes`` of each, the position of its file
+    among ``files`` (``NOT_IN_FILE`` where it is within the ``_metadata``), whether other
+    checkpoints may share it, whether it is a segment of a merged file, a file of RocksDB, and
+    whether this checkpoint wrote it. ``subtask``: a number for each subtask, ``NOT_IN_FILE`` for
+    coordinators. ``deleted_again``: how often a file of its own is deleted that is gone already:
+    files of in-flight data hold those of several subtasks, each of which deletes them.
     """
 
     metadata_bytes: int
@@ -49,9 +65,15 @@ class CheckpointFiles:
         return int(self.bytes[self.file_of == NOT_IN_FILE].sum())
 
     def written_file_bytes(self, *, unknown: bool) -> Numbers:
-        """Of each file that the checkpoint wrote what it wrote into it; those that nobody knows of count as written if ``unknown``."""
-        mask = (self.file_of != NOT_IN_FILE) & ((self.written == WRITTEN) | (unknown & (self.written == UNKNOWN)))
-        sizes = np.bincount(self.file_of[mask], self.bytes[mask], minlength=self.files).astype(np.int64)
+        """Of each file that the checkpoint wrote what it wrote into it; those that nobody knows of
+        count as written if ``unknown``.
+        """
+        mask = (self.file_of != NOT_IN_FILE) & (
+            (self.written == WRITTEN) | (unknown & (self.written == UNKNOWN))
+        )
+        sizes = np.bincount(self.file_of[mask], self.bytes[mask], minlength=self.files).astype(
+            np.int64
+        )
         return sizes[np.bincount(self.file_of[mask], minlength=self.files) > 0]
 
 
@@ -70,7 +92,9 @@ class _Found:
 
 @dataclass
 class _Increment:
-    """Of one incremental state: what it uploaded, what of that can be shared with none, and its shared files by number."""
+    """Of one incremental state: what it uploaded, what of that can be shared with none, and its
+    shared files by number.
+    """
 
     uploaded_bytes: int | None
     own_bytes: int = 0
@@ -79,8 +103,13 @@ class _Increment:
     numbered: bool = True
 
 
-def checkpoint_files(rows: Iterable[Mapping[str, Any]], directory: str, metadata_bytes: int) -> CheckpointFiles:
-    """``rows``: all handles of one ``_metadata`` with ``COLUMNS``. ``directory``: of the checkpoint, ``…/chk-N``."""
+def checkpoint_files(
+    rows: Iterable[Mapping[str, Any]], directory: str, metadata_bytes: int
+) -> CheckpointFiles:
+    """``rows``: all handles of one ``_metadata`` with ``COLUMNS``.
+
+    ``directory``: of the checkpoint, ``…/chk-N``.
+    """
     own, found = directory.rstrip("/").rpartition("/")[2], _Found()
     files: dict[str, int] = {}
     seen: set[Hashable] = set()
@@ -91,11 +120,19 @@ def checkpoint_files(rows: Iterable[Mapping[str, Any]], directory: str, metadata
         path, size = row["path"], row["size_bytes"]
         if size is None or (path is None and row["inline_at"] is None):
             continue
-        key = (path, row["offset_bytes"]) if path is not None else (None, row["name"] or row["inline_at"])
+        key = (
+            (path, row["offset_bytes"])
+            if path is not None
+            else (None, row["name"] or row["inline_at"])
+        )
         kind, of = row["kind"], (row["operator_id"], row["subtask"])
         if path is not None and row["offset_bytes"] is None and kind.startswith(_IN_FLIGHT):
             users.setdefault(path, set()).add(of)
-        if key in seen:  # Several handles of one stream: channels of one subtask, or state that two operators refer to.
+        if (
+            key in seen
+            # Several handles of one stream: channels of one subtask, or state that two operators
+            # refer to.
+        ):
             continue
         seen.add(key)
         position = len(found.bytes)
@@ -105,9 +142,13 @@ def checkpoint_files(rows: Iterable[Mapping[str, Any]], directory: str, metadata
         found.merged.append(row["offset_bytes"] is not None)
         found.incremental.append(kind in _OF_ROCKSDB)
         found.written.append(_written(kind, path, own))
-        found.subtask.append(NOT_IN_FILE if row["subtask"] is None else subtasks.setdefault(of, len(subtasks)))
+        found.subtask.append(
+            NOT_IN_FILE if row["subtask"] is None else subtasks.setdefault(of, len(subtasks))
+        )
         if kind in _INCREMENTAL:
-            state = increments.setdefault((*of, row["handle_id"] or row["backend_id"]), _Increment(row["checkpointed_bytes"]))
+            state = increments.setdefault(
+                (*of, row["handle_id"] or row["backend_id"]), _Increment(row["checkpointed_bytes"])
+            )
             if kind == _SHARED:
                 number = _NUMBER.fullmatch(row["local_name"] or "")
                 state.numbered &= number is not None
@@ -132,8 +173,9 @@ def checkpoint_files(rows: Iterable[Mapping[str, Any]], directory: str, metadata
 
 
 def _written(kind: str, path: str | None, own: str) -> int:
-    """What is not shared is written anew by each checkpoint, RocksDB's own files to ``shared`` as well (seen in 1.20 and 2.3). What lies in
-    the directory of another checkpoint is that one's: of subtasks that kept their state.
+    """What is not shared is written anew by each checkpoint, RocksDB's own files to ``shared`` as
+    well (seen in 1.20 and 2.3). What lies in the directory of another checkpoint is that one's: of
+    subtasks that kept their state.
     """
     if kind == _SHARED or kind.startswith(_OF_CHANGELOG):
         return UNKNOWN
@@ -142,8 +184,8 @@ def _written(kind: str, path: str | None, own: str) -> int:
 
 
 def _uploaded(state: _Increment) -> Iterable[tuple[int, int]]:
-    """RocksDB numbers its files as it makes them, so those uploaded are the ones with the highest numbers: as many as what the handle says
-    was uploaded. Before 1.15 it does not say.
+    """RocksDB numbers its files as it makes them, so those uploaded are the ones with the highest
+    numbers: as many as what the handle says was uploaded. Before 1.15 it does not say.
     """
     if state.uploaded_bytes is None or not state.numbered:
         return

@@ -1,7 +1,9 @@
-"""What another inline threshold would do: streams of at most so many bytes go into the ``_metadata`` instead of a file of their own.
+"""What another inline threshold would do: streams of at most so many bytes go into the
+``_metadata`` instead of a file of their own.
 
-``state.storage.fs.memory-threshold``, since 1.20 ``execution.checkpointing.data-inline-threshold``. Fewer files, against the heap of the
-JobManager, which holds the handles of every retained checkpoint with what is inline in them.
+``state.storage.fs.memory-threshold``, since 1.20 ``execution.checkpointing.data-inline-threshold``.
+Fewer files, against the heap of the JobManager, which holds the handles of every retained
+checkpoint with what is inline in them.
 """
 
 from collections.abc import Sequence
@@ -19,8 +21,8 @@ MOST_POINTS = 200
 
 @dataclass(frozen=True)
 class Inlined:
-    """Of one threshold: files that a checkpoint writes beside its ``_metadata``, bytes of the ``_metadata``, bytes of state on the heap of
-    the JobManager.
+    """Of one threshold: files that a checkpoint writes beside its ``_metadata``, bytes of the
+    ``_metadata``, bytes of state on the heap of the JobManager.
     """
 
     threshold_bytes: int
@@ -30,17 +32,23 @@ class Inlined:
 
 
 def inlined(files: CheckpointFiles, retained: int) -> list[Inlined]:
-    """By threshold, ascending: each at which anything changes, at most ``MOST_POINTS``. Streams of which it is not known whether this
-    checkpoint wrote them count as written. Empty where files are merged, since the threshold does not apply then.
+    """By threshold, ascending: each at which anything changes, at most ``MOST_POINTS``. Streams of
+    which it is not known whether this checkpoint wrote them count as written. Empty where files are
+    merged, since the threshold does not apply then.
 
-    Of the heap: what each retained checkpoint and the one under way wrote, and once what they took over.
+    Of the heap: what each retained checkpoint and the one under way wrote, and once what they took
+    over.
     """
     if files.merged.any() or not len(files.bytes):
         return []
     sizes = np.unique(files.bytes[files.bytes <= LARGEST_BYTES])
     if len(sizes) > MOST_POINTS:
         sizes = np.unique(np.quantile(sizes, np.linspace(0, 1, MOST_POINTS), method="nearest"))
-    return [inlined_at(files, retained, int(size)) for size in (0, *sizes.tolist()) if size or 0 not in sizes]
+    return [
+        inlined_at(files, retained, int(size))
+        for size in (0, *sizes.tolist())
+        if size or 0 not in sizes
+    ]
 
 
 def inlined_at(files: CheckpointFiles, retained: int, threshold_bytes: int) -> Inlined:
@@ -53,30 +61,39 @@ def inlined_at(files: CheckpointFiles, retained: int, threshold_bytes: int) -> I
         threshold_bytes,
         int((~inline & written).sum()),
         files.metadata_bytes - files.inline_bytes + in_metadata,
-        int(files.bytes[inline & written].sum()) * (retained + 1) + int(files.bytes[inline & ~written].sum()),
+        int(files.bytes[inline & written].sum()) * (retained + 1)
+        + int(files.bytes[inline & ~written].sum()),
     )
 
 
 def knee(curve: Sequence[Inlined]) -> Inlined | None:
-    """Where heap buys most: the point farthest below the straight line from the first to the last, both axes taken from 0 to 1. None
-    where there is no such point, as where every threshold writes as many files.
+    """Where heap buys most: the point farthest below the straight line from the first to the last,
+    both axes taken from 0 to 1. None where there is no such point, as where every threshold writes
+    as many files.
     """
     if len(curve) < 3:
         return None
-    heap, count = (np.array([getattr(one, name) for one in curve], float) for name in ("heap_bytes", "files"))
+    heap, count = (
+        np.array([getattr(one, name) for one in curve], float) for name in ("heap_bytes", "files")
+    )
     if heap[-1] == heap[0] or count[0] == count[-1]:
         return None
-    below = 1 - (heap - heap[0]) / (heap[-1] - heap[0]) - (count - count[-1]) / (count[0] - count[-1])
+    below = (
+        1 - (heap - heap[0]) / (heap[-1] - heap[0]) - (count - count[-1]) / (count[0] - count[-1])
+    )
     best = int(below.argmax())
     return curve[best] if below[best] > 0 else None
 
 
 def observed_threshold(files: CheckpointFiles) -> tuple[int, int] | None:
-    """Largest stream of a task that is inline, smallest that is not: the threshold lies from the one to below the other. None where files
-    are merged or one of both is missing.
+    """Largest stream of a task that is inline, smallest that is not: the threshold lies from the
+    one to below the other. None where files are merged or one of both is missing.
     """
     of_task = files.subtask != NOT_IN_FILE
-    inline, apart = files.bytes[of_task & (files.file_of == NOT_IN_FILE)], files.bytes[of_task & (files.file_of != NOT_IN_FILE)]
+    inline, apart = (
+        files.bytes[of_task & (files.file_of == NOT_IN_FILE)],
+        files.bytes[of_task & (files.file_of != NOT_IN_FILE)],
+    )
     if files.merged.any() or not len(inline) or not len(apart):
         return None
     return int(inline.max()), int(apart.min())

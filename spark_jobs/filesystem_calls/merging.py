@@ -1,8 +1,9 @@
-"""What file merging (``execution.checkpointing.file-merging.enabled``, 1.20 and later) would make of a checkpoint.
+"""What file merging (``execution.checkpointing.file-merging.enabled``, 1.20 and later) would make
+of a checkpoint.
 
-Flink then opens a file for each TaskManager, and one for each subtask whose state is incremental; who finds all open ones in use opens one
-more, unless ``pool-blocking`` makes it wait. A subtask uploads by several threads at once. Counted in ``*/counted-merged`` and
-``*/counted-pooled``.
+Flink then opens a file for each TaskManager, and one for each subtask whose state is incremental;
+who finds all open ones in use opens one more, unless ``pool-blocking`` makes it wait. A subtask
+uploads by several threads at once. Counted in ``*/counted-merged`` and ``*/counted-pooled``.
 """
 
 import numpy as np
@@ -15,9 +16,12 @@ LARGEST_FILE_BYTES = 32 << 20
 """``execution.checkpointing.file-merging.max-file-size`` where nobody set it."""
 
 
-def most_merged_files(files: CheckpointFiles, threads: int = THREADS, largest_file_bytes: int = LARGEST_FILE_BYTES) -> int:
-    """Files that a checkpoint would write at most beside its ``_metadata``: all that upload at once open one each. Streams of which it is
-    not known whether this checkpoint wrote them count as written. Inline ones of tasks go into files, too.
+def most_merged_files(
+    files: CheckpointFiles, threads: int = THREADS, largest_file_bytes: int = LARGEST_FILE_BYTES
+) -> int:
+    """Files that a checkpoint would write at most beside its ``_metadata``: all that upload at once
+    open one each. Streams of which it is not known whether this checkpoint wrote them count as
+    written. Inline ones of tasks go into files, too.
     """
     mine = (files.subtask != NOT_IN_FILE) & (files.written != KEPT)
     subtasks = int(files.subtask.max(initial=NOT_IN_FILE)) + 1

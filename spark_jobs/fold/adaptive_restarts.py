@@ -1,8 +1,9 @@
 """Restarts under the adaptive scheduler, told as other schedulers log them.
 
-It cancels what runs and makes another execution graph of the job, be it after a failure or to change its parallelism: the log says
-CANCELLING, CANCELED, then CREATED to RUNNING, where others say RESTARTING, then RUNNING. A job that somebody cancelled has reached a
-terminal state too, which its Dispatcher logs (``job_terminal``); until that line or RUNNING is there, the job is CANCELLING.
+It cancels what runs and makes another execution graph of the job, be it after a failure or to
+change its parallelism: the log says CANCELLING, CANCELED, then CREATED to RUNNING, where others say
+RESTARTING, then RUNNING. A job that somebody cancelled has reached a terminal state too, which its
+Dispatcher logs (``job_terminal``); until that line or RUNNING is there, the job is CANCELLING.
 """
 
 from collections.abc import Sequence
@@ -15,22 +16,36 @@ _OF_JOB = ("job_state", "job_terminal", "job_submitted")
 
 
 def as_restarts(in_order: Sequence[Row]) -> Sequence[Row]:
-    """Located events of one job, each once, in order of time. What no job was cancelled in comes back as it is."""
+    """Located events of one job, each once, in order of time.
+
+    What no job was cancelled in comes back as it is.
+    """
     if not any(event["to_state"] == "CANCELLING" for event in in_order):
         return in_order
     told: dict[int, Row | None] = {}
-    for of_process in grouped((event for event in in_order if event["kind"] in _OF_JOB), "process").values():
+    for of_process in grouped(
+        (event for event in in_order if event["kind"] in _OF_JOB), "process"
+    ).values():
         begun: Row | None = None
         cancelled: list[Row] = []
-        for event in sorted(of_process, key=lambda one: [rank(one[name]) for name in ("ts", "file", "offset")]):
+        for event in sorted(
+            of_process, key=lambda one: [rank(one[name]) for name in ("ts", "file", "offset")]
+        ):
             if event["kind"] != "job_state":
                 begun, cancelled = None, []
             elif event["to_state"] == "CANCELLING":
                 begun = event
             elif event["to_state"] == "CANCELED":
                 cancelled.append(event)
-            elif event["to_state"] == "RUNNING" and event["from_state"] == MADE_ANEW and begun is not None:
-                told |= {id(begun): {**begun, "to_state": "RESTARTING"}, **{id(one): None for one in cancelled}}
+            elif (
+                event["to_state"] == "RUNNING"
+                and event["from_state"] == MADE_ANEW
+                and begun is not None
+            ):
+                told |= {
+                    id(begun): {**begun, "to_state": "RESTARTING"},
+                    **{id(one): None for one in cancelled},
+                }
                 begun, cancelled = None, []
         told |= {id(one): None for one in cancelled}
     return [row for event in in_order if (row := told.get(id(event), event)) is not None]

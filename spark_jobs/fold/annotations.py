@@ -2,8 +2,8 @@
 
 REST and the log note the same restart some milliseconds apart, and either may be missing. So
 mentions of one kind and subject that lie close together are one annotation, dated by REST where it
-reported it (it is polled in every cycle, logs may come later), to the full second, so that a source that
-joins later does not move it. The first mention that is not vague gives the words.
+reported it (it is polled in every cycle, logs may come later), to the full second, so that a source
+that joins later does not move it. The first mention that is not vague gives the words.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +18,11 @@ from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 APART_MS = {
-    # The Dispatcher logs a submission before the JobManager dates the job's start; on a busy machine, by seconds.
+    # The Dispatcher logs a submission before the JobManager dates the job's start; on a busy
+    # machine, by seconds.
     "deploy": 10_000,
-    # ResourceManager and JobMaster notice by heartbeats of their own, and an id is given to one process only.
+    # ResourceManager and JobMaster notice by heartbeats of their own, and an id is given to one
+    # process only.
     TASKMANAGER_LOST: 120_000,
 }
 """Mentions of these kinds are apart only beyond this."""
@@ -37,9 +39,11 @@ def annotations(
 ) -> list[dict[str, Any]]:
     """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
 
-    Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost, operator. ``subject`` is the savepoint's
-    id, the restored snapshot, the final state, the rescaled vertex, the TaskManager or the operator's word; "" for the others.
-    ``jobs`` and ``events`` each once, ``jobs`` in order of time. ``outages``: see :mod:`spark_jobs.fold.downtime`;
+    Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost,
+    operator. ``subject`` is the savepoint's id, the restored snapshot, the final state, the
+    rescaled vertex, the TaskManager or the operator's word; "" for the others.
+    ``jobs`` and ``events`` each once, ``jobs`` in order of time. ``outages``: see
+    :mod:`spark_jobs.fold.downtime`;
     ``lost``: mentions of TaskManagers that were lost, see :mod:`spark_jobs.fold.lost_taskmanagers`;
     ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
@@ -47,13 +51,25 @@ def annotations(
     anew = (one for one in made_anew(jobs) if not _is_logged(one, logged, events))
     restarted = [one.at_ms for one in logged if one.kind == "restart"]
     mentions = [*rest_mentions(jobs, types, restarted), *anew, *logged, *lost]
-    return [*(_folded(close) for close in _close_together(mentions)), *(_savepoint(fact) for fact in facts if fact["is_savepoint"])]
+    return [
+        *(_folded(close) for close in _close_together(mentions)),
+        *(_savepoint(fact) for fact in facts if fact["is_savepoint"]),
+    ]
 
 
 def _is_logged(anew: Mention, logged: Iterable[Mention], events: Iterable[Row]) -> bool:
-    """Whether the log has the restart for which a graph was made: it dates its beginning, REST only the graph."""
-    begun = max((one.at_ms for one in logged if one.kind == "restart" and one.at_ms <= anew.at_ms), default=None)
-    ran = (event["ts"] for event in events if event["kind"] == "job_state" and event["to_state"] == "RUNNING")
+    """Whether the log has the restart for which a graph was made: it dates its beginning, REST only
+    the graph.
+    """
+    begun = max(
+        (one.at_ms for one in logged if one.kind == "restart" and one.at_ms <= anew.at_ms),
+        default=None,
+    )
+    ran = (
+        event["ts"]
+        for event in events
+        if event["kind"] == "job_state" and event["to_state"] == "RUNNING"
+    )
     return begun is not None and not any(begun < at < anew.at_ms for at in ran)
 
 
@@ -73,7 +89,10 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
 
 
 def _folded(mentions: Sequence[Mention]) -> dict[str, Any]:
-    dated, worded = min(mentions, key=lambda one: (one.by_log, one.at_ms)), min(mentions, key=lambda one: one.words)
+    dated, worded = (
+        min(mentions, key=lambda one: (one.by_log, one.at_ms)),
+        min(mentions, key=lambda one: one.words),
+    )
     return {
         "kind": dated.kind,
         "subject": dated.subject,
@@ -86,12 +105,15 @@ def _folded(mentions: Sequence[Mention]) -> dict[str, Any]:
 
 def _savepoint(fact: Row) -> dict[str, Any]:
     number, outcome = str(fact["checkpoint_id"]), fact["outcome"]
-    detail = {name: fact[name] for name in ("checkpoint_id", "outcome", "end_to_end_ms", "state_bytes")} | {"path": fact["external_path"]}
+    detail = {
+        name: fact[name] for name in ("checkpoint_id", "outcome", "end_to_end_ms", "state_bytes")
+    } | {"path": fact["external_path"]}
     return {
         "kind": "savepoint",
         "subject": number,
         "at": fact["trigger_time"],
-        "label": message("savepoint {number:name}", number=number) + ("" if outcome == "completed" else " " + outcome.replace("_", " ")),
+        "label": message("savepoint {number:name}", number=number)
+        + ("" if outcome == "completed" else " " + outcome.replace("_", " ")),
         "detail": detail,
         "as_of": fact["as_of"],
     }

@@ -11,16 +11,25 @@ FINAL_STATUS = ("COMPLETED", "FAILED")
 
 _NOT_REPORTED = ("job_id", "checkpoint_id", "trigger_time", "flink_version")
 REPORTED = tuple(one.name for one in fields(Checkpoint) if one.name not in _NOT_REPORTED)
-FIGURES = ("end_to_end_ms", "state_bytes", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "acknowledged")
-"""These grow until the checkpoint ends: of one that has ended, an answer that found it in progress tells none of them."""
+FIGURES = (
+    "end_to_end_ms",
+    "state_bytes",
+    "checkpointed_bytes",
+    "processed_bytes",
+    "persisted_bytes",
+    "acknowledged",
+)
+"""These grow until the checkpoint ends: of one that has ended, an answer that found it in progress
+tells none of them.
+"""
 NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
 def reported(rows: Iterable[Row]) -> dict[str, Any]:
     """For each column what the latest of these rows of ``checkpoints`` knew of it, and ``as_of``.
 
-    A final answer is later than any that found it in progress, whenever that was; so an answer that came
-    late never takes an outcome back.
+    A final answer is later than any that found it in progress, whenever that was; so an answer that
+    came late never takes an outcome back.
     """
     seen = list(rows)
     if not seen:
@@ -30,7 +39,9 @@ def reported(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def last_figures(rows: Iterable[Row]) -> dict[str, Any]:
-    """``FIGURES`` of a checkpoint that has ended, by final answers alone; all None where no answer was final."""
+    """``FIGURES`` of a checkpoint that has ended, by final answers alone; all None where no answer
+    was final.
+    """
     return newest_known([row for row in rows if is_final(row["status"])], FIGURES, order)
 
 

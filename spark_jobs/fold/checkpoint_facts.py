@@ -7,7 +7,12 @@ from typing import Any
 from ingest.traces import shortened
 from spark_jobs.fold import checkpoint_log as log
 from spark_jobs.fold.checkpoint_by_rest import FIGURES, NOTHING, last_figures, reported
-from spark_jobs.fold.checkpoint_phases import CheckpointPhases, HostHistory, checkpoint_phases, not_acknowledged
+from spark_jobs.fold.checkpoint_phases import (
+    CheckpointPhases,
+    HostHistory,
+    checkpoint_phases,
+    not_acknowledged,
+)
 from spark_jobs.fold.checkpoint_rows import CheckpointRows
 from spark_jobs.fold.endings import endings
 from spark_jobs.fold.failures import failures
@@ -23,7 +28,8 @@ _AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NO
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """What facts take from their job: names of vertices, when and why checkpoints were dropped, where subtasks ran, what sizes mean.
+    """What facts take from their job: names of vertices, when and why checkpoints were dropped,
+    where subtasks ran, what sizes mean.
 
     ``sources``: ids of vertices without input.
     """
@@ -35,12 +41,22 @@ class JobSurroundings:
     writing: Writing
 
     @classmethod
-    def of(cls, jobs: Sequence[Row], events: Sequence[Row], placements: Iterable[Row], exceptions: Iterable[Row] = ()) -> "JobSurroundings":
+    def of(
+        cls,
+        jobs: Sequence[Row],
+        events: Sequence[Row],
+        placements: Iterable[Row],
+        exceptions: Iterable[Row] = (),
+    ) -> "JobSurroundings":
         planned = [job for job in jobs if job["vertices"]]
         return cls(
             _newest_names(planned),
             _sources(planned),
-            JobLife(endings(jobs, events), failures(events, exceptions), _newest(jobs, "checkpoint_timeout_ms")),
+            JobLife(
+                endings(jobs, events),
+                failures(events, exceptions),
+                _newest(jobs, "checkpoint_timeout_ms"),
+            ),
             HostHistory.of(placements),
             writing_of(jobs),
         )
@@ -57,35 +73,60 @@ def _newest(jobs: Sequence[Row], name: str) -> Any:
 
 def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
     newest = max((job["observed_at"] for job in planned), default=None)
-    reported = [[(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]] for job in planned if job["observed_at"] == newest]
+    reported = [
+        [(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]]
+        for job in planned
+        if job["observed_at"] == newest
+    ]
     return dict(max(reported, key=rank, default=()))
 
 
 def _sources(planned: Sequence[Row]) -> frozenset[str]:
-    """Vertices without input in the newest plan; none where no edges are known of several vertices."""
+    """Vertices without input in the newest plan; none where no edges are known of several
+    vertices.
+    """
     newest = max(planned, key=lambda job: (job["observed_at"], rank(job["vertices"])), default=None)
     if newest is None or not (newest["edges"] or len(newest["vertices"]) == 1):
         return frozenset()
-    return frozenset(vertex["vertex_id"] for vertex in newest["vertices"]) - {edge["target_vertex_id"] for edge in newest["edges"] or ()}
+    return frozenset(vertex["vertex_id"] for vertex in newest["vertices"]) - {
+        edge["target_vertex_id"] for edge in newest["edges"] or ()
+    }
 
 
 def checkpoint_facts(
-    rows: CheckpointRows, anchored: Mapping[CheckpointKey, Sequence[Row]], job: JobSurroundings, full_sizes: FullSizes
+    rows: CheckpointRows,
+    anchored: Mapping[CheckpointKey, Sequence[Row]],
+    job: JobSurroundings,
+    full_sizes: FullSizes,
 ) -> dict[CheckpointKey, dict[str, Any]]:
-    """All rows of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and job.
+    """All rows of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and
+    job.
 
-    ``anchored``: lines by checkpoint, as :func:`spark_jobs.fold.triggers.anchored` finds them. A row may be there several times.
+    ``anchored``: lines by checkpoint, as :func:`spark_jobs.fold.triggers.anchored` finds them. A
+    row may be there several times.
     """
     by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
     by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")
     return {
-        key: _fact(key, by_rest.get(key, []), anchored.get(key, ()), by_vertex.get(key, []), job, full_sizes)
+        key: _fact(
+            key,
+            by_rest.get(key, []),
+            anchored.get(key, ()),
+            by_vertex.get(key, []),
+            job,
+            full_sizes,
+        )
         for key in {**by_rest, **anchored, **by_vertex}
     }
 
 
 def _fact(
-    key: CheckpointKey, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Sequence[Row], job: JobSurroundings, full_sizes: FullSizes
+    key: CheckpointKey,
+    rest_rows: Sequence[Row],
+    lines: Sequence[Row],
+    vertices: Sequence[Row],
+    job: JobSurroundings,
+    full_sizes: FullSizes,
 ) -> dict[str, Any]:
     rest, logged = reported(rest_rows), log.checkpoint_log(lines)
     ended = outcome(key[1], rest, logged, job.life)
@@ -97,7 +138,13 @@ def _fact(
     if full is None and ended.is_completed:
         full = full_sizes.of(key, rest["external_path"])
     by_rest = largest(rest["as_of"], phases.as_of)
-    trace = first_known(ended.failure and ended.failure.trace, logged.declined_trace, logged.failed_trace) if ended.is_lost else None
+    trace = (
+        first_known(
+            ended.failure and ended.failure.trace, logged.declined_trace, logged.failed_trace
+        )
+        if ended.is_lost
+        else None
+    )
     return {
         "checkpoint_id": key[0],
         "trigger_time": key[1],
@@ -115,23 +162,37 @@ def _fact(
         "uploaded_ratio": uploaded / full if full and uploaded is not None else None,
         **_phases(phases, job),
         "declines": log.declines(logged, job.names),
-        "not_acknowledged": not_acknowledged(phases, job.names, rest["subtasks"], figures["acknowledged"]) if ended.is_lost else None,
+        "not_acknowledged": not_acknowledged(
+            phases, job.names, rest["subtasks"], figures["acknowledged"]
+        )
+        if ended.is_lost
+        else None,
         "late_message_count": len(logged.late),
-        "late_messages": log.late_messages(logged, job.names, first_known(logged.expired_at, logged.declined_at, rest["failure_time"])),
+        "late_messages": log.late_messages(
+            logged,
+            job.names,
+            first_known(logged.expired_at, logged.declined_at, rest["failure_time"]),
+        ),
         "exception": trace and shortened(trace, log.EXCEPTION_CHARS),
-        "sources": "+".join(name for name, as_of in (("rest", by_rest), ("log", logged.as_of)) if as_of is not None),
+        "sources": "+".join(
+            name for name, as_of in (("rest", by_rest), ("log", logged.as_of)) if as_of is not None
+        ),
         "as_of": largest(by_rest, logged.as_of, ended.ending and ended.ending.as_of),
     }
 
 
-def _times(trigger_time: int, rest: Row, figures: Row, logged: log.CheckpointLog, ended: Outcome) -> dict[str, int | None]:
+def _times(
+    trigger_time: int, rest: Row, figures: Row, logged: log.CheckpointLog, ended: Outcome
+) -> dict[str, int | None]:
     end_to_end_ms = first_known(figures["end_to_end_ms"], logged.completed_ms)
     end_time = None
     if ended.is_completed:
         end_time = logged.completed_at if end_to_end_ms is None else trigger_time + end_to_end_ms
     elif ended.is_lost:
         at = ended.ending.ended_at if ended.ending else None
-        end_time = first_known(logged.expired_at, logged.declined_at, rest["failure_time"], logged.failed_at, at)
+        end_time = first_known(
+            logged.expired_at, logged.declined_at, rest["failure_time"], logged.failed_at, at
+        )
     return {"end_time": end_time, "end_to_end_ms": end_to_end_ms}
 
 

@@ -34,7 +34,9 @@ Names = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class CheckpointLog:
-    """Instants, sizes and reasons as the lines of one checkpoint give them; ``declined`` and ``late`` are lines."""
+    """Instants, sizes and reasons as the lines of one checkpoint give them; ``declined`` and
+    ``late`` are lines.
+    """
 
     triggered_at: int | None = None
     checkpoint_type: str | None = None
@@ -64,7 +66,10 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
     events = sorted(newest_by(lines, LINE, ("observed_at",)), key=_order)
     if not events:
         return NOTHING_LOGGED
-    by_kind = {kind: [event for event in events if event["kind"] == kind] for kind in (TRIGGERED, COMPLETED, EXPIRED, DECLINED, LATE)}
+    by_kind = {
+        kind: [event for event in events if event["kind"] == kind]
+        for kind in (TRIGGERED, COMPLETED, EXPIRED, DECLINED, LATE)
+    }
     triggered, completed, declined = by_kind[TRIGGERED], by_kind[COMPLETED], by_kind[DECLINED]
     failed = [event for event in events if event["kind"] in FAILED]
     savepoint = [event["is_savepoint"] for event in triggered if event["is_savepoint"] is not None]
@@ -75,7 +80,9 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
         completed_at=_first(completed, "ts"),
         completed_bytes=largest(*(event["state_bytes"] for event in completed)),
         completed_ms=largest(*(event["duration_ms"] for event in completed)),
-        completed_as_before_1_14=any(_BEFORE_1_14 in (event["message"] or "") for event in completed),
+        completed_as_before_1_14=any(
+            _BEFORE_1_14 in (event["message"] or "") for event in completed
+        ),
         expired_at=_first(by_kind[EXPIRED], "ts"),
         failed_at=_first(failed, "ts"),
         failed_reason=_first_reason(failed),
@@ -93,12 +100,18 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
 
 def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
     """Entries of the ``declines`` column, the earliest first; None where nobody declined."""
-    reported = [{"at": event["ts"], **{name: event[name] for name in _DECLINE}, **_why(event)} for event in log.declined]
+    reported = [
+        {"at": event["ts"], **{name: event[name] for name in _DECLINE}, **_why(event)}
+        for event in log.declined
+    ]
     return [
         {
             "vertex_id": one["vertex_id"],
             "vertex_name": _name(one, names),
-            **{name: one[name] for name in ("subtask", "attempt", "execution_id", "container", "host")},
+            **{
+                name: one[name]
+                for name in ("subtask", "attempt", "execution_id", "container", "host")
+            },
             "at": iso(one["at"]),
             **{name: one[name] for name in ("reason", "exception", "log_line")},
         }
@@ -106,8 +119,12 @@ def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
     ] or None
 
 
-def late_messages(log: CheckpointLog, names: Names, expired_at: int | None) -> list[dict[str, Any]] | None:
-    """Entries of the ``late_messages`` column, each with how long after ``expired_at`` it came; None where none came."""
+def late_messages(
+    log: CheckpointLog, names: Names, expired_at: int | None
+) -> list[dict[str, Any]] | None:
+    """Entries of the ``late_messages`` column, each with how long after ``expired_at`` it came;
+    None where none came.
+    """
     reported = [{"at": event["ts"], **{name: event[name] for name in _LATE}} for event in log.late]
     return [
         {
@@ -131,7 +148,11 @@ def root_cause(trace: str | None) -> str | None:
 
 
 def _why(event: Row) -> dict[str, Any]:
-    return {"reason": _reason(event), "exception": root_cause(event["detail"]), "log_line": (event["message"] or "").partition("\n")[0]}
+    return {
+        "reason": _reason(event),
+        "exception": root_cause(event["detail"]),
+        "log_line": (event["message"] or "").partition("\n")[0],
+    }
 
 
 def _reason(event: Row) -> str | None:

@@ -1,7 +1,8 @@
 """Phases of a checkpoint over all its subtasks, the slowest of them, and who did not acknowledge.
 
-Phases are the largest over all subtasks and thus of different subtasks: they do not add up. Those of the
-slowest subtask belong together. For unaligned checkpoints the asynchronous part may hold the alignment.
+Phases are the largest over all subtasks and thus of different subtasks: they do not add up. Those
+of the slowest subtask belong together. For unaligned checkpoints the asynchronous part may hold the
+alignment.
 """
 
 from bisect import bisect_right
@@ -19,7 +20,14 @@ INDEXES_KEPT = 50
 HOSTS_KEPT = 50
 
 _TIMES = tuple(f"subtask_{name}_ms" for name in ("end_to_end", *PHASES))
-REPORTED = ("subtasks", "acknowledged", "subtask_ack_time", "subtask_unaligned", "subtask_aborted", *_TIMES)
+REPORTED = (
+    "subtasks",
+    "acknowledged",
+    "subtask_ack_time",
+    "subtask_unaligned",
+    "subtask_aborted",
+    *_TIMES,
+)
 
 Hosts = Sequence[str | None]
 
@@ -33,7 +41,9 @@ class HostHistory:
     @classmethod
     def of(cls, placements: Iterable[Row]) -> "HostHistory":
         known: dict[str, tuple[list[int], list[Hosts]]] = {}
-        for vertex_id, rows in grouped((row for row in placements if row["host"] is not None), "vertex_id").items():
+        for vertex_id, rows in grouped(
+            (row for row in placements if row["host"] is not None), "vertex_id"
+        ).items():
             seen = {(row["ts"], tuple(row["host"])) for row in rows}
             in_order = sorted(seen, key=rank) if len(seen) > 1 else list(seen)
             known[vertex_id] = ([ts for ts, _ in in_order], [hosts for _, hosts in in_order])
@@ -64,7 +74,9 @@ class Subtask:
 
 @dataclass(frozen=True)
 class Durations:
-    """Those subtasks of one vertex whose duration is known: their indexes, durations, and each phase; all of one length."""
+    """Those subtasks of one vertex whose duration is known: their indexes, durations, and each
+    phase; all of one length.
+    """
 
     vertex_id: str
     hosts: Hosts
@@ -82,22 +94,35 @@ class Durations:
         ends, delays, *others = ([*column, *[None] * (most - len(column))] for column in columns)
         indexes: Sequence[int] = range(most)
         if None in ends or aborted:
-            indexes = [index for index in indexes if ends[index] is not None and index not in aborted]
-            ends, delays, *others = ([column[index] for index in indexes] for column in (ends, delays, *others))
+            indexes = [
+                index for index in indexes if ends[index] is not None and index not in aborted
+            ]
+            ends, delays, *others = (
+                [column[index] for index in indexes] for column in (ends, delays, *others)
+            )
         is_derived = None in delays
         if is_derived:
-            delays = [_start_delay(*of_subtask) for of_subtask in zip(delays, ends, others[1], others[2], strict=True)]
+            delays = [
+                _start_delay(*of_subtask)
+                for of_subtask in zip(delays, ends, others[1], others[2], strict=True)
+            ]
         return cls(vertex_id, hosts, indexes, ends, (delays, *others), is_derived)
 
     def subtask(self, place: int) -> Subtask:
         index = self.indexes[place]
-        phase_ms = {phase: values[place] for phase, values in zip(PHASES, self.phases_ms, strict=True)}
-        return Subtask(self.vertex_id, index, _host(self.hosts, index), self.end_to_end_ms[place], phase_ms)
+        phase_ms = {
+            phase: values[place] for phase, values in zip(PHASES, self.phases_ms, strict=True)
+        }
+        return Subtask(
+            self.vertex_id, index, _host(self.hosts, index), self.end_to_end_ms[place], phase_ms
+        )
 
 
 @dataclass(frozen=True)
 class Missing:
-    """Subtasks of one vertex that have not acknowledged: ``count`` in all, the first ``indexes`` and their ``hosts``."""
+    """Subtasks of one vertex that have not acknowledged: ``count`` in all, the first ``indexes``
+    and their ``hosts``.
+    """
 
     vertex_id: str
     count: int
@@ -109,7 +134,8 @@ class Missing:
 class CheckpointPhases:
     """``missing`` is None where no vertex was seen: then nobody knows who it was.
 
-    ``latest_source``: of the subtasks of sources, to which no barrier travels, the one that started its part last.
+    ``latest_source``: of the subtasks of sources, to which no barrier travels, the one that started
+    its part last.
     """
 
     phase_ms: dict[str, int | None] = field(default_factory=dict)
@@ -123,14 +149,20 @@ class CheckpointPhases:
 
     @property
     def late_subtask_share(self) -> float | None:
-        """Share of subtasks that took more than half as long as the slowest; None where no durations are known."""
+        """Share of subtasks that took more than half as long as the slowest; None where no
+        durations are known.
+        """
         if not self.durations_ms or self.slowest is None:
             return None
-        return sum(2 * duration > self.slowest.end_to_end_ms for duration in self.durations_ms) / len(self.durations_ms)
+        return sum(
+            2 * duration > self.slowest.end_to_end_ms for duration in self.durations_ms
+        ) / len(self.durations_ms)
 
     @property
     def dominant_phase(self) -> str | None:
-        """The longest phase of the slowest subtask, the earlier one where two are equal; None where all are 0 or unknown."""
+        """The longest phase of the slowest subtask, the earlier one where two are equal; None where
+        all are 0 or unknown.
+        """
         if self.slowest is None:
             return None
         known = {phase: ms for phase in PHASES if (ms := self.slowest.phase_ms[phase])}
@@ -138,12 +170,18 @@ class CheckpointPhases:
 
 
 def checkpoint_phases(
-    rows: Iterable[Row], trigger_time: int, hosts: HostHistory, is_settled: bool, sources: Collection[str] = ()
+    rows: Iterable[Row],
+    trigger_time: int,
+    hosts: HostHistory,
+    is_settled: bool,
+    sources: Collection[str] = (),
 ) -> CheckpointPhases:
-    """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times. ``sources``: ids of vertices without input.
+    """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times.
+    ``sources``: ids of vertices without input.
 
-    ``is_settled``: the checkpoint has ended. What a vertex was doing before says then neither how long it took nor who never acknowledged,
-    and where that is all that is known of one of them, nor does it of the whole checkpoint.
+    ``is_settled``: the checkpoint has ended. What a vertex was doing before says then neither how
+    long it took nor who never acknowledged, and where that is all that is known of one of them, nor
+    does it of the whole checkpoint.
     """
     durations: list[Durations] = []
     missing, unaligned, as_of, is_partial = [], [], None, False
@@ -155,27 +193,40 @@ def checkpoint_phases(
         durations.append(Durations.of(vertex_id, reported, of_vertex))
         lacking = _missing(vertex_id, reported, of_vertex)
         missing += [lacking] if lacking.count > 0 else []
-        unaligned += [any(reported["subtask_unaligned"])] if reported["subtask_unaligned"] is not None else []
+        unaligned += (
+            [any(reported["subtask_unaligned"])]
+            if reported["subtask_unaligned"] is not None
+            else []
+        )
         as_of = largest(as_of, *(row["observed_at"] for row in seen))
     if as_of is None:
         return CheckpointPhases()
     if is_partial:
         return CheckpointPhases(as_of=as_of)
     return CheckpointPhases(
-        phase_ms={phase: largest(*chain.from_iterable(one.phases_ms[place] for one in durations)) for place, phase in enumerate(PHASES)},
+        phase_ms={
+            phase: largest(*chain.from_iterable(one.phases_ms[place] for one in durations))
+            for place, phase in enumerate(PHASES)
+        },
         derived=any(one.is_derived for one in durations),
         unaligned=any(unaligned) if unaligned else None,
         slowest=_slowest(durations),
         latest_source=_latest_start([one for one in durations if one.vertex_id in sources]),
         durations_ms=tuple(chain.from_iterable(one.end_to_end_ms for one in durations)),
-        missing=tuple(sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))),
+        missing=tuple(
+            sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))
+        ),
         as_of=as_of,
     )
 
 
 def is_last(row: Row) -> bool:
-    """Whether nothing can come after this answer about a vertex: its checkpoint had ended, or all of its subtasks had acknowledged."""
-    return is_final(row["status"]) or (row["subtasks"] is not None and row["acknowledged"] == row["subtasks"])
+    """Whether nothing can come after this answer about a vertex: its checkpoint had ended, or all
+    of its subtasks had acknowledged.
+    """
+    return is_final(row["status"]) or (
+        row["subtasks"] is not None and row["acknowledged"] == row["subtasks"]
+    )
 
 
 def _has_durations(rows: Iterable[Row]) -> bool:
@@ -183,35 +234,77 @@ def _has_durations(rows: Iterable[Row]) -> bool:
 
 
 def _slowest(durations: Sequence[Durations]) -> Subtask | None:
-    longest_ms = max((max(one.end_to_end_ms) for one in durations if one.end_to_end_ms), default=None)
-    tied = (one.subtask(place) for one in durations for place, ms in enumerate(one.end_to_end_ms) if ms == longest_ms)
+    longest_ms = max(
+        (max(one.end_to_end_ms) for one in durations if one.end_to_end_ms), default=None
+    )
+    tied = (
+        one.subtask(place)
+        for one in durations
+        for place, ms in enumerate(one.end_to_end_ms)
+        if ms == longest_ms
+    )
     return max(tied, key=lambda subtask: subtask.slowness, default=None)
 
 
 def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
-    delays = [(delay_ms, one, place) for one in durations for place, delay_ms in enumerate(one.phases_ms[0]) if delay_ms is not None]
+    delays = [
+        (delay_ms, one, place)
+        for one in durations
+        for place, delay_ms in enumerate(one.phases_ms[0])
+        if delay_ms is not None
+    ]
     longest_ms = max((delay_ms for delay_ms, _, _ in delays), default=None)
-    return max((one.subtask(place) for ms, one, place in delays if ms == longest_ms), key=lambda subtask: subtask.slowness, default=None)
+    return max(
+        (one.subtask(place) for ms, one, place in delays if ms == longest_ms),
+        key=lambda subtask: subtask.slowness,
+        default=None,
+    )
 
 
-def not_acknowledged(phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None) -> list[dict[str, Any]] | None:
-    """Entries of the column of that name, by vertex; a count alone where only counts are known; None where nobody is missing."""
+def not_acknowledged(
+    phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None
+) -> list[dict[str, Any]] | None:
+    """Entries of the column of that name, by vertex; a count alone where only counts are known;
+    None where nobody is missing.
+    """
     if phases.missing:
-        return [_entry(one.vertex_id, names.get(one.vertex_id), one.indexes, one.count, one.hosts) for one in phases.missing]
-    if phases.missing is None and subtasks is not None and acknowledged is not None and subtasks > acknowledged:
+        return [
+            _entry(one.vertex_id, names.get(one.vertex_id), one.indexes, one.count, one.hosts)
+            for one in phases.missing
+        ]
+    if (
+        phases.missing is None
+        and subtasks is not None
+        and acknowledged is not None
+        and subtasks > acknowledged
+    ):
         return [_entry(None, None, (), subtasks - acknowledged, ())]
     return None
 
 
-def _entry(vertex_id: str | None, name: str | None, indexes: Sequence[int], count: int, hosts: Sequence[str]) -> dict[str, Any]:
-    return {"vertex_id": vertex_id, "vertex_name": name, "subtasks": list(indexes), "count": count, "hosts": list(hosts)}
+def _entry(
+    vertex_id: str | None,
+    name: str | None,
+    indexes: Sequence[int],
+    count: int,
+    hosts: Sequence[str],
+) -> dict[str, Any]:
+    return {
+        "vertex_id": vertex_id,
+        "vertex_name": name,
+        "subtasks": list(indexes),
+        "count": count,
+        "hosts": list(hosts),
+    }
 
 
 def order(row: Row) -> Any:
     return is_final(row["status"]), rank(row["acknowledged"]), rank(row["observed_at"])
 
 
-def _start_delay(reported: int | None, end_to_end: int, sync: int | None, async_: int | None) -> int:
+def _start_delay(
+    reported: int | None, end_to_end: int, sync: int | None, async_: int | None
+) -> int:
     """Before Flink 1.11 it is not reported and is what the others leave of end-to-end."""
     if reported is not None:
         return reported
@@ -222,18 +315,31 @@ def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
     acknowledged_at = reported["subtask_ack_time"] or ()
     aborted = _aborted(reported)
     absent = (
-        [index for index, at in enumerate(acknowledged_at) if at is None or index in aborted] if None in acknowledged_at or aborted else []
+        [index for index, at in enumerate(acknowledged_at) if at is None or index in aborted]
+        if None in acknowledged_at or aborted
+        else []
     )
     places = sorted({host for index in absent if (host := _host(hosts, index)) is not None})
     known = reported["subtasks"] is not None and reported["acknowledged"] is not None
-    # Counts come without subtasks too, perhaps of another instant: where these are known, they are what was counted.
-    count = len(absent) if acknowledged_at else reported["subtasks"] - reported["acknowledged"] if known else 0
+    # Counts come without subtasks too, perhaps of another instant: where these are known, they are
+    # what was counted.
+    count = (
+        len(absent)
+        if acknowledged_at
+        else reported["subtasks"] - reported["acknowledged"]
+        if known
+        else 0
+    )
     return Missing(vertex_id, count, tuple(absent[:INDEXES_KEPT]), tuple(places[:HOSTS_KEPT]))
 
 
 def _aborted(reported: Mapping[str, Any]) -> frozenset[int]:
-    """Subtasks that reported their part of a snapshot that was aborted: Flink calls them completed, and counts no acknowledgement."""
-    return frozenset(index for index, is_aborted in enumerate(reported["subtask_aborted"] or ()) if is_aborted)
+    """Subtasks that reported their part of a snapshot that was aborted: Flink calls them completed,
+    and counts no acknowledgement.
+    """
+    return frozenset(
+        index for index, is_aborted in enumerate(reported["subtask_aborted"] or ()) if is_aborted
+    )
 
 
 def _host(hosts: Hosts, index: int) -> str | None:

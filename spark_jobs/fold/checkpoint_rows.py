@@ -1,4 +1,6 @@
-"""Rows of checkpoints, by checkpoint; those of the newest are held, so that a late row is added to what came before it."""
+"""Rows of checkpoints, by checkpoint; those of the newest are held, so that a late row is added to
+what came before it.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +12,9 @@ from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
-"""Before the newest trigger: rows of one checkpoint come in different runs, as sources are read one after the other."""
+"""Before the newest trigger: rows of one checkpoint come in different runs, as sources are read one
+after the other.
+"""
 HELD_LEAST, HELD_MOST, PENDING_HELD = 2, 32, 32
 VALUES_HELD = 1_000_000
 """Numbers in the arrays over subtasks, of all but the newest checkpoint."""
@@ -31,7 +35,9 @@ OF_VERTEX = (
 
 @dataclass(frozen=True)
 class CheckpointRows:
-    """REST's answers about checkpoints and their vertices, and located log lines that tell of them."""
+    """REST's answers about checkpoints and their vertices, and located log lines that tell of
+    them.
+    """
 
     checkpoints: Sequence[Row] = ()
     vertex_checkpoints: Sequence[Row] = ()
@@ -41,32 +47,47 @@ class CheckpointRows:
         return CheckpointRows(
             [*self.checkpoints, *other.checkpoints],
             [*self.vertex_checkpoints, *other.vertex_checkpoints],
-            newest_by([*self.lines, *other.lines], (*LINE, "checkpoint_id", "trigger_time"), ("observed_at",)),
+            newest_by(
+                [*self.lines, *other.lines],
+                (*LINE, "checkpoint_id", "trigger_time"),
+                ("observed_at",),
+            ),
         )
 
     def about(self, numbers: Collection[int]) -> "CheckpointRows":
         """Those of these checkpoint ids, whatever their trigger."""
-        return CheckpointRows(*([row for row in rows if row["checkpoint_id"] in numbers] for rows in self._parts))
+        return CheckpointRows(
+            *([row for row in rows if row["checkpoint_id"] in numbers] for rows in self._parts)
+        )
 
     def answered(self) -> set[CheckpointKey]:
         """Checkpoints that REST reported."""
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
     def placed(self, executions: Iterable[Row]) -> "tuple[CheckpointRows, list[Row]]":
-        """With task and host filled in where they are known by now, and the lines that this changed."""
+        """With task and host filled in where they are known by now, and the lines that this
+        changed.
+        """
         known = {row["execution_id"]: row for row in executions}
         lines: list[Row] = []
         changed: list[Row] = []
         for line in self.lines:
             found = known.get(line["execution_id"]) if lacks_place(line) else None
             if found is not None:
-                line = {**line, **{name: found[name] if line[name] is None else line[name] for name in PLACE}}
+                line = {
+                    **line,
+                    **{name: found[name] if line[name] is None else line[name] for name in PLACE},
+                }
                 changed.append(line)
             lines.append(line)
         return CheckpointRows(self.checkpoints, self.vertex_checkpoints, lines), changed
 
-    def essential(self, keys: Collection[CheckpointKey], key_of_line: Mapping[int, CheckpointKey]) -> "CheckpointRows":
-        """Of ``keys`` the rows that say the same as all of them; ``key_of_line``: checkpoint of each line by its ``id()``."""
+    def essential(
+        self, keys: Collection[CheckpointKey], key_of_line: Mapping[int, CheckpointKey]
+    ) -> "CheckpointRows":
+        """Of ``keys`` the rows that say the same as all of them; ``key_of_line``: checkpoint of
+        each line by its ``id()``.
+        """
         return CheckpointRows(
             [
                 row
@@ -84,7 +105,9 @@ class CheckpointRows:
 
     @staticmethod
     def _by_key(rows: Iterable[Row], keys: Collection[CheckpointKey]) -> Iterable[list[Row]]:
-        return grouped((row for row in rows if key_of(row) in keys), "checkpoint_id", "trigger_time").values()
+        return grouped(
+            (row for row in rows if key_of(row) in keys), "checkpoint_id", "trigger_time"
+        ).values()
 
     @property
     def _parts(self) -> tuple[Sequence[Row], Sequence[Row], Sequence[Row]]:
@@ -96,7 +119,9 @@ def lacks_place(line: Row) -> bool:
 
 
 def to_hold(
-    triggers: Iterable[CheckpointKey], pending: Collection[CheckpointKey], values_of: Mapping[CheckpointKey, int]
+    triggers: Iterable[CheckpointKey],
+    pending: Collection[CheckpointKey],
+    values_of: Mapping[CheckpointKey, int],
 ) -> set[CheckpointKey]:
     """Checkpoints whose rows are held: the newest, and those that have not ended."""
     newest_first = sorted(triggers, key=lambda key: (key[1], key[0]), reverse=True)
@@ -105,7 +130,11 @@ def to_hold(
     held, values = set(open_ones[:1] or ended[:1]), 0
     for place, key in enumerate([*open_ones, *ended[:HELD_MOST]]):
         values += values_of.get(key, 0)
-        is_recent = key in pending or place - len(open_ones) < HELD_LEAST or key[1] >= newest_first[0][1] - HELD_MS
+        is_recent = (
+            key in pending
+            or place - len(open_ones) < HELD_LEAST
+            or key[1] >= newest_first[0][1] - HELD_MS
+        )
         if is_recent and values <= VALUES_HELD:
             held.add(key)
     return held
@@ -115,9 +144,13 @@ def _of_vertex(rows: Sequence[Row]) -> list[Row]:
     if len(rows) == 1:
         return [_of_columns(rows[0])]
     kept = _reporting(rows, checkpoint_phases.REPORTED, checkpoint_phases.order)
-    sized = [row for row in rows if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"]]
+    sized = [
+        row for row in rows if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"]
+    ]
     if sized:
-        best = max(sized, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
+        best = max(
+            sized, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"]))
+        )
         kept += [] if any(row is best for row in kept) else [best]
     return [_of_columns(row) for row in kept]
 
@@ -130,7 +163,9 @@ def _of_columns(row: Row) -> Row:
 
 
 def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
-    """The rows that a value of ``names`` is taken from where the newest that has one counts, and the one observed last."""
+    """The rows that a value of ``names`` is taken from where the newest that has one counts, and
+    the one observed last.
+    """
     if len(rows) == 1:
         return list(rows)
     taken: dict[str, tuple[Any, Row]] = {}
@@ -141,7 +176,11 @@ def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Ro
                 continue
             known = taken.get(name)
             # Values, which may be long lists, are only compared where two rows tie.
-            if known is None or at > known[0] or (at == known[0] and rank(row[name]) > rank(known[1][name])):
+            if (
+                known is None
+                or at > known[0]
+                or (at == known[0] and rank(row[name]) > rank(known[1][name]))
+            ):
                 taken[name] = at, row
     last = max(rows, key=lambda row: rank(row["observed_at"]))
     return list({id(row): row for row in (*(row for _, row in taken.values()), last)}.values())

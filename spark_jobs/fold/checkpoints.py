@@ -1,7 +1,9 @@
-"""Which checkpoints new rows are about, their facts recomputed from all rows of theirs, and what is held for the next run.
+"""Which checkpoints new rows are about, their facts recomputed from all rows of theirs, and what is
+held for the next run.
 
-Rows of a checkpoint come in several runs. Those of the newest ones are held; where a row comes later, the earlier
-ones have to be looked up in the lake, and the job is folded again with what was found.
+Rows of a checkpoint come in several runs. Those of the newest ones are held; where a row comes
+later, the earlier ones have to be looked up in the lake, and the job is folded again with what was
+found.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,12 +28,16 @@ from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.serving import CHECKPOINT_FACT
 
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
-"""One by one: at least those that a window looks back to, and all of the last minutes, which may be judged again."""
+"""One by one: at least those that a window looks back to, and all of the last minutes, which may be
+judged again.
+"""
 JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
 SIZED_LATE_MS = 24 * HOUR_MS
-"""Before the facts that are kept one by one: of earlier checkpoints new files tell nothing, since too much would have to be read again."""
+"""Before the facts that are kept one by one: of earlier checkpoints new files tell nothing, since
+too much would have to be read again.
+"""
 
 # Texts that only a fact's own page and the rules about the newest failures need.
 _BULKY = (
@@ -42,8 +48,10 @@ _UNREAD = ("exception", "sources")
 
 
 class Lookup(NamedTuple):
-    """Rows of the job's checkpoints triggered from ``from_ms`` to ``to_ms`` (epoch ms, both included) are needed, all snapshots
-    of ``keys`` (:mod:`spark_jobs.fold.wanted_snapshots`), and all metric samples of ``minutes`` (their starts, in epoch ms)."""
+    """Rows of the job's checkpoints triggered from ``from_ms`` to ``to_ms`` (epoch ms, both
+    included) are needed, all snapshots of ``keys`` (:mod:`spark_jobs.fold.wanted_snapshots`), and
+    all metric samples of ``minutes`` (their starts, in epoch ms).
+    """
 
     from_ms: int
     to_ms: int
@@ -57,9 +65,11 @@ NO_CHECKPOINTS = (0, -1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``recomputed``: facts that come out anew; ``retracted``: keys of earlier ones that turned out to be others.
+    """``recomputed``: facts that come out anew; ``retracted``: keys of earlier ones that turned out
+    to be others.
 
-    ``known``: all facts at hand, those recomputed among them; ``older``: what is known of the others. ``rows``: of those recomputed.
+    ``known``: all facts at hand, those recomputed among them; ``older``: what is known of the
+    others. ``rows``: of those recomputed.
     ``remembered``: fields of the job's next state.
     """
 
@@ -72,14 +82,27 @@ class Checkpoints:
 
 
 def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
-    """:class:`Lookup` where rows are missing that ``update`` could not hold; never where they were looked up already."""
-    held, moved = CheckpointRows(before.checkpoints, before.vertex_checkpoints, before.lines).placed(update.executions)
+    """:class:`Lookup` where rows are missing that ``update`` could not hold; never where they were
+    looked up already.
+    """
+    held, moved = CheckpointRows(
+        before.checkpoints, before.vertex_checkpoints, before.lines
+    ).placed(update.executions)
     fresh = CheckpointRows(
-        update.checkpoints, update.vertex_checkpoints, [event for event in update.events if event["kind"] in KINDS_OF_CHECKPOINT]
+        update.checkpoints,
+        update.vertex_checkpoints,
+        [event for event in update.events if event["kind"] in KINDS_OF_CHECKPOINT],
     )
-    rows = held + fresh + CheckpointRows(update.found_checkpoints, update.found_vertex_checkpoints, update.found_lines)
+    rows = (
+        held
+        + fresh
+        + CheckpointRows(
+            update.found_checkpoints, update.found_vertex_checkpoints, update.found_lines
+        )
+    )
     known_triggers = triggers.merged(
-        triggers.of_rows(before.triggers), triggers.known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines)
+        triggers.of_rows(before.triggers),
+        triggers.known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines),
     )
     anchored = triggers.anchored(rows.lines, known_triggers)
     key_of_line = {id(line): key for key, lines in anchored.items() for line in lines}
@@ -91,19 +114,32 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
         return key in held_keys or before.released_to is None or key[1] > before.released_to
 
     new_lines = {_line(line) for line in (*fresh.lines, *moved)}
-    touched = fresh.answered() | {key_of_line[id(line)] for line in rows.lines if id(line) in key_of_line and _line(line) in new_lines}
+    touched = fresh.answered() | {
+        key_of_line[id(line)]
+        for line in rows.lines
+        if id(line) in key_of_line and _line(line) in new_lines
+    }
     snapshots = [*before.snapshots, *update.snapshots, *update.found_snapshots]
     full_sizes = FullSizes(update.job_id, snapshots, known_triggers)
     sized, written_ms = _sized_by_now(update, before, job, full_sizes, known_triggers)
-    touched |= sized | _perhaps_ended(update, before) | _perhaps_explained(update, before) | _placed_by_now(update, before)
+    touched |= (
+        sized
+        | _perhaps_ended(update, before)
+        | _perhaps_explained(update, before)
+        | _placed_by_now(update, before)
+    )
     numbers = {number for number, _ in touched}
     touched |= {key for key in stand_ins if key[0] in numbers}
     touched |= {key for key in (*known_triggers, *held_keys) if key[0] in numbers and is_held(key)}
-    if update.found is None and (missing := [*written_ms, *(key[1] for key in touched if not is_held(key))]):
+    if update.found is None and (
+        missing := [*written_ms, *(key[1] for key in touched if not is_held(key))]
+    ):
         return Lookup(min(missing) - _looked_back_ms(before), max(missing))
 
     of_touched = rows.about(numbers)
-    of_numbers = {key: lines for key, lines in anchored.items() if update.found or key[0] in numbers}
+    of_numbers = {
+        key: lines for key, lines in anchored.items() if update.found or key[0] in numbers
+    }
     every = checkpoint_facts(rows if update.found else of_touched, of_numbers, job, full_sizes)
     recomputed = {key: fact for key, fact in every.items() if key in touched}
     retracted = {key for key in stand_ins & touched if key not in recomputed}
@@ -118,32 +154,54 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
         {
             **_rows_remembered(rows, known, key_of_line, before, update),
             "triggers": triggers.as_rows(known_triggers),
-            "stand_ins": _as_rows((stand_ins - touched) | {key for key in recomputed if key not in known_triggers}),
+            "stand_ins": _as_rows(
+                (stand_ins - touched) | {key for key in recomputed if key not in known_triggers}
+            ),
         },
     )
 
 
-def facts_remembered(found: Checkpoints, before: JobState, judged_start: int | None) -> dict[str, Any]:
-    """Fields of the next state: the newest facts one by one, the others summed up. Windows from ``judged_start`` on may be judged again."""
-    newest_first = sorted(found.known.values(), key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), reverse=True)
+def facts_remembered(
+    found: Checkpoints, before: JobState, judged_start: int | None
+) -> dict[str, Any]:
+    """Fields of the next state: the newest facts one by one, the others summed up.
+
+    Windows from ``judged_start`` on may be judged again.
+    """
+    newest_first = sorted(
+        found.known.values(),
+        key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]),
+        reverse=True,
+    )
     since = None if judged_start is None else judged_start - JUDGED_AGAIN_MS
     recent = sum(since is not None and fact["trigger_time"] >= since for fact in newest_first)
     kept = min(recent + FACTS_KEPT, FACTS_KEPT_MOST)
     lasting = [fact for fact in newest_first[kept:] if fact["final"]]
     pending = [fact for fact in newest_first[kept:] if not fact["final"]]
-    in_order = [_remembered(fact, place < WITH_TEXTS) for place, fact in enumerate([*newest_first[:kept], *pending])][::-1]
+    in_order = [
+        _remembered(fact, place < WITH_TEXTS)
+        for place, fact in enumerate([*newest_first[:kept], *pending])
+    ][::-1]
     facts_since = before.facts_since
     if lasting or facts_since is not None:
         facts_since = newest_first[:kept][-1]["trigger_time"]
     return {"facts": in_order, "facts_since": facts_since, "older": found.older.joined_by(lasting)}
 
 
-def lacks_history(known: Iterable[Row], before: JobState, starts_ms: Iterable[int], window_ms: int) -> Lookup | None:
-    """What to look up for windows that would see fewer checkpoints than there were; None where all are known."""
+def lacks_history(
+    known: Iterable[Row], before: JobState, starts_ms: Iterable[int], window_ms: int
+) -> Lookup | None:
+    """What to look up for windows that would see fewer checkpoints than there were; None where all
+    are known.
+    """
     if before.facts_since is None:
         return None
-    kept = sorted(fact["trigger_time"] for fact in known if fact["trigger_time"] >= before.facts_since)
-    short = [start for start in starts_ms if sum(at < start + window_ms for at in kept) < CHECKPOINTS]
+    kept = sorted(
+        fact["trigger_time"] for fact in known if fact["trigger_time"] >= before.facts_since
+    )
+    short = [
+        start for start in starts_ms if sum(at < start + window_ms for at in kept) < CHECKPOINTS
+    ]
     return Lookup(min(short) - _looked_back_ms(before), max(short) + window_ms) if short else None
 
 
@@ -164,21 +222,45 @@ def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 
 def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
     """Checkpoints dropped with their job, where something new of the job may tell why."""
-    dropped = [fact for fact in before.facts if fact["final"] and (fact["outcome"] == "aborted" or fact["reason"] in LOST_WITH_JOB)]
+    dropped = [
+        fact
+        for fact in before.facts
+        if fact["final"] and (fact["outcome"] == "aborted" or fact["reason"] in LOST_WITH_JOB)
+    ]
     if not dropped:
         return set()
     known_states = {state for answer in before.answers for state in reported_states(answer)}
-    known_failures = {(row["ts"], row["task_key"], row["exception_name"]) for row in before.failures}
+    known_failures = {
+        (row["ts"], row["task_key"], row["exception_name"]) for row in before.failures
+    }
     known_lines = {_line(event) for event in before.events}
     instants = {
-        *(at for answer in update.answers for at, state in reported_states(answer) if (at, state) not in known_states),
-        *(row["ts"] for row in update.exceptions if (row["ts"], row["task_key"], row["exception_name"]) not in known_failures),
-        *(event["ts"] for event in update.events if _is_of_the_job(event) and _line(event) not in known_lines),
+        *(
+            at
+            for answer in update.answers
+            for at, state in reported_states(answer)
+            if (at, state) not in known_states
+        ),
+        *(
+            row["ts"]
+            for row in update.exceptions
+            if (row["ts"], row["task_key"], row["exception_name"]) not in known_failures
+        ),
+        *(
+            event["ts"]
+            for event in update.events
+            if _is_of_the_job(event) and _line(event) not in known_lines
+        ),
     }
     return {
         key_of(fact)
         for fact in dropped
-        if any(fact["trigger_time"] <= at <= (fact["end_time"] or fact["trigger_time"]) + DROPPED_WITHIN_MS for at in instants)
+        if any(
+            fact["trigger_time"]
+            <= at
+            <= (fact["end_time"] or fact["trigger_time"]) + DROPPED_WITHIN_MS
+            for at in instants
+        )
     }
 
 
@@ -187,31 +269,49 @@ def _is_of_the_job(event: Row) -> bool:
 
 
 def _sized_by_now(
-    update: JobUpdate, before: JobState, job: JobSurroundings, full_sizes: FullSizes, known: Mapping[CheckpointKey, Any]
+    update: JobUpdate,
+    before: JobState,
+    job: JobSurroundings,
+    full_sizes: FullSizes,
+    known: Mapping[CheckpointKey, Any],
 ) -> tuple[set[CheckpointKey], list[int]]:
-    """Checkpoints whose full size new snapshots tell; and when files were written of which no checkpoint is known any more, in epoch ms."""
+    """Checkpoints whose full size new snapshots tell; and when files were written of which no
+    checkpoint is known any more, in epoch ms.
+    """
     if not update.snapshots or not job.writing.may_lack_full_size:
         return set(), []
     lacking = (fact for fact in before.facts if fact["state_bytes"] is None)
-    found = {key_of(fact) for fact in lacking if full_sizes.of(key_of(fact), fact["external_path"]) is not None}
+    found = {
+        key_of(fact)
+        for fact in lacking
+        if full_sizes.of(key_of(fact), fact["external_path"]) is not None
+    }
     if before.facts_since is None:
         return found, []
-    answered = {fact["checkpoint_id"] for fact in before.facts if fact["state_bytes"] is not None} | {number for number, _ in found}
+    answered = {
+        fact["checkpoint_id"] for fact in before.facts if fact["state_bytes"] is not None
+    } | {number for number, _ in found}
     numbers = {row["checkpoint_id"] for row in update.snapshots} - answered
     looked_at = range(before.facts_since - SIZED_LATE_MS, before.facts_since)
     older = {key for key in known if key[0] in numbers and key[1] in looked_at}
     unknown = numbers - {number for number, _ in known}
-    written = (row["metadata_modified"] for row in update.snapshots if row["checkpoint_id"] in unknown)
+    written = (
+        row["metadata_modified"] for row in update.snapshots if row["checkpoint_id"] in unknown
+    )
     return found | older, [at for at in written if at in looked_at]
 
 
 def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Checkpoints of lines that are not held any more and whose task or host was not known when they came."""
+    """Checkpoints of lines that are not held any more and whose task or host was not known when
+    they came.
+    """
     known = {row["execution_id"] for row in update.executions}
     return {key_of(row) for row in before.unplaced if row["execution_id"] in known}
 
 
-def _of_found(every: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]) -> dict[CheckpointKey, Row]:
+def _of_found(
+    every: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]
+) -> dict[CheckpointKey, Row]:
     """Of rows that were looked up: facts of checkpoints all of whose rows were."""
     if update.found is None:
         return {}
@@ -220,7 +320,11 @@ def _of_found(every: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapp
 
 
 def _rows_remembered(
-    rows: CheckpointRows, known: Mapping[CheckpointKey, Row], key_of_line: Mapping[int, CheckpointKey], before: JobState, update: JobUpdate
+    rows: CheckpointRows,
+    known: Mapping[CheckpointKey, Row],
+    key_of_line: Mapping[int, CheckpointKey],
+    before: JobState,
+    update: JobUpdate,
 ) -> dict[str, Any]:
     keys = rows.answered() | set(key_of_line.values())
     values: dict[CheckpointKey, int] = {}
@@ -234,7 +338,13 @@ def _rows_remembered(
     for line in rows.lines:
         line_key = key_of_line.get(id(line))
         if line_key is not None and line_key not in held and lacks_place(line):
-            unplaced.append({"execution_id": line["execution_id"], "checkpoint_id": line_key[0], "trigger_time": line_key[1]})
+            unplaced.append(
+                {
+                    "execution_id": line["execution_id"],
+                    "checkpoint_id": line_key[0],
+                    "trigger_time": line_key[1],
+                }
+            )
     return {
         "checkpoints": kept.checkpoints,
         "vertex_checkpoints": kept.vertex_checkpoints,
@@ -249,7 +359,11 @@ def _remembered(fact: Row, with_texts: bool) -> Row:
     left_out = () if with_texts else tuple(name for name in _BULKY if fact[name] is not None)
     if not left_out and not any(name in fact for name in _UNREAD):
         return fact
-    return {name: None if name in left_out else value for name, value in fact.items() if name not in _UNREAD}
+    return {
+        name: None if name in left_out else value
+        for name, value in fact.items()
+        if name not in _UNREAD
+    }
 
 
 def _as_rows(keys: Iterable[CheckpointKey]) -> list[dict[str, int]]:

@@ -11,7 +11,8 @@ from spark_jobs.fold.state import JobState
 
 
 def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
-    """``checkpoint_id``, ``trigger_time``, ``directory``, ``compared_with`` of each completed checkpoint of one job.
+    """``checkpoint_id``, ``trigger_time``, ``directory``, ``compared_with`` of each completed
+    checkpoint of one job.
 
     The one restored from for the first checkpoint after a restore, else the last one completed.
     """
@@ -23,12 +24,20 @@ def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
     restores = [
         (annotation["at"], None, directory)
         for annotation in annotations(state.answers, (), state.events)
-        if annotation["kind"] == "restore" and (directory := directory_of((annotation["detail"] or {}).get("path")))
+        if annotation["kind"] == "restore"
+        and (directory := directory_of((annotation["detail"] or {}).get("path")))
     ]
     found, before = [], None
     # At one instant the restore comes first.
     for at, checkpoint_id, directory in sorted([*completed, *restores], key=rank):
         if checkpoint_id is not None and before is not None:
-            found.append({"checkpoint_id": checkpoint_id, "trigger_time": at, "directory": directory, "compared_with": before})
+            found.append(
+                {
+                    "checkpoint_id": checkpoint_id,
+                    "trigger_time": at,
+                    "directory": directory,
+                    "compared_with": before,
+                }
+            )
         before = directory
     return found

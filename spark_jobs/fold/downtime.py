@@ -1,13 +1,16 @@
 """How long a job was down around its restarts, by the JobManager's log.
 
-A job's state is RUNNING as soon as it deploys; its tasks run only after they were deployed and their state was restored. So an outage
-begins with the first switch to RESTARTING and ends when every task that failed or was cancelled runs again, however many restarts that
-takes. Before it lies detection: from the first task that failed to the decision to restart. Its parts, which add up to it:
+A job's state is RUNNING as soon as it deploys; its tasks run only after they were deployed and
+their state was restored. So an outage begins with the first switch to RESTARTING and ends when
+every task that failed or was cancelled runs again, however many restarts that takes. Before it lies
+detection: from the first task that failed to the decision to restart. Its parts, which add up to
+it:
 
 * cancel: until the last task of the old attempt ended;
 * wait: until the job's state is RUNNING again, by the restart strategy's delay or for slots;
 * failed attempts: from there to the next restart, where tasks failed again before all ran;
-* redeploy: until the last task began to restore its state (to the end, before 1.14, which does not tell the two apart);
+* redeploy: until the last task began to restore its state (to the end, before 1.14, which does not
+  tell the two apart);
 * restore: until all tasks run.
 """
 
@@ -30,7 +33,10 @@ _Task = tuple[Any, Any]
 
 @dataclass
 class _Outage:
-    """What is known of an outage so far. ``down``: tasks that do not run; ``restarts``: each RESTARTING, ``again``: RUNNING after it."""
+    """What is known of an outage so far.
+
+    ``down``: tasks that do not run; ``restarts``: each RESTARTING, ``again``: RUNNING after it.
+    """
 
     failed_at: int | None
     down: set[_Task]
@@ -40,11 +46,15 @@ class _Outage:
     restoring_at: int | None = None
 
 
-def outages(events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequence[Row] = ()) -> list[Row]:
-    """Outages that ended, oldest first: ``at``, ``restarts`` (all instants), ``ended_at``, ``downtime_ms``, ``detect_ms``, ``parts_ms``.
+def outages(
+    events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequence[Row] = ()
+) -> list[Row]:
+    """Outages that ended, oldest first: ``at``, ``restarts`` (all instants), ``ended_at``,
+    ``downtime_ms``, ``detect_ms``, ``parts_ms``.
 
-    ``events``: located events of one job, each once; ``remembered``: those among them that an earlier run left, without what it had
-    forgotten. ``known``: what came out before; it stays where lines are not held any more.
+    ``events``: located events of one job, each once; ``remembered``: those among them that an
+    earlier run left, without what it had forgotten. ``known``: what came out before; it stays where
+    lines are not held any more.
     """
     whole_from = events_whole_from(remembered)
     found = {one["at"]: one for one in known}
@@ -59,13 +69,21 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
     parts = {"detect": outage["detect_ms"], **outage["parts_ms"]}
     reported = join_messages(
         (
-            message("{replace:name} {seconds:name}", replace=str(name.replace("_", " ")), seconds=_seconds(ms))
+            message(
+                "{replace:name} {seconds:name}",
+                replace=str(name.replace("_", " ")),
+                seconds=_seconds(ms),
+            )
             for name, ms in parts.items()
             if ms is not None
         ),
         ", ",
     )
-    several = message(", {outage:number} restarts", outage=len(outage["restarts"])) if len(outage["restarts"]) > 1 else ""
+    several = (
+        message(", {outage:number} restarts", outage=len(outage["restarts"]))
+        if len(outage["restarts"]) > 1
+        else ""
+    )
     detail = {
         "began_at": iso(outage["at"]),
         "all_tasks_running_at": iso(outage["ended_at"]),
@@ -82,10 +100,17 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
 
 
 def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
-    """Of the log of one JobManager: TaskManagers log changes of their tasks too, by clocks of their own."""
+    """Of the log of one JobManager: TaskManagers log changes of their tasks too, by clocks of their
+    own.
+    """
     failed: list[tuple[int, _Task]] = []
     outage: _Outage | None = None
-    in_order = sorted(events, key=lambda one: [rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")])
+    in_order = sorted(
+        events,
+        key=lambda one: [
+            rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")
+        ],
+    )
     for event in in_order:
         kind, state, at = event["kind"], event["to_state"], event["ts"]
         if at < whole_from:
@@ -98,7 +123,11 @@ def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
                     outage = _Outage(since[0][0] if since else None, {one for _, one in since})
                     failed.clear()
                 _restart(outage, at)
-            elif state == "RUNNING" and outage is not None and len(outage.again) < len(outage.restarts):
+            elif (
+                state == "RUNNING"
+                and outage is not None
+                and len(outage.again) < len(outage.restarts)
+            ):
                 outage.again.append(at)
                 if event["from_state"] == MADE_ANEW:
                     # Its tasks may be others: those that are deployed from now on.
@@ -133,7 +162,10 @@ def _restart(outage: _Outage, at: int) -> None:
 def _outage(outage: _Outage, ended_at: int) -> Row:
     begun, deployed_at = outage.restarts[0], outage.again[-1]
     pairs = list(zip(outage.restarts, outage.cancelled, outage.again, strict=True))
-    attempts = sum(restarted - again for again, restarted in zip(outage.again, outage.restarts[1:], strict=False))
+    attempts = sum(
+        restarted - again
+        for again, restarted in zip(outage.again, outage.restarts[1:], strict=False)
+    )
     restoring_at = outage.restoring_at
     return {
         "at": begun,
@@ -152,4 +184,8 @@ def _outage(outage: _Outage, ended_at: int) -> Row:
 
 
 def _seconds(duration_ms: int) -> str:
-    return message("{duration_ms:number} ms", duration_ms=duration_ms) if duration_ms < 1_000 else f"{duration_ms / 1000:.1f} s"
+    return (
+        message("{duration_ms:number} ms", duration_ms=duration_ms)
+        if duration_ms < 1_000
+        else f"{duration_ms / 1000:.1f} s"
+    )

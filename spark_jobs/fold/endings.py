@@ -1,4 +1,6 @@
-"""When a job's life ended under its checkpoints: what turns one without an answer into an aborted one."""
+"""When a job's life ended under its checkpoints: what turns one without an answer into an aborted
+one.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +11,8 @@ from spark_jobs.fold.rows import Row
 
 COORDINATOR_STOPPED = "coordinator_stopped"
 STATE_CHANGED = ("job_state", "job_terminal")
-# Entering one of these, the JobManager suspends the coordinator, which drops every pending checkpoint.
+# Entering one of these, the JobManager suspends the coordinator, which drops every pending
+# checkpoint.
 ENDING_STATES = ("FAILING", "RESTARTING", "CANCELLING", "SUSPENDED", *TERMINAL_STATES)
 BY_FAILURE = ("FAILING", "RESTARTING", "FAILED")
 STOPPED = "STOPPED"
@@ -20,7 +23,9 @@ DEFAULT_TIMEOUT_MS = 10 * 60 * 1000
 
 @dataclass(frozen=True, order=True)
 class Ending:
-    """``ending`` is the job's new state, or ``STOPPED`` where only its checkpoint coordinator was stopped."""
+    """``ending`` is the job's new state, or ``STOPPED`` where only its checkpoint coordinator was
+    stopped.
+    """
 
     ended_at: int
     ending: str
@@ -34,14 +39,25 @@ class Ending:
 
     @property
     def is_meant(self) -> bool:
-        """Whether somebody, or Flink on purpose, ended the job or stopped its checkpoints: no failure."""
+        """Whether somebody, or Flink on purpose, ended the job or stopped its checkpoints: no
+        failure.
+        """
         return self.ending not in BY_FAILURE
 
 
 def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
     """Each time one job is known to have dropped its pending checkpoints, in the order of time."""
-    logged = (Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"]) for event in events if _is_ending(event))
-    reported = (Ending(at, state, job["observed_at"]) for job in jobs for at, state in reported_states(job) if state in ENDING_STATES)
+    logged = (
+        Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"])
+        for event in events
+        if _is_ending(event)
+    )
+    reported = (
+        Ending(at, state, job["observed_at"])
+        for job in jobs
+        for at, state in reported_states(job)
+        if state in ENDING_STATES
+    )
     # A state is reported again and again; the first report counts.
     first: dict[tuple[int, str], Ending] = {}
     for ending in sorted({*logged, *reported}):
@@ -61,15 +77,19 @@ def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending 
     return next((ending for ending in every if from_ms <= ending.ended_at <= to_ms), None)
 
 
-def first_ending(every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None) -> Ending | None:
+def first_ending(
+    every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None
+) -> Ending | None:
     """The first after the trigger; None where the job outlived the checkpoint, as far as known.
 
-    Where only REST reported the trigger, the ending must come within the time-out: later, the answer that
-    nobody saw may have been any.
+    Where only REST reported the trigger, the ending must come within the time-out: later, the
+    answer that nobody saw may have been any.
     """
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms
     for ending in every:
-        if ending.ended_at >= trigger_time and (logged_trigger is not None or ending.ended_at - trigger_time <= within_ms):
+        if ending.ended_at >= trigger_time and (
+            logged_trigger is not None or ending.ended_at - trigger_time <= within_ms
+        ):
             return ending
     return None
 

@@ -7,7 +7,9 @@ from spark_jobs.fold.checkpoint_log import root_cause
 from spark_jobs.fold.rows import Row, first_known, rank
 
 LOGGED_LATE_MS = 1_000
-"""A job's change of state is logged after the failure that caused it; sources date both with this much of difference."""
+"""A job's change of state is logged after the failure that caused it; sources date both with this
+much of difference.
+"""
 TOGETHER_MS = 2_000
 """Failures this close are one: the first is the cause, the others follow from it."""
 SAME_MS = 100
@@ -17,7 +19,10 @@ _FAILING = ("FAILING", "FAILED", "RESTARTING")
 
 @dataclass(frozen=True)
 class Failure:
-    """``text`` is the innermost cause, its class and message; ``trace`` the whole. ``of_task``: a task failed, not the job as a whole."""
+    """``text`` is the innermost cause, its class and message; ``trace`` the whole.
+
+    ``of_task``: a task failed, not the job as a whole.
+    """
 
     at: int
     by_log: bool
@@ -27,16 +32,26 @@ class Failure:
 
 
 def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
-    """``events``: located log events; ``exceptions``: rows of ``job_exception``. In order of time."""
+    """``events``: located log events; ``exceptions``: rows of ``job_exception``.
+
+    In order of time.
+    """
     found = {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)}
-    return sorted(found, key=lambda one: (one.at, not one.by_log, not one.of_task, rank(one.text), rank(one.trace)))
+    return sorted(
+        found,
+        key=lambda one: (one.at, not one.by_log, not one.of_task, rank(one.text), rank(one.trace)),
+    )
 
 
 def is_failure(event: Row) -> bool:
     if event["kind"] == "task_state":
         return bool(event["to_state"] == "FAILED")
     # The job's own line has a stack trace where no task failed before it.
-    return event["kind"] == "job_state" and event["to_state"] in _FAILING and event["detail"] is not None
+    return (
+        event["kind"] == "job_state"
+        and event["to_state"] in _FAILING
+        and event["detail"] is not None
+    )
 
 
 def failure_between(every: Sequence[Failure], from_ms: int, to_ms: int) -> Failure | None:
@@ -45,10 +60,15 @@ def failure_between(every: Sequence[Failure], from_ms: int, to_ms: int) -> Failu
     first = next((one for one in inside if one.at >= inside[-1].at - TOGETHER_MS), None)
     if first is None:
         return None
-    # The log's cause was read from the whole trace; of traces that are kept, the longer one tells more.
-    same = [one for one in inside if 0 <= one.at - first.at <= SAME_MS and one.of_task == first.of_task]
+    # The log's cause was read from the whole trace; of traces that are kept, the longer one tells
+    # more.
+    same = [
+        one for one in inside if 0 <= one.at - first.at <= SAME_MS and one.of_task == first.of_task
+    ]
     named = next((one for one in same if one.by_log and one.text), first)
-    return replace(named, trace=max((one.trace for one in same if one.trace), key=len, default=None))
+    return replace(
+        named, trace=max((one.trace for one in same if one.trace), key=len, default=None)
+    )
 
 
 def _logged(event: Row) -> Failure:

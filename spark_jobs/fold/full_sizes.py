@@ -1,8 +1,10 @@
-"""Full sizes by ``_metadata``, by checkpoint: before Flink 1.15 nothing else has that of an incremental one.
+"""Full sizes by ``_metadata``, by checkpoint: before Flink 1.15 nothing else has that of an
+incremental one.
 
-A file is that of a checkpoint where REST named its directory. Of one that only the log tells of, the directory of its job and its number
-say so, but not where Flink gave the job a fixed id: there ids of jobs and checkpoints repeat. Where a number was triggered more
-than once, the file is that of the last trigger before it was written.
+A file is that of a checkpoint where REST named its directory. Of one that only the log tells of,
+the directory of its job and its number say so, but not where Flink gave the job a fixed id: there
+ids of jobs and checkpoints repeat. Where a number was triggered more than once, the file is that of
+the last trigger before it was written.
 """
 
 import re
@@ -13,13 +15,19 @@ from spark_jobs.fold.snapshots import directory_of
 from spark_jobs.fold.triggers import CLOCK_SLACK_MS, CheckpointKey
 
 _FIXED_ID = re.compile(r"0{16}$")
-"""``new JobID(hash of the cluster's id, 0)`` in application mode with high availability, up to 1.14 ``new JobID(0, 0)``."""
+"""``new JobID(hash of the cluster's id, 0)`` in application mode with high availability, up to 1.14
+``new JobID(0, 0)``.
+"""
 
 
 class FullSizes:
-    """``snapshots``: rows of the lake table, those of other jobs among them perhaps; ``triggers``: all that are known of the job."""
+    """``snapshots``: rows of the lake table, those of other jobs among them perhaps; ``triggers``:
+    all that are known of the job.
+    """
 
-    def __init__(self, job_id: str, snapshots: Iterable[Row] = (), triggers: Iterable[CheckpointKey] = ()) -> None:
+    def __init__(
+        self, job_id: str, snapshots: Iterable[Row] = (), triggers: Iterable[CheckpointKey] = ()
+    ) -> None:
         rows = [{**row, "directory": directory_of(row["metadata_path"])} for row in snapshots]
         self._by_directory = grouped(rows, "directory")
         own = [] if _FIXED_ID.search(job_id) else [row for row in rows if row["owner_id"] == job_id]
@@ -29,9 +37,16 @@ class FullSizes:
             self._triggers.setdefault(number, set()).add(trigger)
 
     def of(self, key: CheckpointKey, path: str | None) -> int | None:
-        """In bytes; ``path`` as REST reported it. None where no file is that of the checkpoint, or several that differ may be."""
+        """In bytes; ``path`` as REST reported it.
+
+        None where no file is that of the checkpoint, or several that differ may be.
+        """
         directory = directory_of(path)
-        rows = self._by_number.get(key[0], ()) if directory is None else self._by_directory.get(directory, ())
+        rows = (
+            self._by_number.get(key[0], ())
+            if directory is None
+            else self._by_directory.get(directory, ())
+        )
         sizes = {row["state_bytes"] for row in rows if self._is_of(row, key)}
         return sizes.pop() if len(sizes) == 1 else None
 
@@ -40,5 +55,7 @@ class FullSizes:
             return False
         written_at = row["metadata_modified"]
         there_at = first_known(written_at, row["observed_at"]) + CLOCK_SLACK_MS
-        before = {trigger for trigger in (*self._triggers.get(key[0], ()), key[1]) if trigger <= there_at}
+        before = {
+            trigger for trigger in (*self._triggers.get(key[0], ()), key[1]) if trigger <= there_at
+        }
         return before == {key[1]} if written_at is None else max(before, default=None) == key[1]

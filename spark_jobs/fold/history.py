@@ -27,12 +27,23 @@ SampleT = TypeVar("SampleT")
 _NAMES: dict[type, tuple[str, ...]] = {
     part: tuple(field.name for field in fields(part))
     for part in (
-        samples.CheckpointSample, samples.Annotation, samples.JobStart, samples.JobFailure, samples.LogEvent, samples.UploadedFiles,
-        samples.VertexPast, samples.VertexWindow, samples.SizeTrend, samples.TaskManagerSample, samples.VertexGauges,
+        samples.CheckpointSample,
+        samples.Annotation,
+        samples.JobStart,
+        samples.JobFailure,
+        samples.LogEvent,
+        samples.UploadedFiles,
+        samples.VertexPast,
+        samples.VertexWindow,
+        samples.SizeTrend,
+        samples.TaskManagerSample,
+        samples.VertexGauges,
     )
-}  # fmt: skip
+}
 
-_PER_SUBTASK = tuple(place for place, field in enumerate(fields(samples.VertexWindow)) if field.default == ())
+_PER_SUBTASK = tuple(
+    place for place, field in enumerate(fields(samples.VertexWindow)) if field.default == ()
+)
 """Places of the values per subtask."""
 _DOCUMENTS: dict[str, Any] = {
     "detail": {},
@@ -49,7 +60,10 @@ _COLUMN_OF: dict[tuple[type, str], str] = {
 
 @dataclass(frozen=True)
 class History:
-    """Samples by instant. ``states``: what the job entered when. ``vertex_states``: the newest of each ten minutes."""
+    """Samples by instant.
+
+    ``states``: what the job entered when. ``vertex_states``: the newest of each ten minutes.
+    """
 
     checkpoints: Timed
     annotations: Timed
@@ -64,7 +78,9 @@ class History:
 
 
 def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
-    """``rows`` of a serving table as samples, by the instant in column ``at``; rows without one are left out."""
+    """``rows`` of a serving table as samples, by the instant in column ``at``; rows without one are
+    left out.
+    """
     known: tuple[str, ...] | None = None
     dated = []
     for row in rows:
@@ -78,12 +94,22 @@ def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
 
 
 def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed:
-    """Samples of one kind by their instant, the newest; what lies at one instant is ordered by content. Of past windows all are kept."""
+    """Samples of one kind by their instant, the newest; what lies at one instant is ordered by
+    content. Of past windows all are kept.
+    """
     sorted_dated = sorted(dated, key=itemgetter(0))
     if len({at_ms for at_ms, _ in dated}) < len(dated):
         # Content is only looked at where instants tie.
-        sorted_dated = [pair for _, tied in groupby(sorted_dated, key=itemgetter(0)) for pair in _by_content(list(tied))]
-    kept = sorted_dated if dated and isinstance(dated[0][1], samples.VertexPast) else sorted_dated[-most:]
+        sorted_dated = [
+            pair
+            for _, tied in groupby(sorted_dated, key=itemgetter(0))
+            for pair in _by_content(list(tied))
+        ]
+    kept = (
+        sorted_dated
+        if dated and isinstance(dated[0][1], samples.VertexPast)
+        else sorted_dated[-most:]
+    )
     return [at_ms for at_ms, _ in kept], [one for _, one in kept]
 
 
@@ -98,13 +124,19 @@ def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
 
 
 def sample(part: type[SampleT], row: Row) -> SampleT:
-    """The sample of one row: a field is the column of its name, an instant without the suffix ``_ms``; None where the row has none."""
+    """The sample of one row: a field is the column of its name, an instant without the suffix
+    ``_ms``; None where the row has none.
+    """
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 
 
 def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
-    """For each field of a sample the column out of ``known`` that it is made of, if there is one."""
-    columns = ((_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part])
+    """For each field of a sample the column out of ``known`` that it is made of, if there is
+    one.
+    """
+    columns = (
+        (_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part]
+    )
     return [next((name for name in names if name in known), None) for names in columns]
 
 
@@ -112,7 +144,9 @@ def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
 def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
     """Takes the values of all fields out of rows of the columns ``known``."""
     found = columns_read(part, known)
-    documents = [(place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS]
+    documents = [
+        (place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS
+    ]
     if not documents and None not in found:
         return itemgetter(*found)
 
@@ -126,11 +160,18 @@ def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]
 
 
 def log_event(event: Row) -> samples.LogEvent:
-    """A located event as rules get it: its texts cut, and dated no later than it was read, since the declared time zone may be wrong."""
-    change = " -> ".join(state for state in (event["from_state"], event["to_state"]) if state is not None)
+    """A located event as rules get it: its texts cut, and dated no later than it was read, since
+    the declared time zone may be wrong.
+    """
+    change = " -> ".join(
+        state for state in (event["from_state"], event["to_state"]) if state is not None
+    )
     same = ("kind", "checkpoint_id", "vertex_id", "subtask", "attempt", "host", "container")
     # Events that an older release remembered lack the newest fields.
-    read = {name: iso(event[name]) if name == "trigger_time" else event.get(name) for name in LOG_EVENT_FIELDS}
+    read = {
+        name: iso(event[name]) if name == "trigger_time" else event.get(name)
+        for name in LOG_EVENT_FIELDS
+    }
     return samples.LogEvent(
         at_ms=min(event["ts"], event["observed_at"]),
         **{name: event[name] for name in same},
@@ -145,7 +186,9 @@ def log_event(event: Row) -> samples.LogEvent:
 def read_by_rules(events: Iterable[Row]) -> Timed:
     """Located events of the kinds that any rule declares, as rules get them."""
     read = (log_event(event) for event in events)
-    return in_order([(one.at_ms, one) for one in read if one.rule_kind in events_read()], most=sys.maxsize)
+    return in_order(
+        [(one.at_ms, one) for one in read if one.rule_kind in events_read()], most=sys.maxsize
+    )
 
 
 def vertex_window(row: Row) -> samples.VertexWindow:
@@ -161,7 +204,9 @@ def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.Ver
     """The windows before, the last ones of each vertex, oldest first."""
     found: dict[str, int] = {}
     kept: list[samples.VertexPast] = []
-    for one in reversed(known[1][bisect_left(known[0], since_ms) : bisect_left(known[0], start_ms)]):
+    for one in reversed(
+        known[1][bisect_left(known[0], since_ms) : bisect_left(known[0], start_ms)]
+    ):
         newer = found.get(one.vertex_id, 0)
         if newer < PAST_WINDOWS:
             found[one.vertex_id] = newer + 1
@@ -169,15 +214,22 @@ def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.Ver
     return tuple(reversed(kept))
 
 
-def plan_of(graph: Mapping[str, Any] | None) -> tuple[tuple[samples.Vertex, ...], tuple[samples.Edge, ...]]:
+def plan_of(
+    graph: Mapping[str, Any] | None,
+) -> tuple[tuple[samples.Vertex, ...], tuple[samples.Edge, ...]]:
     """Vertices and edges out of ``job_current.graph``."""
     plan = graph or {}
     vertices = (
-        samples.Vertex(one["vertex_id"], one.get("name") or one["vertex_id"], one.get("parallelism"))
+        samples.Vertex(
+            one["vertex_id"], one.get("name") or one["vertex_id"], one.get("parallelism")
+        )
         for one in plan.get("vertices") or ()
         if one.get("vertex_id")
     )
-    edges = (samples.Edge(str(one.get("source")), str(one.get("target")), one.get("ship_strategy")) for one in plan.get("edges") or ())
+    edges = (
+        samples.Edge(str(one.get("source")), str(one.get("target")), one.get("ship_strategy"))
+        for one in plan.get("edges") or ()
+    )
     return tuple(vertices), tuple(edges)
 
 
@@ -198,6 +250,16 @@ STATES_KEPT = 200
 
 def entered_states(jobs: Iterable[Row], events: Iterable[Row]) -> list[tuple[int, str]]:
     """The last states the job is known to have entered, and when, in order of time."""
-    reported = {(entry["since"], entry["state"]) for job in jobs for entry in job["state_since"] or ()}
-    logged = {(event["ts"], event["to_state"]) for event in events if event["kind"] in ("job_state", "job_terminal") and event["to_state"]}
-    return sorted((at_ms, state) for at_ms, state in reported | logged if at_ms is not None and state is not None)[-STATES_KEPT:]
+    reported = {
+        (entry["since"], entry["state"]) for job in jobs for entry in job["state_since"] or ()
+    }
+    logged = {
+        (event["ts"], event["to_state"])
+        for event in events
+        if event["kind"] in ("job_state", "job_terminal") and event["to_state"]
+    }
+    return sorted(
+        (at_ms, state)
+        for at_ms, state in reported | logged
+        if at_ms is not None and state is not None
+    )[-STATES_KEPT:]

@@ -1,4 +1,7 @@
-"""What a job has to do with hosts: how many of its subtasks run where, and what happened there. Rows of ``job_host`` and ``host_event``."""
+"""What a job has to do with hosts: how many of its subtasks run where, and what happened there.
+
+Rows of ``job_host`` and ``host_event``.
+"""
 
 import re
 import zlib
@@ -14,16 +17,22 @@ from spark_jobs.fold.rows import Row, grouped
 
 NAME_CHARS = 300
 SAME_LOSS_MS = 300_000
-"""ResourceManager and JobMaster log one loss apart; a TaskManager under a fixed id may be lost again later."""
+"""ResourceManager and JobMaster log one loss apart; a TaskManager under a fixed id may be lost
+again later.
+"""
 ONE_MOVE_MS = 10_000
 """A restart moves all vertices; where each runs is asked for one after the other."""
 FEW_HOSTS = 3
 _RESOURCE_ID = re.compile(r"(.+):[0-9]+-[0-9a-f]+")
-"""``ResourceID`` of a standalone TaskManager: host, port and six random digits. Those of YARN and Kubernetes are containers and pods."""
+"""``ResourceID`` of a standalone TaskManager: host, port and six random digits.
+
+Those of YARN and Kubernetes are containers and pods.
+"""
 
 
 def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[dict[str, Any]]:
-    """One row for each host that a placement of a vertex names; ``placements``: when each placement was first seen.
+    """One row for each host that a placement of a vertex names; ``placements``: when each placement
+    was first seen.
 
     Of a host that the job has left, or all of them where it ended: what ran there last.
     """
@@ -35,7 +44,9 @@ def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[di
         stays: dict[str, _Stay] = {}
         for place, row in enumerate(in_order):
             left_at = in_order[place + 1]["ts"] if place + 1 < len(in_order) else ended_ms
-            for host, subtasks in Counter(name[:NAME_CHARS] for name in row["host"] if name).items():
+            for host, subtasks in Counter(
+                name[:NAME_CHARS] for name in row["host"] if name
+            ).items():
                 since = stays[host].since if host in stays else row["ts"]
                 stays[host] = _Stay(since, left_at, subtasks)
         for host, stay in stays.items():
@@ -46,7 +57,14 @@ def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[di
 
 def digest(rows: Iterable[Row]) -> int:
     """Of what rows of ``job_host`` say; the same while nothing moves."""
-    return zlib.crc32(repr([sorted((name, value) for name, value in row.items() if name != "as_of") for row in rows]).encode())
+    return zlib.crc32(
+        repr(
+            [
+                sorted((name, value) for name, value in row.items() if name != "as_of")
+                for row in rows
+            ]
+        ).encode()
+    )
 
 
 def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
@@ -55,13 +73,23 @@ def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
 
 
 def host_events(
-    facts: Iterable[Row], exceptions: Iterable[Row], lost: Iterable[Row], taskmanagers: Iterable[Row], placements: Iterable[Row]
+    facts: Iterable[Row],
+    exceptions: Iterable[Row],
+    lost: Iterable[Row],
+    taskmanagers: Iterable[Row],
+    placements: Iterable[Row],
 ) -> list[dict[str, Any]]:
-    """Declines and expired checkpoints of ``facts``, failed tasks and lost TaskManagers; ``taskmanagers``: samples that tell on which
-    host one is; ``placements``: those remembered of the job. Once each; what names no host is none."""
+    """Declines and expired checkpoints of ``facts``, failed tasks and lost TaskManagers;
+    ``taskmanagers``: samples that tell on which host one is; ``placements``: those remembered of
+    the job. Once each; what names no host is none.
+    """
     host_of = {row["taskmanager_id"]: row["host"] for row in taskmanagers if row["host"]}
     found = [*_of_facts(list(facts), placements), *_failures(exceptions), *_losses(lost, host_of)]
-    once = {(row["host"], row["at"], row["kind"], row["subject"]): row for row in found if row["host"] and row["at"] is not None}
+    once = {
+        (row["host"], row["at"], row["kind"], row["subject"]): row
+        for row in found
+        if row["host"] and row["at"] is not None
+    }
     return [once[key] for key in sorted(once)]
 
 
@@ -72,7 +100,9 @@ def host_of_taskmanager(taskmanager_id: str) -> str:
 
 
 class _Stay(NamedTuple):
-    """Of one vertex on a host: since when, until when (None: it runs there), and how many subtasks of it last."""
+    """Of one vertex on a host: since when, until when (None: it runs there), and how many subtasks
+    of it last.
+    """
 
     since: int
     left_at: int | None
@@ -123,11 +153,16 @@ def _declines(fact: Row) -> Iterator[dict[str, Any]]:
 
 
 def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
-    """Where subtasks had not acknowledged. Where that is most hosts of the job, a barrier was held, which says nothing of a host."""
+    """Where subtasks had not acknowledged.
+
+    Where that is most hosts of the job, a barrier was held, which says nothing of a host.
+    """
     vertices: dict[str, list[str]] = {}
     for part in fact["not_acknowledged"]:
         for host in part.get("hosts") or ():
-            vertices.setdefault(host, []).append(part.get("vertex_name") or part.get("vertex_id") or "")
+            vertices.setdefault(host, []).append(
+                part.get("vertex_name") or part.get("vertex_id") or ""
+            )
     if len(vertices) > max(FEW_HOSTS, hosts // 2):
         return
     for host, names in vertices.items():
@@ -167,14 +202,43 @@ def _losses(lost: Iterable[Row], host_of: dict[str, str]) -> Iterator[dict[str, 
         newest[name] = line["ts"]
         if not is_known:
             host = host_of.get(name) or host_of_taskmanager(name)
-            yield _event(host, line["ts"], "taskmanager_lost", name, line["observed_at"], taskmanager_id=name, detail=reason_of(line))
+            yield _event(
+                host,
+                line["ts"],
+                "taskmanager_lost",
+                name,
+                line["observed_at"],
+                taskmanager_id=name,
+                detail=reason_of(line),
+            )
 
 
-def _event(host: str | None, at: int | None, kind: str, subject: str, as_of: int, **more: Any) -> dict[str, Any]:
-    cut = {name: value[:NAME_CHARS] if isinstance(value, str) else value for name, value in more.items()}
-    empty = dict.fromkeys(("taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail"))
-    return {"host": (host or "")[:NAME_CHARS], "at": at, "kind": kind, "subject": subject[:NAME_CHARS], "as_of": as_of} | empty | cut
+def _event(
+    host: str | None, at: int | None, kind: str, subject: str, as_of: int, **more: Any
+) -> dict[str, Any]:
+    cut = {
+        name: value[:NAME_CHARS] if isinstance(value, str) else value
+        for name, value in more.items()
+    }
+    empty = dict.fromkeys(
+        ("taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail")
+    )
+    return (
+        {
+            "host": (host or "")[:NAME_CHARS],
+            "at": at,
+            "kind": kind,
+            "subject": subject[:NAME_CHARS],
+            "as_of": as_of,
+        }
+        | empty
+        | cut
+    )
 
 
 def _ms(text: Any) -> int | None:
-    return round(datetime.fromisoformat(text).timestamp() * 1000) if isinstance(text, str) and text else None
+    return (
+        round(datetime.fromisoformat(text).timestamp() * 1000)
+        if isinstance(text, str) and text
+        else None
+    )

@@ -1,4 +1,6 @@
-"""One pass over one job: what is new of it and what is known of it → its facts, its present, its verdicts, and what to remember."""
+"""One pass over one job: what is new of it and what is known of it → its facts, its present, its
+verdicts, and what to remember.
+"""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +14,13 @@ from spark_jobs.fold.adaptive_restarts import as_restarts
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.checkpoint_facts import JobSurroundings
 from spark_jobs.fold.checkpoint_log import Names
-from spark_jobs.fold.checkpoints import NO_CHECKPOINTS, Lookup, checkpoints, facts_remembered, lacks_history
+from spark_jobs.fold.checkpoints import (
+    NO_CHECKPOINTS,
+    Lookup,
+    checkpoints,
+    facts_remembered,
+    lacks_history,
+)
 from spark_jobs.fold.downtime import outages
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed
 from spark_jobs.fold.hosts import digest, ended_at, host_events, job_hosts
@@ -29,17 +37,25 @@ from spark_jobs.fold.state import JobState
 from spark_jobs.fold.taskmanagers import TaskManagerHistory, restarts_of
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.fold.vertex_states import vertex_states
-from spark_jobs.fold.vertex_windows import answered_instants, by_minute, lacking_minutes, windows_at_hand
+from spark_jobs.fold.vertex_windows import (
+    answered_instants,
+    by_minute,
+    lacking_minutes,
+    windows_at_hand,
+)
 from spark_jobs.fold.wanted_snapshots import lacks_snapshots, wanted_keys
 from spark_jobs.fold.windows import job_windows, judged_starts
 
 
 @dataclass(frozen=True)
 class JobResult:
-    """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None where no window was judged.
+    """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None
+    where no window was judged.
 
-    ``retracted``: keys of facts that turned out to be others. ``new_annotations``: those that did not come out before in these words.
-    ``known``: all facts at hand. ``new_starts``, ``new_hosts``: those that did not come out before as they are now.
+    ``retracted``: keys of facts that turned out to be others. ``new_annotations``: those that did
+    not come out before in these words.
+    ``known``: all facts at hand. ``new_starts``, ``new_hosts``: those that did not come out before
+    as they are now.
     """
 
     facts: list[dict[str, Any]]
@@ -61,45 +77,71 @@ class JobResult:
 def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult | Lookup:
     """Idempotent: rows that come again change nothing.
 
-    :class:`Lookup` where rows are needed that are only in the lake; with them in ``update.found_…`` it is a result.
+    :class:`Lookup` where rows are needed that are only in the lake; with them in ``update.found_…``
+    it is a result.
     """
     events = retention.each_once([*before.events, *update.events])
     vertex_windows = windows_at_hand(update, before)
-    state = replace(_remembered(update, before, events), vertex_windows=retention.vertex_windows(vertex_windows))
+    state = replace(
+        _remembered(update, before, events), vertex_windows=retention.vertex_windows(vertex_windows)
+    )
     surroundings = JobSurroundings.of(state.answers, state.events, state.placements, state.failures)
     found = checkpoints(update, before, surroundings)
     if isinstance(found, Lookup):
         return found._replace(
-            keys=wanted_keys(update.job_id, state, [*before.facts, *update.checkpoints], surroundings.writing),
+            keys=wanted_keys(
+                update.job_id, state, [*before.facts, *update.checkpoints], surroundings.writing
+            ),
             minutes=lacking_minutes(
-                judged_starts([*_instants(update), *answered_instants(update)], before.judged_start, None), update, before
+                judged_starts(
+                    [*_instants(update), *answered_instants(update)], before.judged_start, None
+                ),
+                update,
+                before,
             ),
         )
     facts = list(found.known.values())
     lived, told = as_restarts(events), as_restarts(state.events)
     state = replace(state, outages=outages(lived, before.events, before.outages))
     states = entered_states(state.answers, told)
-    taskmanagers = TaskManagerHistory([*before.taskmanagers, *update.taskmanagers], restarts_of(states))
+    taskmanagers = TaskManagerHistory(
+        [*before.taskmanagers, *update.taskmanagers], restarts_of(states)
+    )
     state = replace(state, taskmanagers=taskmanagers.remembered())
     state = replace(state, starts=_starts(update, before, state, lived, states, surroundings.names))
     lost = lost_mentions(losses(state.taskmanager_lines, states))
     types = types_of(state.snapshots)
-    annotated = annotations(state.answers, [*facts, *found.older.savepoints], told, state.outages, lost, types)
+    annotated = annotations(
+        state.answers, [*facts, *found.older.savepoints], told, state.outages, lost, types
+    )
     trend = size_trend(facts, annotated, found.older)
-    current = job_current(state.answers, facts, state.pressure, told, found.older, types) | {"states": states or None}
-    full_states = vertex_states(found.rows.vertex_checkpoints, found.recomputed, before.vertex_states)
+    current = job_current(state.answers, facts, state.pressure, told, found.older, types) | {
+        "states": states or None
+    }
+    full_states = vertex_states(
+        found.rows.vertex_checkpoints, found.recomputed, before.vertex_states
+    )
     new_starts = [one for one in state.starts if one not in before.starts]
-    starts, newest_ms = _to_judge(update, before, found.recomputed, current, losses(update.taskmanager_lines, states))
+    starts, newest_ms = _to_judge(
+        update, before, found.recomputed, current, losses(update.taskmanager_lines, states)
+    )
     minutes = lacking_minutes(starts, update, before)
     if update.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
-        return lookup._replace(keys=wanted_keys(update.job_id, state, facts, surroundings.writing), minutes=minutes)
+        return lookup._replace(
+            keys=wanted_keys(update.job_id, state, facts, surroundings.writing), minutes=minutes
+        )
     if lookup := lacks_snapshots(update, before, state, facts, surroundings.writing):
         return lookup._replace(minutes=minutes)
     if minutes:
         return Lookup(*NO_CHECKPOINTS, minutes=minutes)
     new, hashes = _new_annotations(annotated, before)
     latest = (
-        max((before.judged_start or 0, before.judged_to or 0), (starts[-1], min(starts[-1] + WINDOW_MS, newest_ms))) if starts else None
+        max(
+            (before.judged_start or 0, before.judged_to or 0),
+            (starts[-1], min(starts[-1] + WINDOW_MS, newest_ms)),
+        )
+        if starts
+        else None
     )
     state = replace(
         state,
@@ -112,52 +154,111 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     new_hosts, told_hosts = _new_hosts(update, before, state, ended_at(states))
     state = replace(state, told_hosts=told_hosts)
     named = {line["container"] for line in update.taskmanager_lines}
-    lately_lost = losses([line for line in state.taskmanager_lines if line["container"] in named], states) if named else []
-    happened = host_events(recomputed, update.exceptions, lately_lost, state.taskmanagers, state.placements)
+    lately_lost = (
+        losses([line for line in state.taskmanager_lines if line["container"] in named], states)
+        if named
+        else []
+    )
+    happened = host_events(
+        recomputed, update.exceptions, lately_lost, state.taskmanagers, state.placements
+    )
     besides = (new_starts, new_hosts, happened, surroundings.names)
     if latest is None:
-        return JobResult(recomputed, found.retracted, annotated, new, current, trend, None, state, facts, *besides)
+        return JobResult(
+            recomputed,
+            found.retracted,
+            annotated,
+            new,
+            current,
+            trend,
+            None,
+            state,
+            facts,
+            *besides,
+        )
     history = _history(update, before, state, lived, facts, annotated, full_states, states)
     size = sample(samples.SizeTrend, trend) if trend else None
     windows = job_windows(
-        update.cluster, update.job_id, starts, newest_ms, current, size, by_minute(vertex_windows, starts), history, taskmanagers
+        update.cluster,
+        update.job_id,
+        starts,
+        newest_ms,
+        current,
+        size,
+        by_minute(vertex_windows, starts),
+        history,
+        taskmanagers,
     )
     limits = settings.limits(update.cluster, update.job_id, current["name"])
     judgement = judged(windows, limits, settings.recovery_point(update.cluster, update.job_id))
     covered = joined([*before.judged_runs, *runs(starts)])
     judgement["covered"] = covered
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
-    return JobResult(recomputed, found.retracted, annotated, new, current, trend, judgement, state, facts, *besides, windows)
+    return JobResult(
+        recomputed,
+        found.retracted,
+        annotated,
+        new,
+        current,
+        trend,
+        judgement,
+        state,
+        facts,
+        *besides,
+        windows,
+    )
 
 
 def _starts(
-    update: JobUpdate, before: JobState, state: JobState, events: Sequence[Row], states: Sequence[tuple[int, str]], names: Names
+    update: JobUpdate,
+    before: JobState,
+    state: JobState,
+    events: Sequence[Row],
+    states: Sequence[tuple[int, str]],
+    names: Names,
 ) -> Sequence[Row]:
     """Nothing is computed where nothing new tells of a start."""
     is_told = update.vertex_starts or any(event["kind"] in TOLD_BY for event in update.events)
     if not is_told and all(one["begun_at"] is not None for one in before.starts):
         return list(before.starts)
-    return job_starts(Life(state.answers, events, before.events, states, state.outages, names), update.vertex_starts, before.starts)
+    return job_starts(
+        Life(state.answers, events, before.events, states, state.outages, names),
+        update.vertex_starts,
+        before.starts,
+    )
 
 
-def _new_hosts(update: JobUpdate, before: JobState, state: JobState, ended_ms: int | None) -> tuple[list[dict[str, Any]], int | None]:
-    """All hosts of the job where one of them says something else than before, and a hash of what they say.
+def _new_hosts(
+    update: JobUpdate, before: JobState, state: JobState, ended_ms: int | None
+) -> tuple[list[dict[str, Any]], int | None]:
+    """All hosts of the job where one of them says something else than before, and a hash of what
+    they say.
 
     Nothing is computed where no task moved and the job did not end.
     """
     may_have_ended = ended_ms is not None and (update.answers or update.events)
-    if before.told_hosts is not None and not may_have_ended and state.placements == before.placements:
+    if (
+        before.told_hosts is not None
+        and not may_have_ended
+        and state.placements == before.placements
+    ):
         return [], before.told_hosts
     hosts = job_hosts(state.placements, ended_ms)
     told = digest(hosts)
     return (hosts if told != before.told_hosts else []), told
 
 
-def _new_annotations(annotated: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:
+def _new_annotations(
+    annotated: Sequence[dict[str, Any]], before: JobState
+) -> tuple[list[dict[str, Any]], list[int]]:
     """Annotations that did not come out before in the same words, and hashes of all."""
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
     known = set(before.told_annotations)
-    return [annotation for annotation, digest in zip(annotated, hashes, strict=True) if digest not in known], sorted(hashes)
+    return [
+        annotation
+        for annotation, digest in zip(annotated, hashes, strict=True)
+        if digest not in known
+    ], sorted(hashes)
 
 
 def _remembered(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
@@ -171,26 +272,45 @@ def _remembered(update: JobUpdate, before: JobState, events: Sequence[Row]) -> J
         gauges=retention.gauges([*before.gauges, *update.vertex_gauges]),
         failures=retention.failures([*before.failures, *update.exceptions]),
         uploads=retention.uploads([*before.uploads, *update.uploads]),
-        taskmanager_lines=retention.taskmanager_lines([*before.taskmanager_lines, *update.taskmanager_lines]),
-        snapshots=retention.snapshots([*before.snapshots, *update.snapshots, *update.found_snapshots]),
+        taskmanager_lines=retention.taskmanager_lines(
+            [*before.taskmanager_lines, *update.taskmanager_lines]
+        ),
+        snapshots=retention.snapshots(
+            [*before.snapshots, *update.snapshots, *update.found_snapshots]
+        ),
         judged_runs=list(before.judged_runs),
     )
 
 
 def _to_judge(
-    update: JobUpdate, before: JobState, recomputed: dict[CheckpointKey, dict[str, Any]], current: Row, lost: Sequence[Row]
+    update: JobUpdate,
+    before: JobState,
+    recomputed: dict[CheckpointKey, dict[str, Any]],
+    current: Row,
+    lost: Sequence[Row],
 ) -> tuple[list[int], int]:
-    """Starts of the windows to judge, and up to when the job is judged. ``lost``: lines of lost TaskManagers."""
-    earlier = {key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed}
+    """Starts of the windows to judge, and up to when the job is judged.
+
+    ``lost``: lines of lost TaskManagers.
+    """
+    earlier = {
+        key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed
+    }
     instants = [
-        *(fact["trigger_time"] for key, fact in recomputed.items() if earlier.get(key) != _as_pending(fact)),
+        *(
+            fact["trigger_time"]
+            for key, fact in recomputed.items()
+            if earlier.get(key) != _as_pending(fact)
+        ),
         *(fact["end_time"] for fact in recomputed.values()),
         *(min(row["ts"], row["observed_at"]) for row in lost),
         *_instants(update),
     ]
     known = [at for at in instants if at is not None]
     ended_ms = current["end_time"] if current["terminal"] else None
-    return judged_starts(known, before.judged_start, ended_ms), largest(*known, before.judged_to) or 0
+    return judged_starts(known, before.judged_start, ended_ms), largest(
+        *known, before.judged_to
+    ) or 0
 
 
 def _instants(update: JobUpdate) -> Iterator[int]:
@@ -209,11 +329,20 @@ def _as_pending(fact: Row) -> tuple[Any, ...]:
 
 
 def _history(
-    update: JobUpdate, before: JobState, state: JobState, events: Sequence[Row], facts: Sequence[Row], annotated: Sequence[Row],
-    full_states: Sequence[Row], states: Sequence[tuple[int, str]],
-) -> History:  # fmt: skip
+    update: JobUpdate,
+    before: JobState,
+    state: JobState,
+    events: Sequence[Row],
+    facts: Sequence[Row],
+    annotated: Sequence[Row],
+    full_states: Sequence[Row],
+    states: Sequence[tuple[int, str]],
+) -> History:
     renewed = {(row["vertex_id"], row["window_start"]) for row in update.pressure}
-    past = [*update.pressure, *(row for row in before.pressure if (row["vertex_id"], row["window_start"]) not in renewed)]
+    past = [
+        *update.pressure,
+        *(row for row in before.pressure if (row["vertex_id"], row["window_start"]) not in renewed),
+    ]
     return History(
         checkpoints=timed(samples.CheckpointSample, facts, "trigger_time"),
         annotations=timed(samples.Annotation, annotated, "at"),
@@ -230,6 +359,11 @@ def _history(
 
 def _vertex_states(rows: Iterable[Row]) -> tuple[samples.VertexState, ...]:
     return tuple(
-        samples.VertexState(row["vertex_id"], row["checkpoint_id"], row["trigger_time_ms"], tuple(row["subtask_state_bytes"]))
+        samples.VertexState(
+            row["vertex_id"],
+            row["checkpoint_id"],
+            row["trigger_time_ms"],
+            tuple(row["subtask_state_bytes"]),
+        )
         for row in rows
     )

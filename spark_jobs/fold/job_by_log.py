@@ -6,37 +6,64 @@ from typing import Any
 from spark_jobs.fold.rows import Row, rank
 
 _NOTHING: dict[str, Any] = dict.fromkeys(
-    ("name", "state", "state_at", "start_time", "restarts", "restored_checkpoint_id", "restored_at", "restored_is_savepoint",
-     "restored_path", "first_seen_at", "last_seen_at", "as_of")
-)  # fmt: skip
+    (
+        "name",
+        "state",
+        "state_at",
+        "start_time",
+        "restarts",
+        "restored_checkpoint_id",
+        "restored_at",
+        "restored_is_savepoint",
+        "restored_path",
+        "first_seen_at",
+        "last_seen_at",
+        "as_of",
+    )
+)
 
 
 def line_at(event: Row) -> int:
-    """A wrongly declared time zone may date a line after the moment it was read: it must not stay the newest for ever."""
+    """A wrongly declared time zone may date a line after the moment it was read: it must not stay
+    the newest for ever.
+    """
     ts, observed_at = int(event["ts"]), int(event["observed_at"])
     return min(ts, observed_at)
 
 
 def job_logged(events: Sequence[Row]) -> dict[str, Any]:
-    """Located log events of one job, each once → what is known by them, all None where there are none."""
+    """Located log events of one job, each once → what is known by them, all None where there are
+    none.
+    """
     if not events:
         return _NOTHING
-    named = [(line_at(event), event["job_name"]) for event in events if event["job_name"] is not None]
+    named = [
+        (line_at(event), event["job_name"]) for event in events if event["job_name"] is not None
+    ]
     states = [
         (line_at(event), rank(event["offset"]), event["to_state"])
         for event in events
         if event["kind"] in ("job_state", "job_terminal") and event["to_state"] is not None
     ]
     restores = [
-        (line_at(event), event["checkpoint_id"], _is_savepoint(event), event["path"]) for event in events if event["kind"] == "restored"
+        (line_at(event), event["checkpoint_id"], _is_savepoint(event), event["path"])
+        for event in events
+        if event["kind"] == "restored"
     ]
-    state, restored = max(states, default=None), max(restores, key=rank, default=(None, None, None, None))
+    state, restored = (
+        max(states, default=None),
+        max(restores, key=rank, default=(None, None, None, None)),
+    )
     return {
         "name": max(named)[1] if named else None,
         "state": state and state[2],
         "state_at": state and state[0],
-        "start_time": max((line_at(event) for event in events if event["kind"] == "job_submitted"), default=None),
-        "restarts": sum(event["kind"] == "job_state" and event["to_state"] == "RESTARTING" for event in events),
+        "start_time": max(
+            (line_at(event) for event in events if event["kind"] == "job_submitted"), default=None
+        ),
+        "restarts": sum(
+            event["kind"] == "job_state" and event["to_state"] == "RESTARTING" for event in events
+        ),
         "restored_at": restored[0],
         "restored_checkpoint_id": restored[1],
         "restored_is_savepoint": restored[2],

@@ -23,22 +23,30 @@ _CHECKPOINT_CONFIG = {
     "checkpoint_storage": "checkpoint_storage",
     "changelog_enabled": "changelog_enabled",
 }
-_COUNTS = {f"checkpoints_{name}": name for name in ("total", "completed", "failed", "in_progress", "restored")}
+_COUNTS = {
+    f"checkpoints_{name}": name
+    for name in ("total", "completed", "failed", "in_progress", "restored")
+}
 _EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "parallelism")
 
 
 def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
     """Lake rows of one job → what is known by REST, all None where it never said so.
 
-    Each value is that of the newest answer that had it; those that only make sense together (state and
-    end, a restore, the checkpoint settings, Flink's counters) come from one answer.
+    Each value is that of the newest answer that had it; those that only make sense together (state
+    and end, a restore, the checkpoint settings, Flink's counters) come from one answer.
     """
-    state = _newest(jobs, ("state", "end_time", "observed_at"), lambda row: row["state"] is not None)
+    state = _newest(
+        jobs, ("state", "end_time", "observed_at"), lambda row: row["state"] is not None
+    )
     restore = _newest(jobs, _RESTORE, lambda row: row["restored_at"] is not None)
     settings = _newest(
         jobs,
         tuple(_CHECKPOINT_CONFIG),
-        lambda row: first_known(row["checkpointing_mode"], row["checkpoint_storage"], row["state_backend"]) is not None,
+        lambda row: (
+            first_known(row["checkpointing_mode"], row["checkpoint_storage"], row["state_backend"])
+            is not None
+        ),
     )
     counts = _newest(jobs, ("observed_at", *_COUNTS), _has("checkpoints_total"))
     # Before the plan is made, the job is reported with an empty one.
@@ -51,12 +59,21 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
         "end_time": state.get("end_time"),
         "vertex_count": len(plan["vertices"]) if plan else None,
         "graph": _graph(plan),
-        "checkpoint_config": {name: settings[column] for column, name in _CHECKPOINT_CONFIG.items()} if settings else None,
-        "configuration": _last_of_each_key(configuration["configuration"]) if configuration else None,
+        "checkpoint_config": {name: settings[column] for column, name in _CHECKPOINT_CONFIG.items()}
+        if settings
+        else None,
+        "configuration": _last_of_each_key(configuration["configuration"])
+        if configuration
+        else None,
         "checkpoint_interval_ms": settings.get("checkpoint_interval_ms"),
         "checkpoint_timeout_ms": settings.get("checkpoint_timeout_ms"),
         **{name: restore.get(name) for name in _RESTORE},
-        "flink_counts": {"at": counts["observed_at"], **{name: counts[column] for column, name in _COUNTS.items()}} if counts else None,
+        "flink_counts": {
+            "at": counts["observed_at"],
+            **{name: counts[column] for column, name in _COUNTS.items()},
+        }
+        if counts
+        else None,
         "first_seen_at": least(*(row["observed_at"] for row in jobs)),
         "last_seen_at": largest(*(row["observed_at"] for row in jobs)),
     }
@@ -66,14 +83,22 @@ def _has(name: str) -> Callable[[Row], bool]:
     return lambda row: row[name] is not None
 
 
-def _newest(jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]) -> dict[str, Any]:
-    """``names`` of the newest row where ``having`` holds, {} where none; the content decides between rows of one instant."""
+def _newest(
+    jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]
+) -> dict[str, Any]:
+    """``names`` of the newest row where ``having`` holds, {} where none; the content decides
+    between rows of one instant.
+    """
     kept = [row for row in jobs if having(row)]
     if not kept:
         return {}
     newest = max((row["observed_at"], row["commit_seq"] or 0) for row in kept)
     tied = [row for row in kept if (row["observed_at"], row["commit_seq"] or 0) == newest]
-    row = tied[0] if len(tied) == 1 else max(tied, key=lambda one: [rank(one.get(name)) for name in names])
+    row = (
+        tied[0]
+        if len(tied) == 1
+        else max(tied, key=lambda one: [rank(one.get(name)) for name in names])
+    )
     # Rows that an earlier version remembered lack columns that were added since.
     return {name: row.get(name) for name in names}
 
@@ -91,11 +116,19 @@ def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
             for vertex in plan["vertices"]
         ],
         "edges": [
-            {"source": edge["source_vertex_id"], "target": edge["target_vertex_id"], "ship_strategy": edge["ship_strategy"]}
+            {
+                "source": edge["source_vertex_id"],
+                "target": edge["target_vertex_id"],
+                "ship_strategy": edge["ship_strategy"],
+            }
             for edge in plan["edges"] or ()
         ],
     }
 
 
 def _last_of_each_key(settings: Sequence[Row]) -> dict[str, str | None]:
-    return {setting["key"]: setting["value"] for setting in sorted(settings, key=rank) if setting["key"] is not None}
+    return {
+        setting["key"]: setting["value"]
+        for setting in sorted(settings, key=rank)
+        if setting["key"] is not None
+    }

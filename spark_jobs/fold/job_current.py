@@ -15,7 +15,8 @@ from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 RECENT = 16
 """Checkpoints that the fleet page shows of a job; the recent figures rest on them."""
 
-# Flink notes a restore in its log and for REST some milliseconds apart; REST then tells more exactly what it was.
+# Flink notes a restore in its log and for REST some milliseconds apart; REST then tells more
+# exactly what it was.
 RESTORE_TOLERANCE_MS = 1000
 
 _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "restored_path")
@@ -31,16 +32,23 @@ def job_current(
 ) -> dict[str, Any]:
     """Everything known of one job → its ``job_current`` row, without cluster and job.
 
-    A job that only a log or a checkpoint tells of has a row too. What the newest answer does not tell is
-    taken from the newest one that did. ``facts`` and ``events`` each once; ``older``: facts that are not among them any more.
+    A job that only a log or a checkpoint tells of has a row too. What the newest answer does not
+    tell is taken from the newest one that did. ``facts`` and ``events`` each once; ``older``: facts
+    that are not among them any more.
     ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
-    rest, logged, windows = job_reported(jobs), job_logged(events), newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
+    rest, logged, windows = (
+        job_reported(jobs),
+        job_logged(events),
+        newest_by(pressure, ("vertex_id",), ("window_start", "as_of")),
+    )
     state = _state(rest, logged)
     is_terminal = None if state is None else state in TERMINAL_STATES
     log_end = logged["state_at"] if is_terminal and logged["state"] == state else None
     restored = logged if _restored_by_log(rest, logged) else rest
-    known_at = largest(older.as_of, *(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows))
+    known_at = largest(
+        older.as_of, *(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows)
+    )
     return {
         **{name: rest[name] for name in JOB_CURRENT.column_names if name in rest},
         "name": first_known(rest["name"], logged["name"]),
@@ -53,9 +61,14 @@ def job_current(
         **_recent(facts),
         "pressured_share": largest(*(window["backpressured_share"] for window in windows)),
         **{name: restored[name] for name in _RESTORE},
-        "restored_is_savepoint": is_savepoint(restored["restored_path"], restored["restored_is_savepoint"], types),
+        "restored_is_savepoint": is_savepoint(
+            restored["restored_path"], restored["restored_is_savepoint"], types
+        ),
         "first_seen_at": least(
-            rest["first_seen_at"], logged["first_seen_at"], older.first_trigger, *(fact["trigger_time"] for fact in facts)
+            rest["first_seen_at"],
+            logged["first_seen_at"],
+            older.first_trigger,
+            *(fact["trigger_time"] for fact in facts),
         ),
         "last_seen_at": largest(rest["last_seen_at"], logged["last_seen_at"], known_at),
         "as_of": largest(rest["last_seen_at"], logged["as_of"], known_at),
@@ -73,7 +86,10 @@ def _state(rest: Row, logged: Row) -> str | None:
 def _restored_by_log(rest: Row, logged: Row) -> bool:
     if rest["restored_at"] is None:
         return True
-    return logged["restored_at"] is not None and logged["restored_at"] - rest["restored_at"] > RESTORE_TOLERANCE_MS
+    return (
+        logged["restored_at"] is not None
+        and logged["restored_at"] - rest["restored_at"] > RESTORE_TOLERANCE_MS
+    )
 
 
 _age = itemgetter("trigger_time", "checkpoint_id")
@@ -95,20 +111,35 @@ def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
 
 
 _NOTHING_RECENT: dict[str, Any] = dict.fromkeys(
-    ("recent_outcomes", "last_outcome", "recent_total", "recent_failed", "end_to_end_p95_ms", "dominant_phase", "dominant_phase_share")
+    (
+        "recent_outcomes",
+        "last_outcome",
+        "recent_total",
+        "recent_failed",
+        "end_to_end_p95_ms",
+        "dominant_phase",
+        "dominant_phase_share",
+    )
 )
 
 
 def _recent(facts: Iterable[Row]) -> dict[str, Any]:
     """Figures of the newest ``RECENT`` final checkpoints."""
-    recent = sorted((fact for fact in facts if fact["final"]), key=_age, reverse=True)[:RECENT][::-1]
+    recent = sorted((fact for fact in facts if fact["final"]), key=_age, reverse=True)[:RECENT][
+        ::-1
+    ]
     if not recent:
         return _NOTHING_RECENT
     counted = [fact for fact in recent if not fact["is_savepoint"]]
     completed = [fact for fact in counted if fact["outcome"] == "completed"]
-    shown = [{name: fact[name] for name in ("checkpoint_id", "outcome", "is_savepoint")} for fact in recent]
+    shown = [
+        {name: fact[name] for name in ("checkpoint_id", "outcome", "is_savepoint")}
+        for fact in recent
+    ]
     # The earlier phase wins a tie, as the barrier passes them in this order.
-    phase_ms = {phase: sum(fact[f"slowest_{phase}_ms"] or 0 for fact in completed) for phase in PHASES}
+    phase_ms = {
+        phase: sum(fact[f"slowest_{phase}_ms"] or 0 for fact in completed) for phase in PHASES
+    }
     dominant = max(phase_ms, key=lambda phase: phase_ms[phase])
     whole_ms = sum(fact["slowest_end_to_end_ms"] or 0 for fact in completed)
     is_known = phase_ms[dominant] > 0

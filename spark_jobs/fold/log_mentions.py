@@ -14,9 +14,15 @@ from spark_jobs.fold.snapshots import NO_TYPES, Types
 CAUSE_CHARS = 500
 
 
-def log_mentions(events: Sequence[Row], outages: Sequence[Row] = (), types: Types = NO_TYPES) -> list[Mention]:
-    """``events``: located log events of one job, each once; ``outages``: see :mod:`spark_jobs.fold.downtime`."""
-    return [mention for event in events for mention in _of_one_line(event, types)] + [*_restarted(events, outages)]
+def log_mentions(
+    events: Sequence[Row], outages: Sequence[Row] = (), types: Types = NO_TYPES
+) -> list[Mention]:
+    """``events``: located log events of one job, each once; ``outages``: see
+    :mod:`spark_jobs.fold.downtime`.
+    """
+    return [mention for event in events for mention in _of_one_line(event, types)] + [
+        *_restarted(events, outages)
+    ]
 
 
 def _of_one_line(event: Row, types: Types) -> Iterator[Mention]:
@@ -25,7 +31,9 @@ def _of_one_line(event: Row, types: Types) -> Iterator[Mention]:
         yield by_log("deploy", "", "submitted", None, event)
     elif kind == "restored":
         what = event["checkpoint_type"] and event["checkpoint_type"].lower()
-        subject, label, detail = restore_words(what, event["checkpoint_id"], event["path"], event["job_id"], types)
+        subject, label, detail = restore_words(
+            what, event["checkpoint_id"], event["path"], event["job_id"], types
+        )
         yield by_log("restore", subject, label, detail, event)
     elif kind == "operator_event":
         yield from operator_mentions(event)
@@ -36,19 +44,34 @@ def _of_one_line(event: Row, types: Types) -> Iterator[Mention]:
 
 
 def _failed(event: Row) -> Mention:
-    """A task that failed, or a job that began to fail; the first of those that follow closely gives the words."""
+    """A task that failed, or a job that began to fail; the first of those that follow closely gives
+    the words.
+    """
     task, cause = event["task"], event["reason_text"]
     detail = {name: event[name] for name in ("task", "subtask", "attempt", "container", "host")}
     is_vague = task is None and cause is None
     words = None if is_vague else {**detail, "cause": cause and without_middle(cause, CAUSE_CHARS)}
-    return by_log("failure", "", message("job failing") if task is None else message("{task:name} failed", task=str(task)), words, event)
+    return by_log(
+        "failure",
+        "",
+        message("job failing") if task is None else message("{task:name} failed", task=str(task)),
+        words,
+        event,
+    )
 
 
 def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mention]:
     begun = {one["at"]: one for one in outages}
     part_of = {at: one for one in outages for at in one["restarts"][1:]}
-    for of_process in grouped((event for event in events if event["kind"] == "job_state"), "process").values():
-        in_order = sorted(of_process, key=lambda one: [rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")])
+    for of_process in grouped(
+        (event for event in events if event["kind"] == "job_state"), "process"
+    ).values():
+        in_order = sorted(
+            of_process,
+            key=lambda one: [
+                rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")
+            ],
+        )
         for event, following in zip(in_order, [*in_order[1:], None], strict=True):
             if event["to_state"] != "RESTARTING":
                 continue
@@ -56,7 +79,14 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
             if at in begun:
                 label, detail = words_of(begun[at])
             elif at in part_of:
-                label, detail = message("restart before all tasks ran again"), {"outage_began_at": iso(part_of[at]["at"])}
+                label, detail = (
+                    message("restart before all tasks ran again"),
+                    {"outage_began_at": iso(part_of[at]["at"])},
+                )
             elif following is not None and following["to_state"] == "RUNNING":
-                detail = {"began_at": iso(at), "job_running_at": iso(following["ts"]), "downtime_at_least_ms": following["ts"] - at}
+                detail = {
+                    "began_at": iso(at),
+                    "job_running_at": iso(following["ts"]),
+                    "downtime_at_least_ms": following["ts"] - at,
+                }
             yield by_log("restart", "", label, detail, event)

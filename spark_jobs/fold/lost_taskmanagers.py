@@ -1,6 +1,8 @@
-"""TaskManagers that were lost while tasks of a job ran on them, or had lately: what the lines about TaskManagers say, which name no job.
+"""TaskManagers that were lost while tasks of a job ran on them, or had lately: what the lines about
+TaskManagers say, which name no job.
 
-The first to notice says why; ResourceManager and JobMaster log the same loss apart, within the interval of heartbeats.
+The first to notice says why; ResourceManager and JobMaster log the same loss apart, within the
+interval of heartbeats.
 """
 
 import re
@@ -14,29 +16,51 @@ from spark_jobs.fold.rows import Row
 KIND = "taskmanager_lost"
 """Of the annotation; its subject is the id of the TaskManager."""
 KINDS_OF_LOSS = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected")
-COLUMNS = ("process", "ts", "record_hash", "ordinal", "observed_at", "kind", "container", "reason_text")
+COLUMNS = (
+    "process",
+    "ts",
+    "record_hash",
+    "ordinal",
+    "observed_at",
+    "kind",
+    "container",
+    "reason_text",
+)
 """Of a line that is brought to each job it may concern."""
 NOTICED_WITHIN_S = 300
-"""How long after a task was deployed elsewhere its last TaskManager still counts: heartbeat.timeout is 50 s, and is set to some minutes."""
+"""How long after a task was deployed elsewhere its last TaskManager still counts: heartbeat.timeout
+is 50 s, and is set to some minutes.
+"""
 REASON_CHARS = NAME_CHARS = 300
 
 _DISMISSED = re.compile(r"Stopping JobMaster|idle timeout")
 _LOST = re.compile(
-    r"no longer reachable|timed out|shutting down|terminated|exit(?:ed| code|Code)|killed|lost|evicted|preempted|OOM", re.IGNORECASE
+    r"no longer reachable|timed out|shutting down|terminated|exit(?:ed| "
+    r"code|Code)|killed|lost|evicted|preempted|OOM",
+    re.IGNORECASE,
 )
-"""Of the reasons for a closed connection: ResourceManagers pass on what YARN or Kubernetes says of the end of a container."""
+"""Of the reasons for a closed connection: ResourceManagers pass on what YARN or Kubernetes says of
+the end of a container.
+"""
 
 
 def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
     for line in losses:
         name = line["container"][:NAME_CHARS]
         yield by_log(
-            KIND, name, message("TaskManager {name:name} lost", name=str(name)), {"taskmanager_id": name, "reason": reason_of(line)}, line
+            KIND,
+            name,
+            message("TaskManager {name:name} lost", name=str(name)),
+            {"taskmanager_id": name, "reason": reason_of(line)},
+            line,
         )
 
 
 def losses(lines: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
-    """Lines that tell of a loss to the job. ``states``: what it entered when, in order; a TaskManager that outlived the job is none."""
+    """Lines that tell of a loss to the job.
+
+    ``states``: what it entered when, in order; a TaskManager that outlived the job is none.
+    """
     return [line for line in lines if _is_loss(line) and not _had_ended(states, line["ts"])]
 
 
@@ -52,7 +76,11 @@ def reason_of(line: Row) -> str:
     """Why a TaskManager was lost, as the line says."""
     if line["kind"] == "tm_disconnected":
         return str(line["reason_text"] or "")[:REASON_CHARS]
-    return message("heartbeat timed out") if line["kind"] == "tm_heartbeat_timeout" else "no longer reachable"
+    return (
+        message("heartbeat timed out")
+        if line["kind"] == "tm_heartbeat_timeout"
+        else "no longer reachable"
+    )
 
 
 def _had_ended(states: Sequence[tuple[int, str]], at_ms: int) -> bool:

@@ -1,4 +1,6 @@
-"""Mentions of what happened to a job, before those of one happening are folded into an annotation."""
+"""Mentions of what happened to a job, before those of one happening are folded into an
+annotation.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +13,11 @@ from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
 
 @dataclass(frozen=True)
 class Mention:
-    """One mention by one source. Without ``detail``, and of a restore without a path, the mention is vague: another may know more."""
+    """One mention by one source.
+
+    Without ``detail``, and of a restore without a path, the mention is vague: another may know
+    more.
+    """
 
     kind: str
     subject: str
@@ -28,16 +34,28 @@ class Mention:
 
     @property
     def words(self) -> Any:
-        """Order in which mentions of one happening give its words. Of a restart only the log tells when all tasks ran again."""
+        """Order in which mentions of one happening give its words.
+
+        Of a restart only the log tells when all tasks ran again.
+        """
         is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)
-        return is_vague, self.kind == "restart" and not self.by_log, self.at_ms, self.by_log, self.label, self._content
+        return (
+            is_vague,
+            self.kind == "restart" and not self.by_log,
+            self.at_ms,
+            self.by_log,
+            self.label,
+            self._content,
+        )
 
     @property
     def place(self) -> Any:
         return self.at_ms, self.by_log, self.detail is None, self.label, self._content
 
 
-def by_rest(kind: str, subject: str, at_ms: int, label: str, detail: dict[str, Any] | None, row: Row) -> Mention:
+def by_rest(
+    kind: str, subject: str, at_ms: int, label: str, detail: dict[str, Any] | None, row: Row
+) -> Mention:
     return Mention(kind, subject, at_ms, False, label, detail, row["observed_at"])
 
 
@@ -46,21 +64,40 @@ def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, r
 
 
 def restore_words(
-    what: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types = NO_TYPES
+    what: str | None,
+    checkpoint_id: int | None,
+    path: str | None,
+    job_id: str,
+    types: Types = NO_TYPES,
 ) -> tuple[str, str, dict[str, Any]]:
     """Subject, label and detail of a restore, the same whichever source reported it.
 
     ``what``: what Flink calls it, "savepoint" or "checkpoint". The subject is the id alone.
-    A job that starts from another job's checkpoint *as a checkpoint* has claimed it; as a "savepoint", it
-    left it to its owner, by NO_CLAIM or LEGACY, which nothing reported tells apart. A restart of a job
-    from its own checkpoint is no claim at all.
+    A job that starts from another job's checkpoint *as a checkpoint* has claimed it; as a
+    "savepoint", it left it to its owner, by NO_CLAIM or LEGACY, which nothing reported tells apart.
+    A restart of a job from its own checkpoint is no claim at all.
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path
-    claim_mode = message("NO_CLAIM or LEGACY") if what == "savepoint" else "CLAIM" if is_foreign else None
+    claim_mode = (
+        message("NO_CLAIM or LEGACY") if what == "savepoint" else "CLAIM" if is_foreign else None
+    )
     is_one = is_savepoint(path, None if what is None else what == "savepoint", types)
     what = None if is_one is None else "savepoint" if is_one else "checkpoint"
     label = join_messages(
-        (word for word in (message("restored from"), what or message("checkpoint or savepoint"), number) if word is not None), " "
+        (
+            word
+            for word in (
+                message("restored from"),
+                what or message("checkpoint or savepoint"),
+                number,
+            )
+            if word is not None
+        ),
+        " ",
     )
-    return number or "", label, {"from": what, "checkpoint_id": checkpoint_id, "path": path, "claim_mode": claim_mode}
+    return (
+        number or "",
+        label,
+        {"from": what, "checkpoint_id": checkpoint_id, "path": path, "claim_mode": claim_mode},
+    )

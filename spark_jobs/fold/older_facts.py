@@ -1,4 +1,6 @@
-"""What remains of checkpoints whose facts are not kept one by one any more: for trends, annotations and the job's own row."""
+"""What remains of checkpoints whose facts are not kept one by one any more: for trends, annotations
+and the job's own row.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +19,9 @@ Point = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class OlderFacts:
-    """``first_trigger``, ``as_of``, ``completed_as_of``: the earliest and the latest of all that ever were among them."""
+    """``first_trigger``, ``as_of``, ``completed_as_of``: the earliest and the latest of all that
+    ever were among them.
+    """
 
     first_trigger: int | None = None
     as_of: int | None = None
@@ -48,9 +52,13 @@ class OlderFacts:
             least(self.first_trigger, *(fact["trigger_time"] for fact in facts)),
             largest(self.as_of, *(fact["as_of"] for fact in facts)),
             largest(self.completed_as_of, *(fact["as_of"] for fact in completed)),
-            max(known, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), default=None),
+            max(
+                known, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), default=None
+            ),
             _thinned([*self.points, *points(completed)]),
-            sorted(savepoints, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]))[-SAVEPOINTS_KEPT:],
+            sorted(savepoints, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]))[
+                -SAVEPOINTS_KEPT:
+            ],
         )
 
 
@@ -62,9 +70,15 @@ def is_completed_checkpoint(fact: Row) -> bool:
 
 
 def points(completed: Iterable[Row]) -> list[Point]:
-    # Of a checkpoint that only the log tells of, one size is known: beside those that REST tells of, it would look like a jump.
+    # Of a checkpoint that only the log tells of, one size is known: beside those that REST tells
+    # of, it would look like a jump.
     return [
-        (first_known(fact["end_time"], fact["trigger_time"]), fact["checkpoint_id"], fact["state_bytes"], fact["trigger_time"])
+        (
+            first_known(fact["end_time"], fact["trigger_time"]),
+            fact["checkpoint_id"],
+            fact["state_bytes"],
+            fact["trigger_time"],
+        )
         for fact in completed
         if fact["state_bytes"] is not None and fact["checkpointed_bytes"] is not None
     ]

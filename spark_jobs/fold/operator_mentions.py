@@ -1,4 +1,6 @@
-"""What the Flink Kubernetes Operator did to a job: upgrades, roll-backs, savepoints it took, redeployments."""
+"""What the Flink Kubernetes Operator did to a job: upgrades, roll-backs, savepoints it took,
+redeployments.
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +9,9 @@ from spark_jobs.fold.mentions import Mention, by_log
 from spark_jobs.fold.rows import Row
 
 KIND = "operator"
-"""Of the annotation; its subject is the operator's own word (``EventRecorder.Reason``, or one of :mod:`ingest.discovery`)."""
+"""Of the annotation; its subject is the operator's own word (``EventRecorder.Reason``, or one of
+:mod:`ingest.discovery`).
+"""
 
 WORDS = {
     "SpecChanged": message("operator began an upgrade"),
@@ -23,8 +27,13 @@ WORDS = {
     "SavepointFailed": message("savepoint of the operator failed"),
     "SavepointError": message("savepoint of the operator failed"),
 }
-"""Reasons that change a job; others, such as JobStatusChanged, say what REST says, too, and remain events of its log."""
-_KINDS_OF_CHANGE = {"SCALE": message("operator rescales the job"), "SAVEPOINT_REDEPLOY": message("operator redeploys from a savepoint")}
+"""Reasons that change a job; others, such as JobStatusChanged, say what REST says, too, and remain
+events of its log.
+"""
+_KINDS_OF_CHANGE = {
+    "SCALE": message("operator rescales the job"),
+    "SAVEPOINT_REDEPLOY": message("operator redeploys from a savepoint"),
+}
 """How a SpecChanged begins, besides UPGRADE; IGNORE changes nothing."""
 
 
@@ -33,5 +42,7 @@ def operator_mentions(event: Row) -> Iterator[Mention]:
     change = said.partition(" ")[0]
     if reason not in WORDS or (reason == "SpecChanged" and change == "IGNORE"):
         return
-    label = _KINDS_OF_CHANGE.get(change, WORDS[reason]) if reason == "SpecChanged" else WORDS[reason]
+    label = (
+        _KINDS_OF_CHANGE.get(change, WORDS[reason]) if reason == "SpecChanged" else WORDS[reason]
+    )
     yield by_log(KIND, reason, label, {"said": said, "path": event["path"]}, event)

@@ -1,10 +1,12 @@
 """How a checkpoint ended: from REST's answer, the log's lines and what happened to its job.
 
-What is certain goes first: a completion wherever it is reported, then the log's own lines of expiry and decline, then the failure that
-REST reports, then the log's general failure line, then the end of the job.
+What is certain goes first: a completion wherever it is reported, then the log's own lines of expiry
+and decline, then the failure that REST reports, then the log's general failure line, then the end
+of the job.
 
-A job that leaves RUNNING drops its pending checkpoints with one and the same reason, whatever the cause. Lost to a failure of
-a task or of the job, a checkpoint is failed; dropped by a cancel, a stop or the end of the job, on purpose, it is aborted.
+A job that leaves RUNNING drops its pending checkpoints with one and the same reason, whatever the
+cause. Lost to a failure of a task or of the job, a checkpoint is failed; dropped by a cancel, a
+stop or the end of the job, on purpose, it is aborted.
 """
 
 from collections.abc import Sequence
@@ -21,10 +23,14 @@ from spark_jobs.fold.rows import Row, first_known
 UNKNOWN_REASON = ""
 WITH_ITS_TASK, WITH_ITS_JOB = "TASK_FAILURE", "JOB_FAILURE"
 DROPPED = ("CHECKPOINT_COORDINATOR_SHUTDOWN", "CHECKPOINT_COORDINATOR_SUSPEND")
-"""Flink's reasons for whatever is pending when its job leaves RUNNING: they do not tell a failure from a cancel."""
+"""Flink's reasons for whatever is pending when its job leaves RUNNING: they do not tell a failure
+from a cancel.
+"""
 LOST_WITH_JOB = frozenset({*DROPPED, *checkpoint_reasons.LOST_WITH_JOB})
 DROPPED_WITHIN_MS = 10_000
-"""A job's change of state and the failure of the checkpoints that it drops are noted this close to each other."""
+"""A job's change of state and the failure of the checkpoints that it drops are noted this close to
+each other.
+"""
 
 _DECLINED = (
     "CHECKPOINT_DECLINED",
@@ -38,7 +44,8 @@ _DECLINED = (
     "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
     "TASK_CHECKPOINT_FAILURE",
 )
-# Flink counts these two against the tolerance: storage did not answer, which is a failure and no refusal.
+# Flink counts these two against the tolerance: storage did not answer, which is a failure and no
+# refusal.
 _FAILED = ("IO_EXCEPTION", "EXCEPTION")
 
 OUTCOME_OF_REASON: dict[str, str] = {
@@ -50,12 +57,16 @@ OUTCOME_OF_REASON: dict[str, str] = {
     "CHECKPOINT_EXPIRED": "expired",
     "CHECKPOINT_SUBSUMED": "subsumed",
 }
-"""Every reason that Flink has; one that is not listed is ``failed``. For ``DROPPED``: where no failure is known."""
+"""Every reason that Flink has; one that is not listed is ``failed``.
+
+For ``DROPPED``: where no failure is known.
+"""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a checkpoint ended, ``in_progress`` where it did not as far as known; ``reason`` "" is a failure nobody explains.
+    """How a checkpoint ended, ``in_progress`` where it did not as far as known; ``reason`` "" is a
+    failure nobody explains.
 
     ``ending``: of the job, where it alone tells when. ``failure``: what it was lost to.
     """
@@ -77,7 +88,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class JobLife:
-    """When one job dropped its pending checkpoints, what failed in it, and its time-out for checkpoints."""
+    """When one job dropped its pending checkpoints, what failed in it, and its time-out for
+    checkpoints.
+    """
 
     endings: Sequence[Ending]
     failures: Sequence[Failure]
@@ -89,7 +102,9 @@ def outcome_of(reason: str) -> str:
 
 
 def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -> Outcome:
-    """``rest``: what REST reported of the checkpoint, see :mod:`spark_jobs.fold.checkpoint_by_rest`."""
+    """``rest``: what REST reported of the checkpoint, see
+    :mod:`spark_jobs.fold.checkpoint_by_rest`.
+    """
     if logged.completed_at is not None or rest["status"] == "COMPLETED":
         return Outcome("completed", None, None)
     text = first_known(rest["failure_message"], logged.declined_text, logged.failed_text)
@@ -106,17 +121,35 @@ def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -
         reason = logged.failed_reason or UNKNOWN_REASON
     if reason in LOST_WITH_JOB:
         at = first_known(rest["failure_time"], logged.failed_at, trigger_time)
-        return _lost_with_job(trigger_time, at, reason, text, ending_between(job.endings, trigger_time, at + DROPPED_WITHIN_MS), job)
+        return _lost_with_job(
+            trigger_time,
+            at,
+            reason,
+            text,
+            ending_between(job.endings, trigger_time, at + DROPPED_WITHIN_MS),
+            job,
+        )
     if reason is not None:
         return Outcome(outcome_of(reason), reason, text)
-    ending = None if is_final(rest["status"]) else first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)
+    ending = (
+        None
+        if is_final(rest["status"])
+        else first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)
+    )
     if ending is not None:
         lost = _lost_with_job(trigger_time, ending.ended_at, None, ending.text, ending, job)
         return Outcome(lost.outcome, lost.reason, lost.text, ending, lost.failure)
     return Outcome("in_progress", None, text)
 
 
-def _lost_with_job(trigger_time: int, at: int, reason: str | None, text: str | None, ending: Ending | None, job: JobLife) -> Outcome:
+def _lost_with_job(
+    trigger_time: int,
+    at: int,
+    reason: str | None,
+    text: str | None,
+    ending: Ending | None,
+    job: JobLife,
+) -> Outcome:
     """``reason`` and ``text`` are Flink's own, where it gave any."""
     ended_at = ending.ended_at if ending else at
     if ending is not None and ending.is_meant:
@@ -125,7 +158,12 @@ def _lost_with_job(trigger_time: int, at: int, reason: str | None, text: str | N
     else:
         failure = failure_between(job.failures, trigger_time, ended_at + LOGGED_LATE_MS)
     if failure is not None:
-        return Outcome("failed", WITH_ITS_TASK if failure.of_task else WITH_ITS_JOB, failure.text or text, failure=failure)
+        return Outcome(
+            "failed",
+            WITH_ITS_TASK if failure.of_task else WITH_ITS_JOB,
+            failure.text or text,
+            failure=failure,
+        )
     if ending is not None and not ending.is_meant:
         reported = reason if reason is not None and reason not in DROPPED else WITH_ITS_JOB
         return Outcome("failed", reported, ending.text)

@@ -1,7 +1,8 @@
 """Records per second in a window, as the difference of two answers of Flink's counters.
 
-Flink's meters (``numRecordsInPerSecond``) are means of the last minute, so that they go on to tell of a burst that is over. A counter
-of one attempt of one subtask only grows: what lies between two of its values was read or emitted between them.
+Flink's meters (``numRecordsInPerSecond``) are means of the last minute, so that they go on to tell
+of a burst that is over. A counter of one attempt of one subtask only grows: what lies between two
+of its values was read or emitted between them.
 """
 
 from bisect import bisect_right
@@ -11,8 +12,9 @@ from typing import Any
 from spark_jobs.fold.rows import Row, grouped, newest_by
 
 WANTED_SPAN_MS, LEAST_SPAN_MS = 50_000, 30_000
-"""The JobManager collects counters every ten seconds, and only when it is asked for any, from one TaskManager after the other: an answer
-may be as old as that. A minute makes little of it; over half a minute an even load may look as uneven as two to one.
+"""The JobManager collects counters every ten seconds, and only when it is asked for any, from one
+TaskManager after the other: an answer may be as old as that. A minute makes little of it; over half
+a minute an even load may look as uneven as two to one.
 """
 MOST_SPAN_MS = 180_000
 """Three windows. What was counted over longer tells no more of the present than a meter does."""
@@ -21,9 +23,16 @@ UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "count
 
 
 def answers(vertex_windows: Iterable[Row]) -> list[Row]:
-    """The newest counters of each window that has any, with what tells them apart: what later windows are compared with."""
+    """The newest counters of each window that has any, with what tells them apart: what later
+    windows are compared with.
+    """
     return [
-        {"vertex_id": row["vertex_id"], "window_start": row["window_start"], "as_of": row["as_of"], **row["counters"]["newest"]}
+        {
+            "vertex_id": row["vertex_id"],
+            "window_start": row["window_start"],
+            "as_of": row["as_of"],
+            **row["counters"]["newest"],
+        }
         for row in vertex_windows
         if row["counters"]["newest"] is not None
     ]
@@ -38,17 +47,24 @@ class Earlier:
             vertex_id: sorted(rows, key=lambda row: (row["at"], row["window_start"]))
             for vertex_id, rows in grouped(once, "vertex_id").items()
         }
-        self._instants = {vertex_id: [row["at"] for row in rows] for vertex_id, rows in self._answers.items()}
+        self._instants = {
+            vertex_id: [row["at"] for row in rows] for vertex_id, rows in self._answers.items()
+        }
 
     def before(self, vertex_id: str, until_ms: int, since_ms: int) -> Row | None:
         """The newest answer between these instants."""
         instants = self._instants.get(vertex_id, ())
         place = bisect_right(instants, until_ms) - 1
-        return self._answers[vertex_id][place] if place >= 0 and instants[place] >= since_ms else None
+        return (
+            self._answers[vertex_id][place] if place >= 0 and instants[place] >= since_ms else None
+        )
 
 
 def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
-    """The fields ``counted_…`` of ``samples.VertexWindow``. ``row``: a vertex in one window, with its ``counters`` and its meters."""
+    """The fields ``counted_…`` of ``samples.VertexWindow``.
+
+    ``row``: a vertex in one window, with its ``counters`` and its meters.
+    """
     newest = row["counters"]["newest"]
     if newest is None:
         return UNKNOWN
@@ -70,7 +86,9 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
 
 
 def _earlier(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
-    """Answers to compare with, the most fitting first: of this window, of an earlier one, and such of less than the wanted span."""
+    """Answers to compare with, the most fitting first: of this window, of an earlier one, and such
+    of less than the wanted span.
+    """
     first = row["counters"]["first"]
     for least_ms in (WANTED_SPAN_MS, LEAST_SPAN_MS):
         if first is not None and at_ms - first["at"] >= least_ms:
@@ -81,31 +99,51 @@ def _earlier(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
 
 def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:
     span_ms = newest["at"] - since["at"]
-    read, emitted = (_per_second(newest, since, name, span_ms, row[f"{name}_per_s"] or ()) for name in ("records_in", "records_out"))
-    return {"counted_ms": span_ms, "counted_in_per_s": read, "counted_out_per_s": emitted} if read or emitted else UNKNOWN
+    read, emitted = (
+        _per_second(newest, since, name, span_ms, row[f"{name}_per_s"] or ())
+        for name in ("records_in", "records_out")
+    )
+    return (
+        {"counted_ms": span_ms, "counted_in_per_s": read, "counted_out_per_s": emitted}
+        if read or emitted
+        else UNKNOWN
+    )
 
 
-def _per_second(newest: Row, since: Row, name: str, span_ms: int, meters: Sequence[float | None]) -> tuple[float | None, ...]:
+def _per_second(
+    newest: Row, since: Row, name: str, span_ms: int, meters: Sequence[float | None]
+) -> tuple[float | None, ...]:
     """By subtask; empty where nothing is known.
 
-    Unknown where the attempt is another one, where the counter fell, and where it stood still while the meter moved: it was not collected
-    in between.
+    Unknown where the attempt is another one, where the counter fell, and where it stood still while
+    the meter moved: it was not collected in between.
     """
     subtasks = len(newest["attempt"])
     of_subtasks = zip(
-        newest["attempt"], _of_each(since["attempt"], subtasks), newest[name], _of_each(since[name], subtasks), _of_each(meters, subtasks),
+        newest["attempt"],
+        _of_each(since["attempt"], subtasks),
+        newest[name],
+        _of_each(since[name], subtasks),
+        _of_each(meters, subtasks),
         strict=True,
-    )  # fmt: skip
+    )
     grown = [
         (count - before) * 1000 / span_ms
-        if attempt is not None and attempt == attempt_before and count is not None and before is not None
+        if attempt is not None
+        and attempt == attempt_before
+        and count is not None
+        and before is not None
         and (count > before or (count == before and not (meter or 0) > 0))
         else None
         for attempt, attempt_before, count, before, meter in of_subtasks
-    ]  # fmt: skip
+    ]
     return () if grown.count(None) == subtasks else tuple(grown)
 
 
 def _of_each(values: Sequence[Any], subtasks: int) -> Sequence[Any]:
     """One for each subtask; None where there are fewer."""
-    return values if len(values) == subtasks else [*values[:subtasks], *[None] * (subtasks - len(values))]
+    return (
+        values
+        if len(values) == subtasks
+        else [*values[:subtasks], *[None] * (subtasks - len(values))]
+    )

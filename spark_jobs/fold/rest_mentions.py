@@ -1,4 +1,6 @@
-"""What the JobManager's REST answers tell of a job's life: submission, restarts, restores, rescaling, end."""
+"""What the JobManager's REST answers tell of a job's life: submission, restarts, restores,
+rescaling, end.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -9,11 +11,18 @@ from spark_jobs.fold.rows import Row, iso
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 COUNTER_LAG_MS = 60_000
-"""The counter is a metric, fetched every ten seconds and asked for in another request: it may rise well after the state changed."""
+"""The counter is a metric, fetched every ten seconds and asked for in another request: it may rise
+well after the state changed.
+"""
 
 
-def rest_mentions(jobs: Sequence[Row], types: Types = NO_TYPES, logged_restarts: Sequence[int] = ()) -> list[Mention]:
-    """``jobs``: lake rows of one job, one for each instant, in order of time. ``logged_restarts``: instants by the log, in epoch ms."""
+def rest_mentions(
+    jobs: Sequence[Row], types: Types = NO_TYPES, logged_restarts: Sequence[int] = ()
+) -> list[Mention]:
+    """``jobs``: lake rows of one job, one for each instant, in order of time.
+
+    ``logged_restarts``: instants by the log, in epoch ms.
+    """
     by_state = [mention for row in jobs for mention in _of_one_answer(row, types)]
     return [*by_state, *_uncounted_restarts(jobs, logged_restarts), *_rescaled(jobs)]
 
@@ -24,9 +33,12 @@ def _of_one_answer(row: Row, types: Types) -> Iterator[Mention]:
         yield by_rest("deploy", "", row["start_time"], "submitted", detail, row)
     if row["restored_at"] is not None:
         what = "savepoint" if row["restored_is_savepoint"] else "checkpoint"
-        subject, label, detail = restore_words(what, row["restored_checkpoint_id"], row["restored_path"], row["job_id"], types)
+        subject, label, detail = restore_words(
+            what, row["restored_checkpoint_id"], row["restored_path"], row["job_id"], types
+        )
         yield by_rest("restore", subject, row["restored_at"], label, detail, row)
-    # Every state is reported with the time of its last entry; over many answers, most entries are seen.
+    # Every state is reported with the time of its last entry; over many answers, most entries are
+    # seen.
     running_since = _entered(row, "RUNNING")
     for entry in row["state_since"] or ():
         state, since = entry["state"], entry["since"]
@@ -36,18 +48,25 @@ def _of_one_answer(row: Row, types: Types) -> Iterator[Mention]:
             runs_again = running_since is not None and running_since > since
             # The tasks run later than the job's state says: by how much, no answer tells.
             lasted_ms = (running_since or 0) - since
-            at_least = {"began_at": iso(since), "job_running_at": iso(running_since), "downtime_at_least_ms": lasted_ms}
+            at_least = {
+                "began_at": iso(since),
+                "job_running_at": iso(running_since),
+                "downtime_at_least_ms": lasted_ms,
+            }
             yield by_rest("restart", "", since, "restart", at_least if runs_again else None, row)
         elif state in TERMINAL_STATES:
             yield by_rest("terminal", state, since, state.lower(), None, row)
 
 
 def _entered(row: Row, state: str) -> int | None:
-    return next((entry["since"] for entry in row["state_since"] or () if entry["state"] == state), None)
+    return next(
+        (entry["since"] for entry in row["state_since"] or () if entry["state"] == state), None
+    )
 
 
 def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[Mention]:
-    """Restarts that the counter alone tells of: regions that restart while the job keeps RUNNING (up to 1.10).
+    """Restarts that the counter alone tells of: regions that restart while the job keeps RUNNING
+    (up to 1.10).
 
     A Prometheus tells no states of the past, so that only the log dates what it counts.
     """
@@ -55,22 +74,45 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
     anew = {row["observed_at"]: since for row, since in _graphs(jobs)}
     for before, row in pairwise(counted):
         by_log = max((at for at in logged if at <= row["observed_at"]), default=None)
-        dated = (_entered(row, "RESTARTING"), max((at for seen, at in anew.items() if seen <= row["observed_at"]), default=None), by_log)
-        is_dated = any(at is not None and at - before["observed_at"] > -COUNTER_LAG_MS for at in dated)
+        dated = (
+            _entered(row, "RESTARTING"),
+            max((at for seen, at in anew.items() if seen <= row["observed_at"]), default=None),
+            by_log,
+        )
+        is_dated = any(
+            at is not None and at - before["observed_at"] > -COUNTER_LAG_MS for at in dated
+        )
         if row["restarts"] > before["restarts"] and not is_dated:
-            yield by_rest("restart", "", row["observed_at"], "restart", {"count": row["restarts"] - before["restarts"]}, row)
+            yield by_rest(
+                "restart",
+                "",
+                row["observed_at"],
+                "restart",
+                {"count": row["restarts"] - before["restarts"]},
+                row,
+            )
 
 
 def made_anew(jobs: Sequence[Row]) -> Iterator[Mention]:
-    """Restarts under the adaptive scheduler, which dates only the graph that it made anew: the tasks were cancelled before."""
+    """Restarts under the adaptive scheduler, which dates only the graph that it made anew: the
+    tasks were cancelled before.
+    """
     for row, since in _graphs(jobs):
         running_at = _entered(row, "RUNNING")
-        detail = {"began_at": iso(since), "job_running_at": iso(running_at), "downtime_at_least_ms": (running_at or 0) - since}
-        yield by_rest("restart", "", since, "restart", detail if (running_at or 0) > since else None, row)
+        detail = {
+            "began_at": iso(since),
+            "job_running_at": iso(running_at),
+            "downtime_at_least_ms": (running_at or 0) - since,
+        }
+        yield by_rest(
+            "restart", "", since, "restart", detail if (running_at or 0) > since else None, row
+        )
 
 
 def _graphs(jobs: Sequence[Row]) -> Iterator[tuple[Row, int]]:
-    """Answers that tell of another execution graph of the same submission, and since when it is there."""
+    """Answers that tell of another execution graph of the same submission, and since when it is
+    there.
+    """
     for before, row in pairwise(row for row in jobs if _entered(row, "CREATED") is not None):
         since = _entered(row, "CREATED") or 0
         if row["start_time"] == before["start_time"] and since > (_entered(before, "CREATED") or 0):
@@ -88,4 +130,11 @@ def _rescaled(jobs: Sequence[Row]) -> Iterator[Mention]:
             parallelism[vertex_id] = now
             if before is not None and now != before:
                 detail = {"vertex_name": name, "from": before, "to": now}
-                yield by_rest("rescale", vertex_id, row["observed_at"], f"{name or vertex_id}: {before} → {now}", detail, row)
+                yield by_rest(
+                    "rescale",
+                    vertex_id,
+                    row["observed_at"],
+                    f"{name or vertex_id}: {before} → {now}",
+                    detail,
+                    row,
+                )

@@ -1,8 +1,8 @@
 """What is remembered of a job for the next run, bounded.
 
 Each function takes rows that were kept and new ones, in one list, and returns what to keep. They
-may be applied again and again, in any order of arrival: the last ones by the job's own time are kept, so
-a recording of last year is remembered as well as the fleet of today.
+may be applied again and again, in any order of arrival: the last ones by the job's own time are
+kept, so a recording of last year is remembered as well as the fleet of today.
 """
 
 import json
@@ -14,7 +14,13 @@ from typing import Any
 from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.samples import VertexGauges
 from spark_jobs.diagnosis.stack_traces import condensed
-from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, DETAIL_CHARS, EVENT_KINDS, OF_SUBTASKS, UPLOADS
+from spark_jobs.diagnosis.window_contents import (
+    BRIEFLY_MS,
+    DETAIL_CHARS,
+    EVENT_KINDS,
+    OF_SUBTASKS,
+    UPLOADS,
+)
 from spark_jobs.fold.record_counters import MOST_SPAN_MS
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 
@@ -23,17 +29,26 @@ EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
 """A window of ten minutes ago may be judged again."""
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
-"""What tells the parts of a restart, besides what rules read; remembered as briefly as other lines of subtasks."""
+"""What tells the parts of a restart, besides what rules read; remembered as briefly as other lines
+of subtasks.
+"""
 REMEMBERED = frozenset((*EVENT_KINDS, "task_state FAILED", *OF_OUTAGES, *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
 """Of each vertex: what a rule may compare the judged window with."""
 MINUTES_KEPT, READINGS_KEPT = 2, 5_000
-"""What vertices did in the newest minutes, and in more where that is little: the readings of all subtasks."""
+"""What vertices did in the newest minutes, and in more where that is little: the readings of all
+subtasks.
+"""
 GAUGES_KEPT = 40
 """Of each vertex: ten minutes of a sample every 15 s."""
-_GAUGES = ("vertex_id", "ts", "observed_at", *(one.name for one in fields(VertexGauges) if one.name not in ("vertex_id", "at_ms")))
+_GAUGES = (
+    "vertex_id",
+    "ts",
+    "observed_at",
+    *(one.name for one in fields(VertexGauges) if one.name not in ("vertex_id", "at_ms")),
+)
 PLACEMENTS_KEPT = 200
 TASKMANAGER_LINES_KEPT = 200
 """Two or three for each TaskManager that was lost."""
@@ -62,7 +77,8 @@ def each_once(located: Iterable[Row]) -> list[Row]:
 
 
 def events(in_order: Sequence[Row]) -> list[Row]:
-    """Those that tell of the job's life or that a rule reads, the newest of each kind, and the first and last line; stack traces cut.
+    """Those that tell of the job's life or that a rule reads, the newest of each kind, and the
+    first and last line; stack traces cut.
 
     ``in_order``: as :func:`each_once` gives them.
     """
@@ -77,17 +93,29 @@ def events(in_order: Sequence[Row]) -> list[Row]:
             kept += of_kind[-EVENTS_KEPT:]
     every = sorted({id(event): event for event in kept}.values(), key=_line_order)
     return [
-        event if len(event["detail"] or "") <= DETAIL_CHARS else {**event, "detail": condensed(event["detail"], DETAIL_CHARS)}
+        event
+        if len(event["detail"] or "") <= DETAIL_CHARS
+        else {**event, "detail": condensed(event["detail"], DETAIL_CHARS)}
         for event in every
     ]
 
 
 def events_whole_from(remembered: Sequence[Row]) -> int:
-    """From when on no line of a task was forgotten, where these are what an earlier run remembered."""
+    """From when on no line of a task was forgotten, where these are what an earlier run
+    remembered.
+    """
     if not remembered:
         return 0
-    tasks = [of_kind for kind, of_kind in _by_kind(remembered).items() if kind in _BRIEF or kind == "task_state FAILED"]
-    full = [int(min(event["ts"] for event in of_kind)) + 1 for of_kind in tasks if len(of_kind) >= EVENTS_KEPT]
+    tasks = [
+        of_kind
+        for kind, of_kind in _by_kind(remembered).items()
+        if kind in _BRIEF or kind == "task_state FAILED"
+    ]
+    full = [
+        int(min(event["ts"] for event in of_kind)) + 1
+        for of_kind in tasks
+        if len(of_kind) >= EVENTS_KEPT
+    ]
     newest = int(max(event["ts"] for event in remembered))
     return max(*full, newest - BRIEFLY_MS - JUDGED_AGAIN_MS, 0)
 
@@ -96,14 +124,22 @@ def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:
     """By kind as rules declare it: a task's change of state with the state entered."""
     kinds: dict[str, list[Row]] = {}
     for event in events:
-        kind = f"{event['kind']} {event['to_state']}" if event["kind"] == "task_state" else event["kind"]
+        kind = (
+            f"{event['kind']} {event['to_state']}"
+            if event["kind"] == "task_state"
+            else event["kind"]
+        )
         kinds.setdefault(kind, []).append(event)
     return kinds
 
 
 def answers(jobs: Iterable[Row]) -> list[Row]:
-    """Lake rows of one job, in order of time: the first and the last of each spell in which nothing that matters changed."""
-    once = sorted(newest_by(jobs, ("observed_at",), ("commit_seq",)), key=lambda row: row["observed_at"])
+    """Lake rows of one job, in order of time: the first and the last of each spell in which nothing
+    that matters changed.
+    """
+    once = sorted(
+        newest_by(jobs, ("observed_at",), ("commit_seq",)), key=lambda row: row["observed_at"]
+    )
     ends: dict[str, list[Row]] = {}
     before: tuple[Any, ...] = ()
     for row in once:
@@ -111,7 +147,9 @@ def answers(jobs: Iterable[Row]) -> list[Row]:
         if reported != before:
             before, spell = reported, ends.setdefault(json.dumps(reported), [row])
         spell[1:] = [row] if row is not spell[0] else []
-    kept = sorted((row for spell in ends.values() for row in spell), key=lambda row: row["observed_at"])
+    kept = sorted(
+        (row for spell in ends.values() for row in spell), key=lambda row: row["observed_at"]
+    )
     return kept[-JOB_ANSWERS_KEPT:]
 
 
@@ -120,7 +158,11 @@ def placements(samples: Iterable[Row]) -> list[Row]:
     since: dict[Any, Row] = {}
     for row in samples:
         if row["host"]:
-            key = (row["vertex_id"], tuple(row["host"]), None if row["attempt"] is None else tuple(row["attempt"]))
+            key = (
+                row["vertex_id"],
+                tuple(row["host"]),
+                None if row["attempt"] is None else tuple(row["attempt"]),
+            )
             if key not in since or row["ts"] < since[key]["ts"]:
                 since[key] = row
     kept: list[Row] = []
@@ -132,7 +174,9 @@ def placements(samples: Iterable[Row]) -> list[Row]:
 def pressure(windows: Iterable[Row]) -> list[Row]:
     """Pressure windows → the newest ones of each vertex."""
     kept: list[Row] = []
-    for of_vertex in grouped(newest_by(windows, ("vertex_id", "window_start"), ("as_of",)), "vertex_id").values():
+    for of_vertex in grouped(
+        newest_by(windows, ("vertex_id", "window_start"), ("as_of",)), "vertex_id"
+    ).values():
         kept += sorted(of_vertex, key=lambda row: row["window_start"])[-WINDOWS_KEPT:]
     return kept
 
@@ -151,9 +195,13 @@ def vertex_windows(rows: Iterable[Row]) -> list[Row]:
 
 
 def counters(answers: Iterable[Row]) -> list[Row]:
-    """Answers of :func:`spark_jobs.fold.record_counters.answers` → those of each vertex that a later one may be compared with."""
+    """Answers of :func:`spark_jobs.fold.record_counters.answers` → those of each vertex that a
+    later one may be compared with.
+    """
     kept: list[Row] = []
-    for of_vertex in grouped(newest_by(answers, ("vertex_id", "window_start"), ("as_of",)), "vertex_id").values():
+    for of_vertex in grouped(
+        newest_by(answers, ("vertex_id", "window_start"), ("as_of",)), "vertex_id"
+    ).values():
         newest = max(row["at"] for row in of_vertex)
         recent = [row for row in of_vertex if row["at"] >= newest - MOST_SPAN_MS]
         kept += sorted(recent, key=lambda row: row["window_start"])[-WINDOWS_KEPT:]
@@ -163,10 +211,15 @@ def counters(answers: Iterable[Row]) -> list[Row]:
 def gauges(rows: Iterable[Row]) -> list[Row]:
     """Samples of ``vertex_gauges`` → the newest ones of each vertex, as rules read them."""
     kept: list[Row] = []
-    for of_vertex in grouped(newest_by(rows, ("vertex_id", "ts"), ("observed_at",)), "vertex_id").values():
+    for of_vertex in grouped(
+        newest_by(rows, ("vertex_id", "ts"), ("observed_at",)), "vertex_id"
+    ).values():
         kept += sorted(of_vertex, key=lambda row: row["ts"])[-GAUGES_KEPT:]
     # Those that an earlier version remembered lack the newest figures.
-    return sorted(({name: row.get(name) for name in _GAUGES} for row in kept), key=lambda row: (row["ts"], row["vertex_id"]))
+    return sorted(
+        ({name: row.get(name) for name in _GAUGES} for row in kept),
+        key=lambda row: (row["ts"], row["vertex_id"]),
+    )
 
 
 def uploads(rows: Iterable[Row]) -> list[Row]:
@@ -175,21 +228,36 @@ def uploads(rows: Iterable[Row]) -> list[Row]:
 
 
 def snapshots(rows: Iterable[Row]) -> list[Row]:
-    once = newest_by(rows, ("metadata_path", "metadata_bytes", "metadata_modified"), ("reader_version", "observed_at"))
-    return sorted(once, key=lambda row: (row["observed_at"], row["metadata_path"], rank(row["metadata_modified"])))[-SNAPSHOTS_KEPT:]
+    once = newest_by(
+        rows,
+        ("metadata_path", "metadata_bytes", "metadata_modified"),
+        ("reader_version", "observed_at"),
+    )
+    return sorted(
+        once,
+        key=lambda row: (row["observed_at"], row["metadata_path"], rank(row["metadata_modified"])),
+    )[-SNAPSHOTS_KEPT:]
 
 
 def failures(rows: Iterable[Row]) -> list[Row]:
     """``job_exception`` rows → the newest ones, their stack traces cut."""
     once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
-    newest_first = sorted(once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"]))[:FAILURES_KEPT]
-    return [{**row, "stacktrace": condensed(row["stacktrace"], TRACE_CHARS)} for row in newest_first]
+    newest_first = sorted(
+        once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"])
+    )[:FAILURES_KEPT]
+    return [
+        {**row, "stacktrace": condensed(row["stacktrace"], TRACE_CHARS)} for row in newest_first
+    ]
 
 
 def taskmanager_lines(rows: Iterable[Row]) -> list[Row]:
     """Each once in order of time, the newest."""
-    return sorted(newest_by(rows, LINE, ("observed_at",)), key=_line_order)[-TASKMANAGER_LINES_KEPT:]
+    return sorted(newest_by(rows, LINE, ("observed_at",)), key=_line_order)[
+        -TASKMANAGER_LINES_KEPT:
+    ]
 
 
 def _line_order(event: Row) -> list[Any]:
-    return [rank(event[name]) for name in ("ts", "observed_at", "process", "record_hash", "ordinal")]
+    return [
+        rank(event[name]) for name in ("ts", "observed_at", "process", "record_hash", "ordinal")
+    ]

@@ -1,7 +1,9 @@
-"""Plain rows, as the fold sees them: dicts by column name, instants as epoch milliseconds UTC, unknown as None.
+"""Plain rows, as the fold sees them: dicts by column name, instants as epoch milliseconds UTC,
+unknown as None.
 
-Lists of rows may hold one row several times (replays, overlapping imports): readers fold by the identity of
-their table first. Where two rows tie, their whole content decides, so that no answer depends on the order of its input.
+Lists of rows may hold one row several times (replays, overlapping imports): readers fold by the
+identity of their table first. Where two rows tie, their whole content decides, so that no answer
+depends on the order of its input.
 """
 
 import json
@@ -22,7 +24,9 @@ LINE = ("process", "ts", "record_hash", "ordinal")
 
 
 def rank(value: Any) -> Any:
-    """What ``value`` is ordered by beside others of its column: None lowest, lists and structs part by part."""
+    """What ``value`` is ordered by beside others of its column: None lowest, lists and structs part
+    by part.
+    """
     if value is None:
         return _LOWEST
     kind = type(value)
@@ -72,8 +76,12 @@ def _is_newer(row: Row, known: Row, order: Sequence[str]) -> bool:
     return row != known and bool(rank(row) > rank(known))
 
 
-def newest_known(rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]) -> dict[str, Any]:
-    """For each of ``names`` the value of the newest row that has one, ties by value; None where none has."""
+def newest_known(
+    rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]
+) -> dict[str, Any]:
+    """For each of ``names`` the value of the newest row that has one, ties by value; None where
+    none has.
+    """
     every = rows if isinstance(rows, Sequence) else list(rows)
     if len(every) == 1:
         return {name: every[0][name] for name in names}
@@ -86,7 +94,11 @@ def newest_known(rows: Iterable[Row], names: Iterable[str], order: Callable[[Row
             if value is None:
                 continue
             # Values, which may be long lists, are only compared where two rows tie.
-            if name not in found or at > found[name] or (at == found[name] and rank(value) > rank(known[name])):
+            if (
+                name not in found
+                or at > found[name]
+                or (at == found[name] and rank(value) > rank(known[name]))
+            ):
                 known[name], found[name] = value, at
     return known
 
@@ -162,8 +174,12 @@ _AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {
 
 def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]]:
     """Rows of a serving table with the documents in its JSON columns as text."""
-    write = {column.name: _AS_TEXT[column.kind] for column in table.columns if column.kind in _AS_TEXT}
-    return [{**row, **{name: as_text(row[name]) for name, as_text in write.items()}} for row in rows]
+    write = {
+        column.name: _AS_TEXT[column.kind] for column in table.columns if column.kind in _AS_TEXT
+    }
+    return [
+        {**row, **{name: as_text(row[name]) for name, as_text in write.items()}} for row in rows
+    ]
 
 
 def iso(at_ms: int | None) -> str | None:

@@ -15,18 +15,35 @@ from spark_jobs.diagnosis.window_contents import WINDOW_MS
 logger = logging.getLogger(__name__)
 
 Scoped = Mapping[str, Any]
-"""An override: ``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all; with a ``job_name`` for all of it."""
+"""An override: ``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all;
+with a ``job_name`` for all of it.
+"""
 
-COLUMNS = ("rule", "severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step", "evidence",
-           "related", "data")  # fmt: skip
+COLUMNS = (
+    "rule",
+    "severity",
+    "confidence",
+    "subject_kind",
+    "subject_id",
+    "subject",
+    "title",
+    "cause",
+    "next_step",
+    "evidence",
+    "related",
+    "data",
+)
 """Of ``finding_sight``, as fields of a finding."""
 MOST_RUNS = 500
-"""Of judged minutes without a gap, for each job; a job that is asked steadily has one after months."""
+"""Of judged minutes without a gap, for each job; a job that is asked steadily has one after
+months.
+"""
 
 
 @dataclass
 class Settings:
-    """What operators set for rules: overrides of thresholds, and what audits of the storage found of recovery points.
+    """What operators set for rules: overrides of thresholds, and what audits of the storage found
+    of recovery points.
 
     ``recovery_points``: the fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``.
     The narrowest override wins. Overrides that make no sense are left out, and logged.
@@ -51,7 +68,14 @@ class Settings:
     def limits(self, cluster: str, job_id: str, name: str | None = None) -> Limits:
         """``name``: of the job, whose overrides stay when it gets another id."""
         by_name = self._named.get((cluster, name), job_id) if name else job_id
-        scope = next((scope for scope in ((cluster, job_id), (cluster, by_name), (cluster, "")) if scope in self._set), ("", ""))
+        scope = next(
+            (
+                scope
+                for scope in ((cluster, job_id), (cluster, by_name), (cluster, ""))
+                if scope in self._set
+            ),
+            ("", ""),
+        )
         if scope not in self._of_scope:
             self._of_scope[scope] = self._made(*scope)
         return self._of_scope[scope]
@@ -76,16 +100,24 @@ def _if_allowed(key: str, value: float) -> dict[str, float]:
     return {key: value}
 
 
-def judged(windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None) -> dict[str, Any]:
-    """Windows of one job, at least one, in order → what ``job_judgement`` and ``finding_sight`` get of them."""
+def judged(
+    windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None
+) -> dict[str, Any]:
+    """Windows of one job, at least one, in order → what ``job_judgement`` and ``finding_sight`` get
+    of them.
+    """
     occurrences: dict[tuple[str, str, int], dict[str, Any]] = {}
     unknowns: tuple[Unknown, ...] = ()
     for window in windows:
         diagnosis = registry.diagnose(with_recovery_point(window, point), limits)
         unknowns = diagnosis.unknowns
         for finding in diagnosis.findings:
-            # Of one subject a rule says one thing a window; the later one of two would only be an accident.
-            occurrences.setdefault((finding.rule, finding.subject_id, window.window_start_ms), _occurrence(finding, window))
+            # Of one subject a rule says one thing a window; the later one of two would only be an
+            # accident.
+            occurrences.setdefault(
+                (finding.rule, finding.subject_id, window.window_start_ms),
+                _occurrence(finding, window),
+            )
     return {
         "judged_to": windows[-1].at_ms,
         "windows": runs([window.window_start_ms for window in windows]),
@@ -96,12 +128,20 @@ def judged(windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | 
 
 def with_recovery_point(window: JobWindow, point: RecoveryPoint | None) -> JobWindow:
     """Windows before the audit know nothing of what it found."""
-    return window if point is None or point.audited_at_ms > window.at_ms else replace(window, recovery_point=point)
+    return (
+        window
+        if point is None or point.audited_at_ms > window.at_ms
+        else replace(window, recovery_point=point)
+    )
 
 
 def _occurrence(finding: Finding, window: JobWindow) -> dict[str, Any]:
     plain = finding_to_plain(finding)
-    instants = {"window_start": window.window_start_ms, "seen_at": min(int(plain["seen_at_ms"]), window.at_ms), "as_of": window.at_ms}
+    instants = {
+        "window_start": window.window_start_ms,
+        "seen_at": min(int(plain["seen_at_ms"]), window.at_ms),
+        "as_of": window.at_ms,
+    }
     return {"job_name": window.job_name, **{name: plain[name] for name in COLUMNS}, **instants}
 
 
@@ -111,7 +151,9 @@ def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:
 
 
 def joined(spans: Iterable[Mapping[str, int]]) -> list[dict[str, int]]:
-    """Runs of judged minutes in any order, which may overlap → the same minutes in order, neighbours as one run; the newest 500."""
+    """Runs of judged minutes in any order, which may overlap → the same minutes in order,
+    neighbours as one run; the newest 500.
+    """
     found: list[dict[str, int]] = []
     for span in sorted(spans, key=lambda one: one["first"]):
         if found and span["first"] <= found[-1]["last"] + WINDOW_MS // 1000:

@@ -1,10 +1,11 @@
-"""How the full state of a job grows: a robust slope since the last change point, and where that leads in a day.
+"""How the full state of a job grows: a robust slope since the last change point, and where that
+leads in a day.
 
-A rate per hour is known from an hour on, a forecast of a day from six hours on: the first minutes of a job fill its state, whatever
-it does later.
+A rate per hour is known from an hour on, a forecast of a day from six hours on: the first minutes
+of a job fill its state, whatever it does later.
 
-The slope is Theil and Sen's: the median of the slopes between all pairs of points. Compactions, which
-make the size of a RocksDB state a saw, and single wild points hardly move it.
+The slope is Theil and Sen's: the median of the slopes between all pairs of points. Compactions,
+which make the size of a RocksDB state a saw, and single wild points hardly move it.
 """
 
 from bisect import bisect_left
@@ -21,7 +22,9 @@ MIN_POINTS = 5
 MIN_SPAN_MS = HOUR_MS
 MIN_FORECAST_SPAN_MS = 6 * HOUR_MS
 MAX_POINTS = 60
-"""Points kept per job, evenly thinned: 1,770 pairs, whether the job has an hour or a month of checkpoints."""
+"""Points kept per job, evenly thinned: 1,770 pairs, whether the job has an hour or a month of
+checkpoints.
+"""
 
 STEP_POINTS = 5
 """A step must part this many points before it from as many after it."""
@@ -49,19 +52,28 @@ class Change(NamedTuple):
     state_bytes_after: int | None
 
 
-def size_trend(facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts = NONE_OLDER) -> dict[str, Any] | None:
-    """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None where it completed no checkpoint.
+def size_trend(
+    facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts = NONE_OLDER
+) -> dict[str, Any] | None:
+    """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None
+    where it completed no checkpoint.
 
-    Fewer than ``MIN_POINTS`` since the last change point, or less than ``MIN_SPAN_MS``, leave the slope unknown, less than
-    ``MIN_FORECAST_SPAN_MS`` the forecast; ``points``, ``from_time`` and ``to_time`` say what there is.
+    Fewer than ``MIN_POINTS`` since the last change point, or less than ``MIN_SPAN_MS``, leave the
+    slope unknown, less than ``MIN_FORECAST_SPAN_MS`` the forecast; ``points``, ``from_time`` and
+    ``to_time`` say what there is.
     ``older``: facts that are not among ``facts`` any more.
     """
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
         return None
-    points = sorted((at, checkpoint_id, size) for at, checkpoint_id, size, _ in (*older.points, *points_of(completed)))
+    points = sorted(
+        (at, checkpoint_id, size)
+        for at, checkpoint_id, size, _ in (*older.points, *points_of(completed))
+    )
     changes = {*_steps(points), *_annotated(points, annotations)}
-    changed_at = max((change.at for change in changes if change.kind in CUTTING_KINDS), default=None)
+    changed_at = max(
+        (change.at for change in changes if change.kind in CUTTING_KINDS), default=None
+    )
     since = points if changed_at is None else [point for point in points if point[0] >= changed_at]
     newest = sorted(changes, key=rank)[-MAX_CHANGE_POINTS:]
     shown = [{**change._asdict(), "at": iso(change.at)} for change in newest]
@@ -74,7 +86,9 @@ def size_trend(facts: Iterable[Row], annotations: Iterable[Row], older: OlderFac
 
 
 def _steps(points: Sequence[Point]) -> Iterator[Change]:
-    """Points where the size leaves one band for another: all of the points after are beyond all of those before."""
+    """Points where the size leaves one band for another: all of the points after are beyond all of
+    those before.
+    """
     sizes = [size for _, _, size in points]
     changes = [abs(after - before) for before, after in pairwise(sizes)]
     if not changes or max(changes) < STEP_MIN_BYTES:
@@ -85,7 +99,12 @@ def _steps(points: Sequence[Point]) -> Iterator[Change]:
             continue  # no gap is larger than the change amid it
         before, after = sizes[place - STEP_POINTS : place], sizes[place : place + STEP_POINTS]
         gap = max(min(after) - max(before), min(before) - max(after))
-        if gap >= STEP_MIN_BYTES and gap > STEP_RATIO * max(before) and usual is not None and gap > STEP_OVER_USUAL_CHANGE * usual:
+        if (
+            gap >= STEP_MIN_BYTES
+            and gap > STEP_RATIO * max(before)
+            and usual is not None
+            and gap > STEP_OVER_USUAL_CHANGE * usual
+        ):
             yield Change(points[place][0], "step", sizes[place - 1], sizes[place])
 
 
@@ -103,7 +122,11 @@ def _annotated(points: Sequence[Point], annotations: Iterable[Row]) -> Iterator[
 
 
 _NO_SLOPE: dict[str, Any] = dict.fromkeys(
-    ("from_time", "to_time", *(f"{name}{suffix}" for name in ("bytes_per_h",) for suffix in ("", "_low", "_high"))),
+    (
+        "from_time",
+        "to_time",
+        *(f"{name}{suffix}" for name in ("bytes_per_h",) for suffix in ("", "_low", "_high")),
+    ),
 ) | dict.fromkeys(f"forecast_24h{suffix}_bytes" for suffix in ("", "_low", "_high"))
 
 

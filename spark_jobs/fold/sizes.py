@@ -1,7 +1,9 @@
-"""Full size and uploaded size of a checkpoint, each unknown where its release or its source does not tell it.
+"""Full size and uploaded size of a checkpoint, each unknown where its release or its source does
+not tell it.
 
-From Flink 1.15 on REST tells both, and the log the full one. Before, both tell one size, and that is the uploaded one: of an
-incremental checkpoint a part of the state, of a savepoint and with a state backend that always writes everything the whole.
+From Flink 1.15 on REST tells both, and the log the full one. Before, both tell one size, and that
+is the uploaded one: of an incremental checkpoint a part of the state, of a savepoint and with a
+state backend that always writes everything the whole.
 What both leave unknown, a ``_metadata`` that was read may tell.
 """
 
@@ -28,20 +30,30 @@ def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "
     is_whole = bool(is_savepoint) or job.writes_everything
     if figures["checkpointed_bytes"] is not None or figures["state_bytes"] is not None:
         return of_rest(figures["state_bytes"], figures["checkpointed_bytes"], is_whole=is_whole)
-    if logged.completed_as_before_1_14 if job.version is None else job.version < INCREMENTAL_SIZE_SINCE:
+    if (
+        logged.completed_as_before_1_14
+        if job.version is None
+        else job.version < INCREMENTAL_SIZE_SINCE
+    ):
         return of_rest(logged.completed_bytes, None, is_whole=is_whole)
     return Sizes(logged.completed_bytes, None)
 
 
-def of_rest(state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False) -> Sizes:
-    """As REST tells them: one size is the uploaded one, and the full one where all of the state was written (``is_whole``)."""
+def of_rest(
+    state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False
+) -> Sizes:
+    """As REST tells them: one size is the uploaded one, and the full one where all of the state was
+    written (``is_whole``).
+    """
     if checkpointed_bytes is not None:
         return Sizes(state_bytes, checkpointed_bytes)
     return Sizes(state_bytes if is_whole else None, state_bytes)
 
 
 class Writing(NamedTuple):
-    """What a job's sizes mean depends on its release, None where that is not known, and on its state backend."""
+    """What a job's sizes mean depends on its release, None where that is not known, and on its
+    state backend.
+    """
 
     version: tuple[int, ...] | None = None
     writes_everything: bool = False
@@ -49,8 +61,12 @@ class Writing(NamedTuple):
     @property
     def may_lack_full_size(self) -> bool:
         """Then only ``_metadata`` tell it (:mod:`spark_jobs.fold.full_sizes`)."""
-        return not self.writes_everything and (self.version is None or self.version < INCREMENTAL_SIZE_SINCE)
+        return not self.writes_everything and (
+            self.version is None or self.version < INCREMENTAL_SIZE_SINCE
+        )
 
     @classmethod
     def of(cls, flink_version: str | None, state_backend: Any) -> "Writing":
-        return cls(release(flink_version), any(name in str(state_backend or "").lower() for name in _HEAP))
+        return cls(
+            release(flink_version), any(name in str(state_backend or "").lower() for name in _HEAP)
+        )

@@ -1,7 +1,8 @@
 """Whether a job was restored from a savepoint or from a retained checkpoint.
 
-Flink calls any snapshot that a job does not claim a savepoint, and any that it claims a checkpoint, in its log and in REST. The directory
-has the name that its writer gave it; where people moved or copied it to another name, the type in its ``_metadata`` says what it is.
+Flink calls any snapshot that a job does not claim a savepoint, and any that it claims a checkpoint,
+in its log and in REST. The directory has the name that its writer gave it; where people moved or
+copied it to another name, the type in its ``_metadata`` says what it is.
 """
 
 import re
@@ -20,7 +21,9 @@ NO_TYPES: Types = {}
 
 
 def directory_of(path: str | None) -> str | None:
-    """In the spelling that :mod:`ingest.uris` gives to all but odd ones; those stay without evidence."""
+    """In the spelling that :mod:`ingest.uris` gives to all but odd ones; those stay without
+    evidence.
+    """
     if not path:
         return None
     local = _LOCAL.sub("file:/", _METADATA.sub("", path))
@@ -28,7 +31,10 @@ def directory_of(path: str | None) -> str | None:
 
 
 def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool | None:
-    """``reported``: what Flink calls it. Where no directory is known, its checkpoint is one; what it calls a savepoint may be either."""
+    """``reported``: what Flink calls it.
+
+    Where no directory is known, its checkpoint is one; what it calls a savepoint may be either.
+    """
     directory = directory_of(path)
     if directory is None:
         return False if reported is False else None
@@ -38,7 +44,11 @@ def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool 
 
 def types_of(snapshots: Iterable[Row]) -> Types:
     """Of rows of ``snapshots``; of a file that was written anew, the last one read counts."""
-    known = [(row["observed_at"], row["is_savepoint"], row["metadata_path"]) for row in snapshots if row["is_savepoint"] is not None]
+    known = [
+        (row["observed_at"], row["is_savepoint"], row["metadata_path"])
+        for row in snapshots
+        if row["is_savepoint"] is not None
+    ]
     return {directory_of(path) or "": kind for _, kind, path in sorted(known)}
 
 

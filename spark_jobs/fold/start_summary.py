@@ -1,4 +1,6 @@
-"""What the tasks of one start took, by vertex, TaskManager and host, and which of them the others waited for."""
+"""What the tasks of one start took, by vertex, TaskManager and host, and which of them the others
+waited for.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median_low
@@ -14,7 +16,9 @@ TASKS_NAMED = 100
 NAME_CHARS = 200
 """Names of vertices may run to kilobytes, and those of twelve starts are remembered."""
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
-"""A task straggles that takes so many times, and so much longer, than the median task of its vertex."""
+"""A task straggles that takes so many times, and so much longer, than the median task of its
+vertex.
+"""
 
 
 def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
@@ -37,7 +41,10 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
         "stragglers": len(straggling),
         "held_up_ms": max(running_at - max(others), 0) if straggling and others else 0,
         "detail": {
-            "vertices": [{"vertex_id": key, "name": _name(names, key), **spread} for key, spread in _slowest(by_vertex)],
+            "vertices": [
+                {"vertex_id": key, "name": _name(names, key), **spread}
+                for key, spread in _slowest(by_vertex)
+            ],
             "taskmanagers": [
                 {"taskmanager_id": key, "host": by_manager[key][0].host, **spread}
                 for key, spread in _slowest(by_manager)
@@ -45,15 +52,22 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
             "hosts": [{"host": key, **spread} for key, spread in _slowest(_grouped(tasks, "host"))],
             "slowest": [
                 {
-                    "vertex_id": task.vertex_id, "name": _name(names, task.vertex_id), "subtask": task.subtask,
-                    "attempt": task.attempt, "host": task.host, "taskmanager_id": task.taskmanager_id, "straggles": task in straggling,
-                    "slots_ms": task.slots_ms, "deploy_ms": task.deploy_ms,
-                    "restore_ms": task.restore_ms, "own_ms": task.own_ms,
+                    "vertex_id": task.vertex_id,
+                    "name": _name(names, task.vertex_id),
+                    "subtask": task.subtask,
+                    "attempt": task.attempt,
+                    "host": task.host,
+                    "taskmanager_id": task.taskmanager_id,
+                    "straggles": task in straggling,
+                    "slots_ms": task.slots_ms,
+                    "deploy_ms": task.deploy_ms,
+                    "restore_ms": task.restore_ms,
+                    "own_ms": task.own_ms,
                 }
                 for task in slowest[: min(max(-(-len(tasks) // 100), len(straggling)), TASKS_NAMED)]
             ],
         },
-    }  # fmt: skip
+    }
 
 
 def _name(names: Names, vertex_id: str) -> str:
@@ -62,7 +76,11 @@ def _name(names: Names, vertex_id: str) -> str:
 
 def _stragglers(tasks: Sequence[Task]) -> Iterator[Task]:
     usual_ms = median_low(task.own_ms for task in tasks)
-    return (task for task in tasks if task.own_ms >= max(STRAGGLES_RATIO * usual_ms, usual_ms + STRAGGLES_MS))
+    return (
+        task
+        for task in tasks
+        if task.own_ms >= max(STRAGGLES_RATIO * usual_ms, usual_ms + STRAGGLES_MS)
+    )
 
 
 def _grouped(tasks: Iterable[Task], name: str) -> dict[str, list[Task]]:

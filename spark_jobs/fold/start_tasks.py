@@ -8,7 +8,15 @@ from spark_jobs.fold.rows import Row, grouped
 
 CLOCK_MS = 50
 """REST and log date the same change of state some milliseconds apart."""
-_COLUMNS = ("attempt", "host", "taskmanager_id", "scheduled_at", "deploying_at", "initializing_at", "running_at")
+_COLUMNS = (
+    "attempt",
+    "host",
+    "taskmanager_id",
+    "scheduled_at",
+    "deploying_at",
+    "initializing_at",
+    "running_at",
+)
 
 
 class Task(NamedTuple):
@@ -30,7 +38,9 @@ class Task(NamedTuple):
 
     @property
     def deploy_ms(self) -> int:
-        return (self.running_at if self.initializing_at is None else self.initializing_at) - self.deploying_at
+        return (
+            self.running_at if self.initializing_at is None else self.initializing_at
+        ) - self.deploying_at
 
     @property
     def restore_ms(self) -> int | None:
@@ -51,14 +61,34 @@ def latest(instants: Iterable[int], until: int) -> int | None:
 
 
 def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
-    """Attempts by rows of ``vertex_starts``, each once; those deployed before the first known scheduling are left out."""
+    """Attempts by rows of ``vertex_starts``, each once; those deployed before the first known
+    scheduling are left out.
+    """
     attempts: dict[tuple[Any, ...], Task] = {}
     for row in rows:
         columns = [row[name] or () for name in _COLUMNS]
-        for subtask, (attempt, host, manager, scheduled, deploying, initializing, running) in enumerate(zip(*columns, strict=False)):
+        for subtask, (
+            attempt,
+            host,
+            manager,
+            scheduled,
+            deploying,
+            initializing,
+            running,
+        ) in enumerate(zip(*columns, strict=False)):
             if deploying is not None and running is not None:
                 key = row["vertex_id"], subtask, attempt
-                attempts[key] = Task(row["vertex_id"], subtask, attempt, host, manager, scheduled, deploying, initializing, running)
+                attempts[key] = Task(
+                    row["vertex_id"],
+                    subtask,
+                    attempt,
+                    host,
+                    manager,
+                    scheduled,
+                    deploying,
+                    initializing,
+                    running,
+                )
     found: Tasks = {}
     for task in attempts.values():
         at = latest(begins, task.deploying_at + CLOCK_MS)
@@ -68,23 +98,43 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
 
 
 def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
-    """Of those schedulings all of whose tasks were seen to be deployed and to run, in the log of the JobManager: TaskManagers log
-    changes of their tasks too, by clocks of their own. ``remembered``: events that an earlier run left."""
+    """Of those schedulings all of whose tasks were seen to be deployed and to run, in the log of
+    the JobManager: TaskManagers log changes of their tasks too, by clocks of their own.
+    ``remembered``: events that an earlier run left.
+    """
     whole_from = events_whole_from(remembered)
     seen: dict[int, dict[tuple[Any, Any], dict[str, Any]]] = {}
     for of_process in grouped(events, "process").values():
         if not any(event["kind"] == "job_state" for event in of_process):
             continue
         for event in of_process:
-            state = "DEPLOYING" if event["kind"] == "task_deployed" else event["to_state"] if event["kind"] == "task_state" else None
+            state = (
+                "DEPLOYING"
+                if event["kind"] == "task_deployed"
+                else event["to_state"]
+                if event["kind"] == "task_state"
+                else None
+            )
             if state not in ("DEPLOYING", "INITIALIZING", "RUNNING") or event["subtask"] is None:
                 continue
             at = latest(begins, event["ts"] + CLOCK_MS)
             if at is not None and at >= whole_from:
-                task = seen.setdefault(at, {}).setdefault((event["vertex_id"] or event["task"], event["subtask"]), {})
+                task = seen.setdefault(at, {}).setdefault(
+                    (event["vertex_id"] or event["task"], event["subtask"]), {}
+                )
                 task[state] = event["ts"]
-                task.update({name: event[name] for name in ("attempt", "host", "container") if event[name] is not None})
-    return {at: [_task(*key, task) for key, task in of_begin.items()] for at, of_begin in seen.items() if all(map(_ran, of_begin.values()))}
+                task.update(
+                    {
+                        name: event[name]
+                        for name in ("attempt", "host", "container")
+                        if event[name] is not None
+                    }
+                )
+    return {
+        at: [_task(*key, task) for key, task in of_begin.items()]
+        for at, of_begin in seen.items()
+        if all(map(_ran, of_begin.values()))
+    }
 
 
 def _ran(task: Mapping[str, Any]) -> bool:
@@ -93,4 +143,6 @@ def _ran(task: Mapping[str, Any]) -> bool:
 
 def _task(vertex: str, subtask: int, seen: Mapping[str, Any]) -> Task:
     place = seen.get("attempt"), seen.get("host"), seen.get("container")
-    return Task(vertex, subtask, *place, None, seen["DEPLOYING"], seen.get("INITIALIZING"), seen["RUNNING"])
+    return Task(
+        vertex, subtask, *place, None, seen["DEPLOYING"], seen.get("INITIALIZING"), seen["RUNNING"]
+    )

@@ -1,16 +1,20 @@
-"""Starts of a job, first ones and restarts, by their phases: how long until all tasks ran, and which tasks were last.
+"""Starts of a job, first ones and restarts, by their phases: how long until all tasks ran, and
+which tasks were last.
 
-A start begins to be scheduled when the job's state becomes RUNNING. All instants are those of the JobManager's clock, by REST
-(``vertex_starts``) or by its log. The parts add up to the time from the submission, or from RESTARTING, until all tasks ran:
+A start begins to be scheduled when the job's state becomes RUNNING. All instants are those of the
+JobManager's clock, by REST (``vertex_starts``) or by its log. The parts add up to the time from the
+submission, or from RESTARTING, until all tasks ran:
 
-* graph: until the job's state is RUNNING: the execution graph is built, the snapshot's ``_metadata`` read; under the adaptive
-  scheduler also the wait for slots. Of a restart instead cancel, wait and failed_attempts, see :mod:`spark_jobs.fold.downtime`;
-  where no log was read, wait is all of it. Under the adaptive scheduler a restart begins with CANCELLING, and failed attempts before
-  the one whose tasks all ran are restarts of their own;
+* graph: until the job's state is RUNNING: the execution graph is built, the snapshot's
+  ``_metadata`` read; under the adaptive scheduler also the wait for slots. Of a restart instead
+  cancel, wait and failed_attempts, see :mod:`spark_jobs.fold.downtime`;
+  where no log was read, wait is all of it. Under the adaptive scheduler a restart begins with
+  CANCELLING, and failed attempts before the one whose tasks all ran are restarts of their own;
 * slots: until the last task was given its slot and its deployment began;
-* deploy: until the last task began to restore: it was sent to its TaskManager, which fetched the job's jars;
-* restore: until the last task ran: state is restored, operators are opened. Before 1.14, which does not tell the two apart, deploy
-  is until then.
+* deploy: until the last task began to restore: it was sent to its TaskManager, which fetched the
+  job's jars;
+* restore: until the last task ran: state is restored, operators are opened. Before 1.14, which does
+  not tell the two apart, deploy is until then.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +36,9 @@ PARTS = (*_BEFORE, "slots", "deploy", "restore")
 
 
 class Life(NamedTuple):
-    """What is known of a job beside its tasks: its answers by REST, log events, the states it entered, its outages, names of vertices."""
+    """What is known of a job beside its tasks: its answers by REST, log events, the states it
+    entered, its outages, names of vertices.
+    """
 
     answers: Sequence[Row]
     events: Sequence[Row]
@@ -43,13 +49,18 @@ class Life(NamedTuple):
 
 
 def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> list[Row]:
-    """Starts of which all tasks ran, oldest first, the newest ones: rows of ``job_start`` with detail as plain values.
+    """Starts of which all tasks ran, oldest first, the newest ones: rows of ``job_start`` with
+    detail as plain values.
 
-    ``new_rows``: of the lake table ``vertex_starts``; ``known``: what came out before. What REST tells of tasks is preferred to the log.
+    ``new_rows``: of the lake table ``vertex_starts``; ``known``: what came out before. What REST
+    tells of tasks is preferred to the log.
     """
     begins = _begins(life, known)
     found = {one["at"]: one for one in known}
-    for source, tasks_of in (("log", logged(life.events, life.remembered, begins)), ("rest", answered(new_rows, begins))):
+    for source, tasks_of in (
+        ("log", logged(life.events, life.remembered, begins)),
+        ("rest", answered(new_rows, begins)),
+    ):
         for at, tasks in tasks_of.items():
             before = found.get(at)
             # After the restart of a region REST tells of the other tasks' start again.
@@ -60,8 +71,15 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
 
 
 def _begins(life: Life, known: Sequence[Row]) -> list[int]:
-    """When scheduling began, oldest first: each time once, as it was dated first, else as REST dates it."""
-    by_rest = {entry["since"] for answer in life.answers for entry in answer["state_since"] or () if entry["state"] == "RUNNING"}
+    """When scheduling began, oldest first: each time once, as it was dated first, else as REST
+    dates it.
+    """
+    by_rest = {
+        entry["since"]
+        for answer in life.answers
+        for entry in answer["state_since"] or ()
+        if entry["state"] == "RUNNING"
+    }
     by_log = (at for at, state in life.states if state == "RUNNING")
     begins: list[int] = []
     for at in chain((one["at"] for one in known), sorted(by_rest - {None}), by_log):
@@ -71,11 +89,17 @@ def _begins(life: Life, known: Sequence[Row]) -> list[int]:
 
 
 def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
-    """What came before its tasks were scheduled, as far as it is known by now; what was known before stays."""
+    """What came before its tasks were scheduled, as far as it is known by now; what was known
+    before stays.
+    """
     at = start["at"]
     kind, begun_at, parts = _before(at, life, begins)
     if start.get("begun_at") is not None and "cancel" not in parts:
-        kind, begun_at, parts = start["kind"], start["begun_at"], {name: start[f"{name}_ms"] for name in _BEFORE}
+        kind, begun_at, parts = (
+            start["kind"],
+            start["begun_at"],
+            {name: start[f"{name}_ms"] for name in _BEFORE},
+        )
     if kind == "restart" and (start.get("kind") == "rescale" or _is_rescaled(life.answers, at)):
         kind = "rescale"
     return {
@@ -89,24 +113,46 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
 
 
 def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None, dict[str, Any]]:
-    """Whether it was a first start or a restart, when it began, and its parts until scheduling began."""
-    outage = next((one for one in life.outages if one["at"] <= at + SAME_MS and at <= one["ended_at"]), None)
+    """Whether it was a first start or a restart, when it began, and its parts until scheduling
+    began.
+    """
+    outage = next(
+        (one for one in life.outages if one["at"] <= at + SAME_MS and at <= one["ended_at"]), None
+    )
     if outage:
         before = outage["parts_ms"]
         # REST may date RUNNING some milliseconds apart.
         wait_ms = at - outage["at"] - before["cancel"] - (before["failed_attempts"] or 0)
-        return "restart", outage["at"], {"detect": outage["detect_ms"], **before, "wait": max(wait_ms, 0)}
+        return (
+            "restart",
+            outage["at"],
+            {"detect": outage["detect_ms"], **before, "wait": max(wait_ms, 0)},
+        )
     after = latest(begins, at - SAME_MS) or 0
     by_log = (event["ts"] for event in life.events if event["kind"] == "job_submitted")
-    submitted = [since for since in chain((one["start_time"] for one in life.answers), by_log) if since is not None and since > after]
+    submitted = [
+        since
+        for since in chain((one["start_time"] for one in life.answers), by_log)
+        if since is not None and since > after
+    ]
     begun_at = latest(submitted, at)
     # The adaptive scheduler cancels what ran, and makes another execution graph.
-    stopped = [since for since, state in life.states if state in ("RESTARTING", "CANCELLING") and after < since <= at]
+    stopped = [
+        since
+        for since, state in life.states
+        if state in ("RESTARTING", "CANCELLING") and after < since <= at
+    ]
     if begun_at is not None or not stopped:
         return "start", begun_at, {"graph": _since(begun_at, at)}
-    cancelled_at = latest((since for since, state in life.states if state == "CANCELED" and since > stopped[0]), at)
+    cancelled_at = latest(
+        (since for since, state in life.states if state == "CANCELED" and since > stopped[0]), at
+    )
     parts = {} if cancelled_at is None else {"cancel": cancelled_at - stopped[0]}
-    return "restart", stopped[0], {**parts, "wait": at - (stopped[0] if cancelled_at is None else cancelled_at)}
+    return (
+        "restart",
+        stopped[0],
+        {**parts, "wait": at - (stopped[0] if cancelled_at is None else cancelled_at)},
+    )
 
 
 def _since(begun_at: int | None, ended_at: int) -> int | None:
@@ -115,11 +161,19 @@ def _since(begun_at: int | None, ended_at: int) -> int | None:
 
 def _is_rescaled(answers: Sequence[Row], at: int) -> bool:
     """Whether any vertex has another parallelism since."""
-    seen = [(answer["observed_at"], _parallelism(answer)) for answer in answers if answer["vertices"]]
+    seen = [
+        (answer["observed_at"], _parallelism(answer)) for answer in answers if answer["vertices"]
+    ]
     before = [parallelism for observed_at, parallelism in seen if observed_at < at]
     after = [parallelism for observed_at, parallelism in seen if observed_at > at]
-    return bool(before and after) and any(after[0].get(vertex, size) != size for vertex, size in before[-1].items())
+    return bool(before and after) and any(
+        after[0].get(vertex, size) != size for vertex, size in before[-1].items()
+    )
 
 
 def _parallelism(answer: Row) -> dict[str, int]:
-    return {one["vertex_id"]: one["parallelism"] for one in answer["vertices"] if one["parallelism"] is not None}
+    return {
+        one["vertex_id"]: one["parallelism"]
+        for one in answer["vertices"]
+        if one["parallelism"] is not None
+    }

@@ -17,15 +17,18 @@ _NAMES, _VALUES = "names", "values"
 class JobState:
     """Rows as :mod:`spark_jobs.fold.retention` and :mod:`spark_jobs.fold.checkpoints` keep them.
 
-    ``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints whose keys ``anchors`` holds; those of others
-    triggered up to ``released_to`` are in the lake only. ``facts``: all from ``facts_since`` on (None: all there ever were),
-    and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source reported. ``unplaced``: executions, by checkpoint,
-    whose task or host no source reported. ``outages``: those that ended.
-    ``starts``: as :mod:`spark_jobs.fold.starts` makes them. ``told_annotations``: hashes of those that came out before.
+    ``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints whose keys
+    ``anchors`` holds; those of others triggered up to ``released_to`` are in the lake only.
+    ``facts``: all from ``facts_since`` on (None: all there ever were), and earlier ones without an
+    outcome. ``stand_ins``: facts whose trigger no source reported. ``unplaced``: executions, by
+    checkpoint, whose task or host no source reported. ``outages``: those that ended.
+    ``starts``: as :mod:`spark_jobs.fold.starts` makes them. ``told_annotations``: hashes of those
+    that came out before.
     ``told_hosts``: a hash of the hosts as they came out last.
-    ``vertex_windows``: what vertices did in the newest judged minutes, which are judged again where anything else of them comes later.
-    ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all judged minutes, as
-    :func:`spark_jobs.fold.rule_evaluation.joined` tells them.
+    ``vertex_windows``: what vertices did in the newest judged minutes, which are judged again where
+    anything else of them comes later.
+    ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all
+    judged minutes, as :func:`spark_jobs.fold.rule_evaluation.joined` tells them.
     """
 
     answers: Sequence[Row] = ()
@@ -64,7 +67,9 @@ class JobState:
         written = {one.name: getattr(self, one.name) for one in fields(self)}
         written["older"] = {one.name: getattr(self.older, one.name) for one in fields(self.older)}
         # Answers of one job repeat its plan and its settings word for word.
-        return ZstdCompressor(level=1).compress(orjson.dumps({name: _table(value) for name, value in written.items()}))
+        return ZstdCompressor(level=1).compress(
+            orjson.dumps({name: _table(value) for name, value in written.items()})
+        )
 
 
 def unpacked(packed: bytes | None) -> JobState:
@@ -77,7 +82,9 @@ def unpacked(packed: bytes | None) -> JobState:
     values: Mapping[str, Any] = orjson.loads(ZstdDecompressor().decompress(packed))
     known = {name: _rows(value) for name, value in values.items() if name in _FIELDS}
     if "older" in known:
-        known["older"] = OlderFacts(**{name: value for name, value in known["older"].items() if name in _OLDER_FIELDS})
+        known["older"] = OlderFacts(
+            **{name: value for name, value in known["older"].items() if name in _OLDER_FIELDS}
+        )
     return JobState(**known)
 
 
@@ -90,7 +97,11 @@ def _table(value: Any) -> Any:
     if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], Mapping):
         return value
     shapes = set(map(tuple, value))
-    return value if len(shapes) > 1 else {_NAMES: shapes.pop(), _VALUES: [list(row.values()) for row in value]}
+    return (
+        value
+        if len(shapes) > 1
+        else {_NAMES: shapes.pop(), _VALUES: [list(row.values()) for row in value]}
+    )
 
 
 def _rows(value: Any) -> Any:

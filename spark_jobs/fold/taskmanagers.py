@@ -1,6 +1,7 @@
 """Samples of the TaskManagers that a job has slots on, by the restarts of the job between them.
 
-Memory that a restart leaves behind stays in a JVM until that ends: of each spell between two restarts the newest sample is kept.
+Memory that a restart leaves behind stays in a JVM until that ends: of each spell between two
+restarts the newest sample is kept.
 """
 
 from bisect import bisect_left, bisect_right
@@ -12,10 +13,24 @@ from spark_jobs.fold.history import sample
 from spark_jobs.fold.rows import HOUR_MS, Row, newest_by
 
 COLUMNS = (
-    "taskmanager_id", "ts", "commit_seq", "host", "cpu_cores", "heap_used_bytes", "heap_max_bytes", "direct_used_bytes",
-    "metaspace_used_bytes", "metaspace_max_bytes", "framework_off_heap_bytes", "task_off_heap_bytes", "network_memory_bytes",
-    "metaspace_bytes", "cpu_load", "gc_ms", "cpu_ms",
-)  # fmt: skip
+    "taskmanager_id",
+    "ts",
+    "commit_seq",
+    "host",
+    "cpu_cores",
+    "heap_used_bytes",
+    "heap_max_bytes",
+    "direct_used_bytes",
+    "metaspace_used_bytes",
+    "metaspace_max_bytes",
+    "framework_off_heap_bytes",
+    "task_off_heap_bytes",
+    "network_memory_bytes",
+    "metaspace_bytes",
+    "cpu_load",
+    "gc_ms",
+    "cpu_ms",
+)
 """Of the lake table ``taskmanagers``."""
 RECENT_MS = 180_000
 """Within it one of each minute is kept: counters are compared from minute to minute."""
@@ -36,7 +51,9 @@ def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
 
 
 class TaskManagerHistory:
-    """What windows see: samples before their end, of each minute lately, and before that the last of each spell between restarts."""
+    """What windows see: samples before their end, of each minute lately, and before that the last
+    of each spell between restarts.
+    """
 
     def __init__(self, rows: Iterable[Row] = (), restarts: Sequence[int] = ()) -> None:
         self._thinned = _thinned(rows, restarts)
@@ -50,7 +67,11 @@ class TaskManagerHistory:
 
     def before(self, end_ms: int) -> tuple[TaskManagerSample, ...]:
         """Oldest first."""
-        return tuple(sample(TaskManagerSample, row) for row in self._rows_before(end_ms)) if self._instants else ()
+        return (
+            tuple(sample(TaskManagerSample, row) for row in self._rows_before(end_ms))
+            if self._instants
+            else ()
+        )
 
     def _rows_before(self, end_ms: int) -> list[Row]:
         """One step on where it is asked in order of time, else from the beginning."""
@@ -63,8 +84,13 @@ class TaskManagerHistory:
             if len(spells) > SPELLS_KEPT:
                 del spells[min(spells)]
             self._read += 1
-        newest = {name: max(row["ts"] for row in spells.values()) for name, spells in self._last_of_spell.items()}
-        present = sorted((-at, name) for name, at in newest.items() if at >= end_ms - GONE_AFTER_MS)[:TASKMANAGERS_KEPT]
+        newest = {
+            name: max(row["ts"] for row in spells.values())
+            for name, spells in self._last_of_spell.items()
+        }
+        present = sorted(
+            (-at, name) for name, at in newest.items() if at >= end_ms - GONE_AFTER_MS
+        )[:TASKMANAGERS_KEPT]
         names = {name for _, name in present}
         lately = self._thinned[bisect_left(self._instants, end_ms - RECENT_MS) : self._read]
         every = [row for name in names for row in self._last_of_spell[name].values()]
@@ -74,9 +100,15 @@ class TaskManagerHistory:
 
 
 def _thinned(rows: Iterable[Row], restarts: Sequence[int]) -> list[Row]:
-    """One of each TaskManager, spell and minute, in order; ``restarts``: how many of the job came before it."""
+    """One of each TaskManager, spell and minute, in order; ``restarts``: how many of the job came
+    before it.
+    """
     counted = (
-        {**{name: row[name] for name in COLUMNS}, "restarts": bisect_right(restarts, row["ts"]), "minute": row["ts"] // _MINUTE_MS}
+        {
+            **{name: row[name] for name in COLUMNS},
+            "restarts": bisect_right(restarts, row["ts"]),
+            "minute": row["ts"] // _MINUTE_MS,
+        }
         for row in rows
     )
     newest = newest_by(counted, ("taskmanager_id", "restarts", "minute"), ("ts", "commit_seq"))

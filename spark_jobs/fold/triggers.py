@@ -1,6 +1,8 @@
-"""Which checkpoint a log line is about: ids repeat where a job with a fixed id starts again, triggers do not.
+"""Which checkpoint a log line is about: ids repeat where a job with a fixed id starts again,
+triggers do not.
 
-Only few lines name the trigger time. Any other belongs to the nearest earlier trigger of its id and job.
+Only few lines name the trigger time. Any other belongs to the nearest earlier trigger of its id and
+job.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,7 +11,9 @@ from operator import itemgetter
 from spark_jobs.fold.rows import Row, first_known, least
 
 CLOCK_SLACK_MS = 10_000
-"""Lines of one process are in order; those of another host may be this much ahead of the trigger."""
+"""Lines of one process are in order; those of another host may be this much ahead of the
+trigger.
+"""
 
 TRIGGERED = "checkpoint_triggered"
 
@@ -23,7 +27,9 @@ CheckpointKey = tuple[int, int]
 key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_time")
 
 
-def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]) -> dict[CheckpointKey, int | None]:
+def known_triggers(
+    checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]
+) -> dict[CheckpointKey, int | None]:
     """Every known trigger of one job → when the log reported it, None where only REST did.
 
     The log's time differs from the trigger time where the time zone declared for the log is wrong.
@@ -33,7 +39,11 @@ def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row]
         if row["checkpoint_id"] is not None and row["trigger_time"] is not None:
             known.setdefault(key_of(row), None)
     for row in events:
-        if row["kind"] == TRIGGERED and row["checkpoint_id"] is not None and row["trigger_time"] is not None:
+        if (
+            row["kind"] == TRIGGERED
+            and row["checkpoint_id"] is not None
+            and row["trigger_time"] is not None
+        ):
             logged_at = known.get(key_of(row))
             known[key_of(row)] = row["ts"] if logged_at is None else min(logged_at, row["ts"])
     return known
@@ -42,23 +52,29 @@ def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row]
 def as_rows(known: dict[CheckpointKey, int | None]) -> list[dict[str, int | None]]:
     """The last ``TRIGGERS_KEPT``, to be remembered; :func:`of_rows` reads them back."""
     newest = sorted(known, key=lambda key: (key[1], key[0]))[-TRIGGERS_KEPT:]
-    return [{"checkpoint_id": key[0], "trigger_time": key[1], "logged_at": known[key]} for key in newest]
+    return [
+        {"checkpoint_id": key[0], "trigger_time": key[1], "logged_at": known[key]} for key in newest
+    ]
 
 
 def of_rows(rows: Iterable[Row]) -> dict[CheckpointKey, int | None]:
     return {key_of(row): row["logged_at"] for row in rows}
 
 
-def merged(one: dict[CheckpointKey, int | None], other: dict[CheckpointKey, int | None]) -> dict[CheckpointKey, int | None]:
+def merged(
+    one: dict[CheckpointKey, int | None], other: dict[CheckpointKey, int | None]
+) -> dict[CheckpointKey, int | None]:
     """Of both; the earliest line that reports a trigger counts."""
     return {**one, **{key: least(one.get(key), logged_at) for key, logged_at in other.items()}}
 
 
-def anchored(events: Iterable[Row], known: dict[CheckpointKey, int | None]) -> dict[CheckpointKey, list[Row]]:
+def anchored(
+    events: Iterable[Row], known: dict[CheckpointKey, int | None]
+) -> dict[CheckpointKey, list[Row]]:
     """Events that name a checkpoint id, by checkpoint.
 
-    Where no trigger is known, as in a log that begins in mid-checkpoint, the time of the first mention less
-    the duration it reports stands in.
+    Where no trigger is known, as in a log that begins in mid-checkpoint, the time of the first
+    mention less the duration it reports stands in.
     """
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}
@@ -70,7 +86,9 @@ def anchored(events: Iterable[Row], known: dict[CheckpointKey, int | None]) -> d
     placed: dict[CheckpointKey, list[Row]] = {}
     without: dict[int, list[Row]] = {}
     for event in events:
-        trigger_time = first_known(event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"]))
+        trigger_time = first_known(
+            event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"])
+        )
         if trigger_time is None:
             without.setdefault(event["checkpoint_id"], []).append(event)
         else:
@@ -82,5 +100,7 @@ def anchored(events: Iterable[Row], known: dict[CheckpointKey, int | None]) -> d
 
 
 def _nearest(triggers: Iterable[tuple[int, int]], ts: int) -> int | None:
-    earlier = [trigger_time for position, trigger_time in triggers if position <= ts + CLOCK_SLACK_MS]
+    earlier = [
+        trigger_time for position, trigger_time in triggers if position <= ts + CLOCK_SLACK_MS
+    ]
     return earlier[-1] if earlier else None

@@ -9,27 +9,53 @@ from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.fold.windows import CHUNK_MS
 
 
-def vertex_states(vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row], carried: Iterable[Row]) -> list[dict[str, Any]]:
+def vertex_states(
+    vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row], carried: Iterable[Row]
+) -> list[dict[str, Any]]:
     """Rows of ``at`` and ``states``, in order of time. ``carried`` is an earlier result."""
     newest: dict[int, dict[str, Any]] = {}
     for one in (*_of_checkpoints(vertex_checkpoints, facts), *carried):
         chunk = floor_ms(one["at"], CHUNK_MS)
         known = newest.get(chunk)
-        if known is None or one["at"] > known["at"] or (one["at"] == known["at"] and rank(one) > rank(known)):
+        if (
+            known is None
+            or one["at"] > known["at"]
+            or (one["at"] == known["at"] and rank(one) > rank(known))
+        ):
             newest[chunk] = dict(one)
     return [newest[chunk] for chunk in sorted(newest)]
 
 
-def _of_checkpoints(vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row]) -> Iterable[dict[str, Any]]:
+def _of_checkpoints(
+    vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row]
+) -> Iterable[dict[str, Any]]:
     # Releases that report no uploaded bytes give these as the state's, which they are not.
-    full = (row for row in vertex_checkpoints if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"] and is_last(row))
+    full = (
+        row
+        for row in vertex_checkpoints
+        if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"] and is_last(row)
+    )
     for key, rows in grouped(full, "checkpoint_id", "trigger_time").items():
         fact = facts.get(key)
         if fact is None or fact["outcome"] != "completed" or fact["is_savepoint"]:
             continue
         states = []
         for vertex_id, seen in grouped(rows, "vertex_id").items():
-            best = seen[0] if len(seen) == 1 else max(seen, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
+            best = (
+                seen[0]
+                if len(seen) == 1
+                else max(
+                    seen,
+                    key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])),
+                )
+            )
             sizes = best["subtask_state_bytes"]
-            states.append({"vertex_id": vertex_id, "checkpoint_id": key[0], "trigger_time_ms": key[1], "subtask_state_bytes": sizes})
+            states.append(
+                {
+                    "vertex_id": vertex_id,
+                    "checkpoint_id": key[0],
+                    "trigger_time_ms": key[1],
+                    "subtask_state_bytes": sizes,
+                }
+            )
         yield {"at": key[1], "states": sorted(states, key=lambda state: rank(state["vertex_id"]))}

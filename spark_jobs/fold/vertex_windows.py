@@ -1,7 +1,8 @@
-"""What vertices did in the minutes to judge: made of new samples, remembered, or to be looked up in the lake.
+"""What vertices did in the minutes to judge: made of new samples, remembered, or to be looked up in
+the lake.
 
-A run makes windows of the minutes that new samples fall into. Others are judged again as well, since a checkpoint ended in them, say: what
-was measured then counts as much as before.
+A run makes windows of the minutes that new samples fall into. Others are judged again as well,
+since a checkpoint ended in them, say: what was measured then counts as much as before.
 """
 
 from collections import defaultdict
@@ -17,17 +18,23 @@ from spark_jobs.fold.state import JobState
 
 
 def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
-    """Vertices in windows, as rows of the fields of ``VertexWindow`` with ``window_start`` and ``as_of``: new ones, and others remembered.
+    """Vertices in windows, as rows of the fields of ``VertexWindow`` with ``window_start`` and
+    ``as_of``: new ones, and others remembered.
 
     Those of a window and vertex that has new samples are made of all its samples.
     """
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
-    new = [{**{name: row[name] for name in row if name not in _UNREAD}, **rates(row, earlier)} for row in update.vertex_windows]
+    new = [
+        {**{name: row[name] for name in row if name not in _UNREAD}, **rates(row, earlier)}
+        for row in update.vertex_windows
+    ]
     renewed = {_key(row) for row in new}
     return [*new, *(row for row in before.vertex_windows if _key(row) not in renewed)]
 
 
-def by_minute(rows: Iterable[Row], starts_ms: Iterable[int]) -> Mapping[int, Sequence[VertexWindow]]:
+def by_minute(
+    rows: Iterable[Row], starts_ms: Iterable[int]
+) -> Mapping[int, Sequence[VertexWindow]]:
     """Of these minutes alone: more are remembered than judged."""
     found: dict[int, list[VertexWindow]] = defaultdict(list)
     wanted = set(starts_ms)
@@ -36,22 +43,33 @@ def by_minute(rows: Iterable[Row], starts_ms: Iterable[int]) -> Mapping[int, Seq
     return found
 
 
-def lacking_minutes(starts_ms: Iterable[int], update: JobUpdate, before: JobState) -> tuple[int, ...]:
-    """Those of the minutes to judge that had samples which are neither new nor remembered; none where they were looked up already."""
+def lacking_minutes(
+    starts_ms: Iterable[int], update: JobUpdate, before: JobState
+) -> tuple[int, ...]:
+    """Those of the minutes to judge that had samples which are neither new nor remembered; none
+    where they were looked up already.
+    """
     if update.found is not None or not before.pressure:
         return ()
     at_hand = {_key(row) for row in (*update.vertex_windows, *before.vertex_windows)}
     judged = [(run["first"] * 1000, run["last"] * 1000) for run in before.judged_runs]
-    had = {vertex_id: {row["window_start"] for row in rows} for vertex_id, rows in grouped(before.pressure, "vertex_id").items()}
+    had = {
+        vertex_id: {row["window_start"] for row in rows}
+        for vertex_id, rows in grouped(before.pressure, "vertex_id").items()
+    }
 
     def lacks(vertex_id: str, start_ms: int) -> bool:
         if (vertex_id, start_ms) in at_hand:
             return False
         known = had[vertex_id]
         is_forgotten = len(known) >= WINDOWS_KEPT and start_ms < min(known)
-        return start_ms in known or (is_forgotten and any(first <= start_ms <= last for first, last in judged))
+        return start_ms in known or (
+            is_forgotten and any(first <= start_ms <= last for first, last in judged)
+        )
 
-    return tuple(start_ms for start_ms in starts_ms if any(lacks(vertex_id, start_ms) for vertex_id in had))
+    return tuple(
+        start_ms for start_ms in starts_ms if any(lacks(vertex_id, start_ms) for vertex_id in had)
+    )
 
 
 def answered_instants(update: JobUpdate) -> Iterator[int]:

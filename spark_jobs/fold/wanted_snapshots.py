@@ -1,6 +1,8 @@
-"""Which snapshots a job asks for: by keys, since what reads a ``_metadata`` knows neither cluster nor, of a savepoint, its job.
+"""Which snapshots a job asks for: by keys, since what reads a ``_metadata`` knows neither cluster
+nor, of a savepoint, its job.
 
-A key is the id of a job, for all files in its directory, or a directory, for the files in it and right below.
+A key is the id of a job, for all files in its directory, or a directory, for the files in it and
+right below.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,24 +16,40 @@ from spark_jobs.fold.snapshots import directory_of, types_of, unnamed
 from spark_jobs.fold.state import JobState
 
 
-def wanted_keys(job_id: str, state: JobState, checkpoints: Iterable[Row], writing: Writing) -> tuple[str, ...]:
-    """Those that may tell something that no other source does: full sizes, and types of what was restored from oddly named directories.
+def wanted_keys(
+    job_id: str, state: JobState, checkpoints: Iterable[Row], writing: Writing
+) -> tuple[str, ...]:
+    """Those that may tell something that no other source does: full sizes, and types of what was
+    restored from oddly named directories.
 
     ``checkpoints``: facts or answers of REST.
     """
     of_restores = unnamed(_restored(state)) - types_of(state.snapshots).keys()
-    return tuple(sorted(of_restores | (_of_checkpoints(job_id, checkpoints) if writing.may_lack_full_size else set())))
+    return tuple(
+        sorted(
+            of_restores
+            | (_of_checkpoints(job_id, checkpoints) if writing.may_lack_full_size else set())
+        )
+    )
 
 
-def lacks_snapshots(update: JobUpdate, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing) -> Lookup | None:
-    """What to look up of files that were read before this run knew of the job, or of what it was restored from."""
+def lacks_snapshots(
+    update: JobUpdate, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing
+) -> Lookup | None:
+    """What to look up of files that were read before this run knew of the job, or of what it was
+    restored from.
+    """
     if not update.older_snapshots or update.found is not None:
         return None
     keys = unnamed(_restored(update))
     if keys:
         keys -= unnamed(_restored(before)) | types_of(state.snapshots).keys()
     is_new = not (before.answers or before.events or before.facts)
-    if is_new and writing.may_lack_full_size and any(is_completed_checkpoint(fact) and fact["state_bytes"] is None for fact in facts):
+    if (
+        is_new
+        and writing.may_lack_full_size
+        and any(is_completed_checkpoint(fact) and fact["state_bytes"] is None for fact in facts)
+    ):
         keys |= _of_checkpoints(update.job_id, facts)
     return Lookup(*NO_CHECKPOINTS, tuple(sorted(keys))) if keys else None
 
@@ -44,7 +62,13 @@ def _restored(reported: JobState | JobUpdate) -> set[str | None]:
 
 
 def _of_checkpoints(job_id: str, checkpoints: Iterable[Row]) -> set[str]:
-    """The job's own, and the directory above its newest one, which need not be called after the job."""
-    paths = [(row["trigger_time"], row["external_path"]) for row in checkpoints if row["external_path"] and not row["is_savepoint"]]
+    """The job's own, and the directory above its newest one, which need not be called after the
+    job.
+    """
+    paths = [
+        (row["trigger_time"], row["external_path"])
+        for row in checkpoints
+        if row["external_path"] and not row["is_savepoint"]
+    ]
     newest = directory_of(max(paths)[1]) if paths else None
     return {job_id} if newest is None else {job_id, newest.rpartition("/")[0]}

@@ -1,4 +1,6 @@
-"""Which minutes of one job are judged, and what the rules see of each: the only place where job windows are made."""
+"""Which minutes of one job are judged, and what the rules see of each: the only place where job
+windows are made.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
@@ -33,14 +35,20 @@ WINDOWS_PER_RUN = 1440
 """Of one job; a run that brings more data judges the newest ones."""
 
 
-def judged_starts(instants: Iterable[int], before_ms: int | None, ended_ms: int | None) -> list[int]:
-    """Starts of the minutes to judge, in order: those that something new falls into, and the one that was still running (``before_ms``)."""
+def judged_starts(
+    instants: Iterable[int], before_ms: int | None, ended_ms: int | None
+) -> list[int]:
+    """Starts of the minutes to judge, in order: those that something new falls into, and the one
+    that was still running (``before_ms``).
+    """
     touched = {floor_ms(at_ms, WINDOW_MS) for at_ms in instants}
     if not touched:
         return []
     if before_ms is not None and before_ms < max(touched):
         touched.add(before_ms)
-    return sorted(start_ms for start_ms in touched if ended_ms is None or start_ms <= ended_ms)[-WINDOWS_PER_RUN:]
+    return sorted(start_ms for start_ms in touched if ended_ms is None or start_ms <= ended_ms)[
+        -WINDOWS_PER_RUN:
+    ]
 
 
 def job_windows(
@@ -54,7 +62,10 @@ def job_windows(
     history: History,
     taskmanagers: TaskManagerHistory | None = None,
 ) -> list[JobWindow]:
-    """A window for each of ``starts_ms``. ``newest_ms``: up to when the job is judged; the newest window may still be running."""
+    """A window for each of ``starts_ms``.
+
+    ``newest_ms``: up to when the job is judged; the newest window may still be running.
+    """
     vertices, edges = plan_of(current["graph"])
     version = release(current["flink_version"])
     config = checkpoint_config(current["checkpoint_config"] or {})
@@ -77,15 +88,22 @@ def job_windows(
                 version=version,
                 vertices=vertices,
                 edges=edges,
-                vertex_windows=tuple(sorted(in_window.get(start_ms, ()), key=attrgetter("vertex_id"))),
+                vertex_windows=tuple(
+                    sorted(in_window.get(start_ms, ()), key=attrgetter("vertex_id"))
+                ),
                 past=past_before(history.past, start_ms, floor_ms(start_ms, CHUNK_MS) - PAST_MS),
-                checkpoints=tuple(as_known_at(one, end_ms) for one in newest(history.checkpoints, end_ms, CHECKPOINTS)),
+                checkpoints=tuple(
+                    as_known_at(one, end_ms)
+                    for one in newest(history.checkpoints, end_ms, CHECKPOINTS)
+                ),
                 vertex_states=_vertex_states(history, start_ms),
                 annotations=tuple(newest(history.annotations, end_ms, ANNOTATIONS)),
                 starts=tuple(newest(history.starts, end_ms, STARTS)),
                 failures=tuple(newest(history.failures, end_ms, FAILURES)),
                 events=newest_events(history.events, end_ms),
-                size_trend=trend if trend and (trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
+                size_trend=trend
+                if trend and (trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS
+                else None,
                 config=config,
                 uploads=tuple(newest(history.uploads, end_ms, UPLOADS)),
                 taskmanagers=taskmanagers.before(end_ms),
@@ -95,8 +113,12 @@ def job_windows(
     return windows
 
 
-def _state(current: Row, states: Sequence[tuple[int, str]], end_ms: int, is_newest: bool) -> str | None:
-    """The job's state at the end of the window: the one entered last, and for the newest window what was reported last."""
+def _state(
+    current: Row, states: Sequence[tuple[int, str]], end_ms: int, is_newest: bool
+) -> str | None:
+    """The job's state at the end of the window: the one entered last, and for the newest window
+    what was reported last.
+    """
     ended_ms = current["end_time"]
     if is_newest or (ended_ms is not None and ended_ms < end_ms):
         return None if current["state"] is None else str(current["state"])
@@ -105,7 +127,9 @@ def _state(current: Row, states: Sequence[tuple[int, str]], end_ms: int, is_newe
 
 
 def _vertex_states(history: History, start_ms: int) -> tuple[samples.VertexState, ...]:
-    """Of the newest checkpoint before the window's end, as far as kept: one for each ten minutes."""
+    """Of the newest checkpoint before the window's end, as far as kept: one for each ten
+    minutes.
+    """
     chunk_end = floor_ms(start_ms, CHUNK_MS) + CHUNK_MS
     known = [one for one in history.vertex_states if one[0] < chunk_end][-2:]
     return next((states for at_ms, states in reversed(known) if at_ms < start_ms + WINDOW_MS), ())

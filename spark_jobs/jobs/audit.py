@@ -1,8 +1,9 @@
 """Say of every file in checkpoint storage whether something needs it, with proof.
 
-Reads listings and what Weir knows of the jobs (--request), parses the _metadata that were listed, and writes
-a verdict on every file, what each checkpoint and job consists of, what is missing, and what is in doubt. The manifest is
-written last. Nothing is deleted here. Few files on this machine are audited in this process, others with Spark.
+Reads listings and what Weir knows of the jobs (--request), parses the _metadata that were listed,
+and writes a verdict on every file, what each checkpoint and job consists of, what is missing, and
+what is in doubt. The manifest is written last. Nothing is deleted here. Few files on this machine
+are audited in this process, others with Spark.
 """
 
 import argparse
@@ -40,15 +41,24 @@ _LISTED = LISTING.remove(0)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lake(parser)
     add_attempt(parser)
-    parser.add_argument("--request", required=True, metavar="FILE", help="JSON: the roots, their listings, the jobs")
+    parser.add_argument(
+        "--request", required=True, metavar="FILE", help="JSON: the roots, their listings, the jobs"
+    )
     parser.add_argument(
         "--previous",
         metavar="MANIFEST",
         action="append",
         default=[],
-        help="manifest of the last complete audit (default: none); may be repeated for those that it did not start from",
+        help=(
+            "manifest of the last complete audit (default: none); may be repeated for those that "
+            "it did not start from"
+        ),
     )
-    parser.add_argument("--fresh", action="store_true", help="parse every _metadata again, whatever the lake keeps of it")
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="parse every _metadata again, whatever the lake keeps of it",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,7 +78,9 @@ def run(args: argparse.Namespace) -> int:
         here = audit_size.fits_one_process(audits, previous, lake, run_dir.uri)
         with nullcontext(Here()) if here else _with_spark(args.attempt, run_dir) as engine:
             AuditRun(engine, lake, run_dir, audits, previous, fresh=args.fresh).run()
-    finished = Manifest(JOB, args.attempt, {}, {}, run_dir.outputs, run_dir.state, started, datetime.now(UTC))
+    finished = Manifest(
+        JOB, args.attempt, {}, {}, run_dir.outputs, run_dir.state, started, datetime.now(UTC)
+    )
     say(f"wrote {manifests.write(finished, run_dir.uri)}")
     return 0
 
@@ -96,7 +108,12 @@ class AuditRun:
         engine = self.engine
         listing = engine.all(
             [
-                engine.read(audit_inputs.listing_files(root.listing), _LISTED, root.uri, audit_id=audit.audit_id)
+                engine.read(
+                    audit_inputs.listing_files(root.listing),
+                    _LISTED,
+                    root.uri,
+                    audit_id=audit.audit_id,
+                )
                 for audit in self.audits
                 for root in audit.roots
             ],
@@ -123,18 +140,28 @@ class AuditRun:
     def _before(self) -> dict[str, Any]:
         """What the audits before left: usually there is one, which had the same spellings."""
         files = {"known": audit_inputs.OF_FILES, "earlier": audit_inputs.OF_REFERENCES}
-        found = {name: self.engine.read(audit_inputs.state_files(self.previous, of), BEFORE[name]) for name, of in files.items()}
+        found = {
+            name: self.engine.read(audit_inputs.state_files(self.previous, of), BEFORE[name])
+            for name, of in files.items()
+        }
         spellings = list(audit_inputs.spellings_of(self.audits).values())
         if not self.previous or (len(self.previous) == 1 and not spellings):
             return found
-        made: dict[str, Any] = self.engine.run(partial(brought_together, spellings_of=spellings), found, BEFORE, ("path",))
+        made: dict[str, Any] = self.engine.run(
+            partial(brought_together, spellings_of=spellings), found, BEFORE, ("path",)
+        )
         return made
 
     def _write(self, judged: Judged) -> None:
         engine, run_dir = self.engine, self.run_dir
         for name, rows in judged.tables.items():
             self._say(name, run_dir.write_table_rows(name, rows))
-        self._say("storage_file", engine.write_ordered(run_dir, "storage_file", judged.not_live, arrow_schema(STORAGE_FILE)))
+        self._say(
+            "storage_file",
+            engine.write_ordered(
+                run_dir, "storage_file", judged.not_live, arrow_schema(STORAGE_FILE)
+            ),
+        )
         for name, rows in (("storage_live", judged.live), ("storage_reference", judged.references)):
             self._say(name, engine.write_table(run_dir, name, rows))
         # The next audit starts from the same files; only what no table holds is written besides.
@@ -142,7 +169,9 @@ class AuditRun:
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):
             engine.write_state(run_dir, name, parts)
-        run_dir.take_state("storage_listed", run_dir.write_rows("state/storage_listed", judged.listed))
+        run_dir.take_state(
+            "storage_listed", run_dir.write_rows("state/storage_listed", judged.listed)
+        )
 
     def _say(self, name: str, rows: int) -> None:
         say(f"{name}: {rows} rows, {time.monotonic() - self._clock:.1f} s")

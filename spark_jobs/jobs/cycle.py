@@ -1,14 +1,18 @@
-"""Turn what is new in the lake into serving tables: checkpoint facts, pressure, trends, events, verdicts.
+"""Turn what is new in the lake into serving tables: checkpoint facts, pressure, trends, events,
+verdicts.
 
-Reads the rows that commits after the previous run brought, brings those of each job together with what is remembered of it, and
-folds them: in this process where they are few, else with Spark. Writes the serving tables and what the next run has to remember,
-last the manifest; then keeps the facts in the lake, of which ``rollups`` makes hours and days.
+Reads the rows that commits after the previous run brought, brings those of each job together with
+what is remembered of it, and folds them: in this process where they are few, else with Spark.
+Writes the serving tables and what the next run has to remember, last the manifest; then keeps the
+facts in the lake, of which ``rollups`` makes hours and days.
 
-By hand, rules judge by their defaults. A request (--request) sets thresholds, for all, one cluster or one job of it, and says
-which newest retained checkpoints an audit found not to be whole:
+By hand, rules judge by their defaults. A request (--request) sets thresholds, for all, one cluster
+or one job of it, and says which newest retained checkpoints an audit found not to be whole:
 
-  {"thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 3600, "cluster": "", "job_id": ""}],
-   "recovery_points": [{"cluster": "c", "job_id": "…", "checkpoint_id": 7, "audited_at_ms": 1, "missing_files": 2}]}
+  {"thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 3600, "cluster": "", "job_id":
+  ""}],
+   "recovery_points": [{"cluster": "c", "job_id": "…", "checkpoint_id": 7, "audited_at_ms": 1,
+   "missing_files": 2}]}
 """
 
 import argparse
@@ -24,7 +28,13 @@ from ingest.lake.reader import LakeReader
 from spark_jobs import cycle_request, previous_run, slices
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
-from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, interrupt_attempts, lake_at
+from spark_jobs.job_arguments import (
+    add_attempt,
+    add_lake,
+    add_most_rows,
+    interrupt_attempts,
+    lake_at,
+)
 from spark_jobs.kept_facts import keep
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.paths import absolute_root
@@ -44,26 +54,51 @@ SPARK_SLICE_ROWS = 2_000_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lake(parser)
     add_attempt(parser)
-    parser.add_argument("--previous", metavar="MANIFEST", help="manifest of the last complete run (default: start from the beginning)")
-    parser.add_argument("--previous-to", default="", metavar="JSON", help="table → commit at which that run has to end (default: wherever)")
-    parser.add_argument("--to", default="{}", metavar="JSON", help="table → last commit to read (default: all there are)")
+    parser.add_argument(
+        "--previous",
+        metavar="MANIFEST",
+        help="manifest of the last complete run (default: start from the beginning)",
+    )
+    parser.add_argument(
+        "--previous-to",
+        default="",
+        metavar="JSON",
+        help="table → commit at which that run has to end (default: wherever)",
+    )
+    parser.add_argument(
+        "--to",
+        default="{}",
+        metavar="JSON",
+        help="table → last commit to read (default: all there are)",
+    )
     add_most_rows(parser)
     parser.add_argument(
         "--oldest-first",
         choices=("yes", "no"),
         default="no",
-        help="take only as many of the oldest commits as are few enough, without Spark where the lake lies on this machine",
+        help=(
+            "take only as many of the oldest commits as are few enough, without Spark where the "
+            "lake lies on this machine"
+        ),
     )
-    parser.add_argument("--request", metavar="FILE", help="JSON: thresholds and recovery points (default: none)")
+    parser.add_argument(
+        "--request", metavar="FILE", help="JSON: thresholds and recovery points (default: none)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """0 with a manifest, anything else without."""
     started = datetime.now(UTC)
     lake = lake_at(args)
-    previous = previous_run.read(args.previous, _commits(args.previous_to, "--previous-to")) if args.previous else None
+    previous = (
+        previous_run.read(args.previous, _commits(args.previous_to, "--previous-to"))
+        if args.previous
+        else None
+    )
     if previous and previous.state and JOB_STATE not in previous.state:
-        raise PreviousLost(f"What run {previous.attempt} remembers is of an earlier version of Weir.")
+        raise PreviousLost(
+            f"What run {previous.attempt} remembers is of an earlier version of Weir."
+        )
     if previous:
         keep(lake, previous)  # its process may have been killed before it did
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
@@ -74,11 +109,23 @@ def run(args: argparse.Namespace) -> int:
         to_seq = _oldest(lake, from_seq, to_seq, args)
     if to_seq != from_seq:
         with previous_run.blamed_where_damaged(previous):
-            run_dir = _recompute(_Cycle(lake, from_seq, to_seq, previous, run_dir.uri, request), args)
+            run_dir = _recompute(
+                _Cycle(lake, from_seq, to_seq, previous, run_dir.uri, request), args
+            )
     elif previous:
         run_dir.copy_state(previous)
     tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
-    finished = Manifest(JOB, args.attempt, from_seq, to_seq, tables, run_dir.state, started, datetime.now(UTC), run_dir.retracted)
+    finished = Manifest(
+        JOB,
+        args.attempt,
+        from_seq,
+        to_seq,
+        tables,
+        run_dir.state,
+        started,
+        datetime.now(UTC),
+        run_dir.retracted,
+    )
     path = manifests.write(finished, run_dir.uri)
     keep(lake, manifests.read(path))
     say(f"wrote {path}")
@@ -112,31 +159,46 @@ def _in_this_process(cycle: _Cycle, most_rows: int) -> RunFiles:
     clock = time.monotonic()
     run_dir = RunFiles(cycle.run_dir)
     lake = SmallLake(cycle.lake, cycle.to_seq, most_rows)
-    for name, rows in SmallCycle(lake, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points).steps():
+    for name, rows in SmallCycle(
+        lake, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points
+    ).steps():
         say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
     return run_dir
 
 
-def _oldest(lake: LakeReader, from_seq: dict[str, int], to_seq: dict[str, int], args: argparse.Namespace) -> dict[str, int]:
+def _oldest(
+    lake: LakeReader, from_seq: dict[str, int], to_seq: dict[str, int], args: argparse.Namespace
+) -> dict[str, int]:
     most_rows = args.most_rows_without_spark if _may_lie_here(args) else SPARK_SLICE_ROWS
     reached = slices.oldest(lake, from_seq, to_seq, most_rows)
     if reached != to_seq:
         left = sum(to_seq[table] - reached[table] for table in to_seq)
-        say(f"The oldest commits are taken alone, with {most_rows:,} rows or the first one; {left} commits are left.")
+        say(
+            f"The oldest commits are taken alone, with {most_rows:,} rows or the first one; {left} "
+            f"commits are left."
+        )
     return reached
 
 
 def _may_lie_here(args: argparse.Namespace) -> bool:
-    return args.most_rows_without_spark > 0 and lies_here(args.lake, args.run_dir, args.previous or "")
+    return args.most_rows_without_spark > 0 and lies_here(
+        args.lake, args.run_dir, args.previous or ""
+    )
 
 
 def _part_by_part(cycle: _Cycle, most_rows: int) -> RunFiles:
-    """In this process whatever there is: where one commit alone is too large, some clusters at a time."""
+    """In this process whatever there is: where one commit alone is too large, some clusters at a
+    time.
+    """
     clock = time.monotonic()
     run_dir = RunFiles(cycle.run_dir)
-    for clusters in parts(SmallLake(cycle.lake, cycle.to_seq, None), cycle.from_seq, cycle.previous, most_rows):
+    for clusters in parts(
+        SmallLake(cycle.lake, cycle.to_seq, None), cycle.from_seq, cycle.previous, most_rows
+    ):
         lake = SmallLake(cycle.lake, cycle.to_seq, None, clusters)
-        for name, rows in SmallCycle(lake, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points).steps():
+        for name, rows in SmallCycle(
+            lake, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points
+        ).steps():
             say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
     return run_dir
 
@@ -157,16 +219,23 @@ def _with_spark(cycle: _Cycle, attempt: str) -> RunFiles:
         if pinned.is_small(cycle.from_seq):
             configure(session, SMALL_INPUT_OPTIONS)
         ship_code(session)
-        for name, rows in Recompute(pinned, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points).steps():
+        for name, rows in Recompute(
+            pinned, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points
+        ).steps():
             say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
     return run_dir
 
 
 def _to_seq(text: str, lake: LakeReader, from_seq: dict[str, int]) -> dict[str, int]:
     wanted = _commits(text, "--to") or {}
-    to_seq = {table: min(wanted.get(table, sys.maxsize), lake.version(table)) for table in CYCLE_TABLES}
+    to_seq = {
+        table: min(wanted.get(table, sys.maxsize), lake.version(table)) for table in CYCLE_TABLES
+    }
     if behind := [table for table in CYCLE_TABLES if to_seq[table] < from_seq[table]]:
-        raise Refused(f"The lake is behind the previous run in {', '.join(behind)}; was it replaced? Start without --previous.")
+        raise Refused(
+            f"The lake is behind the previous run in {', '.join(behind)}; was it replaced? Start "
+            f"without --previous."
+        )
     return to_seq
 
 
@@ -175,7 +244,11 @@ def _commits(text: str, option: str) -> dict[str, int] | None:
     try:
         commits = {str(table): int(seq) for table, seq in json.loads(text or "{}").items()}
     except (ValueError, AttributeError, TypeError) as error:
-        raise Refused(f'{option} must be a JSON object of table → commit, such as {{"checkpoints": 12}}.') from error
+        raise Refused(
+            f'{option} must be a JSON object of table → commit, such as {{"checkpoints": 12}}.'
+        ) from error
     if unknown := commits.keys() - CYCLE_TABLES.keys():
-        raise Refused(f"{option} names tables the lake does not have: {', '.join(sorted(unknown))}.")
+        raise Refused(
+            f"{option} names tables the lake does not have: {', '.join(sorted(unknown))}."
+        )
     return commits if text else None

@@ -1,13 +1,16 @@
-"""Read log archives of any size into the lake: hundreds of GB of .log, .log.N and .gz, without tailing them.
+"""Read log archives of any size into the lake: hundreds of GB of .log, .log.N and .gz, without
+tailing them.
 
-Spark's workers read the raw text, fold stack traces, keep what the pattern table may read and everything from
-WARN up, and it is committed to the lake's derived/log_records, from where the next cycle makes events. Reading the same files again,
-or having tailed them before, adds nothing new: rows of the same identity fold.
+Spark's workers read the raw text, fold stack traces, keep what the pattern table may read and
+everything from WARN up, and it is committed to the lake's derived/log_records, from where the next
+cycle makes events. Reading the same files again, or having tailed them before, adds nothing new:
+rows of the same identity fold.
 
-Archives and lake must be reachable by Spark's executors, the archives by their Python: on object storage (s3://…) that
-takes fsspec's package for it and the usual variables. Writing there needs Spark's S3A connector, which is not part of the
-PyPI package: start Spark with --packages org.apache.hadoop:hadoop-aws:VERSION (the version of its hadoop-client jars) and
-fs.s3a.* credentials.
+Archives and lake must be reachable by Spark's executors, the archives by their Python: on object
+storage (s3://…) that takes fsspec's package for it and the usual variables. Writing there needs
+Spark's S3A connector, which is not part of the PyPI package: start Spark with --packages
+org.apache.hadoop:hadoop-aws:VERSION (the version of its hadoop-client jars) and fs.s3a.*
+credentials.
 """
 
 import argparse
@@ -29,12 +32,41 @@ from spark_jobs.shipping import ship_code
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lake(parser, required=False)
-    parser.add_argument("--from-files", nargs="+", required=True, metavar="GLOB", help="files or globs, local or any URI")
-    parser.add_argument("--cluster", default="archive", metavar="NAME", help="under which their records are kept (default: %(default)s)")
-    parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA zone the logs are written in (default: %(default)s)")
-    parser.add_argument("--layout", default="flink", help="'flink' or a log4j pattern (default: %(default)s)")
-    parser.add_argument("--keep", choices=("events", "all"), default="events", help="'all' keeps every record (default: %(default)s)")
-    parser.add_argument("--batch-gib", type=float, default=4, metavar="N", help="unpacked text per commit (default: %(default)s)")
+    parser.add_argument(
+        "--from-files",
+        nargs="+",
+        required=True,
+        metavar="GLOB",
+        help="files or globs, local or any URI",
+    )
+    parser.add_argument(
+        "--cluster",
+        default="archive",
+        metavar="NAME",
+        help="under which their records are kept (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--time-zone",
+        default="UTC",
+        metavar="ZONE",
+        help="IANA zone the logs are written in (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--layout", default="flink", help="'flink' or a log4j pattern (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--keep",
+        choices=("events", "all"),
+        default="events",
+        help="'all' keeps every record (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--batch-gib",
+        type=float,
+        default=4,
+        metavar="N",
+        help="unpacked text per commit (default: %(default)s)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +87,10 @@ def run(args: argparse.Namespace) -> int:
             for batch in batches(files, int(args.batch_gib * 2**30)):
                 rows += archives.load(batch)
                 done += len(batch)
-                say(f"{done} of {len(files)} files, {rows} records kept, {time.monotonic() - clock:.1f} s")
+                say(
+                    f"{done} of {len(files)} files, {rows} records kept, "
+                    f"{time.monotonic() - clock:.1f} s"
+                )
         finally:
             session.stop()
         skips += archives.skips

@@ -1,4 +1,6 @@
-"""A cycle of any volume, with Spark: it reads the lake, reads log lines and folds jobs on all cores, and brings rows of a key together."""
+"""A cycle of any volume, with Spark: it reads the lake, reads log lines and folds jobs on all
+cores, and brings rows of a key together.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -24,7 +26,9 @@ WINDOW_S = WINDOW // timedelta(seconds=1)
 
 
 class Recompute(Cycle):
-    """``lake`` is a :class:`spark_jobs.lake.PinnedLake`, ``run_dir`` a :class:`spark_jobs.run_dir.RunDir`."""
+    """``lake`` is a :class:`spark_jobs.lake.PinnedLake`, ``run_dir`` a
+    :class:`spark_jobs.run_dir.RunDir`.
+    """
 
     lake: PinnedLake
     run_dir: RunDir
@@ -44,7 +48,9 @@ class Recompute(Cycle):
         return Made(self.run_dir.written(self.lake.session, output, spark_schema(schema)), output)
 
     def _rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
-        return self.lake.session.createDataFrame([tuple(row[name] for name in schema.names) for row in rows], spark_schema(schema))
+        return self.lake.session.createDataFrame(
+            [tuple(row[name] for name in schema.names) for row in rows], spark_schema(schema)
+        )
 
     def _collected(self, rows: DataFrame) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = rows.toArrow().to_pylist()
@@ -57,7 +63,9 @@ class Recompute(Cycle):
         return not rows.where(" or ".join(f"{name} is not null" for name in columns)).isEmpty()
 
     def _bounds(self, rows: DataFrame, column: str) -> tuple[datetime, datetime]:
-        first, last = rows.agg(F.unix_seconds(F.min(column)), F.unix_seconds(F.max(column))).collect()[0]
+        first, last = rows.agg(
+            F.unix_seconds(F.min(column)), F.unix_seconds(F.max(column))
+        ).collect()[0]
         return instant(first), instant(last)
 
     def _of_jobs(self, rows: DataFrame, jobs: DataFrame) -> DataFrame:
@@ -68,15 +76,25 @@ class Recompute(Cycle):
         if reported is not None:
             return self.lake.rows_in("vertex_metrics", reported)
         # Far apart: of these times only what the jobs with news need is sent around.
-        window, start = [*JOB, "vertex_id", "window_start"], floor_to("ts", WINDOW_S).alias("window_start")
+        window, start = (
+            [*JOB, "vertex_id", "window_start"],
+            floor_to("ts", WINDOW_S).alias("window_start"),
+        )
         touched = new.select(*JOB, "vertex_id", start).distinct()
-        rows = self.lake.rows_in("vertex_metrics", spans(new, "ts", WINDOW_S)).withColumn("window_start", start)
+        rows = self.lake.rows_in("vertex_metrics", spans(new, "ts", WINDOW_S)).withColumn(
+            "window_start", start
+        )
         return rows.join(touched, on=window, how="left_semi").drop("window_start")
 
     def _flagged(self, samples: DataFrame, after_seq: int) -> DataFrame:
-        flags = (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW), self.is_history.alias(group_windows.IS_HISTORY)
+        flags = (
+            (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW),
+            self.is_history.alias(group_windows.IS_HISTORY),
+        )
         return samples.where("ts is not null").select(*group_windows.SAMPLE, *flags)
 
     def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> DataFrame:
-        rows = Carried(self.lake.session, self.previous).frame(name, self.lake.session.createDataFrame([], spark_schema(schema)))
+        rows = Carried(self.lake.session, self.previous).frame(
+            name, self.lake.session.createDataFrame([], spark_schema(schema))
+        )
         return rows.where(F.col(known).isNotNull()) if known else rows

@@ -1,7 +1,9 @@
-"""Bring the copy of a job's newest checkpoint at another place up to date: what it lacks is copied, verified, its paths rewritten.
+"""Bring the copy of a job's newest checkpoint at another place up to date: what it lacks is copied,
+verified, its paths rewritten.
 
-Reads what is asked (--request) and writes what came of it (--out), both JSON. Files are copied in batches on executors, few of them in
-this process. Killed anywhere, the next run goes on. Nothing in the origin is ever changed.
+Reads what is asked (--request) and writes what came of it (--out), both JSON. Files are copied in
+batches on executors, few of them in this process. Killed anywhere, the next run goes on. Nothing in
+the origin is ever changed.
 """
 
 import argparse
@@ -21,20 +23,44 @@ MOST_FILES = 2_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--request", required=True, metavar="FILE", help="JSON: source, destination, the registered roots")
-    parser.add_argument("--out", required=True, metavar="FILE", help="where to write the JSON, path or URI")
-    parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
-    parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
-    parser.add_argument("--most-bytes-without-spark", type=int, default=MOST_BYTES, metavar="N", help=f"(default: {MOST_BYTES:,}; 0: none)")
+    parser.add_argument(
+        "--request",
+        required=True,
+        metavar="FILE",
+        help="JSON: source, destination, the registered roots",
+    )
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="where to write the JSON, path or URI"
+    )
+    parser.add_argument(
+        "--attempt", required=True, metavar="TAG", help="name of this attempt, used once"
+    )
+    parser.add_argument(
+        "--interrupt",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="an attempt that may still run on the server",
+    )
+    parser.add_argument(
+        "--most-bytes-without-spark",
+        type=int,
+        default=MOST_BYTES,
+        metavar="N",
+        help=f"(default: {MOST_BYTES:,}; 0: none)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     interrupt_attempts(args.interrupt)
 
-    def copy_all(request: Request, round_: int, batches: Sequence[Batch]) -> Iterator[Sequence[Failure]]:
+    def copy_all(
+        request: Request, round_: int, batches: Sequence[Batch]
+    ) -> Iterator[Sequence[Failure]]:
         if (
             sum(map(len, batches)) <= MOST_FILES
-            and sum(entry.bytes for batch in batches for entry in batch) <= args.most_bytes_without_spark
+            and sum(entry.bytes for batch in batches for entry in batch)
+            <= args.most_bytes_without_spark
         ):
             yield from in_threads(request, round_, batches)
             return
@@ -49,5 +75,8 @@ def run(args: argparse.Namespace) -> int:
 
     result = replicate(read_request(absolute_root(args.request)), copy_all, say)
     write_result(absolute_root(args.out), result)
-    say(f"{result.state}: checkpoint {result.checkpoint_id}, {result.copied_files:,} files copied, {result.deleted_files:,} deleted")
+    say(
+        f"{result.state}: checkpoint {result.checkpoint_id}, {result.copied_files:,} files copied, "
+        f"{result.deleted_files:,} deleted"
+    )
     return 0

@@ -29,10 +29,19 @@ def roll_up(lake: LakeReader, from_seq: int, to_seq: int, uri: str, attempt: str
         ship_code(session)
         rows = in_order({"new": new.select(*NEW), "kept": pinned.rows_in(TABLE, days)})
         name = CHECKPOINT_ROLLUP.name
-        run_dir.take_table(name, run_dir.write_by_workers(WorkerRows(rows, rollup_batches, ROLLUP), f"tables/{name}"))
+        run_dir.take_table(
+            name,
+            run_dir.write_by_workers(WorkerRows(rows, rollup_batches, ROLLUP), f"tables/{name}"),
+        )
         return run_dir
 
 
 def _is_small(pinned: PinnedLake, days: Sequence[Span]) -> bool:
-    files = pinned.lake.files(TABLE, version=pinned.versions[TABLE], from_time=days[0][0], to_time=days[-1][1]) if days else []
+    files = (
+        pinned.lake.files(
+            TABLE, version=pinned.versions[TABLE], from_time=days[0][0], to_time=days[-1][1]
+        )
+        if days
+        else []
+    )
     return are_small(files)

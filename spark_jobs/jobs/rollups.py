@@ -1,8 +1,9 @@
-"""Sum up the checkpoints of each job over hours and days: those of which runs of the cycle had news.
+"""Sum up the checkpoints of each job over hours and days: those of which runs of the cycle had
+news.
 
-Reads the rows that commits after --from brought to the lake's table of kept facts, then all rows of the jobs and days that they
-touch: in this process where they are few, else with Spark. Nothing is carried from run to run. Writes the hours and days that
-changed and, last, the manifest.
+Reads the rows that commits after --from brought to the lake's table of kept facts, then all rows of
+the jobs and days that they touch: in this process where they are few, else with Spark. Nothing is
+carried from run to run. Writes the hours and days that changed and, last, the manifest.
 """
 
 import argparse
@@ -14,7 +15,13 @@ from ingest.errors import Refused
 from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.reader import LakeReader
 from spark_jobs import manifest as manifests
-from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, interrupt_attempts, lake_at
+from spark_jobs.job_arguments import (
+    add_attempt,
+    add_lake,
+    add_most_rows,
+    interrupt_attempts,
+    lake_at,
+)
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
 from spark_jobs.progress import say
@@ -33,8 +40,21 @@ DAY = timedelta(days=1)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lake(parser)
     add_attempt(parser)
-    parser.add_argument("--from", dest="from_seq", type=int, default=0, metavar="SEQ", help="last commit summed up before (default: 0)")
-    parser.add_argument("--to", dest="to_seq", type=int, metavar="SEQ", help="last commit to read (default: all there are)")
+    parser.add_argument(
+        "--from",
+        dest="from_seq",
+        type=int,
+        default=0,
+        metavar="SEQ",
+        help="last commit summed up before (default: 0)",
+    )
+    parser.add_argument(
+        "--to",
+        dest="to_seq",
+        type=int,
+        metavar="SEQ",
+        help="last commit to read (default: all there are)",
+    )
     add_most_rows(parser)
 
 
@@ -45,26 +65,51 @@ def run(args: argparse.Namespace) -> int:
     newest_seq = lake.version(TABLE)
     to_seq = newest_seq if args.to_seq is None else min(args.to_seq, newest_seq)
     if to_seq < args.from_seq:
-        raise Refused(f"Lake table {TABLE} is at commit {to_seq}, before {args.from_seq}; was it replaced? Start with --from 0.")
+        raise Refused(
+            f"Lake table {TABLE} is at commit {to_seq}, before {args.from_seq}; was it replaced? "
+            f"Start with --from 0."
+        )
     run_dir = RunFiles(absolute_root(args.run_dir))
     if lake.files(TABLE, version=to_seq, after_seq=args.from_seq):
         interrupt_attempts(args.interrupt)
         clock = time.monotonic()
         run_dir = _roll_up(lake, args, to_seq, run_dir)
-        say(f"{CHECKPOINT_ROLLUP.name}: {run_dir.outputs[CHECKPOINT_ROLLUP.name].rows} rows, {time.monotonic() - clock:.1f} s")
-    finished = Manifest(JOB, args.attempt, {TABLE: args.from_seq}, {TABLE: to_seq}, run_dir.outputs, {}, started, datetime.now(UTC))
+        say(
+            f"{CHECKPOINT_ROLLUP.name}: {run_dir.outputs[CHECKPOINT_ROLLUP.name].rows} rows, "
+            f"{time.monotonic() - clock:.1f} s"
+        )
+    finished = Manifest(
+        JOB,
+        args.attempt,
+        {TABLE: args.from_seq},
+        {TABLE: to_seq},
+        run_dir.outputs,
+        {},
+        started,
+        datetime.now(UTC),
+    )
     say(f"wrote {manifests.write(finished, run_dir.uri)}")
     return 0
 
 
-def _roll_up(lake: LakeReader, args: argparse.Namespace, to_seq: int, run_dir: RunFiles) -> RunFiles:
+def _roll_up(
+    lake: LakeReader, args: argparse.Namespace, to_seq: int, run_dir: RunFiles
+) -> RunFiles:
     if args.most_rows_without_spark and lies_here(lake.root, run_dir.uri):
         with suppress(TooLarge):
-            small, name = SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark), CHECKPOINT_ROLLUP.name
+            small, name = (
+                SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark),
+                CHECKPOINT_ROLLUP.name,
+            )
             new = small.new_rows(TABLE, {TABLE: args.from_seq}).select(list(NEW))
-            days = merged((start, start + DAY) for start in {floor(at, DAY) for at in new["trigger_time"].drop_null().to_pylist()})
+            days = merged(
+                (start, start + DAY)
+                for start in {floor(at, DAY) for at in new["trigger_time"].drop_null().to_pylist()}
+            )
             rows = in_order({"new": new, "kept": small.rows_in(TABLE, days)})
-            run_dir.take_table(name, run_dir.write_rows(f"tables/{name}", mapped(rows, rollup_batches, ROLLUP)))
+            run_dir.take_table(
+                name, run_dir.write_rows(f"tables/{name}", mapped(rows, rollup_batches, ROLLUP))
+            )
             return run_dir
     # Spark is imported where it is needed only: that takes longer than most runs.
     from spark_jobs.jobs.roll_up import roll_up

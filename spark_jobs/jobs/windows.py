@@ -1,6 +1,7 @@
 """Print what the rules would read: every job window of a lake as one JSON object a line.
 
-For people who write rules: `registry.diagnose(window_from_plain(json.loads(line)))` judges a line without Spark.
+For people who write rules: `registry.diagnose(window_from_plain(json.loads(line)))` judges a line
+without Spark.
 Nothing is loaded, and no run is made.
 """
 
@@ -42,17 +43,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     lake = lake_at(args)
     with ExitStack() as stack:
-        out: TextIO = stack.enter_context(Path(args.out).open("w", encoding="utf-8")) if args.out else sys.stdout
+        out: TextIO = (
+            stack.enter_context(Path(args.out).open("w", encoding="utf-8"))
+            if args.out
+            else sys.stdout
+        )
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-windows-"))
         session = open_session("weir windows")
         stack.callback(session.stop)
         for window in windows_of(session, lake, scratch, args.cluster, args.job):
-            print(json.dumps(window_to_plain(window), ensure_ascii=False, separators=(",", ":")), file=out)
+            print(
+                json.dumps(window_to_plain(window), ensure_ascii=False, separators=(",", ":")),
+                file=out,
+            )
     return 0
 
 
 def windows_of(
-    session: SparkSession, lake: LakeReader, scratch: str, cluster: str | None = None, job_id: str | None = None
+    session: SparkSession,
+    lake: LakeReader,
+    scratch: str,
+    cluster: str | None = None,
+    job_id: str | None = None,
 ) -> Iterator[JobWindow]:
     """All job windows of a lake, by cluster, job and time."""
     recompute = Recompute(pin(session, lake), None, RunDir(scratch))
@@ -64,7 +76,9 @@ def windows_of(
         if group.key[1] is not None:
             result = fold_group(group, Settings())
             found += result.windows if isinstance(result, JobResult) else ()
-    yield from sorted(found, key=lambda window: (window.cluster, window.job_id, window.window_start_ms))
+    yield from sorted(
+        found, key=lambda window: (window.cluster, window.job_id, window.window_start_ms)
+    )
 
 
 def _chosen(cluster: str | None, job_id: str | None) -> Any:  # a column, classic or Connect

@@ -1,8 +1,10 @@
-"""Buffers that can be in flight before and behind each vertex: what an unaligned checkpoint persists at most, and an aligned one waits for.
+"""Buffers that can be in flight before and behind each vertex: what an unaligned checkpoint
+persists at most, and an aligned one waits for.
 
-An input gate has ``buffers_per_channel`` for each channel and floating ones beside; a result partition up to two for each subpartition, or
-one and floating ones, and overdraft buffers since Flink 1.16. A channel within one TaskManager has no buffers of its own: where tasks run
-together the truth is less.
+An input gate has ``buffers_per_channel`` for each channel and floating ones beside; a result
+partition up to two for each subpartition, or one and floating ones, and overdraft buffers since
+Flink 1.16. A channel within one TaskManager has no buffers of its own: where tasks run together the
+truth is less.
 """
 
 from collections.abc import Sequence
@@ -26,15 +28,25 @@ class VertexBuffers:
     outputs: int
 
 
-def buffers_in_flight(plan: Plan, settings: BufferSettings, overdraft: int = OVERDRAFT_PER_PARTITION) -> Sequence[VertexBuffers]:
+def buffers_in_flight(
+    plan: Plan, settings: BufferSettings, overdraft: int = OVERDRAFT_PER_PARTITION
+) -> Sequence[VertexBuffers]:
     """In plan order."""
     inputs, outputs = [0] * len(plan.vertices), [0] * len(plan.vertices)
     for edge in plan.edges:
-        source, target = plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism
+        source, target = (
+            plan.vertices[edge.source].parallelism,
+            plan.vertices[edge.target].parallelism,
+        )
         # Pointwise, each subtask of the larger side has one channel.
         channels = max(source, target) if edge.is_pointwise else source * target
-        inputs[edge.target] += channels * settings.buffers_per_channel + target * settings.floating_per_gate
-        pool = max(channels + source, channels * settings.buffers_per_channel + source * settings.floating_per_gate)
+        inputs[edge.target] += (
+            channels * settings.buffers_per_channel + target * settings.floating_per_gate
+        )
+        pool = max(
+            channels + source,
+            channels * settings.buffers_per_channel + source * settings.floating_per_gate,
+        )
         outputs[edge.source] += pool + source * overdraft
     return [
         VertexBuffers(vertex.vertex_id, vertex.name, vertex.parallelism, before, behind)

@@ -1,9 +1,11 @@
-"""Network buffers that a job needs on each TaskManager, from its plan and where its tasks run. Pipelined exchanges: streaming jobs.
+"""Network buffers that a job needs on each TaskManager, from its plan and where its tasks run.
+Pipelined exchanges: streaming jobs.
 
-A subtask owns ``buffers_per_channel`` buffers for each input channel whose producer is on another TaskManager, and one for each
-subpartition that it writes with one more; that much has to be there or the task fails ("Insufficient number of network buffers").
-On top of it come floating buffers, per input gate and per result partition, as far as the pool has them (Flink: SingleInputGate,
-NettyShuffleUtils).
+A subtask owns ``buffers_per_channel`` buffers for each input channel whose producer is on another
+TaskManager, and one for each subpartition that it writes with one more; that much has to be there
+or the task fails ("Insufficient number of network buffers").
+On top of it come floating buffers, per input gate and per result partition, as far as the pool has
+them (Flink: SingleInputGate, NettyShuffleUtils).
 """
 
 from collections.abc import Sequence
@@ -28,21 +30,36 @@ class BufferSettings:
 
 @dataclass(frozen=True)
 class BufferNeed:
-    """By TaskManager: ``least`` buffers, below which tasks fail, and as many as are used under load."""
+    """By TaskManager: ``least`` buffers, below which tasks fail, and as many as are used under
+    load.
+    """
 
     least: Buffers
     most: Buffers
 
 
-def buffers_needed(plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings) -> BufferNeed:
-    """``taskmanager_of``: by vertex, of each subtask; below 0 where unknown, which is then another one than any."""
+def buffers_needed(
+    plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings
+) -> BufferNeed:
+    """``taskmanager_of``: by vertex, of each subtask; below 0 where unknown, which is then another
+    one than any.
+    """
     least, most = np.zeros(taskmanagers, dtype=np.int64), np.zeros(taskmanagers, dtype=np.int64)
     tasks = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
     for edge in plan.edges:
-        source, target = plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism
+        source, target = (
+            plan.vertices[edge.source].parallelism,
+            plan.vertices[edge.target].parallelism,
+        )
         if edge.is_pointwise:
-            written = _sum_by(taskmanager_of[edge.source], consumers_of_each(source, target), taskmanagers)
-            remote = _sum_by(taskmanager_of[edge.target], _remote_pointwise(edge, source, target, taskmanager_of), taskmanagers)
+            written = _sum_by(
+                taskmanager_of[edge.source], consumers_of_each(source, target), taskmanagers
+            )
+            remote = _sum_by(
+                taskmanager_of[edge.target],
+                _remote_pointwise(edge, source, target, taskmanager_of),
+                taskmanagers,
+            )
         else:
             written = tasks[edge.source] * target
             remote = tasks[edge.target] * (source - tasks[edge.source])
@@ -50,12 +67,17 @@ def buffers_needed(plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: 
         # One gate and one result partition for each edge and subtask.
         least += exclusive + tasks[edge.target] + written + tasks[edge.source]
         floating = settings.floating_per_gate
-        output = np.maximum(written + tasks[edge.source], written * settings.buffers_per_channel + tasks[edge.source] * floating)
+        output = np.maximum(
+            written + tasks[edge.source],
+            written * settings.buffers_per_channel + tasks[edge.source] * floating,
+        )
         most += exclusive + tasks[edge.target] * floating + output
     return BufferNeed(least, most)
 
 
-def _remote_pointwise(edge: PlannedEdge, source: int, target: int, taskmanager_of: Sequence[Indices]) -> Indices:
+def _remote_pointwise(
+    edge: PlannedEdge, source: int, target: int, taskmanager_of: Sequence[Indices]
+) -> Indices:
     """Of each consumer: how many of its producers are on another TaskManager."""
     first, end = producers(source, target)
     here, there = taskmanager_of[edge.target], taskmanager_of[edge.source]
@@ -68,4 +90,6 @@ def _remote_pointwise(edge: PlannedEdge, source: int, target: int, taskmanager_o
 
 def _sum_by(taskmanager: Indices, values: Indices, taskmanagers: int) -> Buffers:
     known = taskmanager >= 0
-    return np.bincount(taskmanager[known], weights=values[known], minlength=taskmanagers).astype(np.int64)
+    return np.bincount(taskmanager[known], weights=values[known], minlength=taskmanagers).astype(
+        np.int64
+    )

@@ -14,7 +14,9 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PlannedVertex:
-    """``slot_group``: vertices of one slot sharing group share slots; None is the group of those whose group is not known."""
+    """``slot_group``: vertices of one slot sharing group share slots; None is the group of those
+    whose group is not known.
+    """
 
     vertex_id: str
     name: str
@@ -51,7 +53,10 @@ class Plan:
 
     def slots_needed(self) -> int:
         """Of each group as many as its largest vertex has subtasks."""
-        return sum(max(self.vertices[position].parallelism for position in of_group) for of_group in self.groups().values())
+        return sum(
+            max(self.vertices[position].parallelism for position in of_group)
+            for of_group in self.groups().values()
+        )
 
     def inputs(self) -> list[list[PlannedEdge]]:
         """The edges that end at each vertex."""
@@ -76,7 +81,9 @@ class Plan:
                 if not open_inputs[consumer]:
                     ready.append(consumer)
         placed = set(ordered)
-        return ordered + [position for position in range(len(self.vertices)) if position not in placed]
+        return ordered + [
+            position for position in range(len(self.vertices)) if position not in placed
+        ]
 
 
 def planned(vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) -> Plan:
@@ -84,19 +91,29 @@ def planned(vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) -> Plan:
     known = tuple(vertices)
     position = {vertex.vertex_id: at for at, vertex in enumerate(known)}
     found = (
-        PlannedEdge(position[edge.source], position[edge.target], _is_pointwise(edge, known, position))
+        PlannedEdge(
+            position[edge.source], position[edge.target], _is_pointwise(edge, known, position)
+        )
         for edge in edges
         if edge.source in position and edge.target in position
     )
     return Plan(known, tuple(found))
 
 
-def _is_pointwise(edge: Edge, vertices: Sequence[PlannedVertex], position: Mapping[str, int]) -> bool:
-    return is_pointwise(edge, vertices[position[edge.source]].parallelism, vertices[position[edge.target]].parallelism)
+def _is_pointwise(
+    edge: Edge, vertices: Sequence[PlannedVertex], position: Mapping[str, int]
+) -> bool:
+    return is_pointwise(
+        edge,
+        vertices[position[edge.source]].parallelism,
+        vertices[position[edge.target]].parallelism,
+    )
 
 
 def producers(source: int, target: int) -> Sequence[Indices]:
-    """Pointwise: the first and, exclusive, the last producer of each consumer, for both parallelisms (Flink's EdgeManagerBuildUtil)."""
+    """Pointwise: the first and, exclusive, the last producer of each consumer, for both
+    parallelisms (Flink's EdgeManagerBuildUtil).
+    """
     consumer = np.arange(target, dtype=np.int64)
     first = consumer * source // target
     if source <= target:

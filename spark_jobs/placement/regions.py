@@ -1,6 +1,8 @@
-"""Failover regions: what Flink restarts when a subtask, or a TaskManager with all its subtasks, is lost.
+"""Failover regions: what Flink restarts when a subtask, or a TaskManager with all its subtasks, is
+lost.
 
-Tasks that exchange records directly, or through others, restart together (``jobmanager.execution.failover-strategy: region``, the default);
+Tasks that exchange records directly, or through others, restart together
+(``jobmanager.execution.failover-strategy: region``, the default);
 one exchange of each with each makes its vertices one region. Pipelined exchanges: streaming jobs.
 """
 
@@ -12,14 +14,21 @@ from spark_jobs.placement.plan import Indices, Plan, PlannedEdge, producers
 
 
 def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
-    """By vertex, the region of each subtask, numbered from 0. ``full``: the failover strategy that restarts all tasks."""
+    """By vertex, the region of each subtask, numbered from 0.
+
+    ``full``: the failover strategy that restarts all tasks.
+    """
     firsts = np.cumsum([0, *(vertex.parallelism for vertex in plan.vertices)])
-    labels = [first + np.arange(vertex.parallelism) for first, vertex in zip(firsts, plan.vertices, strict=False)]
+    labels = [
+        first + np.arange(vertex.parallelism)
+        for first, vertex in zip(firsts, plan.vertices, strict=False)
+    ]
     if full:
         return [np.zeros_like(of_vertex) for of_vertex in labels]
     for vertices, edges in _connected(plan):
         if all(edge.is_pointwise for edge in edges):
-            # The smallest label of a region reaches its subtasks from edge to edge, with the stream and against it.
+            # The smallest label of a region reaches its subtasks from edge to edge, with the stream
+            # and against it.
             while sum(_joined(plan, edge, labels) for edge in (*edges, *reversed(edges))):
                 pass
         else:
@@ -32,8 +41,10 @@ def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
 
 
 def _connected(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
-    """Vertices that any edges connect, and these edges, producers first. One edge of each with each makes them one region: every
-    subtask of a vertex has a producer and a consumer on each of its other edges."""
+    """Vertices that any edges connect, and these edges, producers first. One edge of each with each
+    makes them one region: every subtask of a vertex has a producer and a consumer on each of its
+    other edges.
+    """
     beside: list[set[int]] = [set() for _ in plan.vertices]
     for edge in plan.edges:
         beside[edge.source].add(edge.target)
@@ -54,12 +65,19 @@ def _connected(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
     return list(found.values())
 
 
-def restarted_by_taskmanager(found: Sequence[Indices], taskmanager_of: Sequence[Indices], taskmanagers: int) -> Indices:
-    """Tasks that restart when a TaskManager is lost: those of all regions with a task on it. Unknown places, below 0, count on none."""
+def restarted_by_taskmanager(
+    found: Sequence[Indices], taskmanager_of: Sequence[Indices], taskmanagers: int
+) -> Indices:
+    """Tasks that restart when a TaskManager is lost: those of all regions with a task on it.
+
+    Unknown places, below 0, count on none.
+    """
     sizes = region_sizes(found)
     regions_of, where = np.concatenate(found), np.concatenate(taskmanager_of)
     hit = np.unique(where[where >= 0] * len(sizes) + regions_of[where >= 0])
-    return np.bincount(hit // len(sizes), weights=sizes[hit % len(sizes)], minlength=taskmanagers).astype(np.int64)
+    return np.bincount(
+        hit // len(sizes), weights=sizes[hit % len(sizes)], minlength=taskmanagers
+    ).astype(np.int64)
 
 
 def region_sizes(found: Sequence[Indices]) -> Indices:
@@ -70,9 +88,14 @@ def region_sizes(found: Sequence[Indices]) -> Indices:
 def _joined(plan: Plan, edge: PlannedEdge, labels: list[Indices]) -> bool:
     """Give both sides of a pointwise edge their smaller labels; whether that changed any."""
     above, below = labels[edge.source], labels[edge.target]
-    first, end = producers(plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism)
+    first, end = producers(
+        plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism
+    )
     before = int(above.sum() + below.sum())
-    choices = [np.where(first + offset < end, first + offset, first) for offset in range(int((end - first).max()))]
+    choices = [
+        np.where(first + offset < end, first + offset, first)
+        for offset in range(int((end - first).max()))
+    ]
     for producer in choices:
         np.minimum(below, above[producer], out=below)
     for producer in choices:

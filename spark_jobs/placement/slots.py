@@ -1,4 +1,6 @@
-"""Which slot each subtask takes, and which TaskManager each slot: by Flink's default, and balanced by tasks."""
+"""Which slot each subtask takes, and which TaskManager each slot: by Flink's default, and balanced
+by tasks.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +24,9 @@ class Placement:
 
 @dataclass(frozen=True)
 class Simulated:
-    """``balanced``: tasks go to the slots with the fewest tasks, and slots of equal content are spread out."""
+    """``balanced``: tasks go to the slots with the fewest tasks, and slots of equal content are
+    spread out.
+    """
 
     by_default: Placement
     balanced: Placement
@@ -32,8 +36,14 @@ def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
     """``slots_each`` by TaskManager; raises ``ValueError`` where they do not suffice."""
     needed = plan.slots_needed()
     if sum(slots_each) < needed:
-        raise ValueError(f"The job needs {needed} slots and the TaskManagers have {sum(slots_each)}: raise their number or their slots.")
-    filled, dealt = np.repeat(np.arange(len(slots_each)), slots_each)[:needed], _dealt(slots_each)[:needed]
+        raise ValueError(
+            f"The job needs {needed} slots and the TaskManagers have {sum(slots_each)}: raise "
+            f"their number or their slots."
+        )
+    filled, dealt = (
+        np.repeat(np.arange(len(slots_each)), slots_each)[:needed],
+        _dealt(slots_each)[:needed],
+    )
     fewest = _fewest_tasks(plan)
     balanced = Placement(fewest, _spread_out(plan, fewest, dealt))
     return Simulated(Placement(_by_index(plan), filled), balanced)
@@ -46,7 +56,9 @@ def _spread_out(plan: Plan, slot_of: Sequence[Indices], dealt: Indices) -> Indic
 
 
 def _by_index(plan: Plan) -> list[Indices]:
-    """Flink's default comes to this: the first slots of a group hold a subtask of each of its vertices, the last of the largest alone."""
+    """Flink's default comes to this: the first slots of a group hold a subtask of each of its
+    vertices, the last of the largest alone.
+    """
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
     first = 0
     for of_group in plan.groups().values():
@@ -57,19 +69,29 @@ def _by_index(plan: Plan) -> list[Indices]:
 
 
 def _fewest_tasks(plan: Plan) -> list[Indices]:
-    """Subtask by subtask, producers first: of the slots of what feeds it the one with the fewest tasks; else of all slots."""
+    """Subtask by subtask, producers first: of the slots of what feeds it the one with the fewest
+    tasks; else of all slots.
+    """
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
     first_slot, size, first = {}, {}, 0
     for group, of_group in plan.groups().items():
-        first_slot[group], size[group] = first, max(plan.vertices[position].parallelism for position in of_group)
+        first_slot[group], size[group] = (
+            first,
+            max(plan.vertices[position].parallelism for position in of_group),
+        )
         first += size[group]
     tasks = np.zeros(first, dtype=np.int64)
     inputs = plan.inputs()
     for position in plan.in_order():
         vertex = plan.vertices[position]
-        own = slice(first_slot[vertex.slot_group], first_slot[vertex.slot_group] + size[vertex.slot_group])
+        own = slice(
+            first_slot[vertex.slot_group], first_slot[vertex.slot_group] + size[vertex.slot_group]
+        )
         near = [
-            edge for edge in inputs[position] if len(slot_of[edge.source]) and plan.vertices[edge.source].slot_group == vertex.slot_group
+            edge
+            for edge in inputs[position]
+            if len(slot_of[edge.source])
+            and plan.vertices[edge.source].slot_group == vertex.slot_group
         ]
         pointwise = [edge for edge in near if edge.is_pointwise]
         taken = np.full(vertex.parallelism, -1, dtype=np.int64)
@@ -104,20 +126,26 @@ def _candidates(plan: Plan, edges: Sequence[PlannedEdge], slot_of: Sequence[Indi
         first, end = producers(plan.vertices[edge.source].parallelism, target)
         for offset in range(int((end - first).max())):
             within = first + offset < end
-            columns.append(np.where(within, slot_of[edge.source][np.where(within, first + offset, first)], -1))
+            columns.append(
+                np.where(within, slot_of[edge.source][np.where(within, first + offset, first)], -1)
+            )
     return np.stack(columns, axis=1)
 
 
 def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
-    """Consumers choose one after the other, each the emptiest of its candidates that none before it took; -1 where none is left.
+    """Consumers choose one after the other, each the emptiest of its candidates that none before it
+    took; -1 where none is left.
 
-    All choose at once and a slot keeps the first that chose it, until nobody has to choose again: slots prefer consumers by their
-    index alone, so this ends where choosing one after the other does.
+    All choose at once and a slot keeps the first that chose it, until nobody has to choose again:
+    slots prefer consumers by their index alone, so this ends where choosing one after the other
+    does.
     """
     consumers, choices = candidates.shape
     if choices == 1:
         return _first_come(candidates[:, 0], len(tasks))
-    cost = np.where(candidates >= 0, tasks[candidates] * (len(tasks) + 1) + candidates, np.iinfo(np.int64).max)
+    cost = np.where(
+        candidates >= 0, tasks[candidates] * (len(tasks) + 1) + candidates, np.iinfo(np.int64).max
+    )
     candidates = np.take_along_axis(candidates, np.argsort(cost, axis=1, kind="stable"), axis=1)
     holder = np.full(len(tasks), consumers, dtype=np.int64)
     next_choice = np.zeros(consumers, dtype=np.int64)
@@ -150,7 +178,9 @@ def _by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
     """Slots in the order of dealing: those with the most tasks first, equal content together."""
     tasks, content = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.uint64)
     # Sums of random marks tell contents apart; seeded, so that the same plan is always dealt alike.
-    marks = np.random.default_rng(0).integers(1, np.iinfo(np.uint64).max, size=len(plan.vertices), dtype=np.uint64)
+    marks = np.random.default_rng(0).integers(
+        1, np.iinfo(np.uint64).max, size=len(plan.vertices), dtype=np.uint64
+    )
     for position, taken in enumerate(slot_of):
         tasks[taken] += 1
         content[taken] += marks[position]
@@ -158,7 +188,13 @@ def _by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
 
 
 def _dealt(slots_each: Sequence[int]) -> Indices:
-    """TaskManagers in the order of dealing: one slot each, again and again, as long as they have any."""
+    """TaskManagers in the order of dealing: one slot each, again and again, as long as they have
+    any.
+    """
     taskmanager = np.repeat(np.arange(len(slots_each)), slots_each)
-    turn = np.concatenate([np.arange(slots) for slots in slots_each]) if len(slots_each) else np.empty(0, dtype=np.int64)
+    turn = (
+        np.concatenate([np.arange(slots) for slots in slots_each])
+        if len(slots_each)
+        else np.empty(0, dtype=np.int64)
+    )
     return taskmanager[np.lexsort((taskmanager, turn))]

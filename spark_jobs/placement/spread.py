@@ -1,4 +1,6 @@
-"""How evenly tasks are spread over TaskManagers: counts, work and network buffers of each, and how many subtasks would move."""
+"""How evenly tasks are spread over TaskManagers: counts, work and network buffers of each, and how
+many subtasks would move.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +17,8 @@ MOVED_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True)
 class Spread:
-    """By TaskManager: ``tasks``, ``busy_cores`` (threads at work; None where no busy time is known) and ``buffers``.
+    """By TaskManager: ``tasks``, ``busy_cores`` (threads at work; None where no busy time is known)
+    and ``buffers``.
 
     ``tasks_of``: vertices × TaskManagers. Tasks whose TaskManager is unknown count nowhere.
     """
@@ -35,7 +38,9 @@ class Spread:
         return float(np.max(self.tasks)) / mean if mean > 0 else None
 
     def concentration(self) -> Reals:
-        """By vertex: its most subtasks on one TaskManager over the even share, rounded up; 1 is even, 0 where none is known."""
+        """By vertex: its most subtasks on one TaskManager over the even share, rounded up; 1 is
+        even, 0 where none is known.
+        """
         even = -(-self.tasks_of.sum(axis=1) // max(self.tasks_of.shape[1], 1))
         most: Indices = self.tasks_of.max(axis=1, initial=0)
         return np.where(even > 0, most / np.maximum(even, 1), 0.0)
@@ -48,7 +53,9 @@ def spread(
     settings: BufferSettings,
     busy_ratio: Sequence[float | None] | None = None,
 ) -> Spread:
-    """``busy_ratio``: by vertex, the mean of its subtasks; a vertex of unknown busy time makes the work of TaskManagers unknown."""
+    """``busy_ratio``: by vertex, the mean of its subtasks; a vertex of unknown busy time makes the
+    work of TaskManagers unknown.
+    """
     counts = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
     tasks_of = np.stack(counts) if counts else np.zeros((0, taskmanagers), dtype=np.int64)
     busy = None
@@ -58,7 +65,8 @@ def spread(
 
 
 def moved(before: Sequence[Indices], after: Sequence[Indices], taskmanagers: int) -> int:
-    """Subtasks that would run on another TaskManager than now, TaskManagers of the simulation named so that few do.
+    """Subtasks that would run on another TaskManager than now, TaskManagers of the simulation named
+    so that few do.
 
     Pairs of largest overlap are named first. Subtasks of unknown place count as moved.
     """
@@ -86,4 +94,8 @@ def _pieces(after: Sequence[Indices], before: Sequence[Indices]) -> list[tuple[I
         if size >= MOVED_AT_ONCE:
             pieces.append(held)
             held, size = [], 0
-    return [(np.concatenate([a for a, _ in one]), np.concatenate([b for _, b in one])) for one in [*pieces, held] if one]
+    return [
+        (np.concatenate([a for a, _ in one]), np.concatenate([b for _, b in one]))
+        for one in [*pieces, held]
+        if one
+    ]

@@ -1,1 +1,3 @@
-"""Copies of checkpoints at another place, kept up to date: planned by set difference, verified, with paths of their own."""
+"""Copies of checkpoints at another place, kept up to date: planned by set difference, verified,
+with paths of their own.
+"""

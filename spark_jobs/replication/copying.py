@@ -15,7 +15,9 @@ from spark_jobs.replication.request import Request
 
 FILES_A_BATCH = 200
 BYTES_A_BATCH = 1 << 30
-"""What is copied again, at most, where a process is killed, and a batch of a file that is larger."""
+"""What is copied again, at most, where a process is killed, and a batch of a file that is
+larger.
+"""
 THREADS = 4
 MOST_FAILURES = 20
 """Of a batch; after so many the rest of it is not tried."""
@@ -79,15 +81,21 @@ def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
     path, within = root.readable(entry.path), (root.reading, replica.reading)
     found = tree.stat(path, root.reading)
     if entry.whole and found.bytes != entry.bytes:
-        raise tree.Changed(f"{entry.path} has {found.bytes:,} bytes, and {entry.bytes:,} by its _metadata; nothing of it was copied.")
+        raise tree.Changed(
+            f"{entry.path} has {found.bytes:,} bytes, and {entry.bytes:,} by its _metadata; "
+            f"nothing of it was copied."
+        )
     try:
         return tree.copy_first(path, target, entry.bytes, within)
     except tree.Occupied:
-        # Only this copy writes here, and the name is of this file alone: half of it, or damaged since.
+        # Only this copy writes here, and the name is of this file alone: half of it, or damaged
+        # since.
         replica.remove(entry.name)
         return tree.copy_first(path, target, entry.bytes, within)
 
 
-def in_threads(request: Request, round_: int, found: Sequence[Batch]) -> Iterator[Sequence[Failure]]:
+def in_threads(
+    request: Request, round_: int, found: Sequence[Batch]
+) -> Iterator[Sequence[Failure]]:
     with ThreadPoolExecutor(THREADS, "replication") as pool:
         yield from pool.map(lambda batch: copy_batch(request, round_, batch), found)

@@ -13,14 +13,27 @@ from spark_jobs.schemas import spark_schema
 
 MOST_TASKS = 4_000
 
-_ENTRY = pa.struct([("path", pa.string()), ("name", pa.string()), ("bytes", pa.int64()), ("whole", pa.bool_()), ("kept", pa.bool_())])
+_ENTRY = pa.struct(
+    [
+        ("path", pa.string()),
+        ("name", pa.string()),
+        ("bytes", pa.int64()),
+        ("whole", pa.bool_()),
+        ("kept", pa.bool_()),
+    ]
+)
 _BATCH = pa.schema([("entries", pa.list_(_ENTRY))])
 _FAILURE = pa.schema([("path", pa.string()), ("why", pa.string()), ("gone", pa.bool_())])
 
 
-def on_executors(session: SparkSession, request: Request, round_: int, batches: Sequence[Batch]) -> list[Failure]:
+def on_executors(
+    session: SparkSession, request: Request, round_: int, batches: Sequence[Batch]
+) -> list[Failure]:
     """A task for each batch."""
-    rows = [{"entries": [{name: getattr(entry, name) for name in Entry.__slots__} for entry in batch]} for batch in batches]
+    rows = [
+        {"entries": [{name: getattr(entry, name) for name in Entry.__slots__} for entry in batch]}
+        for batch in batches
+    ]
     frame = session.createDataFrame(pa.Table.from_pylist(rows, _BATCH))
     copied = frame.repartition(min(len(rows), MOST_TASKS)).mapInArrow(
         partial(_copied, request=request.text(), round_=round_), spark_schema(_FAILURE)
@@ -31,5 +44,9 @@ def on_executors(session: SparkSession, request: Request, round_: int, batches: 
 def _copied(found: Iterator[pa.RecordBatch], request: str, round_: int) -> Iterator[pa.RecordBatch]:
     for rows in found:
         for row in rows.to_pylist():
-            failures = copy_batch(Request.of(request), round_, [Entry(**entry) for entry in row["entries"]])
-            yield pa.RecordBatch.from_pylist([{"path": one.path, "why": one.why, "gone": one.gone} for one in failures], _FAILURE)
+            failures = copy_batch(
+                Request.of(request), round_, [Entry(**entry) for entry in row["entries"]]
+            )
+            yield pa.RecordBatch.from_pylist(
+                [{"path": one.path, "why": one.why, "gone": one.gone} for one in failures], _FAILURE
+            )

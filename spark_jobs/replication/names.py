@@ -1,6 +1,8 @@
-"""Where the files of an origin lie in a copy: below the id of the job that wrote them, as Flink laid them out.
+"""Where the files of an origin lie in a copy: below the id of the job that wrote them, as Flink
+laid them out.
 
-A name is never used for other bytes, so nothing in a copy is ever overwritten: of files that grow, the name says how much is copied.
+A name is never used for other bytes, so nothing in a copy is ever overwritten: of files that grow,
+the name says how much is copied.
 """
 
 import hashlib
@@ -27,7 +29,10 @@ def directory_name(path: str) -> str:
 
 
 def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str, str]:
-    """Path → name. ``directory``: of the checkpoint, whose files go to ``moved_to``. Raises :class:`Refused` where two files meet."""
+    """Path → name. ``directory``: of the checkpoint, whose files go to ``moved_to``.
+
+    Raises :class:`Refused` where two files meet.
+    """
     names: dict[str, str] = {}
     for path, need in needs.items():
         if is_below(path, directory):
@@ -37,6 +42,13 @@ def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str,
         names[path] = name
     if len(set(names.values())) < len(names):
         seen: dict[str, str] = {}
-        first, second = next((seen[name], path) for path, name in names.items() if seen.setdefault(name, path) != path)
-        raise Refused(f"{first} and {second} would have one name in the copy; both are of one job id. Nothing is copied.")
+        first, second = next(
+            (seen[name], path)
+            for path, name in names.items()
+            if seen.setdefault(name, path) != path
+        )
+        raise Refused(
+            f"{first} and {second} would have one name in the copy; both are of one job id. "
+            f"Nothing is copied."
+        )
     return names

@@ -13,14 +13,17 @@ MOST_FILES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """``whole``: the file has exactly so many bytes; otherwise segments of it end there, and it may still grow."""
+    """``whole``: the file has exactly so many bytes; otherwise segments of it end there, and it may
+    still grow.
+    """
 
     bytes: int
     whole: bool
 
 
 def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) -> dict[str, Need]:
-    """By canonical path. ``directory`` is that of the ``_metadata``, canonical, and what ``pieces`` were read with.
+    """By canonical path. ``directory`` is that of the ``_metadata``, canonical, and what ``pieces``
+    were read with.
 
     Raises ``MetadataError``, ``BadUri``, and ``Refused`` where handles contradict each other.
     """
@@ -31,11 +34,19 @@ def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) 
             continue
         path = canonical(stream.path, spellings)
         if stream.path != stream.written_path and not is_below(path, directory):
-            raise Refused(f"The relative path {stream.written_path!r} leads out of {directory}: this checkpoint cannot be moved.")
+            raise Refused(
+                f"The relative path {stream.written_path!r} leads out of {directory}: this "
+                f"checkpoint cannot be moved."
+            )
         segment = stream.offset is not None
-        needs[path] = _joined(path, needs.get(path), Need((stream.offset or 0) + stream.bytes, not segment))
+        needs[path] = _joined(
+            path, needs.get(path), Need((stream.offset or 0) + stream.bytes, not segment)
+        )
         if len(needs) > MOST_FILES:
-            raise Refused(f"{directory} needs more than {MOST_FILES:,} files; copy it by other means, and merge its files.")
+            raise Refused(
+                f"{directory} needs more than {MOST_FILES:,} files; copy it by other means, and "
+                f"merge its files."
+            )
     return needs
 
 
@@ -44,7 +55,10 @@ def _joined(path: str, known: Need | None, other: Need) -> Need:
         return other
     if known.whole and other.whole:
         if known != other:
-            raise Refused(f"The _metadata says that {path} has {known.bytes:,} bytes, and {other.bytes:,}: it is not copied.")
+            raise Refused(
+                f"The _metadata says that {path} has {known.bytes:,} bytes, and {other.bytes:,}: "
+                f"it is not copied."
+            )
         return known
     whole = known if known.whole else other if other.whole else None
     if whole and max(known.bytes, other.bytes) > whole.bytes:

@@ -16,7 +16,10 @@ _CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 
 @dataclass(frozen=True)
 class Found:
-    """A checkpoint with a ``_metadata``. ``directory`` is canonical; ``within`` is the root that ``read_at`` lies below."""
+    """A checkpoint with a ``_metadata``.
+
+    ``directory`` is canonical; ``within`` is the root that ``read_at`` lies below.
+    """
 
     checkpoint_id: int
     directory: str
@@ -41,7 +44,8 @@ class Origin:
     def root_of(self, path: str) -> Root:
         """The one that a canonical path lies below.
 
-        Raises :class:`Refused` for what is below none that may be read. Whether there is another root is not said.
+        Raises :class:`Refused` for what is below none that may be read. Whether there is another
+        root is not said.
         """
         root = max(
             (root for root in self.roots if is_below(path, root.uri)),
@@ -50,25 +54,40 @@ class Origin:
         )
         if root is None or root.uri in self.withheld:
             raise Refused(
-                f"{path} is below no registered storage root that this copy may read. Register its root, or "
-                "have somebody who sees every cluster of that root ask for the copy again (manage.py replicate, with its destination)."
+                f"{path} is below no registered storage root that this copy may read. Register its "
+                f"root, or "
+                "have somebody who sees every cluster of that root ask for the copy again "
+                "(manage.py replicate, with its destination)."
             )
         return root
 
     def checkpoints(self, source: str) -> Iterator[Found]:
         """Newest first. Raises ``OSError`` where the directory cannot be listed."""
         root = self.root_of(source)
-        listable, below = directories(root.reading), root.readable(source).removeprefix(root.reading)
+        listable, below = (
+            directories(root.reading),
+            root.readable(source).removeprefix(root.reading),
+        )
         try:
-            numbered = [(int(match[1]), entry.name) for entry in listable.entries(below) if (match := _CHECKPOINT.fullmatch(entry.name))]
+            numbered = [
+                (int(match[1]), entry.name)
+                for entry in listable.entries(below)
+                if (match := _CHECKPOINT.fullmatch(entry.name))
+            ]
         except FileNotFoundError:
             return
         for checkpoint_id, name in sorted(numbered, reverse=True):
             directory = f"{source}/{name}"
             try:
-                entries = [entry for entry in listable.entries(f"{below}/{name}") if entry.name == NAME and entry.kind is Kind.FILE]
+                entries = [
+                    entry
+                    for entry in listable.entries(f"{below}/{name}")
+                    if entry.name == NAME and entry.kind is Kind.FILE
+                ]
             except (FileNotFoundError, NotADirectoryError):
                 continue
             for entry in entries:
                 read_at = f"{root.readable(directory)}/{NAME}"
-                yield Found(checkpoint_id, directory, entry.bytes, entry.modified, read_at, root.reading)
+                yield Found(
+                    checkpoint_id, directory, entry.bytes, entry.modified, read_at, root.reading
+                )

@@ -1,4 +1,6 @@
-"""The plan of one round, made once and never changed: what is copied, what is there already, what goes when the copy is complete."""
+"""The plan of one round, made once and never changed: what is copied, what is there already, what
+goes when the copy is complete.
+"""
 
 import hashlib
 import json
@@ -18,7 +20,8 @@ class BadPlan(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``path`` in the origin, canonical; ``name`` below the copy; the first ``bytes`` of it, which is all where ``whole``.
+    """``path`` in the origin, canonical; ``name`` below the copy; the first ``bytes`` of it, which
+    is all where ``whole``.
 
     ``kept``: a copy from before has it.
     """
@@ -32,7 +35,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """``metadata_name``: where its ``_metadata`` goes. ``metadata_modified``: ISO, None where the storage does not say.
+    """``metadata_name``: where its ``_metadata`` goes. ``metadata_modified``: ISO, None where the
+    storage does not say.
 
     ``delete``: names of files of former copies.
     """
@@ -49,7 +53,11 @@ class Plan:
     @cached_property
     def content(self) -> bytes:
         """As it is kept: a line for the plan, one for each file."""
-        head = {name: value for name, value in self.__dict__.items() if name not in ("entries", "content", "name")}
+        head = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("entries", "content", "name")
+        }
         lines: list[dict[str, Any]] = [{"format": FORMAT} | head, *map(asdict, self.entries)]
         return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
@@ -78,12 +86,22 @@ def read_plan(content: bytes) -> Plan:
         raise BadPlan(f"A plan of this copy cannot be read ({error}).") from error
 
 
-def entries_of(needs: Mapping[str, Need], names: Mapping[str, str], known: Mapping[str, int]) -> list[Entry]:
-    """``known``: bytes of the files that the copy has. What lies beside the ``_metadata`` goes first by Flink's hand, so it comes first."""
-    found = [Entry(path, names[path], need.bytes, need.whole, known.get(names[path]) == need.bytes) for path, need in needs.items()]
+def entries_of(
+    needs: Mapping[str, Need], names: Mapping[str, str], known: Mapping[str, int]
+) -> list[Entry]:
+    """``known``: bytes of the files that the copy has.
+
+    What lies beside the ``_metadata`` goes first by Flink's hand, so it comes first.
+    """
+    found = [
+        Entry(path, names[path], need.bytes, need.whole, known.get(names[path]) == need.bytes)
+        for path, need in needs.items()
+    ]
     return sorted(found, key=lambda entry: ("/chk-" not in entry.path, entry.path))
 
 
 def deleted_by(ours: Collection[str], wanted: Collection[str]) -> list[str]:
-    """Names of ours that the new copy does not need, ``_metadata`` first: a copy goes as a whole before its files do."""
+    """Names of ours that the new copy does not need, ``_metadata`` first: a copy goes as a whole
+    before its files do.
+    """
     return sorted(set(ours) - set(wanted), key=lambda name: (not name.endswith("/_metadata"), name))

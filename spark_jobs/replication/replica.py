@@ -1,15 +1,19 @@
-"""A copy at its place: its marker, the files in it, and the ledger of all that was ever written there.
+"""A copy at its place: its marker, the files in it, and the ledger of all that was ever written
+there.
 
-    _weir/replica.json                     whose copy this is; nothing is written where another one's is, or where other files lie
-    _weir/rounds/<n>/plan.jsonl            before the first file of a round is copied
+    _weir/replica.json                     whose copy this is; nothing is written where another
+    one's is, or where other files lie _weir/rounds/<n>/plan.jsonl            before the first file
+    of a round is copied
                      origin.metadata       the bytes of the original _metadata
                      copied/<token>.jsonl  what a batch has copied: name, bytes, SHA-256
                      complete.json         after its _metadata was put in place, which is done last
                      deleting.json         before what the new copy does not need is deleted
                      files.jsonl           all files of the copy, with SHA-256
-                     finished.json         after that; what could not be deleted is tried again by the next round
+                     finished.json         after that; what could not be deleted is tried again by
+                     the next round
 
-All of these are written once. Rounds before the last finished one are forgotten, and incomplete ones once the next has taken up theirs.
+All of these are written once. Rounds before the last finished one are forgotten, and incomplete
+ones once the next has taken up theirs.
 """
 
 import json
@@ -31,8 +35,13 @@ from spark_jobs.replication.request import Request
 
 MARKER = "replica.json"
 PLAN, ORIGIN, COMPLETE, DELETING, FILES, FINISHED = (
-    "plan.jsonl", "origin.metadata", "complete.json", "deleting.json", "files.jsonl", "finished.json",
-)  # fmt: skip
+    "plan.jsonl",
+    "origin.metadata",
+    "complete.json",
+    "deleting.json",
+    "files.jsonl",
+    "finished.json",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +55,12 @@ class Copied:
 
 @dataclass
 class Ledger:
-    """``have``: files that are known to be there whole. ``ours``: names of all that may be there by our hand.
+    """``have``: files that are known to be there whole. ``ours``: names of all that may be there by
+    our hand.
 
-    ``current``: the plan of the newest complete copy, ``unfinished`` where its deletions are not done. ``open``: of a round that was
-    interrupted before its copy was complete. ``round``: number of the newest; ``incomplete``: of those without a complete copy.
+    ``current``: the plan of the newest complete copy, ``unfinished`` where its deletions are not
+    done. ``open``: of a round that was interrupted before its copy was complete. ``round``: number
+    of the newest; ``incomplete``: of those without a complete copy.
     """
 
     have: dict[str, Copied] = field(default_factory=dict)
@@ -74,12 +85,17 @@ class Replica:
 
     @classmethod
     def opened(cls, request: Request) -> "Replica":
-        """Raises :class:`Refused` where the place is another copy's, or holds files of somebody else."""
+        """Raises :class:`Refused` where the place is another copy's, or holds files of somebody
+        else.
+        """
         replica = cls(request)
         marker = {"format": 1, "replica": request.replica, "source": request.source}
         if not replica.records.exists(MARKER):
             if any(entry.name != RECORDS for entry in replica._entries("")):
-                raise Refused(f"{replica.reading} holds files that are no copy of Weir; name a directory that is empty or not there yet.")
+                raise Refused(
+                    f"{replica.reading} holds files that are no copy of Weir; name a directory "
+                    f"that is empty or not there yet."
+                )
             if "://" not in replica.reading:
                 # Readable to whom the directories around it are, as all of it but the records.
                 folders.make(Path(replica.reading))
@@ -91,7 +107,10 @@ class Replica:
         return replica
 
     def at(self, name: str) -> str:
-        """Where a file of it is read and written. Raises :class:`Refused` for what is no name in it."""
+        """Where a file of it is read and written.
+
+        Raises :class:`Refused` for what is no name in it.
+        """
         if ".." in name.split("/") or name.startswith("/"):
             raise Refused(f"{name!r} is no name of a copy.")
         return f"{self.reading}/{name}"
@@ -124,7 +143,11 @@ class Replica:
         for folder in sorted({name.rpartition("/")[0] for name in wanted}):
             for entry in list(self._entries(f"/{folder}")):
                 base, _, end = entry.name.removesuffix(".part").rpartition(".")
-                if entry.name.endswith(".part") and len(end) == 32 and f"{folder}/{base.removeprefix('.')}" in wanted:
+                if (
+                    entry.name.endswith(".part")
+                    and len(end) == 32
+                    and f"{folder}/{base.removeprefix('.')}" in wanted
+                ):
                     self.remove(f"{folder}/{entry.name}")
 
     def write(self, round_: int, name: str, content: bytes) -> None:
@@ -177,12 +200,20 @@ class Replica:
             ledger.ours = {*ledger.have, plan.metadata_name, *left}
         else:
             # What it meant to delete may be of rounds that are forgotten.
-            ledger.ours |= {plan.metadata_name, *plan.delete, *(entry.name for entry in plan.entries)}
+            ledger.ours |= {
+                plan.metadata_name,
+                *plan.delete,
+                *(entry.name for entry in plan.entries),
+            }
             ledger.have |= {file.name: file for file in self.read_copied(number)}
             for name in json.loads(self.read(number, DELETING) or b"[]"):
                 ledger.have.pop(name, None)
         if COMPLETE in written:
-            ledger.current, ledger.complete, ledger.open = plan, json.loads(self.read(number, COMPLETE) or b"{}"), None
+            ledger.current, ledger.complete, ledger.open = (
+                plan,
+                json.loads(self.read(number, COMPLETE) or b"{}"),
+                None,
+            )
             ledger.unfinished = FINISHED not in written
         else:
             ledger.open = plan
@@ -197,7 +228,9 @@ class Replica:
 
 
 def _lines(files: Iterable[Copied]) -> bytes:
-    return b"".join(json.dumps([file.name, file.bytes, file.sha256]).encode() + b"\n" for file in files)
+    return b"".join(
+        json.dumps([file.name, file.bytes, file.sha256]).encode() + b"\n" for file in files
+    )
 
 
 def _copied(content: bytes) -> Iterator[Copied]:

@@ -16,10 +16,13 @@ COMPLETE, UP_TO_DATE, NOTHING = "complete", "up_to_date", "nothing"
 
 @dataclass(frozen=True)
 class Request:
-    """``source``: the directory of a job, canonical. ``destination`` as Flink is to read it; ``read_at`` where Weir reaches it.
+    """``source``: the directory of a job, canonical. ``destination`` as Flink is to read it;
+    ``read_at`` where Weir reaches it.
 
-    ``roots``: every registered root, canonical, and where it is read; nothing of the ``withheld`` ones is read.
-    ``aliases`` as of :class:`ingest.uris.Spellings`. ``taken``: other places that nothing is written to, as ``roots``.
+    ``roots``: every registered root, canonical, and where it is read; nothing of the ``withheld``
+    ones is read.
+    ``aliases`` as of :class:`ingest.uris.Spellings`. ``taken``: other places that nothing is
+    written to, as ``roots``.
     """
 
     replica: str
@@ -44,15 +47,18 @@ class Request:
             written["withheld"] = tuple(map(str, written.get("withheld", ())))
             return cls(**written)
         except (ValueError, TypeError, AttributeError) as error:
-            raise Refused(f"This is no request of a replication ({error}); `manage.py replicate` writes them.") from error
+            raise Refused(
+                f"This is no request of a replication ({error}); `manage.py replicate` writes them."
+            ) from error
 
 
 @dataclass(frozen=True)
 class Result:
-    """``state``: COMPLETE, UP_TO_DATE or NOTHING (no complete checkpoint is in the source). Of the copy that is complete now, where
-    there is one: its checkpoint, ``as_of`` (when the original ``_metadata`` was written, ISO), when it was complete,
-    where it lies, files and bytes, what its round copied. ``deleted_files``: by this run. ``overtaken``: checkpoints that this run gave
-    up for newer ones.
+    """``state``: COMPLETE, UP_TO_DATE or NOTHING (no complete checkpoint is in the source). Of the
+    copy that is complete now, where there is one: its checkpoint, ``as_of`` (when the original
+    ``_metadata`` was written, ISO), when it was complete, where it lies, files and bytes, what its
+    round copied. ``deleted_files``: by this run. ``overtaken``: checkpoints that this run gave up
+    for newer ones.
     """
 
     state: str

@@ -1,8 +1,11 @@
-"""Bringing a copy up to the newest checkpoint. Killed anywhere, the next run goes on where it was, or with what is newer by then.
+"""Bringing a copy up to the newest checkpoint. Killed anywhere, the next run goes on where it was,
+or with what is newer by then.
 
-    plan → files, in batches → all there, by size → _metadata with its new paths → complete → what only older copies needed is deleted
+    plan → files, in batches → all there, by size → _metadata with its new paths → complete → what
+    only older copies needed is deleted
 
-Until ``_metadata`` is in place the copy before is whole, and nothing of it is deleted before the new one is. The origin is only read.
+Until ``_metadata`` is in place the copy before is whole, and nothing of it is deleted before the
+new one is. The origin is only read.
 """
 
 import json
@@ -39,38 +42,56 @@ Say = Callable[[str], None]
 
 
 class NotCopied(IngestError):
-    """A round ended before its copy was complete; the copy before it is as it was. The message says why."""
+    """A round ended before its copy was complete; the copy before it is as it was.
+
+    The message says why.
+    """
 
 
 class Overtaken(NotCopied):
     """Files of the checkpoint went while it was copied."""
 
 
-def replicate(request: Request, copy_all: CopyAll = in_threads, say: Say = lambda _: None) -> Result:
+def replicate(
+    request: Request, copy_all: CopyAll = in_threads, say: Say = lambda _: None
+) -> Result:
     """Raises ``Refused``, ``NotCopied``, ``TreeError`` and what listing raises."""
     refuse_taken(request)
     return _Run(request, origin_of(request), Replica.opened(request), copy_all, say).run()
 
 
 def refuse_taken(request: Request) -> None:
-    """Raises :class:`Refused` where the destination lies in a registered root or another place that is taken, or one in it.
+    """Raises :class:`Refused` where the destination lies in a registered root or another place that
+    is taken, or one in it.
 
     Whose that is, is nothing for whoever asked for the copy.
     """
     origin = origin_of(request)
     origin.root_of(request.source)
     place = Root.of(request.destination, request.read_at, origin.spellings)
-    others = [*origin.roots, *(Root.of(uri, read_at, origin.spellings) for uri, read_at in request.taken)]
+    others = [
+        *origin.roots,
+        *(Root.of(uri, read_at, origin.spellings) for uri, read_at in request.taken),
+    ]
     if any(overlapping(place, other, origin.spellings) for other in others):
         raise Refused(
-            f"The destination {request.destination} is taken: a copy lies neither in or around a storage root nor in or around "
+            f"The destination {request.destination} is taken: a copy lies neither in or around a "
+            f"storage root nor in or around "
             "another copy. Name another directory."
         )
 
 
 class _Run:
-    def __init__(self, request: Request, origin: Origin, replica: Replica, copy_all: CopyAll, say: Say) -> None:
-        self.request, self.origin, self.replica, self.copy_all, self.say = request, origin, replica, copy_all, say
+    def __init__(
+        self, request: Request, origin: Origin, replica: Replica, copy_all: CopyAll, say: Say
+    ) -> None:
+        self.request, self.origin, self.replica, self.copy_all, self.say = (
+            request,
+            origin,
+            replica,
+            copy_all,
+            say,
+        )
         self.overtaken: list[int] = []
 
     def run(self) -> Result:
@@ -78,7 +99,9 @@ class _Run:
             ledger = self.replica.ledger()
             plan = self._next_plan(ledger)
             if plan is None:
-                return self._result(NOTHING if ledger.current is None else UP_TO_DATE, ledger, self._finish(ledger))
+                return self._result(
+                    NOTHING if ledger.current is None else UP_TO_DATE, ledger, self._finish(ledger)
+                )
             try:
                 self._copy(plan, ledger)
             except Overtaken as error:
@@ -90,7 +113,10 @@ class _Run:
             self._complete(plan)
             ledger = self.replica.ledger()
             return self._result(COMPLETE, ledger, self._finish(ledger))
-        raise NotCopied(f"Checkpoints {self.overtaken} went while they were copied; retain more of them (num-retained), or copy faster.")
+        raise NotCopied(
+            f"Checkpoints {self.overtaken} went while they were copied; retain more of them "
+            f"(num-retained), or copy faster."
+        )
 
     def _next_plan(self, ledger: Ledger) -> Plan | None:
         """None where the copy is of the newest checkpoint that can be read, or there is none."""
@@ -99,7 +125,11 @@ class _Run:
             key = (f"{found.directory}/_metadata", found.bytes, modified)
             if ledger.current is not None and ledger.current.is_of == key:
                 return None
-            if ledger.open is not None and ledger.open.is_of == key and self.replica.read(ledger.open.round, records.ORIGIN) is not None:
+            if (
+                ledger.open is not None
+                and ledger.open.is_of == key
+                and self.replica.read(ledger.open.round, records.ORIGIN) is not None
+            ):
                 self.say(f"going on with checkpoint {found.checkpoint_id}")
                 return ledger.open
             try:
@@ -110,11 +140,16 @@ class _Run:
 
     def _make_plan(self, found: Found, modified: str | None, ledger: Ledger) -> Plan:
         if found.bytes > LARGEST_METADATA_BYTES:
-            raise Refused(f"{found.directory}/_metadata has {found.bytes:,} bytes; at most {LARGEST_METADATA_BYTES:,} are read.")
+            raise Refused(
+                f"{found.directory}/_metadata has {found.bytes:,} bytes; at most "
+                f"{LARGEST_METADATA_BYTES:,} are read."
+            )
         with found.file().open() as stream:
             content = stream.read(LARGEST_METADATA_BYTES + 1)
         with _scratch(content) as kept:
-            needs = needed_files(read_pieces(kept.open, found.directory), found.directory, self.origin.spellings)
+            needs = needed_files(
+                read_pieces(kept.open, found.directory), found.directory, self.origin.spellings
+            )
         number = ledger.round + 1
         moved_to = directory_name(found.directory)
         if f"{moved_to}/_metadata" in ledger.ours:
@@ -139,7 +174,10 @@ class _Run:
             # However many checkpoints are overtaken, their records do not add up.
             self.replica.write_copied(number, ledger.have.values())
             self.replica.forget(ledger.incomplete)
-        counts = f"{len(plan.copied):,} of {len(plan.entries):,} files to copy, {len(plan.delete):,} to delete"
+        counts = (
+            f"{len(plan.copied):,} of {len(plan.entries):,} files to copy, "
+            f"{len(plan.delete):,} to delete"
+        )
         self.say(f"checkpoint {plan.checkpoint_id}: {counts}")
         return plan
 
@@ -148,14 +186,25 @@ class _Run:
         names = [entry.name for entry in plan.entries]
         there = self.replica.sizes(names)
         # What an interrupted round wrote without noting it is compared with its original.
-        left = [entry for entry in plan.entries if entry.name not in ledger.have or there.get(entry.name) != entry.bytes]
-        failures = [one for failed in self.copy_all(self.request, plan.round, list(batches(left))) for one in failed]
+        left = [
+            entry
+            for entry in plan.entries
+            if entry.name not in ledger.have or there.get(entry.name) != entry.bytes
+        ]
+        failures = [
+            one
+            for failed in self.copy_all(self.request, plan.round, list(batches(left)))
+            for one in failed
+        ]
         if failures:
             raise _failed(failures)
         there = self.replica.sizes(names)
         missing = [entry.name for entry in plan.entries if there.get(entry.name) != entry.bytes]
         if missing:
-            raise NotCopied(f"{len(missing):,} files are not in the copy although they were copied, {missing[0]} among them.")
+            raise NotCopied(
+                f"{len(missing):,} files are not in the copy although they were copied, "
+                f"{missing[0]} among them."
+            )
 
     def _refuse_withheld(self, plan: Plan) -> None:
         """Also what the copy has from before: a checkpoint is copied whole, or not at all."""
@@ -167,29 +216,45 @@ class _Run:
                 refused.append(error)
         if refused:
             raise NotCopied(
-                f"Checkpoint {plan.checkpoint_id} is not copied: it needs {len(refused):,} of {len(plan.entries):,} "
+                f"Checkpoint {plan.checkpoint_id} is not copied: it needs {len(refused):,} of "
+                f"{len(plan.entries):,} "
                 f"files from elsewhere. The first: {refused[0]}"
             )
 
     def _complete(self, plan: Plan) -> None:
-        with _scratch(self.replica.read(plan.round, records.ORIGIN) or b"") as original, _scratch(b"") as moved:
+        with (
+            _scratch(self.replica.read(plan.round, records.ORIGIN) or b"") as original,
+            _scratch(b"") as moved,
+        ):
             with Path(moved.path).open("wb") as out:
                 rewrite(original.open, out, self._mover(plan))
             self._refuse_outside(plan, MetadataFile(moved.path))
             size = Path(moved.path).stat().st_size
             target = self.replica.at(plan.metadata_name)
             tree.copy_first(moved.path, target, size, (None, self.replica.reading))
-        said = {"checkpoint_id": plan.checkpoint_id, "plan": plan.name, "at": datetime.now(UTC).isoformat(), "metadata_bytes": size}
+        said = {
+            "checkpoint_id": plan.checkpoint_id,
+            "plan": plan.name,
+            "at": datetime.now(UTC).isoformat(),
+            "metadata_bytes": size,
+        }
         self.replica.write(plan.round, records.COMPLETE, json.dumps(said).encode())
 
     def _mover(self, plan: Plan) -> Callable[[str], str]:
         names = {entry.path: entry.name for entry in plan.entries}
-        source, target = plan.metadata_path.removesuffix("/_metadata"), plan.metadata_name.removesuffix("/_metadata")
+        source, target = (
+            plan.metadata_path.removesuffix("/_metadata"),
+            plan.metadata_name.removesuffix("/_metadata"),
+        )
 
         def moved(path: str) -> str:
             found = canonical(path, self.origin.spellings)
             # What is no file of state is a directory of merged files.
-            inside = f"{target}{found[len(source) :]}" if is_below(found, source) else directory_name(found)
+            inside = (
+                f"{target}{found[len(source) :]}"
+                if is_below(found, source)
+                else directory_name(found)
+            )
             return f"{self.replica.uri}/{names.get(found, inside)}"
 
         return moved
@@ -198,13 +263,23 @@ class _Run:
         """The file to be put in place leads to the files of the plan, and nowhere else."""
         directory = f"{self.replica.uri}/{plan.metadata_name.removesuffix('/_metadata')}"
         wanted = {f"{self.replica.uri}/{entry.name}" for entry in plan.entries}
-        named = {handle.stream.path for handle in handles(read_pieces(file.open, directory)) if handle.stream and handle.stream.path}
+        named = {
+            handle.stream.path
+            for handle in handles(read_pieces(file.open, directory))
+            if handle.stream and handle.stream.path
+        }
         if named != wanted:
             other = min(named ^ wanted)
-            raise NotCopied(f"The rewritten _metadata of checkpoint {plan.checkpoint_id} is not that of its plan: {other} differs.")
+            raise NotCopied(
+                f"The rewritten _metadata of checkpoint {plan.checkpoint_id} is not that of its "
+                f"plan: {other} differs."
+            )
 
     def _finish(self, ledger: Ledger) -> int:
-        """Delete what the complete copy does not need; how many files. What cannot be deleted is left to the next round."""
+        """Delete what the complete copy does not need; how many files.
+
+        What cannot be deleted is left to the next round.
+        """
         plan = ledger.current
         if plan is None or not ledger.unfinished:
             return 0
@@ -219,8 +294,13 @@ class _Run:
                 self.say(str(error))
                 left.append(name)
         self.replica.remove_parts({*going, *wanted})
-        self.replica.remove_empty({name.rpartition("/")[0] for name in going} - {name.rpartition("/")[0] for name in wanted})
-        self.replica.write_files(plan.round, [file for name, file in ledger.have.items() if name in wanted])
+        self.replica.remove_empty(
+            {name.rpartition("/")[0] for name in going}
+            - {name.rpartition("/")[0] for name in wanted}
+        )
+        self.replica.write_files(
+            plan.round, [file for name, file in ledger.have.items() if name in wanted]
+        )
         self.replica.write(plan.round, records.FINISHED, json.dumps({"left": left}).encode())
         self.replica.forget(number for number in self.replica.rounds() if number < plan.round)
         return len(going) - len(left)
@@ -242,7 +322,8 @@ class _Run:
             ledger.complete.get("at"),
             f"{self.replica.uri}/{current.metadata_name.removesuffix('/_metadata')}",
             len(current.entries) + 1,
-            sum(entry.bytes for entry in current.entries) + int(ledger.complete.get("metadata_bytes", 0)),
+            sum(entry.bytes for entry in current.entries)
+            + int(ledger.complete.get("metadata_bytes", 0)),
             len(current.copied),
             sum(entry.bytes for entry in current.copied),
             deleted,

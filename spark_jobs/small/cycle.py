@@ -26,7 +26,10 @@ MOST_EXECUTIONS = 100_000
 
 
 def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
-    """Whether all lies on this machine, and what is remembered is little. How much is new is seen while it is read."""
+    """Whether all lies on this machine, and what is remembered is little.
+
+    How much is new is seen while it is read.
+    """
     if not lies_here(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
     filesystem, root = fsspec.core.url_to_fs(previous.run_dir if previous else run_dir)
@@ -52,7 +55,9 @@ class SmallCycle(Cycle):
     def _made(self, folder: str, rows: pa.Table, make: Make, schema: pa.Schema) -> Made:
         made = mapped(rows, make, schema)
         is_staged = folder.startswith("staged/")
-        return Made(made, Output(made.num_rows) if is_staged else self.run_dir.write_rows(folder, made))
+        return Made(
+            made, Output(made.num_rows) if is_staged else self.run_dir.write_rows(folder, made)
+        )
 
     def _rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
         return pa.Table.from_pylist(rows, schema)
@@ -78,28 +83,46 @@ class SmallCycle(Cycle):
     def _of_touched_windows(self, new: pa.Table) -> pa.Table:
         touched = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
         if touched is None:
-            starts = pc.unique(pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")).to_pylist()
+            starts = pc.unique(
+                pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")
+            ).to_pylist()
             touched = merged((start, start + WINDOW) for start in starts)
         return self.lake.rows_in("vertex_metrics", touched) if new.num_rows else new
 
     def _flagged(self, samples: pa.Table, after_seq: int) -> pa.Table:
         dated = samples.filter(pc.is_valid(samples["ts"]))
         of_history = pc.is_in(dated["source"], pa.array([HISTORY]))
-        flagged = dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, pc.greater(dated["commit_seq"], after_seq))
+        flagged = dated.select(list(group_windows.SAMPLE)).append_column(
+            group_windows.IS_NEW, pc.greater(dated["commit_seq"], after_seq)
+        )
         return flagged.append_column(group_windows.IS_HISTORY, of_history)
 
     def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> pa.Table:
         read = [schema.empty_table()]
-        filesystem, root = fsspec.core.url_to_fs(self.previous.run_dir if self.previous else self.run_dir.uri)
+        filesystem, root = fsspec.core.url_to_fs(
+            self.previous.run_dir if self.previous else self.run_dir.uri
+        )
         for path in self.previous.state.get(name, ()) if self.previous else ():
             with filesystem.open(f"{root}/{path}", "rb") as handle:
                 snapshot = ParquetStream(handle, checks_pages=True)
-                if name == EXECUTIONS and self.lake.most_rows is not None and snapshot.metadata.num_rows > MOST_EXECUTIONS:
-                    raise TooLarge(f"{snapshot.metadata.num_rows} remembered attempts are more than one process should hold.")
+                if (
+                    name == EXECUTIONS
+                    and self.lake.most_rows is not None
+                    and snapshot.metadata.num_rows > MOST_EXECUTIONS
+                ):
+                    raise TooLarge(
+                        f"{snapshot.metadata.num_rows} remembered attempts are more than one "
+                        f"process should hold."
+                    )
                 there = [column for column in schema.names if column in snapshot.schema_arrow.names]
                 kinds = pa.schema([snapshot.schema_arrow.field(column) for column in there])
-                rows = pa.Table.from_batches(self._of_clusters(snapshot.iter_batches(columns=there)), kinds)
-                columns = [rows[one.name] if one.name in there else pa.nulls(rows.num_rows, one.type) for one in schema]
+                rows = pa.Table.from_batches(
+                    self._of_clusters(snapshot.iter_batches(columns=there)), kinds
+                )
+                columns = [
+                    rows[one.name] if one.name in there else pa.nulls(rows.num_rows, one.type)
+                    for one in schema
+                ]
                 read.append(pa.table(columns, schema.names).cast(schema))
         found = pa.concat_tables(read)
         return found.filter(pc.is_valid(found[known])) if known else found
@@ -114,7 +137,9 @@ class SmallCycle(Cycle):
         if self.lake.clusters is None:
             super()._carry_executions_over()
         else:
-            self.run_dir.take_state(EXECUTIONS, self.run_dir.write_rows("state/executions", self._carried_executions))
+            self.run_dir.take_state(
+                EXECUTIONS, self.run_dir.write_rows("state/executions", self._carried_executions)
+            )
 
 
 def _jobs_of(rows: pa.Table) -> Iterable[tuple[Any, ...]]:

@@ -1,4 +1,6 @@
-"""Clusters some at a time, so that one process holds the rows of a few: what is known of a job concerns no other cluster."""
+"""Clusters some at a time, so that one process holds the rows of a few: what is known of a job
+concerns no other cluster.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,10 +16,14 @@ ROWS_OF_A_REMEMBERED_JOB = 4
 """What is remembered of a job takes as much memory as some rows."""
 
 
-def parts(lake: SmallLake, after: Mapping[str, int], previous: Manifest | None, most_rows: int) -> Iterator[tuple[str, ...] | None]:
-    """Names of clusters, together all that have new rows or are remembered; None once where they are few enough to take all at once.
+def parts(
+    lake: SmallLake, after: Mapping[str, int], previous: Manifest | None, most_rows: int
+) -> Iterator[tuple[str, ...] | None]:
+    """Names of clusters, together all that have new rows or are remembered; None once where they
+    are few enough to take all at once.
 
-    A cluster that alone has more than ``most_rows`` is a part by itself: how much one commit brings of it, the collector bounds.
+    A cluster that alone has more than ``most_rows`` is a part by itself: how much one commit brings
+    of it, the collector bounds.
     """
     sizes = lake.new_rows_of_clusters(after)
     for name, weight in ((JOB_STATE, ROWS_OF_A_REMEMBERED_JOB), (EXECUTIONS, 1)):

@@ -34,10 +34,13 @@ class TooLarge(Exception):
 
 @dataclass
 class SmallLake:
-    """A lake on this machine's disk as of one version per table. Its methods raise :class:`TooLarge`.
+    """A lake on this machine's disk as of one version per table. Its methods raise
+    :class:`TooLarge`.
 
-    Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and that of the derived one.
-    ``clusters``: the only ones whose rows are read; None for all. Without ``most_rows`` whoever made it bounds what is read.
+    Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and
+    that of the derived one.
+    ``clusters``: the only ones whose rows are read; None for all. Without ``most_rows`` whoever
+    made it bounds what is read.
     """
 
     lake: LakeReader
@@ -47,44 +50,79 @@ class SmallLake:
     _rows: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
 
-    def times_of_new(self, table: str, after: Mapping[str, int]) -> list[tuple[datetime | None, datetime | None]]:
-        """First and last instant in each file that holds rows of those commits, as far as its commit recorded them."""
-        return [(file.first_time, file.last_time) for one in with_same_rows(table) for file in self._new_files(one, after)]
+    def times_of_new(
+        self, table: str, after: Mapping[str, int]
+    ) -> list[tuple[datetime | None, datetime | None]]:
+        """First and last instant in each file that holds rows of those commits, as far as its
+        commit recorded them.
+        """
+        return [
+            (file.first_time, file.last_time)
+            for one in with_same_rows(table)
+            for file in self._new_files(one, after)
+        ]
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
-        """Whether those commits brought any rows; a file may hold rows of earlier and of later ones, and none of them."""
+        """Whether those commits brought any rows; a file may hold rows of earlier and of later
+        ones, and none of them.
+        """
         for one in with_same_rows(table):
             files, version = self._new_files(one, after), self.versions.get(one, 0)
-            if self.clusters is None and any(file.last_seq is not None and file.last_seq <= version for file in files):
+            if self.clusters is None and any(
+                file.last_seq is not None and file.last_seq <= version for file in files
+            ):
                 return True
             newer = self._up_to(one) & (pc.field("commit_seq") > after.get(one, 0))
-            if files and ds.dataset([data_path(self.lake, one, file) for file in files], format="parquet").count_rows(filter=newer):
+            if files and ds.dataset(
+                [data_path(self.lake, one, file) for file in files], format="parquet"
+            ).count_rows(filter=newer):
                 return True
         return False
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> pa.Table:
-        newer = {one: self._up_to(one) & (pc.field("commit_seq") > after.get(one, 0)) for one in with_same_rows(table)}
-        return _as_one(self._read(one, self._new_files(one, after), is_newer) for one, is_newer in newer.items())
+        newer = {
+            one: self._up_to(one) & (pc.field("commit_seq") > after.get(one, 0))
+            for one in with_same_rows(table)
+        }
+        return _as_one(
+            self._read(one, self._new_files(one, after), is_newer)
+            for one, is_newer in newer.items()
+        )
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> pa.Table:
         """Rows of all commits whose time column lies in one of ``spans``."""
         time = pc.field(ALL_TABLES[table].time_column)
-        inside = reduce(or_, ((time >= _scalar(start)) & (time <= _scalar(end)) for start, end in spans), pc.scalar(False))
-        return _as_one(self._read(one, self._files_in(one, spans), inside & self._up_to(one)) for one in with_same_rows(table))
+        inside = reduce(
+            or_,
+            ((time >= _scalar(start)) & (time <= _scalar(end)) for start, end in spans),
+            pc.scalar(False),
+        )
+        return _as_one(
+            self._read(one, self._files_in(one, spans), inside & self._up_to(one))
+            for one in with_same_rows(table)
+        )
 
     def new_rows_of_clusters(self, after: Mapping[str, int]) -> Counter[str]:
         """Cluster → how many rows of all tables are new."""
         found: Counter[str] = Counter()
         for table in self.versions:
-            if paths := [data_path(self.lake, table, file) for file in self._new_files(table, after)]:
+            if paths := [
+                data_path(self.lake, table, file) for file in self._new_files(table, after)
+            ]:
                 newer = self._up_to(table) & (pc.field("commit_seq") > after.get(table, 0))
                 found += counts(ds.dataset(paths, format="parquet"), "cluster", newer)
         return found
 
     def _up_to(self, table: str) -> pc.Expression:
-        """The newest files are read, since those of an older version may be gone; rows of later commits in them are left out."""
+        """The newest files are read, since those of an older version may be gone; rows of later
+        commits in them are left out.
+        """
         known = pc.field("commit_seq") <= self.versions.get(table, 0)
-        return known if self.clusters is None else known & pc.field("cluster").isin(list(self.clusters))
+        return (
+            known
+            if self.clusters is None
+            else known & pc.field("cluster").isin(list(self.clusters))
+        )
 
     def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
         """Of one table of its own."""
@@ -93,21 +131,38 @@ class SmallLake:
 
     def _files_in(self, table: str, spans: Sequence[Span]) -> list[DataFile]:
         version = self.versions.get(table, 0)
-        return self.lake.files(table, up_to_seq=version, from_time=spans[0][0], to_time=spans[-1][1]) if spans and version else []
+        return (
+            self.lake.files(table, up_to_seq=version, from_time=spans[0][0], to_time=spans[-1][1])
+            if spans and version
+            else []
+        )
 
     def _read(self, table: str, files: Iterable[DataFile], condition: pc.Expression) -> pa.Table:
-        schema = pa.schema([pa.field(one.name, in_microseconds(one.type)) for one in ALL_TABLES[table].schema if one.name != "date"])
+        schema = pa.schema(
+            [
+                pa.field(one.name, in_microseconds(one.type))
+                for one in ALL_TABLES[table].schema
+                if one.name != "date"
+            ]
+        )
         paths = []
         for file in files:
             self._rows += file.rows
             self._bytes += file.size_bytes
             paths.append(data_path(self.lake, table, file))
         if self.most_rows is not None and (self._rows > self.most_rows or self._bytes > MOST_BYTES):
-            raise TooLarge(f"{self._rows} rows in {self._bytes} bytes of the lake are more than one process should hold.")
+            raise TooLarge(
+                f"{self._rows} rows in {self._bytes} bytes of the lake are more than one process "
+                f"should hold."
+            )
         if not paths:
             return schema.empty_table()
         ahead = {"batch_readahead": 1, "fragment_readahead": 1} if self.most_rows is None else {}
-        return ds.dataset(paths, schema=schema, format="parquet").scanner(filter=condition, **ahead).to_table()
+        return (
+            ds.dataset(paths, schema=schema, format="parquet")
+            .scanner(filter=condition, **ahead)
+            .to_table()
+        )
 
 
 def _as_one(rows: Iterable[pa.Table]) -> pa.Table:

@@ -8,20 +8,32 @@ import pyarrow.compute as pc
 from spark_jobs.nested_tables import JOB
 
 
-def mapped(rows: pa.Table, make: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema) -> pa.Table:
+def mapped(
+    rows: pa.Table,
+    make: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    schema: pa.Schema,
+) -> pa.Table:
     return pa.Table.from_batches(make(rows.to_batches()), schema)
 
 
 def in_order(parts: Mapping[str, pa.Table], by: Sequence[str] = JOB) -> pa.Table:
-    """Rows of all parts, each in a struct column of its name, those of a key together and part by part."""
+    """Rows of all parts, each in a struct column of its name, those of a key together and part by
+    part.
+    """
     nested = []
     for name, rows in parts.items():
         fields = [column for column in rows.column_names if column not in ("cluster", "date")]
         whole = rows.combine_chunks()
-        struct = pa.StructArray.from_arrays([_one(whole[column]) for column in fields], names=fields)
+        struct = pa.StructArray.from_arrays(
+            [_one(whole[column]) for column in fields], names=fields
+        )
         nested.append(pa.table({**{column: whole[column] for column in by}, name: struct}))
     every = pa.concat_tables(nested, promote_options="default").combine_chunks()
-    return every.take(pc.sort_indices(every.select(list(by)), [(column, "ascending", "at_start") for column in by]))
+    return every.take(
+        pc.sort_indices(
+            every.select(list(by)), [(column, "ascending", "at_start") for column in by]
+        )
+    )
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -1,7 +1,10 @@
-"""The steps of a cycle: rows that are new in the lake → one pass over each job of which there are any → one result.
+"""The steps of a cycle: rows that are new in the lake → one pass over each job of which there are
+any → one result.
 
-All rows of a job come together with its state, and plain Python folds them. Where rows are needed that came longer ago, jobs say so;
-they are looked up, and these jobs are folded again. How rows are brought together is left to a small cycle and to Spark.
+All rows of a job come together with its state, and plain Python folds them. Where rows are needed
+that came longer ago, jobs say so;
+they are looked up, and these jobs are folded again. How rows are brought together is left to a
+small cycle and to Spark.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +25,17 @@ from spark_jobs.nested_tables import CLUSTER, JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD
 from spark_jobs.spans import OTHER_SIDE_WITHIN, JobLookup, lookup_spans, minute_spans
-from spark_jobs.step_schemas import ASKED, EXECUTION, FOUND, LEARNT_EXECUTION, SERVED_EVENT, SNAPSHOT, STATE, TASKMANAGER, TASKMANAGER_LINE
+from spark_jobs.step_schemas import (
+    ASKED,
+    EXECUTION,
+    FOUND,
+    LEARNT_EXECUTION,
+    SERVED_EVENT,
+    SNAPSHOT,
+    STATE,
+    TASKMANAGER,
+    TASKMANAGER_LINE,
+)
 from spark_jobs.steps import executions, locations, reported, uploads
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.event_batches import RECORD_COLUMNS, served_event_batches
@@ -49,7 +62,9 @@ class Made(NamedTuple):
 
 
 class Cycle(ABC):
-    """One run over the rows that are new since ``previous``; ``steps`` writes everything but the manifest."""
+    """One run over the rows that are new since ``previous``; ``steps`` writes everything but the
+    manifest.
+    """
 
     is_history: Any
     """Condition on samples: they are of the time before a Prometheus was added."""
@@ -62,14 +77,19 @@ class Cycle(ABC):
         self.previous = previous
         self.run_dir = run_dir
         self.settings = Settings(thresholds, recovery_points)
-        self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
+        self.from_seq = {
+            table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES
+        }
 
     def steps(self) -> Iterator[tuple[str, int]]:
         """Write part after part; yields the name of each and how many rows it got."""
         if self._has_new("log_records"):
             yield "events", self._read_events.output.rows
         if self._has_new("references"):
-            yield CHECKPOINT_UPLOAD.name, self.run_dir.take_table(CHECKPOINT_UPLOAD.name, self._uploads.output)
+            yield (
+                CHECKPOINT_UPLOAD.name,
+                self.run_dir.take_table(CHECKPOINT_UPLOAD.name, self._uploads.output),
+            )
         jobs = self._folded("jobs", self.parts)
         yield "jobs", self.run_dir.count_jobs(jobs)
         if lookups := self._lookups(jobs):
@@ -95,7 +115,11 @@ class Cycle(ABC):
 
     @cached_property
     def _tables_with_news(self) -> frozenset[str]:
-        return frozenset(table for table in TABLES.keys() - NO_JOBS if self.lake.has_new_rows(table, self.from_seq))
+        return frozenset(
+            table
+            for table in TABLES.keys() - NO_JOBS
+            if self.lake.has_new_rows(table, self.from_seq)
+        )
 
     @property
     def _is_first(self) -> bool:
@@ -104,14 +128,21 @@ class Cycle(ABC):
 
     @cached_property
     def parts(self) -> Parts:
-        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobUpdate`."""
+        """What is new of each job and what is remembered of it, by part: see
+        :class:`spark_jobs.fold.job_update.JobUpdate`.
+        """
         parts = dict(self._parts_of_life)
         if self._names_executions:
-            known, events = self._executions.rows, self._read_events.rows.select(locations.LOSS.names)
+            known, events = (
+                self._executions.rows,
+                self._read_events.rows.select(locations.LOSS.names),
+            )
             parts["executions"] = self._mapped(known, executions.newly_placed_batches, EXECUTION)
             lines = self._mapped(events, locations.loss_batches, locations.LOSS)
             rows = self._in_order({"executions": known, "lines": lines}, CLUSTER)
-            parts["taskmanager_lines"] = self._mapped(rows, locations.taskmanager_line_batches, TASKMANAGER_LINE)
+            parts["taskmanager_lines"] = self._mapped(
+                rows, locations.taskmanager_line_batches, TASKMANAGER_LINE
+            )
         for table in ("vertex_starts", "vertex_gauges"):
             if self._has_new(table):
                 parts[table] = self._new(table).select(_folded_columns(table))
@@ -125,7 +156,8 @@ class Cycle(ABC):
         if self._has_new("snapshots"):
             asked = self._collected(self._asked_of_files.select([*JOB, "wanted_keys"]))
             parts["snapshots"] = self._wanted(
-                self._new("snapshots"), [(row["cluster"], row["job_id"], row["wanted_keys"]) for row in asked]
+                self._new("snapshots"),
+                [(row["cluster"], row["job_id"], row["wanted_keys"]) for row in asked],
             )
         return parts
 
@@ -147,14 +179,24 @@ class Cycle(ABC):
     @cached_property
     def _read_events(self) -> Made:
         """What is new in the logs, read once for all that follows."""
-        return self._made("staged/events", self._new("log_records").select(list(RECORD)), served_event_batches, SERVED_EVENT)
+        return self._made(
+            "staged/events",
+            self._new("log_records").select(list(RECORD)),
+            served_event_batches,
+            SERVED_EVENT,
+        )
 
     @cached_property
     def _events(self) -> Rows:
         events = self._read_events.rows
         if not self._names_executions:
             return events
-        return self._made("staged/located", self._beside_executions(events), locations.located_batches, SERVED_EVENT).rows
+        return self._made(
+            "staged/located",
+            self._beside_executions(events),
+            locations.located_batches,
+            SERVED_EVENT,
+        ).rows
 
     def _beside_executions(self, events: Rows) -> Rows:
         known = self._executions.rows if self._names_executions else self._carried_executions
@@ -163,11 +205,17 @@ class Cycle(ABC):
     @cached_property
     def _names_executions(self) -> bool:
         """Whether where tasks ran is told by any new line, or matters to it."""
-        return self._has_new("log_records") and self._holds(self._read_events.rows, locations.NAMED_BY)
+        return self._has_new("log_records") and self._holds(
+            self._read_events.rows, locations.NAMED_BY
+        )
 
     @cached_property
     def _executions(self) -> Made:
-        told = self._mapped(self._read_events.rows.select(executions.TOLD.names), executions.telling_batches, executions.TOLD)
+        told = self._mapped(
+            self._read_events.rows.select(executions.TOLD.names),
+            executions.telling_batches,
+            executions.TOLD,
+        )
         rows = self._in_order({"carried": self._carried_executions, "told": told}, CLUSTER)
         return self._made("state/executions", rows, executions.learnt_batches, LEARNT_EXECUTION)
 
@@ -179,7 +227,9 @@ class Cycle(ABC):
 
     @cached_property
     def _samples(self) -> Rows:
-        """New ones, and all of the windows that they fall into; samples of history are alone in theirs."""
+        """New ones, and all of the windows that they fall into; samples of history are alone in
+        theirs.
+        """
         rows = self._new("vertex_metrics")
         if not self._is_first:
             touched = self._of_touched_windows(rows.filter(~self.is_history))
@@ -200,16 +250,29 @@ class Cycle(ABC):
         new = files = self._new("references").select(uploads.REFERENCE.names)
         if not self._is_first:
             first, last = self._bounds(new, "observed_at")
-            files = self.lake.rows_in("references", [(first - OTHER_SIDE_WITHIN, last + timedelta(seconds=1))])
+            files = self.lake.rows_in(
+                "references", [(first - OTHER_SIDE_WITHIN, last + timedelta(seconds=1))]
+            )
         parts = {
             "asked": self._asked_of_files,
             "read": self._mapped(new, uploads.whole_batches, uploads.WHOLE),
-            "references": self._mapped(files.select(uploads.REFERENCE.names), uploads.file_batches, uploads.REFERENCE),
+            "references": self._mapped(
+                files.select(uploads.REFERENCE.names), uploads.file_batches, uploads.REFERENCE
+            ),
         }
-        return self._made(f"tables/{CHECKPOINT_UPLOAD.name}", self._in_order(parts, CLUSTER), uploads.upload_batches, uploads.UPLOAD)
+        return self._made(
+            f"tables/{CHECKPOINT_UPLOAD.name}",
+            self._in_order(parts, CLUSTER),
+            uploads.upload_batches,
+            uploads.UPLOAD,
+        )
 
     def _wanted(self, snapshots: Rows, wanted: reported.Wanted) -> Rows:
-        return self._mapped(snapshots, partial(reported.snapshot_batches, wanted=[one for one in wanted if one[-1]]), SNAPSHOT)
+        return self._mapped(
+            snapshots,
+            partial(reported.snapshot_batches, wanted=[one for one in wanted if one[-1]]),
+            SNAPSHOT,
+        )
 
     # What came longer ago.
 
@@ -222,14 +285,22 @@ class Cycle(ABC):
         ]
 
     def _with_found(self, lookups: Sequence[JobLookup]) -> Parts:
-        """The parts of these jobs, and rows of theirs that were triggered in the spans they asked for."""
+        """The parts of these jobs, and rows of theirs that were triggered in the spans they asked
+        for.
+        """
         triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines).select(list(RECORD))
         events = self._mapped(records, reported.checkpoint_event_batches, SERVED_EVENT)
         found = {
-            "found_checkpoints": self.lake.rows_in("checkpoints", triggers).select(_folded_columns("checkpoints")),
-            "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select([*JOB, *OF_VERTEX]),
-            "found_lines": self._mapped(self._beside_executions(events), locations.located_batches, SERVED_EVENT),
+            "found_checkpoints": self.lake.rows_in("checkpoints", triggers).select(
+                _folded_columns("checkpoints")
+            ),
+            "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select(
+                [*JOB, *OF_VERTEX]
+            ),
+            "found_lines": self._mapped(
+                self._beside_executions(events), locations.located_batches, SERVED_EVENT
+            ),
         }
         if minutes := minute_spans(lookups):
             samples = self.lake.rows_in("vertex_metrics", minutes).filter(~self.is_history)
@@ -238,7 +309,9 @@ class Cycle(ABC):
             wanted = [(one.cluster, one.job_id, one.keys) for one in lookups]
             found["found_snapshots"] = self._wanted(self.lake.new_rows("snapshots", {}), wanted)
         asking = self._rows([one._asdict() for one in lookups], FOUND)
-        return {name: self._of_jobs(rows, asking) for name, rows in (self.parts | found).items()} | {"found": asking}
+        return {
+            name: self._of_jobs(rows, asking) for name, rows in (self.parts | found).items()
+        } | {"found": asking}
 
     # How rows are brought together.
 
@@ -246,11 +319,15 @@ class Cycle(ABC):
     def _mapped(self, rows: Rows, make: Make, schema: pa.Schema) -> Rows: ...
     @abstractmethod
     def _in_order(self, parts: Parts, by: Sequence[str]) -> Rows:
-        """Rows of all parts, each in a struct column of its name, those of a key together; those of a cluster part by part."""
+        """Rows of all parts, each in a struct column of its name, those of a key together; those of
+        a cluster part by part.
+        """
 
     @abstractmethod
     def _made(self, folder: str, rows: Rows, make: Make, schema: pa.Schema) -> Made:
-        """``make`` of them, written below the folder; what is ``staged/`` is for later steps of this run."""
+        """``make`` of them, written below the folder; what is ``staged/`` is for later steps of
+        this run.
+        """
 
     @abstractmethod
     def _rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Rows: ...
@@ -274,11 +351,15 @@ class Cycle(ABC):
 
     @abstractmethod
     def _flagged(self, samples: Rows, after_seq: int) -> Rows:
-        """Those with an instant, as :data:`spark_jobs.transforms.group_windows.SAMPLE` and its flags."""
+        """Those with an instant, as :data:`spark_jobs.transforms.group_windows.SAMPLE` and its
+        flags.
+        """
 
     @abstractmethod
     def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> Rows:
-        """A snapshot that the last run left, without rows where ``known`` is null; of another version by the names that it shares."""
+        """A snapshot that the last run left, without rows where ``known`` is null; of another
+        version by the names that it shares.
+        """
 
     def _carry_executions_over(self) -> None:
         if self.previous:

@@ -1,7 +1,8 @@
-"""Where each attempt of a subtask ran, and of which job it was, learnt from the log lines of a cluster.
+"""Where each attempt of a subtask ran, and of which job it was, learnt from the log lines of a
+cluster.
 
-:mod:`ingest.flink_logs.task_locations` does the same for one log on the command line. Since a task may run for
-months after its deploy line, executions are carried from run to run.
+:mod:`ingest.flink_logs.task_locations` does the same for one log on the command line. Since a task
+may run for months after its deploy line, executions are carried from run to run.
 """
 
 from collections import defaultdict
@@ -17,24 +18,32 @@ from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
 
 LOCATION = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
-TOLD = pa.schema([EVENT.field(name) for name in ("cluster", "kind", "process", "ts", "execution_id", *LOCATION)])
+TOLD = pa.schema(
+    [EVENT.field(name) for name in ("cluster", "kind", "process", "ts", "execution_id", *LOCATION)]
+)
 """What is read of an event."""
 DEPLOYED, RECEIVED = "task_deployed", "task_received"
 SUBTASK = ("job_id", "vertex_id", "task", "subtask")
 
 CARRIED_DAYS = 7
-"""Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST_DAYS``."""
+"""Older attempts are forgotten, but the newest of each subtask, which may still run, only after
+``NEWEST_DAYS``.
+"""
 NEWEST_DAYS = 400
 DAY_MS = 86_400_000
 
 
 def telling_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of events as ``TOLD`` those that name an attempt or its deployment, and one for each job that a log names."""
+    """Of events as ``TOLD`` those that name an attempt or its deployment, and one for each job that
+    a log names.
+    """
     named = set()
     for batch in batches:
         tells = []
         names = ("execution_id", "kind", "cluster", "process", "job_id")
-        for execution_id, kind, *of_log in zip(*(batch[name].to_pylist() for name in names), strict=True):
+        for execution_id, kind, *of_log in zip(
+            *(batch[name].to_pylist() for name in names), strict=True
+        ):
             names_job = of_log[-1] is not None and tuple(of_log) not in named
             tells.append(execution_id is not None or kind == DEPLOYED or names_job)
             named.add(tuple(of_log))
@@ -42,7 +51,9 @@ def telling_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 
 def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``LEARNT_EXECUTION`` rows of each cluster out of its parts ``carried`` (what the last run knew) and ``told``."""
+    """``LEARNT_EXECUTION`` rows of each cluster out of its parts ``carried`` (what the last run
+    knew) and ``told``.
+    """
     for group in groups(batches, keys=1):
         rows = executions(group.rows("told"), group.rows("carried"))
         yield of_plain_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_EXECUTION)
@@ -54,7 +65,8 @@ def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def executions(told: Sequence[Row], carried: Sequence[Row]) -> list[dict[str, Any]]:
-    """What these lines of one cluster and earlier runs (``carried``: an earlier result) reported, a row per attempt.
+    """What these lines of one cluster and earlier runs (``carried``: an earlier result) reported, a
+    row per attempt.
 
     ``newly_placed``: job, task and host are known, and were not in the earlier result.
     """
@@ -92,7 +104,9 @@ def _learnt(execution_id: str, reported: list[tuple[Any, Row]]) -> dict[str, Any
     deployed = [_time(of) for (later, *_), of in reported if not later]
     row["first_told"] = min((at for at in times if at is not None), default=None)
     row["deployed_at"] = min((at for at in deployed if at is not None), default=None)
-    row["process"] = min((of["process"] for _, of in reported if of.get("process") is not None), default=None)
+    row["process"] = min(
+        (of["process"] for _, of in reported if of.get("process") is not None), default=None
+    )
     logs = (of["process"] if of.get("kind") == RECEIVED else of.get("log") for _, of in reported)
     row["log"] = max(filter(None, logs), default=None)
     return row
@@ -103,18 +117,30 @@ def _time(row: Row) -> Any:
 
 
 def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], told: Iterable[Row]) -> None:
-    """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was first reported is meant."""
+    """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was
+    first reported is meant.
+    """
     lines: dict[Any, list[Row]] = defaultdict(list)
     for event in told:
-        if event["kind"] == DEPLOYED and event["execution_id"] is None and (name := _subtask_of_log(event)):
+        if (
+            event["kind"] == DEPLOYED
+            and event["execution_id"] is None
+            and (name := _subtask_of_log(event))
+        ):
             lines[name].append(event)
     for row in known:
         meant = None
         if row["host"] is None and row["task"] is not None and row["first_told"] is not None:
-            after = (line for line in lines.get(_subtask_of_log(row), ()) if line["ts"] >= row["first_told"])
+            after = (
+                line
+                for line in lines.get(_subtask_of_log(row), ())
+                if line["ts"] >= row["first_told"]
+            )
             meant = min(after, key=_by_content, default=None)
         if meant:
-            row |= {name: meant[name] for name in ("attempt", "container", "host") if row[name] is None}
+            row |= {
+                name: meant[name] for name in ("attempt", "container", "host") if row[name] is None
+            }
         if row["deployed_at"] is None:
             row["deployed_at"] = meant["ts"] if meant else row["first_told"]
 
@@ -129,8 +155,12 @@ def _by_content(line: Row) -> Any:
     return rank([line[name] for name in ("ts", "attempt", "container", "host")])
 
 
-def _take_jobs(known: Iterable[dict[str, Any]], told: Iterable[Row], carried: Iterable[Row]) -> None:
-    """The job: from a line that names both, else from the execution graph, else where a log tells of one job only."""
+def _take_jobs(
+    known: Iterable[dict[str, Any]], told: Iterable[Row], carried: Iterable[Row]
+) -> None:
+    """The job: from a line that names both, else from the execution graph, else where a log tells
+    of one job only.
+    """
     with_job = [event for event in told if event["job_id"] is not None]
     of_graph: dict[str, str] = {}
     for row in (*(event for event in with_job if event["execution_id"] is not None), *carried):

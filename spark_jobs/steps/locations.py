@@ -1,4 +1,6 @@
-"""Events completed with where their task ran, and lines about lost TaskManagers brought to the jobs that ran there."""
+"""Events completed with where their task ran, and lines about lost TaskManagers brought to the jobs
+that ran there.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -17,7 +19,9 @@ from spark_jobs.transforms.grouped_batches import groups
 from spark_jobs.transforms.plain_rows import plain
 
 OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set")
-"""Lines of TaskManagers that name no task: they are of the job whose tasks run there, where that is one job."""
+"""Lines of TaskManagers that name no task: they are of the job whose tasks run there, where that is
+one job.
+"""
 NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms")
 """Columns of events of which one at least is filled where it matters what ran where."""
 LOSS = pa.schema([EVENT.field(name) for name in ("cluster", *OF_LINE)])
@@ -29,7 +33,9 @@ _BY_NAME = ("job_id", "vertex_id", "container", "host")
 
 
 def located_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of ``executions`` and, after all those of their cluster, ``events`` → the events, completed."""
+    """Rows of ``executions`` and, after all those of their cluster, ``events`` → the events,
+    completed.
+    """
     places = Places(None)
     for batch in batches:
         for group in groups([batch], {"events": ()}, keys=1):
@@ -61,8 +67,13 @@ class Places:
 
     def located(self, events: pa.RecordBatch) -> pa.RecordBatch:
         """Events with what is known of their execution filled in where they lack it."""
-        told = {name: plain(events[name]) for name in ("kind", "process", "ts", "execution_id", *LOCATION)}
-        for place, event in enumerate(dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)):
+        told = {
+            name: plain(events[name])
+            for name in ("kind", "process", "ts", "execution_id", *LOCATION)
+        }
+        for place, event in enumerate(
+            dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)
+        ):
             for name, value in self._lacking(event):
                 told[name][place] = value
         made = {name: pa.array(told[name], SERVED_EVENT.field(name).type) for name in LOCATION}
@@ -81,7 +92,8 @@ class Places:
         if event["job_id"] is not None:
             return None, ()
         if event["attempt"] is not None:
-            # The one of that name deployed last. Of two jobs of one name at once, that may be the other.
+            # The one of that name deployed last. Of two jobs of one name at once, that may be the
+            # other.
             before = _until(self._runs.get(tuple(event[name] for name in _NAME), ()), event["ts"])
             return max(before, key=_by_deployment, default=None), _BY_NAME
         if event["kind"] in OF_PROCESS:
@@ -113,7 +125,9 @@ def taskmanager_line_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
 
 
 def of_taskmanagers(lines: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
-    """Lines of one cluster, one for each job that had tasks on their TaskManager, or had until lately."""
+    """Lines of one cluster, one for each job that had tasks on their TaskManager, or had until
+    lately.
+    """
     reported: dict[str, list[Row]] = defaultdict(list)
     for line in lines:
         reported[line["container"]].append(line)
@@ -127,7 +141,9 @@ def of_taskmanagers(lines: Iterable[Row], executions: Iterable[Row]) -> list[Row
         for row, following in zip(of_subtask, [*of_subtask[1:], None], strict=True):
             left_at = following["deployed_at"] if following else None
             for line in reported.get(row["container"], ()):
-                if row["deployed_at"] <= line["ts"] and (left_at is None or left_at >= line["ts"] - NOTICED_WITHIN_MS):
+                if row["deployed_at"] <= line["ts"] and (
+                    left_at is None or left_at >= line["ts"] - NOTICED_WITHIN_MS
+                ):
                     of_job = {"job_id": row["job_id"], **{name: line[name] for name in OF_LINE}}
                     found[tuple(of_job.values())] = of_job
     return list(found.values())

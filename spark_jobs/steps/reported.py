@@ -21,7 +21,9 @@ SKIP = pa.schema([*arrow_schema(SKIPPED_INPUT), ("job_id", pa.string())])
 
 Batches = Iterable[pa.RecordBatch]
 Wanted = Sequence[tuple[str, str, Sequence[str]]]
-"""Cluster, job and the keys of snapshots that it wants (:mod:`spark_jobs.fold.wanted_snapshots`)."""
+"""Cluster, job and the keys of snapshots that it wants
+(:mod:`spark_jobs.fold.wanted_snapshots`).
+"""
 
 _READ_BY_NOBODY = ""
 
@@ -29,7 +31,9 @@ _READ_BY_NOBODY = ""
 def exception_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     """``exceptions`` → ``EXCEPTION``; ``task_key`` is "" for a global failure."""
     for rows in batches:
-        traces = [trace and shortened(trace, STACKTRACE_CHARS) for trace in rows["stacktrace"].to_pylist()]
+        traces = [
+            trace and shortened(trace, STACKTRACE_CHARS) for trace in rows["stacktrace"].to_pylist()
+        ]
         yield _with(
             rows,
             EXCEPTION,
@@ -45,21 +49,33 @@ def exception_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     """``skips`` → ``SKIP``: what was passed over while collecting, and why."""
     for rows in batches:
-        yield _with(rows, SKIP, as_of=rows["observed_at"], job_id=pa.nulls(rows.num_rows, pa.string()))
+        yield _with(
+            rows, SKIP, as_of=rows["observed_at"], job_id=pa.nulls(rows.num_rows, pa.string())
+        )
 
 
 def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """``taskmanagers`` → ``TASKMANAGER``, one for each job with slots there; none where Flink does not say whose they are (before 1.13)."""
+    """``taskmanagers`` → ``TASKMANAGER``, one for each job with slots there; none where Flink does
+    not say whose they are (before 1.13).
+    """
     for rows in batches:
-        slots = (dict.fromkeys(slot["job_id"] for slot in allocated or ()) for allocated in rows["allocated_slots"].to_pylist())
+        slots = (
+            dict.fromkeys(slot["job_id"] for slot in allocated or ())
+            for allocated in rows["allocated_slots"].to_pylist()
+        )
         brought = [(place, job_id) for place, jobs in enumerate(slots) for job_id in jobs]
-        yield _with(_taken(rows, brought), TASKMANAGER, job_id=pa.array([job_id for _, job_id in brought], pa.string()))
+        yield _with(
+            _taken(rows, brought),
+            TASKMANAGER,
+            job_id=pa.array([job_id for _, job_id in brought], pa.string()),
+        )
 
 
 def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """``snapshots`` → ``SNAPSHOT``, one for each job that wants it.
 
-    A row that an audit brought names no cluster, since nobody knows whose a file is where it is read: it goes to any.
+    A row that an audit brought names no cluster, since nobody knows whose a file is where it is
+    read: it goes to any.
     """
     by_key: dict[str, list[tuple[str, str]]] = {}
     for cluster, job_id, keys in wanted:
@@ -67,20 +83,34 @@ def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatc
             by_key.setdefault(key, []).append((cluster, job_id))
     for rows in batches:
         brought = []
-        names = zip(*(rows[name].to_pylist() for name in ("metadata_path", "job_id", "cluster")), strict=True)
+        names = zip(
+            *(rows[name].to_pylist() for name in ("metadata_path", "job_id", "cluster")),
+            strict=True,
+        )
         for place, (path, owner, read_by) in enumerate(names):
             directory = (path or "").removesuffix("/_metadata")
-            of_file = {owner, directory, directory.rpartition("/")[0]} if path is not None else set()
-            jobs = {job for key in of_file for job in by_key.get(key, ()) if read_by in (_READ_BY_NOBODY, job[0])}
+            of_file = (
+                {owner, directory, directory.rpartition("/")[0]} if path is not None else set()
+            )
+            jobs = {
+                job
+                for key in of_file
+                for job in by_key.get(key, ())
+                if read_by in (_READ_BY_NOBODY, job[0])
+            }
             brought += [(place, *job) for job in jobs]
         taken = _taken(rows, brought)
-        clusters, jobs_of = (pa.array([one[part] for one in brought], pa.string()) for part in (1, 2))
+        clusters, jobs_of = (
+            pa.array([one[part] for one in brought], pa.string()) for part in (1, 2)
+        )
         yield _with(taken, SNAPSHOT, cluster=clusters, job_id=jobs_of, owner_id=taken["job_id"])
 
 
 def checkpoint_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Log records → their events about checkpoints."""
-    for events in served_event_batches(batch.filter(pc.match_substring(batch["message"], "heckpoint")) for batch in batches):
+    for events in served_event_batches(
+        batch.filter(pc.match_substring(batch["message"], "heckpoint")) for batch in batches
+    ):
         yield events.filter(pc.is_in(events["kind"], pa.array(KINDS_OF_CHECKPOINT)))
 
 

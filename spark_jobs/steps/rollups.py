@@ -32,12 +32,16 @@ Period = tuple[str, int]
 
 
 def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``new`` facts of jobs and all that are ``kept`` of the days that they touch → ``ROLLUP`` of the hours and days that changed."""
+    """``new`` facts of jobs and all that are ``kept`` of the days that they touch → ``ROLLUP`` of
+    the hours and days that changed.
+    """
     with without_garbage_collection():
         for group in groups(batches):
             if touched := {period for row in group.rows("new") for period in _periods(row)}:
                 of_job = dict(zip(JOB, group.key, strict=True))
-                yield of_plain_rows((row | of_job for row in rolled_up(group.rows("kept"), touched)), ROLLUP)
+                yield of_plain_rows(
+                    (row | of_job for row in rolled_up(group.rows("kept"), touched)), ROLLUP
+                )
 
 
 def rolled_up(kept: Iterable[dict[str, Any]], touched: set[Period]) -> Iterator[dict[str, Any]]:
@@ -56,9 +60,11 @@ def rolled_up(kept: Iterable[dict[str, Any]], touched: set[Period]) -> Iterator[
 def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     """Rows of the lake's ``checkpoint_facts`` of one job → each key once, as the database holds it.
 
-    What was recorded before a key was taken back is void, whatever it was: so commits decide about that, as they follow the chain of runs.
-    Of the rest, as for the loader, a settled one counts before an open one, then the newest. A key that stays taken back has no
-    figures; its ``as_of`` is that of what was taken back, so that the roll-up without it replaces the one with it.
+    What was recorded before a key was taken back is void, whatever it was: so commits decide about
+    that, as they follow the chain of runs.
+    Of the rest, as for the loader, a settled one counts before an open one, then the newest. A key
+    that stays taken back has no figures; its ``as_of`` is that of what was taken back, so that the
+    roll-up without it replaces the one with it.
     """
     back: dict[Any, int] = {}
     dated = [row for row in kept if row["trigger_time"] is not None]
@@ -70,7 +76,9 @@ def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     for row in dated:
         is_void = None not in (fact := _fact(row)) and row["commit_seq"] < back.get(fact, 0)
         row |= {"counts": not is_void, "is_there": not row["retracted"]}
-    for newest_row in newest_by(dated, _KEY, ("counts", "is_there", "final", "observed_at", "commit_seq")):
+    for newest_row in newest_by(
+        dated, _KEY, ("counts", "is_there", "final", "observed_at", "commit_seq")
+    ):
         yield {**newest_row, "as_of": _latest(told_at[_key(newest_row)], "observed_at")}
 
 
@@ -80,35 +88,54 @@ def _latest(rows: Iterable[Row], name: str) -> int | None:
 
 
 def _periods(row: Row) -> list[Period]:
-    return [(name, row["trigger_time"] // length * length) for name, length in LENGTHS_MS.items() if row["trigger_time"] is not None]
+    return [
+        (name, row["trigger_time"] // length * length)
+        for name, length in LENGTHS_MS.items()
+        if row["trigger_time"] is not None
+    ]
 
 
 def _summed(start_ms: int, rows: Sequence[Row]) -> dict[str, Any]:
-    # Savepoints are left out of durations and sizes: they are of another format and on another schedule.
+    # Savepoints are left out of durations and sizes: they are of another format and on another
+    # schedule.
     counted = [row for row in rows if row["outcome"] == "completed" and not row["is_savepoint"]]
     refusals = sum(row["outcome"] == REFUSED for row in rows)
     return {
-        **{f"{outcome}_count": sum(row["outcome"] == outcome for row in rows) for outcome in OUTCOMES},
+        **{
+            f"{outcome}_count": sum(row["outcome"] == outcome for row in rows)
+            for outcome in OUTCOMES
+        },
         "savepoint_count": sum(bool(row["is_savepoint"]) for row in rows),
         "preflight_refusals": refusals or None,
-        **{f"end_to_end_{name}_ms": _percentile(counted, "end_to_end_ms", share) for name, share in PERCENTILES.items()},
+        **{
+            f"end_to_end_{name}_ms": _percentile(counted, "end_to_end_ms", share)
+            for name, share in PERCENTILES.items()
+        },
         **{f"{phase}_p95_ms": _percentile(counted, f"{phase}_ms", 0.95) for phase in PHASES},
         **_sizes(start_ms, counted),
         # Of every outcome: what a failed checkpoint has sent went over the network too.
-        "checkpointed_bytes_sum": _sum(row["checkpointed_bytes"] for row in rows if row["checkpointed_bytes"] is not None),
+        "checkpointed_bytes_sum": _sum(
+            row["checkpointed_bytes"] for row in rows if row["checkpointed_bytes"] is not None
+        ),
         "as_of": _latest(rows, "as_of"),
-    }  # fmt: skip
+    }
 
 
 def _sizes(start_ms: int, counted: Iterable[Row]) -> dict[str, Any]:
     sized = [row for row in counted if row["state_bytes"] is not None]
     if not sized:
-        return {"state_bytes_first": None, "state_bytes_last": None, "state_bytes_max": None, "state_bytes_per_h": None}
+        return {
+            "state_bytes_first": None,
+            "state_bytes_last": None,
+            "state_bytes_max": None,
+            "state_bytes_per_h": None,
+        }
 
     def in_order(row: Row) -> Any:
         return row["trigger_time"], rank(row["checkpoint_id"]), row["state_bytes"]
 
-    # A release that reports one size only may mean the uploaded one; a slope of that would say nothing about the state.
+    # A release that reports one size only may mean the uploaded one; a slope of that would say
+    # nothing about the state.
     full = [row for row in sized if row["checkpointed_bytes"] is not None]
     hours = [(row["trigger_time"] - start_ms) / LENGTHS_MS["hour"] for row in full]
     return {
@@ -120,14 +147,19 @@ def _sizes(start_ms: int, counted: Iterable[Row]) -> dict[str, Any]:
 
 
 def _slope(x: Sequence[float], y: Sequence[int]) -> float | None:
-    """By least squares, rounded: sums of floats depend on the order of rows in their last digits."""
+    """By least squares, rounded: sums of floats depend on the order of rows in their last
+    digits.
+    """
     if len(x) < 2 or max(x) - min(x) < SLOPE_SPAN_H:
         return None
     middle_x, middle_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
     spread = math.fsum((one - middle_x) ** 2 for one in x)
     if not spread:
         return None
-    slope = math.fsum((one - middle_x) * (other - middle_y) for one, other in zip(x, y, strict=True)) / spread
+    slope = (
+        math.fsum((one - middle_x) * (other - middle_y) for one, other in zip(x, y, strict=True))
+        / spread
+    )
     return float(Decimal(repr(slope)).quantize(Decimal("0.1"), ROUND_HALF_UP))
 
 

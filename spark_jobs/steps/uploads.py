@@ -1,8 +1,10 @@
-"""What checkpoints uploaded, found by the names of their RocksDB files: parsed ``_metadata`` → rows of ``checkpoint_upload``.
+"""What checkpoints uploaded, found by the names of their RocksDB files: parsed ``_metadata`` → rows
+of ``checkpoint_upload``.
 
-RocksDB numbers the files of one subtask and never writes one again, so the name and size of a file say which it is, and the
-path where it lies. Under a name of the compared snapshot in the same place, it was kept; in another place, uploaded again; under
-a name it did not have, it is new (written since, or by a compaction).
+RocksDB numbers the files of one subtask and never writes one again, so the name and size of a file
+say which it is, and the path where it lies. Under a name of the compared snapshot in the same
+place, it was kept; in another place, uploaded again; under a name it did not have, it is new
+(written since, or by a compaction).
 """
 
 from collections import defaultdict
@@ -22,8 +24,20 @@ from spark_jobs.transforms.grouped_batches import groups
 SST = ".sst"
 _VERSION = ("metadata_bytes", "metadata_modified", "reader_version")
 _FILE = ("operator_id", "subtask", "kind", "local_name")
-_READ = ("cluster", "metadata_path", "ordinal", "observed_at", *_VERSION, "path", *_FILE, "offset_bytes", "size_bytes")
-REFERENCE = pa.schema([(name, in_microseconds(TABLES["references"].schema.field(name).type)) for name in _READ])
+_READ = (
+    "cluster",
+    "metadata_path",
+    "ordinal",
+    "observed_at",
+    *_VERSION,
+    "path",
+    *_FILE,
+    "offset_bytes",
+    "size_bytes",
+)
+REFERENCE = pa.schema(
+    [(name, in_microseconds(TABLES["references"].schema.field(name).type)) for name in _READ]
+)
 """What is read of ``references``."""
 WHOLE = pa.schema([REFERENCE.field(name) for name in ("cluster", "metadata_path")])
 UPLOAD = arrow_schema(CHECKPOINT_UPLOAD)
@@ -43,7 +57,9 @@ class Compared(NamedTuple):
 
 
 def file_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of ``REFERENCE`` rows those of RocksDB files, and those that say that a ``_metadata`` was read to its end."""
+    """Of ``REFERENCE`` rows those of RocksDB files, and those that say that a ``_metadata`` was
+    read to its end.
+    """
     for batch in batches:
         is_file = pc.and_(pc.is_valid(batch["path"]), pc.ends_with(batch["local_name"], SST))
         yield batch.filter(pc.or_kleene(pc.equal(batch["ordinal"], 0), is_file))
@@ -55,10 +71,12 @@ def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``asked`` (comparisons of jobs), ``read`` (``WHOLE`` of what was read since the last run) and, after these of their cluster,
-    ``references`` of any files, the same perhaps several times → ``UPLOAD``.
+    """``asked`` (comparisons of jobs), ``read`` (``WHOLE`` of what was read since the last run)
+    and, after these of their cluster, ``references`` of any files, the same perhaps several times →
+    ``UPLOAD``.
 
-    A row for each comparison (:mod:`spark_jobs.fold.comparisons`) of which both snapshots were read, and one since the last run.
+    A row for each comparison (:mod:`spark_jobs.fold.comparisons`) of which both snapshots were
+    read, and one since the last run.
     """
     uploads = None
     for batch in batches:
@@ -68,7 +86,11 @@ def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
                     yield of_plain_rows(uploads.rows(), UPLOAD)
                 uploads = Uploads(group.key[0])
             for job in group.rows("asked"):
-                uploads.compared.update(dict.fromkeys(Compared(job["job_id"], **one) for one in job["comparisons"] or ()))
+                uploads.compared.update(
+                    dict.fromkeys(
+                        Compared(job["job_id"], **one) for one in job["comparisons"] or ()
+                    )
+                )
             uploads.read.update(_directory(row) for row in group.rows("read"))
             for row in group.rows("references"):
                 uploads.take(row)
@@ -101,18 +123,34 @@ class Uploads:
         if row["ordinal"] == 0:
             self._whole[directory][version].append(row["observed_at"])
         else:
-            # File names in a checkpoint directory are random, so the name says which file it is, however the path is spelled.
-            file = row["path"].rsplit("/", 1)[-1] + ("" if row["offset_bytes"] is None else f"@{row['offset_bytes']}")
+            # File names in a checkpoint directory are random, so the name says which file it is,
+            # however the path is spelled.
+            file = row["path"].rsplit("/", 1)[-1] + (
+                "" if row["offset_bytes"] is None else f"@{row['offset_bytes']}"
+            )
             files, name = self._files[directory, version], tuple(row[part] for part in _FILE)
             before, size = files.get(name, (file, None))
-            files[name] = max(file, before), max((one for one in (size, row["size_bytes"]) if one is not None), default=None)
+            files[name] = (
+                max(file, before),
+                max((one for one in (size, row["size_bytes"]) if one is not None), default=None),
+            )
 
     def rows(self) -> Iterator[Row]:
         for one in self._news:
             if one.directory in self._whole and one.compared_with in self._whole:
-                (mine, at), (theirs, their_at) = self._newest(one.directory), self._newest(one.compared_with)
-                of_checkpoint = {name: value for name, value in one._asdict().items() if name != "directory"}
-                yield {"cluster": self.cluster, **of_checkpoint, **_bytes(mine, theirs), "as_of": max(at, their_at)}
+                (mine, at), (theirs, their_at) = (
+                    self._newest(one.directory),
+                    self._newest(one.compared_with),
+                )
+                of_checkpoint = {
+                    name: value for name, value in one._asdict().items() if name != "directory"
+                }
+                yield {
+                    "cluster": self.cluster,
+                    **of_checkpoint,
+                    **_bytes(mine, theirs),
+                    "as_of": max(at, their_at),
+                }
 
     def _newest(self, directory: str) -> tuple[Files, Any]:
         """Files of the newest version that was read to its end, and when it first was."""
@@ -129,10 +167,19 @@ def _directory(row: Row) -> str:
 def _bytes(mine: Files, theirs: Files) -> dict[str, int]:
     reported = {"kept_bytes": 0, "same_name_bytes": 0, "new_name_bytes": 0}
     for name, (file, size) in mine.items():
-        their_file, their_size = theirs.get(name, (None, None)) if None not in name else (None, None)
+        their_file, their_size = (
+            theirs.get(name, (None, None)) if None not in name else (None, None)
+        )
         if size is None or (their_file is not None and their_size is None):
             continue
-        # Of equal numbers in a RocksDB that was built anew, the size tells that they are different files.
+        # Of equal numbers in a RocksDB that was built anew, the size tells that they are different
+        # files.
         same = their_file is not None and size == their_size
-        reported["kept_bytes" if same and file == their_file else "same_name_bytes" if same else "new_name_bytes"] += size
+        reported[
+            "kept_bytes"
+            if same and file == their_file
+            else "same_name_bytes"
+            if same
+            else "new_name_bytes"
+        ] += size
     return {name: total if total <= _LARGEST else 0 for name, total in reported.items()}

@@ -1,11 +1,13 @@
 """One directory under two names: what a checkpoint needs under the one looks dead under the other.
 
-Flink names its files by UUIDs below the id of a job, so that no two files anywhere end alike. Where two listed paths do, they
-are one file (a bind mount, two mounts of one export, a NameNode's address beside its name service) or a copy of it: nobody
-can tell which from here. So both are kept, and the doubt says which two directories they are.
+Flink names its files by UUIDs below the id of a job, so that no two files anywhere end alike. Where
+two listed paths do, they are one file (a bind mount, two mounts of one export, a NameNode's address
+beside its name service) or a copy of it: nobody can tell which from here. So both are kept, and the
+doubt says which two directories they are.
 
-Of a reference of which no file was found, outside the roots or in them, any listed file may be meant that is alike from the
-directory of the job or savepoint on, but for upper and lower case, which some file systems take for one.
+Of a reference of which no file was found, outside the roots or in them, any listed file may be
+meant that is alike from the directory of the job or savepoint on, but for upper and lower case,
+which some file systems take for one.
 """
 
 from collections.abc import Mapping
@@ -21,7 +23,10 @@ from spark_jobs.storage.layout_columns import is_candidate
 from spark_jobs.storage.verdicts import PATHS
 
 # Of directories named like jobs, the last: those above differ from mount to mount.
-_TAIL = r"(?s)^.*/(?P<tail>(?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)\z"
+_TAIL = (
+    r"(?s)^.*/(?P<tail>(?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)"
+    r"|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)\z"
+)
 _TEXT, _INT = pa.string(), pa.int64()
 _NAMED = pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("end", _TEXT)])
 ENDS = {"listed": _NAMED, "referred": _NAMED, "named": _NAMED.append(pa.field("root_no", _INT))}
@@ -29,22 +34,35 @@ SPREAD = pa.schema([("audit_id", _TEXT), ("job_id", _TEXT)])
 _PAIR = [("audit_id", _TEXT), ("root_no", _INT), ("directory", _TEXT), ("other_directory", _TEXT)]
 SCHEMAS = {
     "alike": PATHS,
-    "spellings": pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("referred_as", _TEXT), ("files", _INT)]),
+    "spellings": pa.schema(
+        [("audit_id", _TEXT), ("path", _TEXT), ("referred_as", _TEXT), ("files", _INT)]
+    ),
     "twins": pa.schema([*_PAIR, ("files", _INT), ("path", _TEXT)]),
-}  # fmt: skip
+}
 PAIR = [name for name, _ in _PAIR]
 
 
-def ends_of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """What paths end with: of ``parts["files"]`` and ``parts["not_found"]`` where any of an audit was not found; of files the
-    names in jobs (``known["spread"]``) that have files in more than one directory. Usually there is none of both."""
+def ends_of_paths(
+    parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]
+) -> dict[str, pa.Table]:
+    """What paths end with: of ``parts["files"]`` and ``parts["not_found"]`` where any of an audit
+    was not found; of files the names in jobs (``known["spread"]``) that have files in more than one
+    directory. Usually there is none of both.
+    """
     files, not_found = parts["files"], parts["not_found"]
     audits = known["not_found"].column("audit_id").combine_chunks()
-    asked = files.select(["audit_id", "path"]).filter(pc.is_in(files.column("audit_id"), value_set=audits))
+    asked = files.select(["audit_id", "path"]).filter(
+        pc.is_in(files.column("audit_id"), value_set=audits)
+    )
     place = files.column("place")
     candidates = files.filter(pc.and_(is_candidate(place), pc.not_equal(place, "metadata")))
-    of_job = arrays.found_at(arrays.joined(candidates, "audit_id", "job_id"), arrays.joined(known["spread"], "audit_id", "job_id"))
-    named = candidates.select(["audit_id", "root_no", "path", "job_id"]).filter(pa.array(of_job >= 0))
+    of_job = arrays.found_at(
+        arrays.joined(candidates, "audit_id", "job_id"),
+        arrays.joined(known["spread"], "audit_id", "job_id"),
+    )
+    named = candidates.select(["audit_id", "root_no", "path", "job_id"]).filter(
+        pa.array(of_job >= 0)
+    )
     name = pc.utf8_slice_codeunits(column(named, "path"), -UUID_CHARS)
     ends = pc.binary_join_element_wise(column(named, "job_id"), name, "/")
     return {
@@ -61,7 +79,10 @@ def _tailed(rows: pa.Table) -> pa.Table:
 
 
 def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """``parts``: ``ENDS``, all that end alike together. ``spellings`` and ``twins`` are parts of sums."""
+    """``parts``: ``ENDS``, all that end alike together.
+
+    ``spellings`` and ``twins`` are parts of sums.
+    """
     spellings, twins = _other_spellings(parts["listed"], parts["referred"]), _twins(parts["named"])
     both = pa.concat_tables([table.select(PATHS.names) for table in (spellings, twins)])
     first = spellings.sort_by([("audit_id", "ascending"), ("path", "ascending")])
@@ -72,24 +93,41 @@ def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[
         "alike": both.group_by(PATHS.names).aggregate([]).select(PATHS.names),
         "spellings": first.take(pa.array(places)).append_column("files", pa.array(counts[numbers])),
         "twins": arrays.summed(
-            twins.select([*PAIR, "path"]).append_column("files", pa.array(np.ones(twins.num_rows, np.int64))), PAIR, ("path",)
+            twins.select([*PAIR, "path"]).append_column(
+                "files", pa.array(np.ones(twins.num_rows, np.int64))
+            ),
+            PAIR,
+            ("path",),
         ).select(SCHEMAS["twins"].names),
     }
 
 
 def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
-    """Listed files (audit_id, path, referred_as) that a reference may mean of which no file was found."""
+    """Listed files (audit_id, path, referred_as) that a reference may mean of which no file was
+    found.
+    """
     meant = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
-    at = arrays.found_at(arrays.joined(listed, "audit_id", "end"), arrays.joined(meant, "audit_id", "end"))
-    found = listed.append_column("referred_as", arrays.taken(column(meant, "path_min"), at)).filter(pa.array(at >= 0))
+    at = arrays.found_at(
+        arrays.joined(listed, "audit_id", "end"), arrays.joined(meant, "audit_id", "end")
+    )
+    found = listed.append_column("referred_as", arrays.taken(column(meant, "path_min"), at)).filter(
+        pa.array(at >= 0)
+    )
     named = found.group_by(["audit_id", "path"]).aggregate([("referred_as", "min")])
-    return named.rename_columns({"referred_as_min": "referred_as"}).select(["audit_id", "path", "referred_as"])
+    return named.rename_columns({"referred_as_min": "referred_as"}).select(
+        ["audit_id", "path", "referred_as"]
+    )
 
 
 def _twins(named: pa.Table) -> pa.Table:
     """Listed files that end like another one."""
     _, at = arrays.grouped(named, ["audit_id", "end"])
-    span = named.append_column("at", pa.array(at)).group_by("at").aggregate([("path", "min"), ("path", "max")]).sort_by("at")
+    span = (
+        named.append_column("at", pa.array(at))
+        .group_by("at")
+        .aggregate([("path", "min"), ("path", "max")])
+        .sort_by("at")
+    )
     first, last = (column(span, name).take(pa.array(at)) for name in ("path_min", "path_max"))
     path = column(named, "path")
     other = pc.if_else(pc.equal(path, first), last, first)
@@ -105,4 +143,6 @@ def _twins(named: pa.Table) -> pa.Table:
 
 def _above(path: pa.Array) -> pa.Array:
     """The directory that the job's one lies in."""
-    return pc.fill_null(pc.struct_field(pc.extract_regex(path, r"^(?P<above>[\s\S]*)/[0-9a-f]{32}/"), [0]), "")
+    return pc.fill_null(
+        pc.struct_field(pc.extract_regex(path, r"^(?P<above>[\s\S]*)/[0-9a-f]{32}/"), [0]), ""
+    )

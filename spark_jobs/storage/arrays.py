@@ -1,4 +1,6 @@
-"""Columns of one partition as arrays: what is done for each file is done for all of them at once."""
+"""Columns of one partition as arrays: what is done for each file is done for all of them at
+once.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +19,11 @@ UNKNOWN = np.iinfo(np.int64).min
 
 def column(table: pa.Table, name: str) -> pa.Array:
     chunked = table.column(name)
-    return chunked.chunk(0) if chunked.num_chunks == 1 else pa.concat_arrays([pa.array([], chunked.type), *chunked.chunks])
+    return (
+        chunked.chunk(0)
+        if chunked.num_chunks == 1
+        else pa.concat_arrays([pa.array([], chunked.type), *chunked.chunks])
+    )
 
 
 def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
@@ -51,13 +57,18 @@ def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
 
 
 def joined(table: pa.Table, *names: str) -> pa.Array:
-    """One text for each row that is the same only where all of these columns are; null where one is."""
+    """One text for each row that is the same only where all of these columns are; null where one
+    is.
+    """
     texts = [column(table, name).cast(pa.string()) for name in names]
     return pc.binary_join_element_wise(*texts, "\0") if len(texts) > 1 else texts[0]
 
 
 def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
-    """The same number for the same text in all of these, and how many numbers there are. No text may be null."""
+    """The same number for the same text in all of these, and how many numbers there are.
+
+    No text may be null.
+    """
     encoded = pa.concat_arrays([pa.array([], pa.string()), *texts]).dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     ends = np.cumsum([len(array) for array in texts])[:-1]
@@ -66,15 +77,23 @@ def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
 
 def found_at(texts: pa.Array, among: pa.Array) -> Numbers:
     """The place of each text in ``among``, -1 where it is not there."""
-    at: Numbers = pc.fill_null(pc.index_in(texts, value_set=among, skip_nulls=True), -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    at: Numbers = (
+        pc.fill_null(pc.index_in(texts, value_set=among, skip_nulls=True), -1)
+        .to_numpy(zero_copy_only=False)
+        .astype(np.int64)
+    )
     return at
 
 
 def places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """The place of each text in ``among``, where each has to be: a place that is guessed would judge a file by what is known of another."""
+    """The place of each text in ``among``, where each has to be: a place that is guessed would
+    judge a file by what is known of another.
+    """
     at = found_at(texts, among)
     if (at < 0).any():
-        raise LookupError(f"{texts[int(np.argmin(at))].as_py()!r} is not among those that it should be one of.")
+        raise LookupError(
+            f"{texts[int(np.argmin(at))].as_py()!r} is not among those that it should be one of."
+        )
     return at
 
 
@@ -84,7 +103,10 @@ def taken(array: pa.Array, at: Numbers) -> pa.Array:
 
 
 def sums(at: Numbers, values: Numbers, size: int) -> Numbers:
-    """``values`` added up by number; unknown ones are left out. A sum that no bigint holds is its largest."""
+    """``values`` added up by number; unknown ones are left out.
+
+    A sum that no bigint holds is its largest.
+    """
     told = known(values)
     at, values = at[told], values[told]
     if len(values) and values.max() > _LARGEST // len(values):
@@ -120,7 +142,10 @@ def table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
     """Columns in the order and with the types of ``schema``; one that is not given is null."""
     rows = next((len(given) for given in columns.values()), 0)
     made = (columns.get(field.name) for field in schema)
-    return pa.table([_column(given, field.type, rows) for given, field in zip(made, schema, strict=True)], schema=schema)
+    return pa.table(
+        [_column(given, field.type, rows) for given, field in zip(made, schema, strict=True)],
+        schema=schema,
+    )
 
 
 def _column(given: Any, kind: pa.DataType, rows: int) -> pa.Array:
@@ -136,7 +161,9 @@ def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
     found = named.group_by(list(key)).aggregate([("_at", "list")])
     at: Numbers = np.zeros(rows.num_rows, np.int64)
     lists = column(found, "_at_list")
-    at[pc.list_flatten(lists).to_numpy(zero_copy_only=False)] = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    at[pc.list_flatten(lists).to_numpy(zero_copy_only=False)] = pc.list_parent_indices(
+        lists
+    ).to_numpy(zero_copy_only=False)
     return found.select(list(key)), at
 
 
@@ -145,10 +172,17 @@ def summed(rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = ()) -> 
     found, at = grouped(rows, key)
     for name in (one for one in rows.column_names if one not in key):
         if name in smallest:
-            least = pa.table({"at": at, name: rows.column(name)}).group_by("at").aggregate([(name, "min")]).sort_by("at")
+            least = (
+                pa.table({"at": at, name: rows.column(name)})
+                .group_by("at")
+                .aggregate([(name, "min")])
+                .sort_by("at")
+            )
             found = found.append_column(name, least.column(f"{name}_min"))
         else:
-            found = found.append_column(name, pa.array(sums(at, numbers(column(rows, name)), found.num_rows)))
+            found = found.append_column(
+                name, pa.array(sums(at, numbers(column(rows, name)), found.num_rows))
+            )
     return found
 
 

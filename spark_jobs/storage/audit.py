@@ -1,7 +1,7 @@
 """An audit from its inputs to its tables, in the order in which one rests on the other.
 
-What grows with files is brought together by steps of an :class:`Engine`, in this process or by Spark; what grows with jobs,
-directories and checkpoints alone is judged here, as plain rows.
+What grows with files is brought together by steps of an :class:`Engine`, in this process or by
+Spark; what grows with jobs, directories and checkpoints alone is judged here, as plain rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,8 +53,9 @@ class Engine(Protocol):
         together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         known: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Rows]:
-        """``schemas``: of what comes out. Rows with the same values in the columns ``together`` (of all parts, or
-        by part) meet in one call. Without these, what one call of the step before made does.
+        """``schemas``: of what comes out. Rows with the same values in the columns ``together`` (of
+        all parts, or by part) meet in one call. Without these, what one call of the step before
+        made does.
         """
 
     def collected(self, rows: Rows) -> pa.Table:
@@ -65,10 +66,11 @@ class Engine(Protocol):
 class Inputs:
     """Paths are canonical, but for those of ``parsed``.
 
-    ``roots`` and ``jobs`` are plain rows: ``restored_path`` is the directory restored from, ``written_directory`` the job
-    directory that the job is known to write. ``parsed`` has a row with ordinal 0 for each ``_metadata``
-    that was read to its end, and one with a ``failure`` for each that was not. ``known_files``, ``earlier`` and ``listed``
-    are what the audit before left: files, who referred to them, and when each root was listed whole.
+    ``roots`` and ``jobs`` are plain rows: ``restored_path`` is the directory restored from,
+    ``written_directory`` the job directory that the job is known to write. ``parsed`` has a row
+    with ordinal 0 for each ``_metadata`` that was read to its end, and one with a ``failure`` for
+    each that was not. ``known_files``, ``earlier`` and ``listed`` are what the audit before left:
+    files, who referred to them, and when each root was listed whole.
     """
 
     roots: Sequence[Row]
@@ -84,8 +86,9 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Judged:
-    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending`` and ``listed``: what the next
-    audit must know besides."""
+    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending`` and
+    ``listed``: what the next audit must know besides.
+    """
 
     live: Rows
     not_live: Rows
@@ -97,7 +100,10 @@ class Judged:
 
 
 def judge(inputs: Inputs, engine: Engine) -> Judged:
-    roots, jobs = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"])), inputs.jobs
+    roots, jobs = (
+        sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"])),
+        inputs.jobs,
+    )
     read = engine.run(
         partial(snapshots.read_checkpoints, spellings_of=inputs.spellings_of),
         {"parsed": inputs.parsed},
@@ -105,7 +111,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ("audit_id", "metadata_path"),
     )
     retained = reading.placed_snapshots(engine.collected(read["snapshots"]))
-    missed = reading.missed(engine.collected(read["failed"]), engine.collected(read["bad_paths"]).to_pylist(), retained)
+    missed = reading.missed(
+        engine.collected(read["failed"]), engine.collected(read["bad_paths"]).to_pylist(), retained
+    )
     previous = checkpoints.previous_of(retained)
     homes, jobs_of = _Numbered(), _Numbered()
     of_paths = engine.run(
@@ -121,20 +129,28 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ("path",),
         {
             "roots": table_of(roots, path_facts.ROOTS),
-            "checkpoints": table_of(_numbered_checkpoints(retained, previous, roots, homes, jobs_of), path_facts.CHECKPOINTS),
+            "checkpoints": table_of(
+                _numbered_checkpoints(retained, previous, roots, homes, jobs_of),
+                path_facts.CHECKPOINTS,
+            ),
             "listed": table_of(inputs.listed, carried.LISTED),
         },
     )
     sums = _Sums(engine, of_paths)
     metadata = plain_rows(engine.collected(of_paths["listed_metadata"]))
-    held = [row | {"audit_id": roots[row["root_no"]]["audit_id"], "root": roots[row["root_no"]]["root"]} for row in sums.rows("held")]
+    held = [
+        row | {"audit_id": roots[row["root_no"]]["audit_id"], "root": roots[row["root_no"]]["root"]}
+        for row in sums.rows("held")
+    ]
     job_directories = owners.directories(held, retained)
     writers = owners.writers(jobs, job_directories, roots)
     owned = owners.owners(writers)
     sole = owners.sole_writers(owned)
     restores = owners.restores(jobs)
 
-    of_jobs = checkpoints.owned(checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owned)
+    of_jobs = checkpoints.owned(
+        checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owned
+    )
     weaned = checkpoints.weaned_restores(of_jobs, restores, sole)
     judged = checkpoints.judged(of_jobs, weaned, roots, checkpoints.written_at(metadata))
 
@@ -158,7 +174,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
     unread = history.unread(sums.rows("unread_checkpoints"), metadata, unlisted, jobs, sole, roots)
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole)
-    known = directories.Known(owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts}, unfound)
+    known = directories.Known(
+        owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts}, unfound
+    )
     of_directories = directories.judged_directories(held, roots, known)
     files = engine.run(
         verdicts.judged_files,
@@ -167,31 +185,49 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ("path",) if alike.parts else None,
         {
             "directories": table_of(of_directories, verdicts.DIRECTORIES),
-            "checkpoints": table_of((row | {"is_live": row["verdict"] == LIVE} for row in judged), verdicts.CHECKPOINTS),
+            "checkpoints": table_of(
+                (row | {"is_live": row["verdict"] == LIVE} for row in judged), verdicts.CHECKPOINTS
+            ),
             "restored": _keyed(checkpoints.restored_directories(weaned), "directory"),
             "gone": _keyed(missed.vanished, "metadata_path"),
             "vanished": _keyed(unread.vanished, "metadata_path"),
             "gone_before": _keyed(unread.gone, "metadata_path"),
         },
     )
-    cube = engine.collected(engine.run(partial_sums.of_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY)["cube"])
-    rows = checkpoints.checkpoint_rows(judged, previous, sums.by_number("compared", "checkpoint_no"), jobs)
-    lost = {key_of(roots[number], ("audit_id", "root")): row for number, row in sums.by_number("lost", "root_no").items()}
-    reached = {homes.keys[number]: row for number, row in sums.by_number("reached", "home_no").items()}
+    cube = engine.collected(
+        engine.run(
+            partial_sums.of_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY
+        )["cube"]
+    )
+    rows = checkpoints.checkpoint_rows(
+        judged, previous, sums.by_number("compared", "checkpoint_no"), jobs
+    )
+    lost = {
+        key_of(roots[number], ("audit_id", "root")): row
+        for number, row in sums.by_number("lost", "root_no").items()
+    }
+    reached = {
+        homes.keys[number]: row for number, row in sums.by_number("reached", "home_no").items()
+    }
     tables = {
         "storage_root": totals.of_roots(cube, of_directories, judged, lost, all_doubts, roots),
         "storage_verdict": totals.of_verdicts(cube, of_directories),
         "storage_job": totals.of_jobs(cube, of_directories, judged, reached, owned),
         "storage_checkpoint": rows,
-        "storage_operator_state": operator_states.of_checkpoints(engine.collected(read["operators"]).to_pylist(), rows),
+        "storage_operator_state": operator_states.of_checkpoints(
+            engine.collected(read["operators"]).to_pylist(), rows
+        ),
         "storage_chain": lineage.chain_rows(chains, restores, sole, roots),
         "storage_merged_file": [
-            row | {"root": roots[row["root_no"]]["root"], "job_id": row["job_id"] or ""} for row in sums.rows("merged")
+            row | {"root": roots[row["root_no"]]["root"], "job_id": row["job_id"] or ""}
+            for row in sums.rows("merged")
         ],
         "storage_doubt": all_doubts,
     }
     named = {name: table_of(of, arrow_schema(AUDIT_TABLES[name])) for name, of in tables.items()}
-    named["storage_missing"] = _missing(sums.table("missing"), judged, checkpoints.superseded(judged, restores), roots)
+    named["storage_missing"] = _missing(
+        sums.table("missing"), judged, checkpoints.superseded(judged, restores), roots
+    )
     return Judged(
         live=files["storage_live"],
         not_live=files["not_live"],
@@ -223,7 +259,10 @@ class _Sums:
     def __init__(self, engine: Engine, parts: Mapping[str, Rows]) -> None:
         self._engine = engine
         self._sums = engine.run(
-            partial_sums.added_up, {name: parts[name] for name in partial_sums.KEYS}, path_facts.SCHEMAS, partial_sums.KEYS
+            partial_sums.added_up,
+            {name: parts[name] for name in partial_sums.KEYS},
+            path_facts.SCHEMAS,
+            partial_sums.KEYS,
         )
 
     def table(self, name: str) -> pa.Table:
@@ -238,10 +277,17 @@ class _Sums:
 
 
 def _numbered_checkpoints(
-    retained: Iterable[Row], previous: Mapping[int, int], roots: Iterable[Row], homes: _Numbered, jobs: _Numbered
+    retained: Iterable[Row],
+    previous: Mapping[int, int],
+    roots: Iterable[Row],
+    homes: _Numbered,
+    jobs: _Numbered,
 ) -> list[Row]:
     """``path_facts.CHECKPOINTS``; numbers their jobs."""
-    as_of = {audit_id: min(root["as_of"] for root in of) for (audit_id,), of in by(roots, "audit_id").items()}
+    as_of = {
+        audit_id: min(root["as_of"] for root in of)
+        for (audit_id,), of in by(roots, "audit_id").items()
+    }
     return [
         row
         | {
@@ -264,8 +310,16 @@ class _Alike:
     twins: Sequence[Row] = ()
 
 
-def _alike(engine: Engine, of_paths: Mapping[str, Rows], sums: _Sums, held: Iterable[Row], roots: Sequence[Row]) -> _Alike:
-    """Usually all references are found, and each job has one directory: then no file need be looked at for how its path ends."""
+def _alike(
+    engine: Engine,
+    of_paths: Mapping[str, Rows],
+    sums: _Sums,
+    held: Iterable[Row],
+    roots: Sequence[Row],
+) -> _Alike:
+    """Usually all references are found, and each job has one directory: then no file need be looked
+    at for how its path ends.
+    """
     in_job = [row for row in held if row["job_id"] is not None]
     spread = [
         dict(zip(("audit_id", "job_id"), key, strict=True))
@@ -289,7 +343,10 @@ def _alike(engine: Engine, of_paths: Mapping[str, Rows], sums: _Sums, held: Iter
 
 
 def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:
-    """References of jobs to files of other jobs. ``job_id`` and ``job_directory`` are null for savepoints."""
+    """References of jobs to files of other jobs.
+
+    ``job_id`` and ``job_directory`` are null for savepoints.
+    """
     checkpoints_of = by(sums.rows("chained"), "job_no", "root_no", "other_job_directory")
     found = []
     for row in sums.rows("chains"):
@@ -297,7 +354,14 @@ def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]
         referrers = checkpoints_of[row["job_no"], row["root_no"], row["other_job_directory"]]
         root = roots[row["root_no"]]["root"] if row["root_no"] >= 0 else ""
         found.append(
-            row | {"audit_id": audit_id, "job_directory": job_directory, "job_id": job_id, "root": root, "checkpoints": len(referrers)}
+            row
+            | {
+                "audit_id": audit_id,
+                "job_directory": job_directory,
+                "job_id": job_id,
+                "root": root,
+                "checkpoints": len(referrers),
+            }
         )
     return found
 
@@ -307,12 +371,26 @@ def _keyed(keys: Iterable[Key], name: str) -> pa.Table:
     return table_of(rows, pa.schema([("audit_id", pa.string()), (name, pa.string())]))
 
 
-def _missing(missing: pa.Table, judged: Sequence[Row], superseded: set[Key], roots: Sequence[Row]) -> pa.Table:
+def _missing(
+    missing: pa.Table, judged: Sequence[Row], superseded: set[Key], roots: Sequence[Row]
+) -> pa.Table:
     """``storage_missing``."""
     at = pa.array(missing.column("checkpoint_no").to_numpy().astype(np.int64))
-    root = pa.array([one["root"] for one in roots], pa.string()).take(missing.column("root_no").combine_chunks())
-    of = {name: pa.array([row[name] for row in judged], pa.string()).take(at) for name in checkpoints.CHECKPOINT}
-    later = pa.array([key_of(row, checkpoints.CHECKPOINT) in superseded for row in judged], pa.bool_()).take(at)
-    columns = of | {"root": root, "path": missing.column("path"), "bytes": missing.column("bytes"), "superseded": later}
+    root = pa.array([one["root"] for one in roots], pa.string()).take(
+        missing.column("root_no").combine_chunks()
+    )
+    of = {
+        name: pa.array([row[name] for row in judged], pa.string()).take(at)
+        for name in checkpoints.CHECKPOINT
+    }
+    later = pa.array(
+        [key_of(row, checkpoints.CHECKPOINT) in superseded for row in judged], pa.bool_()
+    ).take(at)
+    columns = of | {
+        "root": root,
+        "path": missing.column("path"),
+        "bytes": missing.column("bytes"),
+        "superseded": later,
+    }
     schema = arrow_schema(AUDIT_TABLES["storage_missing"])
     return pa.table([columns[name] for name in schema.names], schema=schema)

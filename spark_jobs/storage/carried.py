@@ -16,10 +16,20 @@ from spark_jobs.storage.layout_columns import are_below
 from spark_jobs.storage.plain import US_PER_H, Row, is_below
 
 KNOWN_OF_FILE = (
-    "first_seen_at", "unreferenced_since", "last_referred_at", "last_referrer", "vanished_referrer", "unlisted_at",
-)  # fmt: skip
+    "first_seen_at",
+    "unreferenced_since",
+    "last_referred_at",
+    "last_referrer",
+    "vanished_referrer",
+    "unlisted_at",
+)
 """Columns of ``storage_file`` that the next audit starts from."""
-KNOWN_FILES = pa.schema([arrow_schema(STORAGE_FILE).field(name) for name in ("root", "path", "modified", *KNOWN_OF_FILE)])
+KNOWN_FILES = pa.schema(
+    [
+        arrow_schema(STORAGE_FILE).field(name)
+        for name in ("root", "path", "modified", *KNOWN_OF_FILE)
+    ]
+)
 """``storage_file``, ``storage_live`` and ``storage_absent`` as the next audit reads them."""
 REFERRED = pa.schema([("metadata_path", pa.string()), ("path", pa.string())])
 """``storage_reference`` and ``storage_pending`` as the next audit reads them."""
@@ -28,7 +38,9 @@ REFERRED = pa.schema([("metadata_path", pa.string()), ("path", pa.string())])
 LISTED = pa.schema([("root", pa.string()), ("as_of", INSTANT)])
 """``storage_listed``: the newest audit that listed a root whole, of each root ever audited."""
 APPEARS_WITHIN_H = 24
-"""How long after its time of modification a file may appear: an object store gives the time at which an upload began."""
+"""How long after its time of modification a file may appear: an object store gives the time at
+which an upload began.
+"""
 
 
 BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
@@ -37,14 +49,18 @@ BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
 def brought_together(
     parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings_of: Sequence[Spellings]
 ) -> dict[str, pa.Table]:
-    """``BEFORE`` of several audits as of one, by the names that places have now: an audit before may have had others."""
+    """``BEFORE`` of several audits as of one, by the names that places have now: an audit before
+    may have had others.
+    """
     for spellings in spellings_of:
         parts = {name: _respelled(rows, spellings) for name, rows in parts.items()}
     files = parts["known"]
     others = [name for name in KNOWN_FILES.names if name != "path"]
     longest = files.group_by("path").aggregate([(name, "max") for name in others])
     return {
-        "known": longest.rename_columns({f"{name}_max": name for name in others}).select(KNOWN_FILES.names),
+        "known": longest.rename_columns({f"{name}_max": name for name in others}).select(
+            KNOWN_FILES.names
+        ),
         "earlier": parts["earlier"].group_by(REFERRED.names).aggregate([]).select(REFERRED.names),
     }
 
@@ -57,14 +73,17 @@ def _respelled(rows: pa.Table, spellings: Spellings) -> pa.Table:
 
 
 class Carried(NamedTuple):
-    """``mine`` have ``audit_id`` and, of files, the audited ``root``; ``others`` are as they came: the next audit may ask for them."""
+    """``mine`` have ``audit_id`` and, of files, the audited ``root``; ``others`` are as they came:
+    the next audit may ask for them.
+    """
 
     mine: pa.Table
     others: pa.Table
 
 
 def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
-    """Files below the audited roots, whatever root they were found below before: one within it, or around it.
+    """Files below the audited roots, whatever root they were found below before: one within it, or
+    around it.
 
     ``roots``: audit → its roots.
     """
@@ -72,7 +91,9 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
     before, at = of.dictionary.to_pylist(), of.indices.to_numpy(zero_copy_only=False)
 
     def below(root: str) -> Flags:
-        nested = np.array([one == root or is_below(one, root) or is_below(root, one) for one in before], np.bool_)
+        nested = np.array(
+            [one == root or is_below(one, root) or is_below(root, one) for one in before], np.bool_
+        )
         found: Flags = nested[at] if len(at) else np.zeros(0, np.bool_)
         if found.any():
             found[found] = arrays.flags(are_below(paths.filter(pa.array(found)), root))
@@ -82,15 +103,18 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
     for audit_id, root in _audited(roots):
         if (found := below(root)).any():
             rows = files.filter(pa.array(found))
-            named = rows.set_column(rows.schema.get_field_index("root"), "root", pa.repeat(root, rows.num_rows))
+            named = rows.set_column(
+                rows.schema.get_field_index("root"), "root", pa.repeat(root, rows.num_rows)
+            )
             parts.append(named.append_column("audit_id", pa.repeat(audit_id, rows.num_rows)))
             is_mine |= found
     return Carried(_all(parts, KNOWN_FILES), files.filter(pa.array(~is_mine)))
 
 
 def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
-    """Whether a ``_metadata`` is gone can be known below audited roots only. One elsewhere, which nobody looks at any more,
-    goes on referring to files below the audited roots."""
+    """Whether a ``_metadata`` is gone can be known below audited roots only. One elsewhere, which
+    nobody looks at any more, goes on referring to files below the audited roots.
+    """
     of, paths = column(referred, "metadata_path").dictionary_encode(), column(referred, "path")
     at = of.indices.to_numpy(zero_copy_only=False)
     parts, is_mine = [], np.zeros(len(at), np.bool_)
@@ -118,50 +142,79 @@ def _audited(roots: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
 
 
 def _all(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
-    return pa.concat_tables([schema.append(pa.field("audit_id", pa.string())).empty_table(), *parts])
+    return pa.concat_tables(
+        [schema.append(pa.field("audit_id", pa.string())).empty_table(), *parts]
+    )
 
 
 def merged(files: pa.Table) -> pa.Table:
-    """One row for each file: where two listed names are one path, or two roots hold it, what keeps it longer counts."""
-    found = files.group_by(["audit_id", "path"]).aggregate([(name, "max") for name in KNOWN_OF_FILE])
+    """One row for each file: where two listed names are one path, or two roots hold it, what keeps
+    it longer counts.
+    """
+    found = files.group_by(["audit_id", "path"]).aggregate(
+        [(name, "max") for name in KNOWN_OF_FILE]
+    )
     return found.rename_columns({f"{name}_max": name for name in KNOWN_OF_FILE})
 
 
 def marked_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str]) -> pa.Table:
-    """(audit_id, path) of files that no audited root holds and that something kept, or may need: a root may have got another
-    name, under which nothing of this is known."""
-    kept = pc.or_(pc.is_valid(files.column("vanished_referrer")), pc.is_valid(files.column("unlisted_at")))
-    paths = pa.concat_tables([files.filter(kept).select(["path"]), referred.select(["path"])]).group_by("path").aggregate([])
-    of_audits = [paths.append_column("audit_id", pa.repeat(audit_id, paths.num_rows)) for audit_id in audits]
+    """(audit_id, path) of files that no audited root holds and that something kept, or may need: a
+    root may have got another name, under which nothing of this is known.
+    """
+    kept = pc.or_(
+        pc.is_valid(files.column("vanished_referrer")), pc.is_valid(files.column("unlisted_at"))
+    )
+    paths = (
+        pa.concat_tables([files.filter(kept).select(["path"]), referred.select(["path"])])
+        .group_by("path")
+        .aggregate([])
+    )
+    of_audits = [
+        paths.append_column("audit_id", pa.repeat(audit_id, paths.num_rows)) for audit_id in audits
+    ]
     return pa.concat_tables(of_audits).select(["audit_id", "path"])
 
 
 def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table:
-    """Files of earlier audits that are not listed now: all below roots that were not listed whole, those whose referrer
-    vanished, and those that are not old enough for :func:`unlisted_at` to find out.
+    """Files of earlier audits that are not listed now: all below roots that were not listed whole,
+    those whose referrer vanished, and those that are not old enough for :func:`unlisted_at` to find
+    out.
 
-    A listing may lack a directory without an error. When they are listed again, it must not look as if Weir saw them for the
-    first time, or as if nothing had ever referred to them. ``roots`` are those of ``path_facts.ROOTS``.
+    A listing may lack a directory without an error. When they are listed again, it must not look as
+    if Weir saw them for the first time, or as if nothing had ever referred to them. ``roots`` are
+    those of ``path_facts.ROOTS``.
     """
-    at = arrays.places(arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
-    as_of, is_whole = numbers(column(roots, "as_of"))[at], numbers(column(roots, "unlisted"))[at] == 0
+    at = arrays.places(
+        arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
+    )
+    as_of, is_whole = (
+        numbers(column(roots, "as_of"))[at],
+        numbers(column(roots, "unlisted"))[at] == 0,
+    )
     modified, before = numbers(column(files, "modified")), numbers(column(files, "unlisted_at"))
     has_vanished_referrer = arrays.flags(pc.is_valid(column(files, "vanished_referrer")))
     is_recent = known(modified) & ~_must_be_listed(modified, as_of)
     found = np.where(known(before) | ~is_whole, before, as_of)
-    named = files.set_column(files.schema.get_field_index("unlisted_at"), "unlisted_at", arrays.optional(found, INSTANT))
-    return named.filter(pa.array(~is_listed & (~is_whole | has_vanished_referrer | is_recent))).select(KNOWN_FILES.names)
+    named = files.set_column(
+        files.schema.get_field_index("unlisted_at"), "unlisted_at", arrays.optional(found, INSTANT)
+    )
+    return named.filter(
+        pa.array(~is_listed & (~is_whole | has_vanished_referrer | is_recent))
+    ).select(KNOWN_FILES.names)
 
 
 def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa.Table) -> Numbers:
-    """Of listed files that no audit knows: the newest audit that listed their root whole and lacked them although they
-    are older, unknown where there is none.
+    """Of listed files that no audit knows: the newest audit that listed their root whole and lacked
+    them although they are older, unknown where there is none.
 
-    Whoever referred to such a file then may be gone by now. ``listed`` has the columns of ``LISTED``.
+    Whoever referred to such a file then may be gone by now. ``listed`` has the columns of
+    ``LISTED``.
     """
     newest = np.full(listing.num_rows, UNKNOWN)
     paths, audited = column(listing, "path"), column(roots, "root").to_pylist()
-    for root, as_of in zip(column(listed, "root").to_pylist(), numbers(column(listed, "as_of")), strict=True):
+    for root, as_of in zip(
+        column(listed, "root").to_pylist(), numbers(column(listed, "as_of")), strict=True
+    ):
         whole = np.array([one == root or is_below(one, root) for one in audited], np.bool_)
         inside = np.array([is_below(root, one) for one in audited], np.bool_)
         found = whole[root_no]
@@ -169,7 +222,9 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
         found[partly] = arrays.flags(are_below(paths.take(pa.array(partly)), root))
         newest[found] = np.maximum(newest[found], as_of)
     modified = numbers(column(listing, "modified"))
-    return np.where(known(newest) & known(modified) & _must_be_listed(modified, newest), newest, UNKNOWN)
+    return np.where(
+        known(newest) & known(modified) & _must_be_listed(modified, newest), newest, UNKNOWN
+    )
 
 
 def _must_be_listed(modified: Numbers, as_of: Numbers) -> Flags:

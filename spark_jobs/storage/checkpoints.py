@@ -1,11 +1,25 @@
-"""Retained checkpoints and savepoints: what they consist of, whether they can be restored, whether anyone will."""
+"""Retained checkpoints and savepoints: what they consist of, whether they can be restored, whether
+anyone will.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, SHARED_ID, is_of_time
-from spark_jobs.storage.plain import US_PER_H, US_PER_S, Key, Row, by, is_at_most, is_less, key_of, keys, largest, smallest
+from spark_jobs.storage.plain import (
+    US_PER_H,
+    US_PER_S,
+    Key,
+    Row,
+    by,
+    is_at_most,
+    is_less,
+    key_of,
+    keys,
+    largest,
+    smallest,
+)
 from spark_jobs.storage.reference_sums import COMPARED, FIGURES
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
@@ -13,11 +27,23 @@ CHECKPOINT = ("audit_id", "metadata_path")
 _NEVER = 253_370_764_800_000_000
 """The year 9999."""
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
-_OF_OWNER = ("claims", "cluster", "job_name", "started_at", "terminal", "seen", "last_completed_id", "last_completed_at", "in_flight_since")
+_OF_OWNER = (
+    "claims",
+    "cluster",
+    "job_name",
+    "started_at",
+    "terminal",
+    "seen",
+    "last_completed_id",
+    "last_completed_at",
+    "in_flight_since",
+)
 
 
 def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[Row]:
-    """Snapshots with the counts and sums of their references (by number); ``resolvable`` is null where it cannot be known."""
+    """Snapshots with the counts and sums of their references (by number); ``resolvable`` is null
+    where it cannot be known.
+    """
     nothing = dict.fromkeys(FIGURES, 0)
     found = []
     for number, snapshot in enumerate(snapshots):
@@ -35,7 +61,9 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
 
 
 def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
-    """Listed ``_metadata`` → the time from which it counts as any file does; far ahead where nobody knows."""
+    """Listed ``_metadata`` → the time from which it counts as any file does; far ahead where nobody
+    knows.
+    """
     found: dict[Key, int] = {}
     for row in metadata:
         key = row["audit_id"], row["path"]
@@ -52,7 +80,12 @@ def owned(checkpoints: Iterable[Row], owners: Iterable[Row]) -> list[Row]:
     return [row | {name: owner[name] for name in _OF_OWNER} for row, owner in of]
 
 
-def judged(checkpoints: Iterable[Row], weaned: Iterable[Row], roots: Iterable[Row], written_at: Mapping[Key, int]) -> list[Row]:
+def judged(
+    checkpoints: Iterable[Row],
+    weaned: Iterable[Row],
+    roots: Iterable[Row],
+    written_at: Mapping[Key, int],
+) -> list[Row]:
     """Adds ``verdict`` and ``successor_job_id``. ``checkpoints`` are :func:`owned`.
 
     Waste: its job was seen in a terminal state, and another job restored from it, or from a later
@@ -68,13 +101,19 @@ def judged(checkpoints: Iterable[Row], weaned: Iterable[Row], roots: Iterable[Ro
         # A job that was restored from a checkpoint of its own is no successor of itself.
         succeeded = [heir for heir in heirs if heir["weaned"] and not heir["is_own"]]
         age_from = written_at.get(key_of(row, CHECKPOINT))
-        is_waste = bool(heirs) and _is_waste(row, heirs, succeeded, root_of[row["audit_id"], row["root"]], age_from)
+        is_waste = bool(heirs) and _is_waste(
+            row, heirs, succeeded, root_of[row["audit_id"], row["root"]], age_from
+        )
         successor = largest(heir["job_id"] for heir in succeeded) if is_waste else None
-        found.append(row | {"verdict": RETAINED_WASTE if is_waste else LIVE, "successor_job_id": successor})
+        found.append(
+            row | {"verdict": RETAINED_WASTE if is_waste else LIVE, "successor_job_id": successor}
+        )
     return found
 
 
-def _is_waste(row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Row, age_from: int | None) -> bool:
+def _is_waste(
+    row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Row, age_from: int | None
+) -> bool:
     guard = root["as_of"] - int(root["age_guard_h"]) * US_PER_H
     needed_still = any(not heir["weaned"] and not heir["ended"] for heir in heirs)
     return bool(
@@ -87,7 +126,9 @@ def _is_waste(row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Ro
         # Of a job that began where nobody sees, nobody knows what it was restored from.
         and not root["any_blind"]
         # One of an earlier run under the same id is not what the later run's successor took over.
-        and is_at_most(row["started_at"], row["modified"], unknown=not row["job_directory"].endswith(SHARED_ID))
+        and is_at_most(
+            row["started_at"], row["modified"], unknown=not row["job_directory"].endswith(SHARED_ID)
+        )
         and any(_has_left_behind(heir, row, guard) for heir in succeeded)
         # What it refers to may go only where its own file may.
         and is_at_most(age_from, guard)
@@ -96,7 +137,9 @@ def _is_waste(row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Ro
 
 
 def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
-    """Whether this heir alone proves it: what one took of one run and another of the next says nothing of what lies between."""
+    """Whether this heir alone proves it: what one took of one run and another of the next says
+    nothing of what lies between.
+    """
     left_up_to, left_at = heir["from_checkpoint_id"], heir["restored_at"]
     return (
         is_at_most(row["checkpoint_id"], left_up_to)
@@ -110,7 +153,9 @@ def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
     )
 
 
-def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: Sequence[Row]) -> list[Row]:
+def weaned_restores(
+    checkpoints: Iterable[Row], restores: Iterable[Row], sole: Sequence[Row]
+) -> list[Row]:
     """Restores with what became of the job since, by what was read of its own directories.
 
     ``weaned``: it has completed a checkpoint that is whole and its own. ``ended``: it cannot run,
@@ -122,7 +167,9 @@ def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: S
     weaned = []
     for job in restores:
         of_job = own.get(key_of(job, JOB), [])
-        whole = [row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]]
+        whole = [
+            row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]
+        ]
         weaned.append(
             job
             | {
@@ -132,24 +179,42 @@ def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: S
         )
     left = _left(weaned, sole)
     return [
-        job | {"ended": bool(job["terminal"] and job["seen"]) and _is_accounted(job, own.get(key_of(job, JOB), ()), left)} for job in weaned
+        job
+        | {
+            "ended": bool(job["terminal"] and job["seen"])
+            and _is_accounted(job, own.get(key_of(job, JOB), ()), left)
+        }
+        for job in weaned
     ]
 
 
-def last_unfound(checkpoints: Iterable[Row], weaned: Iterable[Row], jobs: Iterable[Row], sole: Sequence[Row]) -> set[Key]:
-    """``JOB`` of those that ended and of which nobody knows where the last checkpoint is: somebody may have put it elsewhere.
+def last_unfound(
+    checkpoints: Iterable[Row], weaned: Iterable[Row], jobs: Iterable[Row], sole: Sequence[Row]
+) -> set[Key]:
+    """``JOB`` of those that ended and of which nobody knows where the last checkpoint is: somebody
+    may have put it elsewhere.
 
     What it refers to may lie in the directory of its job. ``checkpoints`` are :func:`owned`.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
     left = _left(weaned, sole)
     ended = (job for job in jobs if job["terminal"] and job["last_completed_id"] is not None)
-    return {key_of(job, JOB) for job in ended if not _is_accounted(job, own.get(key_of(job, JOB), ()), left)}
+    return {
+        key_of(job, JOB)
+        for job in ended
+        if not _is_accounted(job, own.get(key_of(job, JOB), ()), left)
+    }
 
 
 def _left(weaned: Iterable[Row], sole: Iterable[Row]) -> dict[Key, int | None]:
-    """``JOB`` → the last checkpoint that a job took over: who claims one deletes it in the end, and then needs it no more."""
-    succeeded = by((job for job in weaned if job["weaned"] and not job["is_own"]), "audit_id", "from_job_directory")
+    """``JOB`` → the last checkpoint that a job took over: who claims one deletes it in the end, and
+    then needs it no more.
+    """
+    succeeded = by(
+        (job for job in weaned if job["weaned"] and not job["is_own"]),
+        "audit_id",
+        "from_job_directory",
+    )
     left: dict[Key, list[int | None]] = {}
     for home in sole:
         heirs = succeeded.get((home["audit_id"], home["job_directory"]), ())
@@ -164,19 +229,34 @@ def _is_since_restore(row: Row, job: Row) -> bool:
 
 
 def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) -> bool:
-    """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where applications
-    start again under the id that all have: one of an earlier run is another one."""
+    """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where
+    applications start again under the id that all have: one of an earlier run is another one.
+    """
     last_id, last_at = job["last_completed_id"], job["last_completed_at"]
-    if last_at is None or job["keeps_last"] is False or is_at_most(last_id, left.get(key_of(job, JOB))):
+    if (
+        last_at is None
+        or job["keeps_last"] is False
+        or is_at_most(last_id, left.get(key_of(job, JOB)))
+    ):
         return True
-    ends = [end for end in job["checkpoints_ended"] or () if end["discarded"] and end["checkpoint_id"] == last_id]
-    if last_id is not None and any(end["triggered_at"] is None or is_of_time(last_at, end) for end in ends):
+    ends = [
+        end
+        for end in job["checkpoints_ended"] or ()
+        if end["discarded"] and end["checkpoint_id"] == last_id
+    ]
+    if last_id is not None and any(
+        end["triggered_at"] is None or is_of_time(last_at, end) for end in ends
+    ):
         return True
     since = None
     if job["started_at"] is not None and job["job_id"] == SHARED_ID:
-        # A JobManager that takes over starts a job anew, which need not complete a checkpoint before it ends.
+        # A JobManager that takes over starts a job anew, which need not complete a checkpoint
+        # before it ends.
         since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
-    return any(is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since) for row in own)
+    return any(
+        is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since)
+        for row in own
+    )
 
 
 def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
@@ -195,43 +275,83 @@ def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
 
 
 def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
-    """Checkpoints after which one of the same job is whole, or one of a job that was restored from it."""
-    in_job = [row for row in checkpoints if row["resolvable"] and not row["is_savepoint"] and row["job_directory"] is not None]
-    last = {key: largest(row["checkpoint_id"] for row in rows) for key, rows in by(in_job, "audit_id", "job_directory").items()}
+    """Checkpoints after which one of the same job is whole, or one of a job that was restored from
+    it.
+    """
+    in_job = [
+        row
+        for row in checkpoints
+        if row["resolvable"] and not row["is_savepoint"] and row["job_directory"] is not None
+    ]
+    last = {
+        key: largest(row["checkpoint_id"] for row in rows)
+        for key, rows in by(in_job, "audit_id", "job_directory").items()
+    }
     successful = keys((row for row in in_job if row["claims"] == 1), *JOB)
     heirs = [job for job in restores if key_of(job, JOB) in successful]
     inherited = {
-        key: largest(job["from_checkpoint_id"] for job in jobs) for key, jobs in by(heirs, "audit_id", "from_job_directory").items()
+        key: largest(job["from_checkpoint_id"] for job in jobs)
+        for key, jobs in by(heirs, "audit_id", "from_job_directory").items()
     }
     found = set()
     for row in checkpoints:
         key = row["audit_id"], row["job_directory"]
-        later = is_less(row["checkpoint_id"], last.get(key)) or is_at_most(row["checkpoint_id"], inherited.get(key))
+        later = is_less(row["checkpoint_id"], last.get(key)) or is_at_most(
+            row["checkpoint_id"], inherited.get(key)
+        )
         if later and not row["is_savepoint"]:
             found.add(key_of(row, CHECKPOINT))
     return found
 
 
 def restored_directories(weaned: Iterable[Row]) -> set[Key]:
-    """(audit_id, directory) that a job which may run was restored from, and which it has not been weaned from."""
-    return {(job["audit_id"], job["restored_path"]) for job in weaned if not job["ended"] and not job["weaned"]}
+    """(audit_id, directory) that a job which may run was restored from, and which it has not been
+    weaned from.
+    """
+    return {
+        (job["audit_id"], job["restored_path"])
+        for job in weaned
+        if not job["ended"] and not job["weaned"]
+    }
 
 
-def checkpoint_rows(checkpoints: Sequence[Row], previous: Mapping[int, int], compared: Mapping[int, Row], jobs: Iterable[Row]) -> list[Row]:
-    """``storage_checkpoint``. The job of a savepoint is known where the six digits in its name fit one job only."""
+def checkpoint_rows(
+    checkpoints: Sequence[Row],
+    previous: Mapping[int, int],
+    compared: Mapping[int, Row],
+    jobs: Iterable[Row],
+) -> list[Row]:
+    """``storage_checkpoint``.
+
+    The job of a savepoint is known where the six digits in its name fit one job only.
+    """
     fitting: dict[Key, set[Key]] = {}
     for job in jobs:
-        fitting.setdefault((job["audit_id"], job["job_id"][:6]), set()).add((job["cluster"], job["job_id"]))
+        fitting.setdefault((job["audit_id"], job["job_id"][:6]), set()).add(
+            (job["cluster"], job["job_id"])
+        )
     nothing = dict.fromkeys(COMPARED, 0)
     found = []
     for number, row in enumerate(checkpoints):
         named = _SAVEPOINT.search(row["metadata_path"])
-        fits = fitting.get((row["audit_id"], named[1] if named else ""), set()) if row["is_savepoint"] else set()
+        fits = (
+            fitting.get((row["audit_id"], named[1] if named else ""), set())
+            if row["is_savepoint"]
+            else set()
+        )
         cluster, job_id = next(iter(fits)) if len(fits) == 1 else ("", "")
         against = (
-            compared.get(number, nothing) | {"previous_path": checkpoints[previous[number]]["metadata_path"]} if number in previous else {}
+            compared.get(number, nothing)
+            | {"previous_path": checkpoints[previous[number]]["metadata_path"]}
+            if number in previous
+            else {}
         )
         found.append(
-            row | against | {"job_id": row["job_id"] or job_id, "cluster": (row["cluster"] if row["claims"] == 1 else None) or cluster}
+            row
+            | against
+            | {
+                "job_id": row["job_id"] or job_id,
+                "cluster": (row["cluster"] if row["claims"] == 1 else None) or cluster,
+            }
         )
     return found

@@ -1,4 +1,6 @@
-"""Directories that hold files, with all that is known of the audit, the root and the job: files are joined to it once."""
+"""Directories that hold files, with all that is known of the audit, the root and the job: files are
+joined to it once.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +9,20 @@ from spark_jobs.storage.owners import JOB_DIRECTORY
 from spark_jobs.storage.plain import US_PER_H, Key, Row, key_of
 
 FUTURE_AFTER_H = 1
-"""A file that was written while the listing ran is young; one from later than this has a clock that cannot be trusted."""
+"""A file that was written while the listing ran is young; one from later than this has a clock that
+cannot be trusted.
+"""
 
-_OF_OWNER = ("cluster", "suspects", "claims", "in_flight_since", "last_completed_at", "terminal", "seen", "failed")
+_OF_OWNER = (
+    "cluster",
+    "suspects",
+    "claims",
+    "in_flight_since",
+    "last_completed_at",
+    "terminal",
+    "seen",
+    "failed",
+)
 _NOBODY = dict.fromkeys(_OF_OWNER) | {"suspects": 0, "claims": 0, "terminal": False, "seen": False}
 
 

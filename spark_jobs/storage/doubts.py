@@ -1,7 +1,8 @@
 """What could hide a referrer: each of these keeps every root of its audit from being cleaned.
 
-They are added to what reading and listing already doubted. Where two spellings may mean one file, only an operator can
-tell: an alias in the spellings makes them one, an alias of a prefix to itself says that it is elsewhere.
+They are added to what reading and listing already doubted. Where two spellings may mean one file,
+only an operator can tell: an alias in the spellings makes them one, an alias of a prefix to itself
+says that it is elsewhere.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,34 +15,53 @@ from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, may_run, 
 from spark_jobs.storage.plain import Key, Row, by, is_less, key_of, keys, largest, smallest
 from spark_jobs.storage_words import TWO_NAMES
 
-OF_METADATA = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata", "unreadable_file", "vanished_metadata")
+OF_METADATA = (
+    "incomplete_metadata",
+    "damaged_metadata",
+    "unsupported_metadata",
+    "unreadable_file",
+    "vanished_metadata",
+)
 TWO_NAMES_ADVICE = (
-    "If it is one directory, declare the one name an alias of the other (WEIR_STORAGE_ALIASES) and remove that root; "
+    "If it is one directory, declare the one name an alias of the other (WEIR_STORAGE_ALIASES) and "
+    "remove that root; "
     "if it is a copy, remove the root that nobody restores from."
 )
 
 
-def of_completed(doubts: Sequence[Row], owners: Iterable[Row], metadata: Iterable[Row]) -> list[Row]:
-    """Without those about a ``_metadata`` whose checkpoint provably never completed: it never referred to anything.
+def of_completed(
+    doubts: Sequence[Row], owners: Iterable[Row], metadata: Iterable[Row]
+) -> list[Row]:
+    """Without those about a ``_metadata`` whose checkpoint provably never completed: it never
+    referred to anything.
 
-    Numbers repeat where a job starts again under its id, so the file has to be of the time of that checkpoint.
+    Numbers repeat where a job starts again under its id, so the file has to be of the time of that
+    checkpoint.
     """
     failed: dict[Key, list[Row]] = {}
     for owner in owners:
         if owner["claims"] == 1 and owner["seen"]:
             for end in owner["failed"]:
-                failed.setdefault((owner["audit_id"], owner["job_directory"], end["checkpoint_id"]), []).append(end)
+                failed.setdefault(
+                    (owner["audit_id"], owner["job_directory"], end["checkpoint_id"]), []
+                ).append(end)
     written: dict[Key, list[int | None]] = {}
     for row in metadata:
         written.setdefault((row["audit_id"], row["path"]), []).append(row["modified"])
     where = placed(pa.array([doubt["subject"] for doubt in doubts], pa.string()))
-    places = zip(*(array.to_pylist() for array in (where.place, where.job_directory, where.checkpoint_id)), strict=True)
+    places = zip(
+        *(array.to_pylist() for array in (where.place, where.job_directory, where.checkpoint_id)),
+        strict=True,
+    )
 
     def is_explained(doubt: Row, place: str, directory: str | None, number: int | None) -> bool:
         if doubt["reason"] not in OF_METADATA or place != "metadata":
             return False
         modified = largest(written.get((doubt["audit_id"], doubt["subject"]), ()))
-        return any(is_of_time(modified, end, CLOCKS_APART_S) for end in failed.get((doubt["audit_id"], directory, number), ()))
+        return any(
+            is_of_time(modified, end, CLOCKS_APART_S)
+            for end in failed.get((doubt["audit_id"], directory, number), ())
+        )
 
     return [doubt for doubt, of in zip(doubts, places, strict=True) if not is_explained(doubt, *of)]
 
@@ -53,54 +73,83 @@ def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Ro
         known.setdefault(root["audit_id"], set()).update(root["known_authorities"] or ())
     return [
         _doubt(
-            row, row["authority"], "unknown_authority",
-            f"{row['metadata_path']} refers to it; declare in the spellings which root it means, or that it is another.",
+            row,
+            row["authority"],
+            "unknown_authority",
+            (
+                f"{row['metadata_path']} refers to it; declare in the spellings which root it "
+                f"means, "
+                f"or that it is another."
+            ),
         )
         for row in outside
         if row["authority"] not in known[row["audit_id"]]
-    ]  # fmt: skip
+    ]
 
 
 def of_other_spellings(spellings: Iterable[Row]) -> list[Row]:
     """One doubt an audit, about the first of them."""
     return [
         _doubt(
-            first := min(of, key=lambda row: str(row["path"])), first["referred_as"], "other_spelling",
+            first := min(of, key=lambda row: str(row["path"])),
+            first["referred_as"],
+            "other_spelling",
             f"It may be {first['path']}, as may others of {sum(row['files'] for row in of)} files; "
             "declare in the spellings what its directory means.",
         )
         for of in by(spellings, "audit_id").values()
-    ]  # fmt: skip
+    ]
 
 
 def of_twins(pairs: Iterable[Row]) -> list[Row]:
     """A doubt for each directory and another one that holds the same files."""
     return [
         _doubt(
-            pair, pair["directory"], TWO_NAMES,
-            f"{pair['files']} files below it are also listed below {pair['other_directory']}, such as {pair['path']}. {TWO_NAMES_ADVICE}",
+            pair,
+            pair["directory"],
+            TWO_NAMES,
+            (
+                f"{pair['files']} files below it are also listed below {pair['other_directory']}, "
+                f"such "
+                f"as {pair['path']}. {TWO_NAMES_ADVICE}"
+            ),
         )
         for pair in pairs
-    ]  # fmt: skip
+    ]
 
 
 def same_metadata(snapshots: Iterable[Row]) -> list[Row]:
-    """A doubt for each checkpoint whose ``_metadata`` has the same content as another one of that job and number.
+    """A doubt for each checkpoint whose ``_metadata`` has the same content as another one of that
+    job and number.
 
-    Jobs of fixed ids have checkpoints of the same number in many places; what those refer to differs.
+    Jobs of fixed ids have checkpoints of the same number in many places; what those refer to
+    differs.
     """
     written = (row for row in snapshots if row["place"] == "metadata")
     found = []
-    for alike in by(written, "audit_id", "job_id", "checkpoint_id", "metadata_bytes", "digest").values():
+    for alike in by(
+        written, "audit_id", "job_id", "checkpoint_id", "metadata_bytes", "digest"
+    ).values():
         first, last = (of(row["metadata_path"] for row in alike) for of in (min, max))
         for row in alike if first != last else ():
             other = last if row["metadata_path"] == first else first
-            found.append(_doubt(row, row["metadata_path"], TWO_NAMES, f"It has the same content as {other}. {TWO_NAMES_ADVICE}"))
+            found.append(
+                _doubt(
+                    row,
+                    row["metadata_path"],
+                    TWO_NAMES,
+                    f"It has the same content as {other}. {TWO_NAMES_ADVICE}",
+                )
+            )
     return found
 
 
-def restored_from_gone(restores: Iterable[Row], snapshots: Iterable[Row], roots: Sequence[Row]) -> list[Row]:
-    """Jobs that may run on files which only a snapshot named that was not read: it is gone, or lies elsewhere."""
+def restored_from_gone(
+    restores: Iterable[Row], snapshots: Iterable[Row], roots: Sequence[Row]
+) -> list[Row]:
+    """Jobs that may run on files which only a snapshot named that was not read: it is gone, or lies
+    elsewhere.
+    """
     read = keys(snapshots, "audit_id", "directory")
     found = []
     for job in may_run(restores):
@@ -108,24 +157,38 @@ def restored_from_gone(restores: Iterable[Row], snapshots: Iterable[Row], roots:
         if is_less(job["restored_at"], job["last_completed_at"]) or (job["audit_id"], path) in read:
             continue
         root = root_around(job["audit_id"], path, roots)
-        detail = message("Job {job_id:name} was restored from it and has completed no checkpoint since.", job_id=job["job_id"])
+        detail = message(
+            "Job {job_id:name} was restored from it and has completed no checkpoint since.",
+            job_id=job["job_id"],
+        )
         reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
         found.append(_doubt(job | {"root": root or ""}, path, reason, detail))
     return found
 
 
 def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> list[Row]:
-    """Jobs that may run on a checkpoint of which nobody knows where it lies, or whether there is one.
+    """Jobs that may run on a checkpoint of which nobody knows where it lies, or whether there is
+    one.
 
-    Flink does not always report the path. One with a checkpoint of its own since stands on that. ``newest``: :func:`newest_found`.
+    Flink does not always report the path. One with a checkpoint of its own since stands on that.
+    ``newest``: :func:`newest_found`.
     """
     found = []
     for job in may_run(jobs):
         began_at = job["started_at"] if job["restored_at"] is None else job["restored_at"]
-        may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job["restore_unread"]
+        may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job[
+            "restore_unread"
+        ]
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
-        if may_be and not is_less(began_at, job["last_completed_at"]) and not is_less(job["restored_at"], found_at):
-            detail = message("Job of {cluster:name}; wait for its next checkpoint and audit again.", cluster=job["cluster"])
+        if (
+            may_be
+            and not is_less(began_at, job["last_completed_at"])
+            and not is_less(job["restored_at"], found_at)
+        ):
+            detail = message(
+                "Job of {cluster:name}; wait for its next checkpoint and audit again.",
+                cluster=job["cluster"],
+            )
             found.append(_doubt(job, job["job_id"], "restored_from_unknown", detail))
     return found
 
@@ -139,7 +202,10 @@ def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
     directories = by(listed, "audit_id", "job_id")
     written = [job for job in jobs if job["written_directory"] is not None]
-    inside = keys((job for job in written if root_around(job["audit_id"], job["written_directory"], roots)), *JOB)
+    inside = keys(
+        (job for job in written if root_around(job["audit_id"], job["written_directory"], roots)),
+        *JOB,
+    )
 
     def may_write(directory: Row, cluster: str) -> bool:
         clusters = clusters_of[directory["audit_id"], directory["root"]]
@@ -149,19 +215,27 @@ def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence
     for job in written:
         of_its_id = directories.get((job["audit_id"], job["job_id"]), ())
         stems_from_here = root_around(job["audit_id"], job["restored_path"], roots) is not None
-        if key_of(job, JOB) in inside or not (stems_from_here or any(may_write(one, job["cluster"]) for one in of_its_id)):
+        if key_of(job, JOB) in inside or not (
+            stems_from_here or any(may_write(one, job["cluster"]) for one in of_its_id)
+        ):
             continue
         detail = message(
             "Job {job_id:name} of {cluster:name} writes there; add it to the roots.",
             job_id=job["job_id"],
             cluster=job["cluster"],
         )
-        found[*key_of(job, JOB), job["written_directory"]] = _doubt(job, job["written_directory"], "writes_elsewhere", detail)
+        found[*key_of(job, JOB), job["written_directory"]] = _doubt(
+            job, job["written_directory"], "writes_elsewhere", detail
+        )
     return list(found.values())
 
 
 def no_checkpoint_found(
-    jobs: Iterable[Row], restores: Iterable[Row], writers: Iterable[Row], newest: Mapping[Key, Row], roots: Sequence[Row]
+    jobs: Iterable[Row],
+    restores: Iterable[Row],
+    writers: Iterable[Row],
+    newest: Mapping[Key, Row],
+    roots: Sequence[Row],
 ) -> list[Row]:
     """Jobs that run and whose newest checkpoint was not found, nor a later one.
 
@@ -169,9 +243,14 @@ def no_checkpoint_found(
     the audited roots or were restored from there; others write elsewhere. A checkpoint that
     completed after the listing began is not looked for, but any other of its job is.
     """
-    from_here = (job for job in restores if root_around(job["audit_id"], job["restored_path"], roots))
+    from_here = (
+        job for job in restores if root_around(job["audit_id"], job["restored_path"], roots)
+    )
     guessed = keys(writers, *JOB) | keys(from_here, *JOB)
-    as_of = {audit_id: smallest(root["as_of"] for root in of) for (audit_id,), of in by(roots, "audit_id").items()}
+    as_of = {
+        audit_id: smallest(root["as_of"] for root in of)
+        for (audit_id,), of in by(roots, "audit_id").items()
+    }
     running = [job for job in may_run(jobs) if job["last_completed_at"] is not None]
 
     def is_here(job: Row) -> bool:
@@ -187,22 +266,30 @@ def no_checkpoint_found(
         last = newest.get(key_of(job, JOB))
         is_listed = job["last_completed_at"] < as_of[job["audit_id"]]
         is_older = last is not None and is_listed and is_less(last["id"], job["last_completed_id"])
-        # A higher number is of an earlier run under the same id where it was written before this one began.
+        # A higher number is of an earlier run under the same id where it was written before this
+        # one began.
         if last is None or is_older or is_less(last["modified"], job["started_at"]):
-            detail = message("Job of {cluster:name}; audit again, and look whether its checkpoints are kept.", cluster=job["cluster"])
+            detail = message(
+                "Job of {cluster:name}; audit again, and look whether its checkpoints are kept.",
+                cluster=job["cluster"],
+            )
             found.append(_doubt(job, job["job_id"], "no_checkpoint_found", detail))
     return found
 
 
 def newest_found(writers: Iterable[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
-    """(audit_id, cluster, job_id) → id and ``modified`` of the newest checkpoint read below what a job writes, by its time."""
+    """(audit_id, cluster, job_id) → id and ``modified`` of the newest checkpoint read below what a
+    job writes, by its time.
+    """
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     found: dict[Key, Row] = {}
     for writer in writers:
         for row in read.get((writer["audit_id"], writer["job_directory"]), ()):
             number = -1 if row["checkpoint_id"] is None else row["checkpoint_id"]
             known = found.get(key_of(writer, JOB))
-            if known is None or _time(row["modified"], number) > _time(known["modified"], known["id"]):
+            if known is None or _time(row["modified"], number) > _time(
+                known["modified"], known["id"]
+            ):
                 found[key_of(writer, JOB)] = {"id": number, "modified": row["modified"]}
     return found
 
@@ -214,7 +301,8 @@ def _time(modified: int | None, number: int) -> tuple[bool, int, int]:
 def distinct(doubts: Iterable[Row]) -> list[Row]:
     names = ("audit_id", "subject", "reason")
     return [
-        dict(zip(names, key, strict=True)) | {name: largest(doubt[name] for doubt in of) for name in ("root", "detail")}
+        dict(zip(names, key, strict=True))
+        | {name: largest(doubt[name] for doubt in of) for name in ("root", "detail")}
         for key, of in by(doubts, *names).items()
     ]
 

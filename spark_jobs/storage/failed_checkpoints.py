@@ -1,4 +1,6 @@
-"""Checkpoints that provably never completed, by the job directory they were written to: which files are of one of them."""
+"""Checkpoints that provably never completed, by the job directory they were written to: which files
+are of one of them.
+"""
 
 from collections.abc import Iterator
 
@@ -17,36 +19,60 @@ FAILED = in_microseconds(JOB_SCHEMA.field("checkpoints_ended").type)
 
 
 class FailedCheckpoints:
-    """``failed``: a list for each directory, in the order in which directories are numbered; ``lost``: reasons that are told apart."""
+    """``failed``: a list for each directory, in the order in which directories are numbered;
+    ``lost``: reasons that are told apart.
+    """
 
     def __init__(self, failed: pa.Array, lost: tuple[str, ...]) -> None:
         ends = pc.list_flatten(failed)
         lengths = pc.fill_null(pc.list_value_length(failed), 0).to_numpy(zero_copy_only=False)
         self._begin = np.concatenate([[0], np.cumsum(lengths)])
-        self._number, self._since, ended = (numbers(pc.struct_field(ends, name)) for name in ("checkpoint_id", "triggered_at", "ended_at"))
+        self._number, self._since, ended = (
+            numbers(pc.struct_field(ends, name))
+            for name in ("checkpoint_id", "triggered_at", "ended_at")
+        )
         self._until = np.where(known(ended), ended, self._since) + LEFT_AFTER_S * US_PER_S
-        self._lost = arrays.flags(pc.is_in(pc.struct_field(ends, "reason"), value_set=pa.array(lost)))
+        self._lost = arrays.flags(
+            pc.is_in(pc.struct_field(ends, "reason"), value_set=pa.array(lost))
+        )
 
-    def of_number_and_time(self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers, before_s: int) -> Flags:
-        """Of files by their directory (``at``): whether one of that number was under way when they were written. Of ``rows`` alone."""
+    def of_number_and_time(
+        self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers, before_s: int
+    ) -> Flags:
+        """Of files by their directory (``at``): whether one of that number was under way when they
+        were written. Of ``rows`` alone.
+        """
         found = np.zeros(len(at), np.bool_)
         for mine, of in self._by_directory(at, rows):
             for row in mine:
                 timed = (
-                    known(self._since[of]) & (modified[row] >= self._since[of] - before_s * US_PER_S) & (modified[row] <= self._until[of])
+                    known(self._since[of])
+                    & (modified[row] >= self._since[of] - before_s * US_PER_S)
+                    & (modified[row] <= self._until[of])
                 )
-                found[row] = known(number[row]) and bool(np.any(timed & (self._number[of] == number[row])))
+                found[row] = known(number[row]) and bool(
+                    np.any(timed & (self._number[of] == number[row]))
+                )
         return found
 
-    def of_number_or_time(self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers) -> tuple[Flags, Flags]:
-        """Whether a file is of one: by its number where it has any, else by its time; and whether of one that was ``lost``."""
+    def of_number_or_time(
+        self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers
+    ) -> tuple[Flags, Flags]:
+        """Whether a file is of one: by its number where it has any, else by its time; and whether
+        of one that was ``lost``.
+        """
         any_of, lost_of = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
         for mine, of in self._by_directory(at, rows):
             numbered = known(number[mine])
-            for found, chosen in ((any_of, np.ones(len(self._lost[of]), np.bool_)), (lost_of, self._lost[of])):
+            for found, chosen in (
+                (any_of, np.ones(len(self._lost[of]), np.bool_)),
+                (lost_of, self._lost[of]),
+            ):
                 found[mine[numbered]] = np.isin(number[mine[numbered]], self._number[of][chosen])
                 timed = chosen & known(self._since[of])
-                found[mine[~numbered]] = _within(modified[mine[~numbered]], self._since[of][timed], self._until[of][timed])
+                found[mine[~numbered]] = _within(
+                    modified[mine[~numbered]], self._since[of][timed], self._until[of][timed]
+                )
         return any_of, lost_of
 
     def _by_directory(self, at: Numbers, rows: Numbers) -> Iterator[tuple[Numbers, slice]]:
@@ -54,7 +80,9 @@ class FailedCheckpoints:
         rows = rows[self._begin[at[rows]] < self._begin[at[rows] + 1]]
         order = rows[np.argsort(at[rows], kind="stable")]
         directories, first = np.unique(at[order], return_index=True)
-        for directory, mine in zip(directories, np.split(order, first[1:]), strict=True) if len(directories) else ():
+        for directory, mine in (
+            zip(directories, np.split(order, first[1:]), strict=True) if len(directories) else ()
+        ):
             yield mine, slice(self._begin[directory], self._begin[directory + 1])
 
 

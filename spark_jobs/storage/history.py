@@ -11,9 +11,11 @@ from spark_jobs.storage.plain import Key, Row, by, key_of, keys
 
 
 class Unread(NamedTuple):
-    """Checkpoints (audit_id, metadata_path) that earlier references name and that were not read this time.
+    """Checkpoints (audit_id, metadata_path) that earlier references name and that were not read
+    this time.
 
-    ``gone``: they are not there any more. ``vanished``: and nobody saw them discarded, so that what they referred to is kept.
+    ``gone``: they are not there any more. ``vanished``: and nobody saw them discarded, so that what
+    they referred to is kept.
     """
 
     gone: set[Key]
@@ -30,29 +32,39 @@ def unread(
 ) -> Unread:
     """One may still be there where it was listed, or its root was not listed whole, or not at all.
 
-    What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts again under its id,
-    so what an audit read has to be of the time of what was discarded. ``unlisted`` says when those that are gone were
-    written; of what was read without having been listed nobody knows, and then nothing proves that it was discarded.
+    What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts
+    again under its id, so what an audit read has to be of the time of what was discarded.
+    ``unlisted`` says when those that are gone were written; of what was read without having been
+    listed nobody knows, and then nothing proves that it was discarded.
     """
     whole = [root for root in roots if root["unlisted"] == 0]
     listed = keys(metadata, "audit_id", "path")
     missed = sorted(keys(checkpoints, "audit_id", "metadata_path") - listed)
     gone = [(audit_id, path) for audit_id, path in missed if root_around(audit_id, path, whole)]
     where = placed(pa.array([path for _, path in gone], pa.string()))
-    places = zip(gone, where.job_directory.to_pylist(), where.checkpoint_id.to_pylist(), strict=True)
+    places = zip(
+        gone, where.job_directory.to_pylist(), where.checkpoint_id.to_pylist(), strict=True
+    )
     homes = by(sole, *JOB)
     discarded: dict[Key, list[Row]] = {}
     for job in jobs:
         for home in homes.get(key_of(job, JOB), ()):
             for end in job["checkpoints_ended"] or ():
                 if end["discarded"]:
-                    discarded.setdefault((job["audit_id"], home["job_directory"], end["checkpoint_id"]), []).append(end)
+                    discarded.setdefault(
+                        (job["audit_id"], home["job_directory"], end["checkpoint_id"]), []
+                    ).append(end)
     written: dict[Key, list[int | None]] = {}
     for row in unlisted:
         written.setdefault((row["audit_id"], row["path"]), []).append(row["modified"])
 
     def was_discarded(one: Key, directory: str | None, number: int | None) -> bool:
         times, ends = written.get(one, ()), discarded.get((one[0], directory, number), ())
-        return bool(ends and times) and all(any(is_of_time(at, end, CLOCKS_APART_S) for end in ends) for at in times)
+        return bool(ends and times) and all(
+            any(is_of_time(at, end, CLOCKS_APART_S) for end in ends) for at in times
+        )
 
-    return Unread(set(gone), {one for one, directory, number in places if not was_discarded(one, directory, number)})
+    return Unread(
+        set(gone),
+        {one for one, directory, number in places if not was_discarded(one, directory, number)},
+    )

@@ -1,4 +1,6 @@
-"""Where in Flink's layout files lie, for whole columns of paths; the layout itself is :mod:`ingest.storage.layout`."""
+"""Where in Flink's layout files lie, for whole columns of paths; the layout itself is
+:mod:`ingest.storage.layout`.
+"""
 
 import re
 from typing import NamedTuple
@@ -7,15 +9,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.storage.layout import CANDIDATES, END, JOB_CHARS, JOB_DIRECTORY, METADATA_NAME, PLACES, UNKNOWN, UUID_CHARS
+from ingest.storage.layout import (
+    CANDIDATES,
+    END,
+    JOB_CHARS,
+    JOB_DIRECTORY,
+    METADATA_NAME,
+    PLACES,
+    UNKNOWN,
+    UUID_CHARS,
+)
 
 TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
 """Operators and backends may hold handles to these that no ``_metadata`` tells of."""
 MERGED = ("merged_taskowned", "merged_shared")
 METADATA_SUFFIX = f"/{METADATA_NAME}"
 
-_BEHIND = {place.name: len(place.literal) + UUID_CHARS for place in PLACES if place.name in ("shared", "taskowned", "changelog")}
-"""How much follows the job's directory in paths that end in ``<job id><literal><UUID>``: counting is faster than looking for slashes."""
+_BEHIND = {
+    place.name: len(place.literal) + UUID_CHARS
+    for place in PLACES
+    if place.name in ("shared", "taskowned", "changelog")
+}
+"""How much follows the job's directory in paths that end in ``<job id><literal><UUID>``: counting
+is faster than looking for slashes.
+"""
 _COMPONENTS_BEHIND = {"exclusive": 2, "metadata": 2, **dict.fromkeys(MERGED, 3)}
 _NUMBERED = frozenset(place.name for place in PLACES if place.numbered)
 _MOST_DIGITS = 18
@@ -23,7 +40,8 @@ _MOST_DIGITS = 18
 
 
 class Placed(NamedTuple):
-    """``job_directory`` is ``<any directory>/<job id>``, as far as a path leads through one; null where ``job_id`` is.
+    """``job_directory`` is ``<any directory>/<job id>``, as far as a path leads through one; null
+    where ``job_id`` is.
 
     This is the identity of a job in storage. The id alone is none: every job of an application
     cluster with high availability has the id 000…0.
@@ -36,7 +54,9 @@ class Placed(NamedTuple):
 
 
 def placed(paths: pa.Array) -> Placed:
-    """Each pattern is tried only where its literal is, and where those before it failed: ten million paths are many."""
+    """Each pattern is tried only where its literal is, and where those before it failed: ten
+    million paths are many.
+    """
     place = np.full(len(paths), len(PLACES), np.int8)
     directory = np.full(len(paths), -1, np.int64)
     directories: list[pa.Array] = []
@@ -50,7 +70,9 @@ def placed(paths: pa.Array) -> Placed:
         else:
             found = _flags(pc.match_substring(rest, one.literal))
             if found.any():
-                found[found] = _flags(pc.match_substring_regex(rest.filter(pa.array(found)), _re2(one.pattern)))
+                found[found] = _flags(
+                    pc.match_substring_regex(rest.filter(pa.array(found)), _re2(one.pattern))
+                )
             name, at = one.name, left[found]
             place[at] = number
         left = left[~found]
@@ -67,11 +89,18 @@ def placed(paths: pa.Array) -> Placed:
     job_directory = known.take(pa.array(directory, mask=directory < 0))
     names = pa.array([*(one.name for one in PLACES), UNKNOWN])
     job_id = pc.utf8_slice_codeunits(job_directory, -JOB_CHARS)
-    return Placed(names.take(pa.array(place)), job_id, job_directory, pa.array(checkpoint_id, mask=checkpoint_id < 0))
+    return Placed(
+        names.take(pa.array(place)),
+        job_id,
+        job_directory,
+        pa.array(checkpoint_id, mask=checkpoint_id < 0),
+    )
 
 
 def with_places(files: pa.Table, path: str = "path") -> pa.Table:
-    """Adds ``place``, ``job_id`` (whose directory it lies in), ``job_directory`` and ``checkpoint_id``, in place of what was named so."""
+    """Adds ``place``, ``job_id`` (whose directory it lies in), ``job_directory`` and
+    ``checkpoint_id``, in place of what was named so.
+    """
     paths = files.column(path).combine_chunks() if files.num_rows else pa.array([], pa.string())
     found = placed(paths if isinstance(paths, pa.Array) else pa.concat_arrays(paths.chunks))
     kept = files.drop_columns([name for name in Placed._fields if name in files.column_names])
@@ -100,7 +129,9 @@ def _re2(pattern: str) -> str:
 
 
 # Arrow takes named groups only.
-_JOB_DIRECTORY = _re2(JOB_DIRECTORY).replace("(", "(?P<directory>", 1).replace("/([", "/(?P<job>[", 1)
+_JOB_DIRECTORY = (
+    _re2(JOB_DIRECTORY).replace("(", "(?P<directory>", 1).replace("/([", "/(?P<job>[", 1)
+)
 
 
 def _flags(array: pa.Array) -> np.ndarray:
@@ -117,7 +148,9 @@ def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
     above = pc.replace_substring_regex(paths, rf"(?:/[^/]*){{{_COMPONENTS_BEHIND[place]}}}\z", "")
     if place != "metadata":
         return above
-    return pc.if_else(pc.match_substring_regex(above, rf"(?:^|/)[0-9a-f]{{{JOB_CHARS}}}\z"), above, None)
+    return pc.if_else(
+        pc.match_substring_regex(above, rf"(?:^|/)[0-9a-f]{{{JOB_CHARS}}}\z"), above, None
+    )
 
 
 def _checkpoint_ids(paths: pa.Array) -> np.ndarray:
@@ -126,6 +159,10 @@ def _checkpoint_ids(paths: pa.Array) -> np.ndarray:
     short = pc.if_else(pc.less_equal(pc.utf8_length(texts), _MOST_DIGITS), texts, None)
     found = np.array(pc.fill_null(short.cast(pa.int64()), -1).to_numpy(zero_copy_only=False))
     for at in np.flatnonzero(found < 0):
-        number = int(text) if (text := texts[int(at)].as_py()) and re.fullmatch("[0-9]{1,40}", text) else 2**63
+        number = (
+            int(text)
+            if (text := texts[int(at)].as_py()) and re.fullmatch("[0-9]{1,40}", text)
+            else 2**63
+        )
         found[at] = number if number < 2**63 else -1
     return found

@@ -10,17 +10,28 @@ _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
 
 
 def needed_jobs(
-    metadata: Iterable[Row], restores: Sequence[Row], chains: Sequence[Row], jobs: Sequence[Row], held: Iterable[Row]
+    metadata: Iterable[Row],
+    restores: Sequence[Row],
+    chains: Sequence[Row],
+    jobs: Sequence[Row],
+    held: Iterable[Row],
 ) -> tuple[set[Key], set[str]]:
-    """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits where those of all may be:
-    a snapshot lies there whose job nobody can tell, or a job was restored from a place that nobody knows."""
+    """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits where those
+    of all may be:
+    a snapshot lies there whose job nobody can tell, or a job was restored from a place that nobody
+    knows.
+    """
     metadata = list(metadata)
     known = {key for key in keys([*held, *jobs], "audit_id", "job_id") if None not in key}
     of_prefix: dict[Key, list[Key]] = {}
     for audit_id, job_id in known:
         of_prefix.setdefault((audit_id, job_id[:6]), []).append((audit_id, job_id))
     savepoints = [row for row in metadata if row["place"] == "savepoint"]
-    prefixes = {(row["audit_id"], named[1]) for row in savepoints if (named := _SAVEPOINT.search(row["path"]))}
+    prefixes = {
+        (row["audit_id"], named[1])
+        for row in savepoints
+        if (named := _SAVEPOINT.search(row["path"]))
+    }
     holders = {
         *keys((row for row in metadata if row["job_id"] is not None), "audit_id", "job_id"),
         *(job for prefix in prefixes for job in of_prefix.get(prefix, ())),
@@ -30,32 +41,47 @@ def needed_jobs(
     above: dict[Key, list[Key]] = {}
     for descendant, ancestor in _descents(restores, chains, of_prefix):
         above.setdefault(descendant, []).append(ancestor)
-    unowned = {row["audit_id"] for row in metadata if row["job_id"] is None and row["place"] != "savepoint"}
-    # Only the last restore of a job is known. After one from its own checkpoint, or from a place that tells no job,
-    # nobody knows any more from whom it stems.
+    unowned = {
+        row["audit_id"] for row in metadata if row["job_id"] is None and row["place"] != "savepoint"
+    }
+    # Only the last restore of a job is known. After one from its own checkpoint, or from a place
+    # that tells no job, nobody knows any more from whom it stems.
     from_unknown = {
-        job["audit_id"] for job in jobs if (job["restored_at"] is not None and job["restored_path"] is None) or job["restore_unread"]
+        job["audit_id"]
+        for job in jobs
+        if (job["restored_at"] is not None and job["restored_path"] is None)
+        or job["restore_unread"]
     }
     of_itself = {
         job["audit_id"]
         for job in restores
-        if (job["from_job_id"] is None and job["from_prefix"] is None) or (job["from_job_id"] or "") == job["job_id"]
+        if (job["from_job_id"] is None and job["from_prefix"] is None)
+        or (job["from_job_id"] or "") == job["job_id"]
     }
     return ancestors(holders, above), unowned | from_unknown | of_itself
 
 
-def _descents(restores: Iterable[Row], chains: Iterable[Row], of_prefix: dict[Key, list[Key]]) -> set[tuple[Key, Key]]:
-    """(descendant, ancestor): restored from, or refers to files of; a savepoint tells but six digits of its job's id."""
+def _descents(
+    restores: Iterable[Row], chains: Iterable[Row], of_prefix: dict[Key, list[Key]]
+) -> set[tuple[Key, Key]]:
+    """(descendant, ancestor): restored from, or refers to files of; a savepoint tells but six
+    digits of its job's id.
+    """
     found = set()
     for job in restores:
         descendant = job["audit_id"], job["job_id"]
         if job["from_job_id"] is not None:
             found.add((descendant, (job["audit_id"], job["from_job_id"])))
         if job["from_prefix"] is not None:
-            found |= {(descendant, ancestor) for ancestor in of_prefix.get((job["audit_id"], job["from_prefix"]), ())}
+            found |= {
+                (descendant, ancestor)
+                for ancestor in of_prefix.get((job["audit_id"], job["from_prefix"]), ())
+            }
     for chain in chains:
         if chain["job_id"] is not None:
-            found.add(((chain["audit_id"], chain["job_id"]), (chain["audit_id"], chain["other_job_id"])))
+            found.add(
+                ((chain["audit_id"], chain["job_id"]), (chain["audit_id"], chain["other_job_id"]))
+            )
     return found
 
 
@@ -70,10 +96,17 @@ def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
     return found
 
 
-def chain_rows(chains: Iterable[Row], restores: Iterable[Row], sole: Iterable[Row], roots: Sequence[Row]) -> list[Row]:
+def chain_rows(
+    chains: Iterable[Row], restores: Iterable[Row], sole: Iterable[Row], roots: Sequence[Row]
+) -> list[Row]:
     """``storage_chain``."""
     refers = [
-        chain | {"directory": chain["job_directory"], "other_directory": chain["other_job_directory"], "kind": "refers"}
+        chain
+        | {
+            "directory": chain["job_directory"],
+            "other_directory": chain["other_job_directory"],
+            "kind": "refers",
+        }
         for chain in chains
         if chain["job_directory"] is not None
     ]
@@ -83,8 +116,21 @@ def chain_rows(chains: Iterable[Row], restores: Iterable[Row], sole: Iterable[Ro
         if job["from_job_directory"] is not None:
             of_job = job["audit_id"], job["cluster"], job["job_id"]
             for directory in [home["job_directory"] for home in homes.get(of_job, ())] or [""]:
-                ends.add((job["audit_id"], directory, job["job_id"], job["from_job_directory"], job["from_job_id"]))
+                ends.add(
+                    (
+                        job["audit_id"],
+                        directory,
+                        job["job_id"],
+                        job["from_job_directory"],
+                        job["from_job_id"],
+                    )
+                )
     names = ("audit_id", "directory", "job_id", "other_directory", "other_job_id")
     nothing = {"files": 0, "bytes": 0, "checkpoints": 0, "kind": "restored_from"}
-    restored = [dict(zip(names, end, strict=True)) | nothing for end in sorted(ends) if end[1] != end[3]]
-    return refers + [row | {"root": root_around(row["audit_id"], row["other_directory"], roots) or ""} for row in restored]
+    restored = [
+        dict(zip(names, end, strict=True)) | nothing for end in sorted(ends) if end[1] != end[3]
+    ]
+    return refers + [
+        row | {"root": root_around(row["audit_id"], row["other_directory"], roots) or ""}
+        for row in restored
+    ]

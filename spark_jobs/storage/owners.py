@@ -34,8 +34,17 @@ def restores(jobs: Iterable[Row]) -> list[Row]:
     only ``from_prefix`` is known, the first six digits of its job's id.
     """
     restored = [job for job in jobs if job["restored_path"] is not None]
-    found = placed(pa.array([f"{job['restored_path']}{METADATA_SUFFIX}" for job in restored], pa.string()))
-    origins = zip(restored, *(getattr(found, name).to_pylist() for name in ("job_id", "job_directory", "checkpoint_id")), strict=True)
+    found = placed(
+        pa.array([f"{job['restored_path']}{METADATA_SUFFIX}" for job in restored], pa.string())
+    )
+    origins = zip(
+        restored,
+        *(
+            getattr(found, name).to_pylist()
+            for name in ("job_id", "job_directory", "checkpoint_id")
+        ),
+        strict=True,
+    )
     return [
         job
         | {
@@ -52,7 +61,9 @@ def directories(held: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
     """(audit_id, root, job_directory, job_id) of which any file was listed or read."""
     names = (*JOB_DIRECTORY, "job_id")
     read = (snapshot for snapshot in snapshots if snapshot["place"] == "metadata")
-    found = keys((row for rows in (held, read) for row in rows if row["job_directory"] is not None), *names)
+    found = keys(
+        (row for rows in (held, read) for row in rows if row["job_directory"] is not None), *names
+    )
     return [dict(zip(names, key, strict=True)) for key in sorted(found)]
 
 
@@ -80,7 +91,11 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
             # Another application of this id may have written there whom nobody remembers.
             is_told_apart = job["job_id"] != SHARED_ID or for_one
             if reported or declared or (allowed and unreported):
-                found.append(job | directory | {"writes": (reported and allowed and is_told_apart) or declared})
+                found.append(
+                    job
+                    | directory
+                    | {"writes": (reported and allowed and is_told_apart) or declared}
+                )
     return found
 
 
@@ -106,7 +121,10 @@ def owners(writers: Iterable[Row]) -> list[Row]:
                 "started_at": largest(job["started_at"] for job in of),
                 "terminal": all(job["terminal"] for job in of),
                 "seen": all(job["seen"] for job in of),
-                **{name: smallest(job[name] for job in of) for name in ("in_flight_since", "last_completed_id", "last_completed_at")},
+                **{
+                    name: smallest(job[name] for job in of)
+                    for name in ("in_flight_since", "last_completed_id", "last_completed_at")
+                },
                 "failed": _failed([end for job in of for end in job["checkpoints_ended"] or ()]),
             }
         )
@@ -114,7 +132,9 @@ def owners(writers: Iterable[Row]) -> list[Row]:
 
 
 def _failed(ended: Iterable[Row]) -> list[Row]:
-    """Those seen discarded are many; here only what never completed counts, and only where no other checkpoint of that number did."""
+    """Those seen discarded are many; here only what never completed counts, and only where no other
+    checkpoint of that number did.
+    """
     ended = list(ended)
     completed = {end["checkpoint_id"] for end in ended if end["completed"] is not False}
     if None in completed:
@@ -129,11 +149,15 @@ def sole_writers(owners: Iterable[Row]) -> list[Row]:
 
 
 def is_of_time(modified: int | None, end: Row, before_s: int = 0) -> bool:
-    """Whether a file may have been written for a checkpoint (of ``failed``), by when that was triggered and ended."""
+    """Whether a file may have been written for a checkpoint (of ``failed``), by when that was
+    triggered and ended.
+    """
     if modified is None or end["triggered_at"] is None:
         return False
     until = end["triggered_at"] if end["ended_at"] is None else end["ended_at"]
-    return bool(end["triggered_at"] - before_s * US_PER_S <= modified <= until + LEFT_AFTER_S * US_PER_S)
+    return bool(
+        end["triggered_at"] - before_s * US_PER_S <= modified <= until + LEFT_AFTER_S * US_PER_S
+    )
 
 
 def may_run(jobs: Iterable[Row]) -> list[Row]:
@@ -142,4 +166,11 @@ def may_run(jobs: Iterable[Row]) -> list[Row]:
 
 def root_around(audit_id: str, path: str | None, roots: Iterable[Row]) -> str | None:
     """The audited root that a path lies below."""
-    return next((root["root"] for root in roots if root["audit_id"] == audit_id and is_below(path, root["root"])), None)
+    return next(
+        (
+            root["root"]
+            for root in roots
+            if root["audit_id"] == audit_id and is_below(path, root["root"])
+        ),
+        None,
+    )

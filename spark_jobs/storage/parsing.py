@@ -1,4 +1,5 @@
-"""``_metadata`` files read on executors: Arrow in, rows of the lake table ``references`` out, failures as rows, too.
+"""``_metadata`` files read on executors: Arrow in, rows of the lake table ``references`` out,
+failures as rows, too.
 
 Executors import this module and what it imports: nothing of Spark.
 """
@@ -22,19 +23,25 @@ from spark_jobs.arrow_schemas import INSTANT, in_microseconds
 from spark_jobs.storage import arrays
 
 _NAMES = ("audit_id", "root", "path", "read_path")
-WANTED = pa.schema([*((name, pa.string()) for name in _NAMES), ("bytes", pa.int64()), ("modified", INSTANT)])
+WANTED = pa.schema(
+    [*((name, pa.string()) for name in _NAMES), ("bytes", pa.int64()), ("modified", INSTANT)]
+)
 """One ``_metadata`` to read: ``path`` canonical, ``read_path`` where it is read."""
 
 _FAILURE = [("failure", pa.string()), ("failure_detail", pa.string())]
 _ROWS = [(field.name, in_microseconds(field.type)) for field in references.SCHEMA]
 PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
-"""Rows of ``references``; of a file that failed a row with ``failure`` comes last, and no row with ordinal 0."""
+"""Rows of ``references``; of a file that failed a row with ``failure`` comes last, and no row with
+ordinal 0.
+"""
 
 _MOST_DETAIL = 500
 
 
 def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of ``PARSED``, in the order of the files asked for; files are streamed, never held whole."""
+    """Batches of ``PARSED``, in the order of the files asked for; files are streamed, never held
+    whole.
+    """
     for batch in batches:
         for row in batch.to_pylist():
             modified, within = _aware(row["modified"]), _read_root(row)
@@ -49,10 +56,19 @@ def _parsed(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBat
     except MetadataError as error:
         yield _failed(file, row, _reason(error), str(error))
     except FileNotFoundError:
-        yield _failed(file, row, "vanished_metadata", "It was listed, and gone when it was to be read.")
-    except Exception as error:  # whatever a file system raises: this file is not known, others go on
+        yield _failed(
+            file, row, "vanished_metadata", "It was listed, and gone when it was to be read."
+        )
+    except (
+        Exception
+    ) as error:  # whatever a file system raises: this file is not known, others go on
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        yield _failed(file, row, "unreadable_file", f"It cannot be read ({why}); check that Spark's workers may do so.")
+        yield _failed(
+            file,
+            row,
+            "unreadable_file",
+            f"It cannot be read ({why}); check that Spark's workers may do so.",
+        )
 
 
 def _reason(error: MetadataError) -> str:
@@ -62,27 +78,40 @@ def _reason(error: MetadataError) -> str:
 
 
 def _framed(batch: pa.RecordBatch, row: Mapping[str, Any]) -> pa.RecordBatch:
-    around = {name: pa.repeat(pa.scalar(row[name], pa.string()), batch.num_rows) for name in ("audit_id", "root")}
+    around = {
+        name: pa.repeat(pa.scalar(row[name], pa.string()), batch.num_rows)
+        for name in ("audit_id", "root")
+    }
     nothing = {name: pa.nulls(batch.num_rows, pa.string()) for name, _ in _FAILURE}
     columns = around | {name: batch.column(name) for name in batch.schema.names} | nothing
-    return pa.record_batch([columns[field.name].cast(field.type) for field in PARSED], schema=PARSED)
+    return pa.record_batch(
+        [columns[field.name].cast(field.type) for field in PARSED], schema=PARSED
+    )
 
 
 def _failed(file: MetadataFile, row: Mapping[str, Any], reason: str, detail: str) -> pa.RecordBatch:
     key = references.key_of(file)
     failure = {
-        "audit_id": row["audit_id"], "root": row["root"], "metadata_path": key.path, "metadata_bytes": key.size,
-        "metadata_modified": key.modified, "reader_version": key.reader_version,
-        "failure": reason, "failure_detail": message_document(detail if isinstance(detail, Message) else detail[:_MOST_DETAIL]),
-    }  # fmt: skip
+        "audit_id": row["audit_id"],
+        "root": row["root"],
+        "metadata_path": key.path,
+        "metadata_bytes": key.size,
+        "metadata_modified": key.modified,
+        "reader_version": key.reader_version,
+        "failure": reason,
+        "failure_detail": message_document(
+            detail if isinstance(detail, Message) else detail[:_MOST_DETAIL]
+        ),
+    }
     return pa.RecordBatch.from_pylist([failure], schema=PARSED)
 
 
 def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For ``_metadata`` that vanished: what lies in the ``chk-*`` directories beside theirs now, as batches of ``WANTED``.
+    """For ``_metadata`` that vanished: what lies in the ``chk-*`` directories beside theirs now, as
+    batches of ``WANTED``.
 
-    While a root is listed and read, checkpoints of running jobs are replaced by newer ones. A directory that cannot be
-    listed yields nothing: then the vanished file stays a doubt.
+    While a root is listed and read, checkpoints of running jobs are replaced by newer ones. A
+    directory that cannot be listed yields nothing: then the vanished file stays a doubt.
     """
     for batch in batches:
         found = [one for row in batch.to_pylist() for one in _beside(row)]
@@ -101,27 +130,37 @@ def _beside(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             files = listable.entries(f"{below}/{name}")
             if any(one.name == METADATA_NAME and one.kind is Kind.FILE for one in files):
                 yield {
-                    "audit_id": row["audit_id"], "root": row["root"], "bytes": None, "modified": None,
-                    "path": f"{directory}/{name}/{METADATA_NAME}", "read_path": f"{read_directory}/{name}/{METADATA_NAME}",
-                }  # fmt: skip
+                    "audit_id": row["audit_id"],
+                    "root": row["root"],
+                    "bytes": None,
+                    "modified": None,
+                    "path": f"{directory}/{name}/{METADATA_NAME}",
+                    "read_path": f"{read_directory}/{name}/{METADATA_NAME}",
+                }
     except (OSError, ValueError):
         return
 
 
 def _read_root(row: Mapping[str, Any]) -> str:
-    """Where the root of a row is read: ``read_path`` without what its ``path`` has below the root."""
+    """Where the root of a row is read: ``read_path`` without what its ``path`` has below the
+    root.
+    """
     steps = row["path"].removeprefix(row["root"].rstrip("/")).count("/")
     return str(row["read_path"]).rsplit("/", steps)[0] or "/"
 
 
 def canonical_paths(rows: pa.Table, column: str, spellings_of: Mapping[str, Spellings]) -> pa.Array:
-    """A column of paths in canonical spelling, null where there is none; ``spellings_of`` audits that have aliases."""
+    """A column of paths in canonical spelling, null where there is none; ``spellings_of`` audits
+    that have aliases.
+    """
     written = arrays.column(rows, column).cast(pa.string())
     found = canonical_column(written, PLAIN)
     for audit_id, spellings in spellings_of.items():
         of_audit = pc.equal(arrays.column(rows, "audit_id"), audit_id)
         if pc.any(of_audit).as_py():
-            found = pc.replace_with_mask(found, of_audit, canonical_column(written.filter(of_audit), spellings))
+            found = pc.replace_with_mask(
+                found, of_audit, canonical_column(written.filter(of_audit), spellings)
+            )
     return found
 
 

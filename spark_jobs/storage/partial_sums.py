@@ -27,7 +27,11 @@ _SMALLEST = ("metadata_path",)
 
 def added_up(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """The same parts, with one row for each key."""
-    found = {name: arrays.summed(rows, KEYS[name], _SMALLEST) for name, rows in parts.items() if name not in _FIRST}
+    found = {
+        name: arrays.summed(rows, KEYS[name], _SMALLEST)
+        for name, rows in parts.items()
+        if name not in _FIRST
+    }
     found |= {name: first(parts[name]) for name, first in _FIRST.items() if name in parts}
     return {name: rows.select(path_facts.SCHEMAS[name].names) for name, rows in found.items()}
 

@@ -1,7 +1,8 @@
-"""All that is said of paths, brought together for each of them: listings, what was known of files, and who refers to them.
+"""All that is said of paths, brought together for each of them: listings, what was known of files,
+and who refers to them.
 
-One call sees everything that is said of its paths. What it makes of them is a row for each listed file, and sums by checkpoint, job
-and directory, of which each call has a part.
+One call sees everything that is said of its paths. What it makes of them is a row for each listed
+file, and sums by checkpoint, job and directory, of which each call has a part.
 """
 
 from collections.abc import Mapping
@@ -16,21 +17,39 @@ from spark_jobs.storage import arrays, carried
 from spark_jobs.storage.arrays import Flags, Numbers, column
 from spark_jobs.storage.carried import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
 from spark_jobs.storage.layout_columns import are_below, is_metadata, placed
-from spark_jobs.storage.reference_sums import CHAIN, COMPARED, FIGURES, REACHED, compared, sums_of, worth_compacting
+from spark_jobs.storage.reference_sums import (
+    CHAIN,
+    COMPARED,
+    FIGURES,
+    REACHED,
+    compared,
+    sums_of,
+    worth_compacting,
+)
 from spark_jobs.storage.resolved import Paths, Resolved, live_segments, resolve
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
-LISTING = pa.schema([("audit_id", _TEXT), *((field.name, in_microseconds(field.type)) for field in listings.SCHEMA)])
+LISTING = pa.schema(
+    [("audit_id", _TEXT), *((field.name, in_microseconds(field.type)) for field in listings.SCHEMA)]
+)
 CHECKPOINTS = pa.schema(
     [
-        ("audit_id", _TEXT), ("metadata_path", _TEXT), ("directory", _TEXT), ("job_directory", _TEXT), ("is_told", _FLAG),
-        ("previous_no", _INT), ("job_no", _INT), ("home_no", _INT),
+        ("audit_id", _TEXT),
+        ("metadata_path", _TEXT),
+        ("directory", _TEXT),
+        ("job_directory", _TEXT),
+        ("is_told", _FLAG),
+        ("previous_no", _INT),
+        ("job_no", _INT),
+        ("home_no", _INT),
     ]
-)  # fmt: skip
-"""Of checkpoints that were read, which are numbered in this order: by audit and path. -1 where there is none.
+)
+"""Of checkpoints that were read, which are numbered in this order: by audit and path. -1 where
+there is none.
 
-``is_told``: it is older than the listing, which then says of every file whether it is there. ``previous_no``: the one before it of the
-same job. ``job_no``: of audit, directory and id of its job; ``home_no`` the same, of what is no savepoint.
+``is_told``: it is older than the listing, which then says of every file whether it is there.
+``previous_no``: the one before it of the same job. ``job_no``: of audit, directory and id of its
+job; ``home_no`` the same, of what is no savepoint.
 """
 ROOTS = pa.schema([("audit_id", _TEXT), ("root", _TEXT), ("as_of", INSTANT), ("unlisted", _INT)])
 """Numbered in this order."""
@@ -39,9 +58,18 @@ _PLACED = [("place", _TEXT), ("job_id", _TEXT), ("job_directory", _TEXT), ("chec
 SCHEMAS = {
     "files": pa.schema(
         [
-            ("audit_id", _TEXT), ("root_no", _INT), ("path", _TEXT), ("listed_path", _TEXT), ("bytes", _INT), ("modified", INSTANT),
-            ("replication", _INT), *(KNOWN_FILES.field(name) for name in KNOWN_OF_FILE), *_PLACED,
-            ("referrers", pa.list_(pa.int32())), ("segmented", _FLAG), ("live_segment_bytes", _INT),
+            ("audit_id", _TEXT),
+            ("root_no", _INT),
+            ("path", _TEXT),
+            ("listed_path", _TEXT),
+            ("bytes", _INT),
+            ("modified", INSTANT),
+            ("replication", _INT),
+            *(KNOWN_FILES.field(name) for name in KNOWN_OF_FILE),
+            *_PLACED,
+            ("referrers", pa.list_(pa.int32())),
+            ("segmented", _FLAG),
+            ("live_segment_bytes", _INT),
         ]
     ),
     "unread": pa.schema([("audit_id", _TEXT), *REFERRED, ("is_told", _FLAG)]),
@@ -49,9 +77,18 @@ SCHEMAS = {
     "storage_absent": KNOWN_FILES,
     "storage_pending": REFERRED,
     "listed_metadata": pa.schema(
-        [("audit_id", _TEXT), ("root", _TEXT), ("path", _TEXT), ("modified", INSTANT), ("first_seen_at", INSTANT), *_PLACED]
+        [
+            ("audit_id", _TEXT),
+            ("root", _TEXT),
+            ("path", _TEXT),
+            ("modified", INSTANT),
+            ("first_seen_at", INSTANT),
+            *_PLACED,
+        ]
     ),
-    "held": pa.schema([("root_no", _INT), ("job_directory", _TEXT), ("job_id", _TEXT), ("files", _INT)]),
+    "held": pa.schema(
+        [("root_no", _INT), ("job_directory", _TEXT), ("job_id", _TEXT), ("files", _INT)]
+    ),
     "figures": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in FIGURES)]),
     "compared": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in COMPARED)]),
     "reached": pa.schema([("home_no", _INT), *((name, _INT) for name in REACHED)]),
@@ -62,20 +99,32 @@ SCHEMAS = {
     "not_found_of": pa.schema([("audit_id", _TEXT), ("not_found", _INT)]),
     "unread_checkpoints": pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT)]),
     "unlisted_metadata": pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("modified", INSTANT)]),
-    "missing": pa.schema([("checkpoint_no", _INT), ("path", _TEXT), ("root_no", _INT), ("bytes", _INT)]),
+    "missing": pa.schema(
+        [("checkpoint_no", _INT), ("path", _TEXT), ("root_no", _INT), ("bytes", _INT)]
+    ),
     "merged": pa.schema(
         [
-            ("audit_id", _TEXT), ("root_no", _INT), ("path", _TEXT), ("job_id", _TEXT), ("bytes", _INT), ("live_segment_bytes", _INT),
-            ("unused_bytes", _INT), ("checkpoints", _INT),
+            ("audit_id", _TEXT),
+            ("root_no", _INT),
+            ("path", _TEXT),
+            ("job_id", _TEXT),
+            ("bytes", _INT),
+            ("live_segment_bytes", _INT),
+            ("unused_bytes", _INT),
+            ("checkpoints", _INT),
         ]
     ),
-}  # fmt: skip
-"""``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read this time, and whether
-the file was listed under a whole root now, or before, when something referred to it."""
+}
+"""``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read
+this time, and whether the file was listed under a whole root now, or before, when something
+referred to it.
+"""
 
 
 def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """``parts``: listing, known, storage_reference, segments, earlier; ``known``: roots, checkpoints, listed. → ``SCHEMAS``."""
+    """``parts``: listing, known, storage_reference, segments, earlier; ``known``: roots,
+    checkpoints, listed. → ``SCHEMAS``.
+    """
     roots, checkpoints = known["roots"], known["checkpoints"]
     by_audit: dict[str, list[str]] = {}
     for row in roots.to_pylist():
@@ -83,25 +132,38 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     before = carried.files_of_roots(parts["known"], by_audit)
     earlier = carried.references_of_roots(parts["earlier"], by_audit)
     checkpoint_keys = arrays.joined(checkpoints, "audit_id", "metadata_path")
-    is_read = arrays.found_at(arrays.joined(earlier.mine, "audit_id", "metadata_path"), checkpoint_keys) >= 0
+    is_read = (
+        arrays.found_at(arrays.joined(earlier.mine, "audit_id", "metadata_path"), checkpoint_keys)
+        >= 0
+    )
     unread = earlier.mine.filter(pa.array(~is_read)).select(["audit_id", *REFERRED.names])
     listing, references, segments = parts["listing"], parts["storage_reference"], parts["segments"]
-    texts = [arrays.joined(table, "audit_id", "path") for table in (listing, references, segments, unread, before.mine)]
+    texts = [
+        arrays.joined(table, "audit_id", "path")
+        for table in (listing, references, segments, unread, before.mine)
+    ]
     codes, count = arrays.coded(*texts)
     of_listing, of_references, of_segments, of_unread, of_known = codes
     paths = Paths(of_listing, of_references, of_segments, of_unread, of_known, count)
     file_bytes = arrays.maxima(paths.listing, arrays.numbers(column(listing, "bytes"), 0), count)
-    at_references = arrays.places(arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys)
-    at_segments = arrays.places(arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys)
+    at_references = arrays.places(
+        arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys
+    )
+    at_segments = arrays.places(
+        arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys
+    )
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
     segment_bytes = live_segments(segments, paths)
     files = _files(listing, before.mine, paths, known, resolved, segment_bytes)
     is_listed = arrays.marked(paths.listing, count)[paths.known]
     absent = carried.absent_files(before.mine, is_listed, roots)
-    # What a gone checkpoint missed while it was there may be in quarantine: the next audit has to know who refers to it.
+    # What a gone checkpoint missed while it was there may be in quarantine: the next audit has to
+    # know who refers to it.
     is_told = _are_below_whole(unread, roots)
     was_referred = paths.known[arrays.flags(pc.is_null(column(before.mine, "unreferenced_since")))]
-    is_told &= (arrays.marked(paths.listing, count) | arrays.marked(was_referred, count))[paths.unread]
+    is_told &= (arrays.marked(paths.listing, count) | arrays.marked(was_referred, count))[
+        paths.unread
+    ]
     sums = sums_of(resolved, references, checkpoints, roots, count)
     elsewhere = carried.marked_elsewhere(before.others, earlier.others, by_audit)
     not_found = pa.concat_tables([sums["not_found"], elsewhere])
@@ -110,17 +172,25 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         "unread": unread.append_column("is_told", pa.array(is_told, pa.bool_())),
         "storage_absent": pa.concat_tables([absent, before.others.select(KNOWN_FILES.names)]),
         "storage_pending": earlier.others.select(REFERRED.names),
-        "unread_checkpoints": unread.select(["audit_id", "metadata_path"]).group_by(["audit_id", "metadata_path"]).aggregate([]),
+        "unread_checkpoints": unread.select(["audit_id", "metadata_path"])
+        .group_by(["audit_id", "metadata_path"])
+        .aggregate([]),
         "listed_metadata": _listed_metadata(files, roots),
-        "unlisted_metadata": before.mine.filter(pc.and_(is_metadata(before.mine.column("path")), pa.array(~is_listed))),
+        "unlisted_metadata": before.mine.filter(
+            pc.and_(is_metadata(before.mine.column("path")), pa.array(~is_listed))
+        ),
         "held": _held(files),
         "compared": compared(resolved, segments, at_segments, paths, checkpoints),
         "merged": worth_compacting(resolved, segment_bytes, count, references),
         **sums,
         "not_found": not_found,
-        "not_found_of": not_found.group_by("audit_id").aggregate([([], "count_all")]).rename_columns({"count_all": "not_found"}),
+        "not_found_of": not_found.group_by("audit_id")
+        .aggregate([([], "count_all")])
+        .rename_columns({"count_all": "not_found"}),
     }
-    return {name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()}
+    return {
+        name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()
+    }
 
 
 def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
@@ -129,7 +199,9 @@ def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
     paths, audit_ids = column(referred, "path"), column(referred, "audit_id")
     for root in roots.to_pylist() if referred.num_rows else ():
         if root["unlisted"] == 0:
-            found |= arrays.flags(pc.and_(are_below(paths, root["root"]), pc.equal(audit_ids, root["audit_id"])))
+            found |= arrays.flags(
+                pc.and_(are_below(paths, root["root"]), pc.equal(audit_ids, root["audit_id"]))
+            )
     return found
 
 
@@ -157,10 +229,16 @@ def _files(
         at = at_known[codes[: listing.num_rows]]
     else:
         at = at_known[paths.listing]
-    root_no = arrays.places(arrays.joined(listing, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
+    root_no = arrays.places(
+        arrays.joined(listing, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
+    )
     of_before = {name: arrays.taken(column(before, name), at) for name in KNOWN_OF_FILE}
-    of_before["first_seen_at"] = pc.coalesce(of_before["first_seen_at"], column(roots, "as_of").take(pa.array(root_no)))
-    unlisted_at = arrays.optional(carried.unlisted_at(listing, root_no, roots, known["listed"]), INSTANT)
+    of_before["first_seen_at"] = pc.coalesce(
+        of_before["first_seen_at"], column(roots, "as_of").take(pa.array(root_no))
+    )
+    unlisted_at = arrays.optional(
+        carried.unlisted_at(listing, root_no, roots, known["listed"]), INSTANT
+    )
     of_before["unlisted_at"] = pc.if_else(pa.array(at >= 0), of_before["unlisted_at"], unlisted_at)
     path, listed_path = column(listing, "path"), column(listing, "listed_path")
     order = np.argsort(resolved.path, kind="stable")
@@ -170,14 +248,19 @@ def _files(
     ends = np.cumsum(lengths)
     places = np.repeat(starts[paths.listing] - (ends - lengths), lengths) + np.arange(lengths.sum())
     referrers = pa.ListArray.from_arrays(
-        pa.array(np.concatenate([[0], ends]), pa.int32()), pa.array(resolved.checkpoint[order][places], pa.int32())
+        pa.array(np.concatenate([[0], ends]), pa.int32()),
+        pa.array(resolved.checkpoint[order][places], pa.int32()),
     )
     segmented = arrays.marked(resolved.path[resolved.segmented], paths.size)
     made = {
         "audit_id": column(listing, "audit_id"),
         "root_no": root_no,
         "path": path,
-        "listed_path": pc.if_else(pc.fill_null(pc.not_equal(listed_path, path), False), listed_path, pa.scalar(None, pa.string())),
+        "listed_path": pc.if_else(
+            pc.fill_null(pc.not_equal(listed_path, path), False),
+            listed_path,
+            pa.scalar(None, pa.string()),
+        ),
         **{name: column(listing, name) for name in ("bytes", "modified", "replication")},
         **of_before,
         **placed(path)._asdict(),
@@ -194,6 +277,13 @@ def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
 
 
 def _held(files: pa.Table) -> pa.Table:
-    """Directories of jobs with the number of their files; one row without a job stands for all files of a root that lie in none."""
+    """Directories of jobs with the number of their files; one row without a job stands for all
+    files of a root that lie in none.
+    """
     key = ["root_no", "job_directory", "job_id"]
-    return files.select(key).group_by(key).aggregate([([], "count_all")]).rename_columns({"count_all": "files"})
+    return (
+        files.select(key)
+        .group_by(key)
+        .aggregate([([], "count_all")])
+        .rename_columns({"count_all": "files"})
+    )

@@ -1,6 +1,8 @@
-"""Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970, unknown is None.
+"""Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970,
+unknown is None.
 
-What is compared with something unknown is not true, as in SQL; where unknown counts as true, a rule says so.
+What is compared with something unknown is not true, as in SQL; where unknown counts as true, a rule
+says so.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -75,4 +77,6 @@ def is_at_most(one: Any, other: Any, *, unknown: bool = False) -> bool:
 
 def is_below(path: str | None, directory: str | None) -> bool:
     """Strictly below; both canonical."""
-    return path is not None and directory is not None and path.startswith(f"{directory.rstrip('/')}/")
+    return (
+        path is not None and directory is not None and path.startswith(f"{directory.rstrip('/')}/")
+    )

@@ -15,42 +15,71 @@ from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, w
 from spark_jobs.storage.parsing import WANTED
 from spark_jobs.storage.plain import Key, Row, by, is_less, keys, largest, plain_rows
 
-JOBS = pa.schema([("audit_id", pa.string()), *((field.name, in_microseconds(field.type)) for field in JOB_SCHEMA)])
+JOBS = pa.schema(
+    [
+        ("audit_id", pa.string()),
+        *((field.name, in_microseconds(field.type)) for field in JOB_SCHEMA),
+    ]
+)
 _WRITTEN = re.compile(r"([\s\S]+/([0-9a-f]{32}))/chk-[0-9]+/?")
 VANISHED = "vanished_metadata"
 
 
 def wanted(metadata: pa.Table) -> pa.Table:
-    """Every ``_metadata`` listed, wherever it lies: a moved or copied checkpoint still refers. To be read to the millisecond."""
+    """Every ``_metadata`` listed, wherever it lies: a moved or copied checkpoint still refers.
+
+    To be read to the millisecond.
+    """
     modified = metadata.column("modified").cast(pa.timestamp("ms", "UTC"), safe=False)
-    columns = {**{name: metadata.column(name) for name in ("audit_id", "root", "path", "bytes")}, "modified": modified}
-    return pa.table([(columns | {"read_path": metadata.column("listed_path")})[name] for name in WANTED.names], WANTED.names).cast(WANTED)
+    columns = {
+        **{name: metadata.column(name) for name in ("audit_id", "root", "path", "bytes")},
+        "modified": modified,
+    }
+    return pa.table(
+        [(columns | {"read_path": metadata.column("listed_path")})[name] for name in WANTED.names],
+        WANTED.names,
+    ).cast(WANTED)
 
 
 def left_behind(failed: Iterable[Row], wanted: pa.Table) -> pa.Table:
     """Of files that vanished, one in each job's directory: what came after them lies beside it."""
     gone = {(row["audit_id"], row["metadata_path"]) for row in failed if row["failure"] == VANISHED}
-    rows = [row for row in with_places(wanted).to_pylist() if (row["audit_id"], row["path"]) in gone and row["place"] == "metadata"]
-    first = [min(of, key=lambda row: str(row["path"])) for of in by(rows, "audit_id", "root", "job_directory").values()]
+    rows = [
+        row
+        for row in with_places(wanted).to_pylist()
+        if (row["audit_id"], row["path"]) in gone and row["place"] == "metadata"
+    ]
+    first = [
+        min(of, key=lambda row: str(row["path"]))
+        for of in by(rows, "audit_id", "root", "job_directory").values()
+    ]
     return pa.Table.from_pylist(first, WANTED)
 
 
 def new_ones(found: pa.Table, wanted: pa.Table) -> pa.Table:
     known = keys(wanted.select(["audit_id", "path"]).to_pylist(), "audit_id", "path")
-    is_new = [(row["audit_id"], row["path"]) not in known for row in found.select(["audit_id", "path"]).to_pylist()]
+    is_new = [
+        (row["audit_id"], row["path"]) not in known
+        for row in found.select(["audit_id", "path"]).to_pylist()
+    ]
     return found.filter(pa.array(is_new, pa.bool_()))
 
 
 def placed_snapshots(snapshots: pa.Table) -> list[Row]:
-    """Checkpoints that were read, by audit and path: from here on they are known by their place in this order.
+    """Checkpoints that were read, by audit and path: from here on they are known by their place in
+    this order.
 
     ``number`` is that of the directory, ``checkpoint_id`` what the file says.
     """
     said = snapshots.rename_columns({"checkpoint_id": "written_id"})
-    placed = with_places(said, "metadata_path").rename_columns({"checkpoint_id": "number", "written_id": "checkpoint_id"})
+    placed = with_places(said, "metadata_path").rename_columns(
+        {"checkpoint_id": "number", "written_id": "checkpoint_id"}
+    )
     directory = directories_of(placed.column("metadata_path"))
     is_savepoint = pc.equal(placed.column("place"), "savepoint")
-    rows = plain_rows(placed.append_column("directory", directory).append_column("is_savepoint", is_savepoint))
+    rows = plain_rows(
+        placed.append_column("directory", directory).append_column("is_savepoint", is_savepoint)
+    )
     return sorted(rows, key=lambda row: (row["audit_id"], row["metadata_path"]))
 
 
@@ -61,7 +90,10 @@ class Missed(NamedTuple):
 
 
 def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row]) -> Missed:
-    """What could not be read. A vanished checkpoint is no doubt where a later one of its job was read instead."""
+    """What could not be read.
+
+    A vanished checkpoint is no doubt where a later one of its job was read instead.
+    """
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     newest = {key: largest(row["number"] for row in rows) for key, rows in read.items()}
     doubts, vanished = [], set()
@@ -71,12 +103,21 @@ def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row])
             if is_less(row["checkpoint_id"], newest.get((row["audit_id"], row["job_directory"]))):
                 continue
         doubts.append(_doubt(row, row["failure"], row["failure_detail"]))
-    doubts += [_doubt(row, "bad_path", f"It refers to {row['written_path'][:200]}, which is no URI.") for row in bad_paths]
+    doubts += [
+        _doubt(row, "bad_path", f"It refers to {row['written_path'][:200]}, which is no URI.")
+        for row in bad_paths
+    ]
     return Missed(doubts, vanished)
 
 
 def _doubt(row: Row, reason: str, detail: str) -> Row:
-    return {"audit_id": row["audit_id"], "subject": row["metadata_path"], "reason": reason, "root": row["root"], "detail": detail}
+    return {
+        "audit_id": row["audit_id"],
+        "subject": row["metadata_path"],
+        "reason": reason,
+        "root": row["root"],
+        "detail": detail,
+    }
 
 
 def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]:
@@ -87,7 +128,9 @@ def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]
     """
     rows = plain_rows(jobs)
     for name in ("restored_path", "last_completed_path"):
-        for row, path in zip(rows, parsing.canonical_paths(jobs, name, spellings_of).to_pylist(), strict=True):
+        for row, path in zip(
+            rows, parsing.canonical_paths(jobs, name, spellings_of).to_pylist(), strict=True
+        ):
             row[name] = None if path is None else path.removesuffix(METADATA_SUFFIX)
     for row in rows:
         found = _WRITTEN.fullmatch(row["last_completed_path"] or "")

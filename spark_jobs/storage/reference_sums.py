@@ -14,17 +14,35 @@ MOST_MERGED = 100
 """Rows of ``storage_merged_file`` a root."""
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 
-COMPARED = [f"{kind}_{unit}" for unit in ("files", "bytes", "segments", "segment_bytes") for kind in ("shared", "new", "dropped")]
+COMPARED = [
+    f"{kind}_{unit}"
+    for unit in ("files", "bytes", "segments", "segment_bytes")
+    for kind in ("shared", "new", "dropped")
+]
 FIGURES = (
-    "files", "bytes", "own_files", "own_bytes", "foreign_files", "foreign_bytes", "missing_files", "missing_bytes", "untold_files",
-    "segmented_files", "segmented_file_bytes", "live_segment_bytes",
-)  # fmt: skip
+    "files",
+    "bytes",
+    "own_files",
+    "own_bytes",
+    "foreign_files",
+    "foreign_bytes",
+    "missing_files",
+    "missing_bytes",
+    "untold_files",
+    "segmented_files",
+    "segmented_file_bytes",
+    "live_segment_bytes",
+)
 REACHED = ("foreign_files", "foreign_bytes", "missing_files", "missing_bytes")
 CHAIN = [("job_no", pa.int64()), ("root_no", pa.int64()), ("other_job_directory", pa.string())]
 
 
-def worth_compacting(resolved: Resolved, segment_bytes: Numbers, count: int, references: pa.Table) -> pa.Table:
-    """Merged files that are there, that a retained snapshot refers to, and of which it needs a part only; others are orphans or waste."""
+def worth_compacting(
+    resolved: Resolved, segment_bytes: Numbers, count: int, references: pa.Table
+) -> pa.Table:
+    """Merged files that are there, that a retained snapshot refers to, and of which it needs a part
+    only; others are orphans or waste.
+    """
     chosen = np.flatnonzero(resolved.segmented & resolved.found & (resolved.root >= 0))
     path, first = np.unique(resolved.path[chosen], return_index=True)
     at = chosen[first]
@@ -65,30 +83,56 @@ def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
     return rows.filter(pa.array(place < most))
 
 
-def compared(resolved: Resolved, segments: pa.Table, of_segments: Numbers, paths: Paths, checkpoints: pa.Table) -> pa.Table:
-    """Per checkpoint with one before it of the same job: what it shares with that one, what is new, what was dropped since.
+def compared(
+    resolved: Resolved,
+    segments: pa.Table,
+    of_segments: Numbers,
+    paths: Paths,
+    checkpoints: pa.Table,
+) -> pa.Table:
+    """Per checkpoint with one before it of the same job: what it shares with that one, what is new,
+    what was dropped since.
 
-    Files are physical files, with what they take on disk; segments of merged files are counted apart, each by its own bytes.
+    Files are physical files, with what they take on disk; segments of merged files are counted
+    apart, each by its own bytes.
     """
     offsets = arrays.numbers(column(segments, "offset_bytes"))
     if len(offsets):
-        pairs, at = np.unique(np.stack([paths.segments, offsets], axis=1), axis=0, return_inverse=True)
+        pairs, at = np.unique(
+            np.stack([paths.segments, offsets], axis=1), axis=0, return_inverse=True
+        )
         count = len(pairs)
     else:
         at, count = paths.segments, 1
     sizes = arrays.numbers(column(segments, "bytes"))
     previous = arrays.numbers(column(checkpoints, "previous_no"))
     figures = {
-        **_of_pairs(resolved.checkpoint, resolved.path, resolved.on_disk, paths.size, previous, "files", "bytes"),
+        **_of_pairs(
+            resolved.checkpoint,
+            resolved.path,
+            resolved.on_disk,
+            paths.size,
+            previous,
+            "files",
+            "bytes",
+        ),
         **_of_pairs(of_segments, at.ravel(), sizes, count, previous, "segments", "segment_bytes"),
     }
     return _nonzero("checkpoint_no", figures)
 
 
 def _of_pairs(
-    checkpoint: Numbers, part: Numbers, sizes: Numbers, parts: int, previous: Numbers, files: str, bytes_of: str
+    checkpoint: Numbers,
+    part: Numbers,
+    sizes: Numbers,
+    parts: int,
+    previous: Numbers,
+    files: str,
+    bytes_of: str,
 ) -> dict[str, Numbers]:
-    """Counts and bytes of the parts of both checkpoints of each pair; a part is there once in each."""
+    """Counts and bytes of the parts of both checkpoints of each pair; a part is there once in
+    each.
+    """
     size = len(previous)
     following = np.full(size, -1)
     following[previous[previous >= 0]] = np.flatnonzero(previous >= 0)
@@ -102,8 +146,14 @@ def _of_pairs(
         "new": ((before >= 0) & ~with_one, checkpoint, sizes),
         "dropped": ((after >= 0) & (of_after < 0), after, sizes),
     }
-    counted = {f"{kind}_{files}": arrays.counts(of[chosen], size) for kind, (chosen, of, _) in which.items()}
-    return counted | {f"{kind}_{bytes_of}": arrays.sums(of[chosen], of_part[chosen], size) for kind, (chosen, of, of_part) in which.items()}
+    counted = {
+        f"{kind}_{files}": arrays.counts(of[chosen], size)
+        for kind, (chosen, of, _) in which.items()
+    }
+    return counted | {
+        f"{kind}_{bytes_of}": arrays.sums(of[chosen], of_part[chosen], size)
+        for kind, (chosen, of, of_part) in which.items()
+    }
 
 
 def _met(keys: Numbers, wanted: Numbers) -> Numbers:
@@ -119,12 +169,24 @@ def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:
     return pa.table({key: at, **{name: figure[at] for name, figure in figures.items()}})
 
 
-def sums_of(resolved: Resolved, references: pa.Table, checkpoints: pa.Table, roots: pa.Table, count: int) -> dict[str, pa.Table]:
+def sums_of(
+    resolved: Resolved, references: pa.Table, checkpoints: pa.Table, roots: pa.Table, count: int
+) -> dict[str, pa.Table]:
     audit_ids = column(references, "audit_id")
-    not_found = pa.table({"audit_id": audit_ids, "path": resolved.texts}).filter(pa.array(~resolved.found))
-    told = pa.table({"audit_id": audit_ids, "metadata_path": column(references, "metadata_path"), "path": resolved.texts})
+    not_found = pa.table({"audit_id": audit_ids, "path": resolved.texts}).filter(
+        pa.array(~resolved.found)
+    )
+    told = pa.table(
+        {
+            "audit_id": audit_ids,
+            "metadata_path": column(references, "metadata_path"),
+            "path": resolved.texts,
+        }
+    )
     outside = told.filter(pa.array(resolved.root < 0))
-    authority = pc.struct_field(pc.extract_regex(column(outside, "path"), AUTHORITY.replace("(", "(?P<authority>", 1)), [0])
+    authority = pc.struct_field(
+        pc.extract_regex(column(outside, "path"), AUTHORITY.replace("(", "(?P<authority>", 1)), [0]
+    )
     named = outside.append_column("authority", pc.fill_null(authority, ""))
     missing = np.flatnonzero(resolved.missing)
     rows = pa.table(
@@ -149,18 +211,21 @@ def sums_of(resolved: Resolved, references: pa.Table, checkpoints: pa.Table, roo
                 "missing_bytes": arrays.sums(of_root, largest, roots.num_rows),
             },
         ),
-        "outside": named.group_by(["audit_id", "authority"]).aggregate([("metadata_path", "min")]).rename_columns(
-            {"metadata_path_min": "metadata_path"}
-        ),
+        "outside": named.group_by(["audit_id", "authority"])
+        .aggregate([("metadata_path", "min")])
+        .rename_columns({"metadata_path_min": "metadata_path"}),
         "not_found": not_found.group_by(["audit_id", "path"]).aggregate([]),
         "missing": first_missing(rows),
-    }  # fmt: skip
+    }
 
 
 def _figures(resolved: Resolved, size: int) -> pa.Table:
     def counted(name: str, which: Flags) -> dict[str, Numbers]:
         at = resolved.checkpoint[which]
-        return {f"{name}_files": arrays.counts(at, size), f"{name}_bytes": arrays.sums(at, resolved.bytes[which], size)}
+        return {
+            f"{name}_files": arrays.counts(at, size),
+            f"{name}_bytes": arrays.sums(at, resolved.bytes[which], size),
+        }
 
     segmented = resolved.checkpoint[resolved.segmented]
     return _nonzero(
@@ -173,14 +238,18 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
             **counted("missing", resolved.missing),
             "untold_files": arrays.counts(resolved.checkpoint[resolved.untold], size),
             "segmented_files": arrays.counts(segmented, size),
-            "segmented_file_bytes": arrays.sums(segmented, resolved.on_disk[resolved.segmented], size),
+            "segmented_file_bytes": arrays.sums(
+                segmented, resolved.on_disk[resolved.segmented], size
+            ),
             "live_segment_bytes": arrays.sums(segmented, resolved.bytes[resolved.segmented], size),
         },
     )
 
 
 def _reached(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
-    """Per job directory the distinct files that its checkpoints refer to: those elsewhere, and those that are missing."""
+    """Per job directory the distinct files that its checkpoints refer to: those elsewhere, and
+    those that are missing.
+    """
     home = home_no[resolved.checkpoint]
     chosen = np.flatnonzero(home >= 0)
     key, at = np.unique(home[chosen] * count + resolved.path[chosen], return_inverse=True)
@@ -189,15 +258,22 @@ def _reached(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
     figures: dict[str, Numbers] = {}
     for name, which in (("foreign", ~resolved.own), ("missing", resolved.missing)):
         is_one = arrays.marked(at[which[chosen]], len(key))
-        figures |= {f"{name}_files": arrays.counts(of[is_one], size), f"{name}_bytes": arrays.sums(of[is_one], largest[is_one], size)}
+        figures |= {
+            f"{name}_files": arrays.counts(of[is_one], size),
+            f"{name}_bytes": arrays.sums(of[is_one], largest[is_one], size),
+        }
     return _nonzero("home_no", figures)
 
 
 def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Table]:
-    """Distinct files of another job's directory per job that refers to them, and which of its checkpoints do."""
+    """Distinct files of another job's directory per job that refers to them, and which of its
+    checkpoints do.
+    """
     chosen = np.flatnonzero(~resolved.own & arrays.flags(pc.is_valid(resolved.placed.job_id)))
     job = job_no[resolved.checkpoint[chosen]]
-    key, first, at = np.unique(job * count + resolved.path[chosen], return_index=True, return_inverse=True)
+    key, first, at = np.unique(
+        job * count + resolved.path[chosen], return_index=True, return_inverse=True
+    )
     files = pa.array(chosen[first])
     rows = pa.table(
         {

@@ -25,8 +25,9 @@ class Paths(NamedTuple):
 class Resolved(NamedTuple):
     """References with what is there, one for each checkpoint and path.
 
-    ``missing`` is what is surely not there, ``untold`` of what that cannot be known: below no audited root, below one
-    that was not listed whole, and younger than the listing. ``own``: below the directory of the checkpoint or of its job.
+    ``missing`` is what is surely not there, ``untold`` of what that cannot be known: below no
+    audited root, below one that was not listed whole, and younger than the listing. ``own``: below
+    the directory of the checkpoint or of its job.
     """
 
     checkpoint: Numbers
@@ -45,26 +46,40 @@ class Resolved(NamedTuple):
 
 
 def resolve(
-    references: pa.Table, checkpoint: Numbers, paths: Paths, file_bytes: Numbers, roots: pa.Table, checkpoints: pa.Table
+    references: pa.Table,
+    checkpoint: Numbers,
+    paths: Paths,
+    file_bytes: Numbers,
+    roots: pa.Table,
+    checkpoints: pa.Table,
 ) -> Resolved:
     texts = column(references, "path")
     at_root = np.full(len(texts), -1)
     audit_ids = column(references, "audit_id")
     for number, root in enumerate(roots.to_pylist()):
-        below = arrays.flags(pc.and_(are_below(texts, root["root"]), pc.equal(audit_ids, root["audit_id"])))
+        below = arrays.flags(
+            pc.and_(are_below(texts, root["root"]), pc.equal(audit_ids, root["audit_id"]))
+        )
         at_root[below] = number
     of_path = placed(texts)
     unlisted = np.append(arrays.numbers(column(roots, "unlisted")), 0)[at_root]
     there = file_bytes[paths.references]
     found = arrays.known(there)
-    told = (at_root >= 0) & (unlisted == 0) & arrays.flags(column(checkpoints, "is_told"))[checkpoint]
+    told = (
+        (at_root >= 0) & (unlisted == 0) & arrays.flags(column(checkpoints, "is_told"))[checkpoint]
+    )
     home = column(checkpoints, "job_directory").take(pa.array(checkpoint))
     own = arrays.flags(pc.equal(of_path.job_directory, home))
     elsewhere = np.flatnonzero(~own)
     directories = column(checkpoints, "directory").take(pa.array(checkpoint[elsewhere])).to_pylist()
-    for at, path, directory in zip(elsewhere, texts.take(pa.array(elsewhere)).to_pylist(), directories, strict=True):
+    for at, path, directory in zip(
+        elsewhere, texts.take(pa.array(elsewhere)).to_pylist(), directories, strict=True
+    ):
         own[at] = path.startswith(f"{directory.rstrip('/')}/")
-    bytes_of, segmented = arrays.numbers(column(references, "bytes")), arrays.flags(column(references, "segmented"))
+    bytes_of, segmented = (
+        arrays.numbers(column(references, "bytes")),
+        arrays.flags(column(references, "segmented")),
+    )
     return Resolved(
         checkpoint=checkpoint,
         path=paths.references,
@@ -83,10 +98,21 @@ def resolve(
 
 
 def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
-    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to; unknown where there is none."""
-    named = pa.table({"path": paths.segments, "offset": column(segments, "offset_bytes"), "bytes": column(segments, "bytes")})
+    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to;
+    unknown where there is none.
+    """
+    named = pa.table(
+        {
+            "path": paths.segments,
+            "offset": column(segments, "offset_bytes"),
+            "bytes": column(segments, "bytes"),
+        }
+    )
     distinct = named.group_by(["path", "offset"]).aggregate([("bytes", "max")])
-    at, size = arrays.numbers(column(distinct, "path")), arrays.numbers(column(distinct, "bytes_max"))
+    at, size = (
+        arrays.numbers(column(distinct, "path")),
+        arrays.numbers(column(distinct, "bytes_max")),
+    )
     found = arrays.sums(at, size, paths.size)
     found[~arrays.marked(at[arrays.known(size)], paths.size)] = arrays.UNKNOWN
     return found

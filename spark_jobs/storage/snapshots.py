@@ -1,4 +1,6 @@
-"""What each ``_metadata`` says, of whole files: a row for each that was read to its end, and the distinct files it refers to."""
+"""What each ``_metadata`` says, of whole files: a row for each that was read to its end, and the
+distinct files it refers to.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,11 +16,35 @@ from spark_jobs.audit_tables import STORAGE_REFERENCE
 from spark_jobs.storage import arrays, operator_states, parsing
 from spark_jobs.storage.arrays import Numbers, column
 
-_READ = ("audit_id", "root", "metadata_path", "metadata_bytes", "metadata_modified", "ordinal", "kind", "checkpoint_id", "path",
-        "written_path", "offset_bytes", "size_bytes", "state_bytes", "inline_at", "task_owned_directory", "shared_directory",
-        "operator_id", "operator_name", "subtask", "states", "failure", "failure_detail")  # fmt: skip
+_READ = (
+    "audit_id",
+    "root",
+    "metadata_path",
+    "metadata_bytes",
+    "metadata_modified",
+    "ordinal",
+    "kind",
+    "checkpoint_id",
+    "path",
+    "written_path",
+    "offset_bytes",
+    "size_bytes",
+    "state_bytes",
+    "inline_at",
+    "task_owned_directory",
+    "shared_directory",
+    "operator_id",
+    "operator_name",
+    "subtask",
+    "states",
+    "failure",
+    "failure_detail",
+)
 PARSED = pa.schema([*(parsing.PARSED.field(name) for name in _READ), ("repeated", pa.bool_())])
-"""Of ``parsing.PARSED`` what is read here. ``repeated``: the same row may be there several times, as two audits parsed the file at once."""
+"""Of ``parsing.PARSED`` what is read here.
+
+``repeated``: the same row may be there several times, as two audits parsed the file at once.
+"""
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
 _CHECKPOINT = [("audit_id", _TEXT), ("metadata_path", _TEXT)]
@@ -26,8 +52,15 @@ FAILED = pa.schema([*_CHECKPOINT, ("root", _TEXT), ("failure", _TEXT), ("failure
 SCHEMAS = {
     "snapshots": pa.schema(
         [
-            *_CHECKPOINT, ("root", _TEXT), ("checkpoint_id", _INT), ("metadata_bytes", _INT), ("modified", INSTANT),
-            ("inline_bytes", _INT), ("relocatable", _FLAG), ("unplaced", _INT), ("digest", _TEXT),
+            *_CHECKPOINT,
+            ("root", _TEXT),
+            ("checkpoint_id", _INT),
+            ("metadata_bytes", _INT),
+            ("modified", INSTANT),
+            ("inline_bytes", _INT),
+            ("relocatable", _FLAG),
+            ("unplaced", _INT),
+            ("digest", _TEXT),
         ]
     ),
     "storage_reference": arrow_schema(STORAGE_REFERENCE),
@@ -35,15 +68,19 @@ SCHEMAS = {
     "operators": operator_states.OPERATORS,
     "bad_paths": pa.schema([*_CHECKPOINT, ("root", _TEXT), ("written_path", _TEXT)]),
     "failed": FAILED,
-}  # fmt: skip
-"""``bad_paths``: of references that are written in no way from which a path can be told, one of each file."""
+}
+"""``bad_paths``: of references that are written in no way from which a path can be told, one of
+each file.
+"""
 
 _PATHS = ("written_path", "task_owned_directory", "shared_directory")
 _ABSOLUTE = "^(/|[A-Za-z][A-Za-z0-9+.-]*:)"
 
 
 def read_checkpoints(
-    parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings_of: Mapping[str, Spellings]
+    parts: Mapping[str, pa.Table],
+    known: Mapping[str, pa.Table],
+    spellings_of: Mapping[str, Spellings],
 ) -> dict[str, pa.Table]:
     """``parts["parsed"]``: all rows of each of its files."""
     rows = parts["parsed"]
@@ -51,10 +88,16 @@ def read_checkpoints(
     rows = rows.filter(pc.is_null(rows.column("failure")))
     repeated = pc.fill_null(rows.column("repeated"), False)
     if pc.any(repeated).as_py():
-        once = arrays.without_repeated(rows.filter(repeated), ["audit_id", "metadata_path", "ordinal"])
+        once = arrays.without_repeated(
+            rows.filter(repeated), ["audit_id", "metadata_path", "ordinal"]
+        )
         rows = pa.concat_tables([rows.filter(pc.invert(repeated)), once])
     operators = operator_states.notable_operators(rows)
-    rows = rows.set_column(rows.schema.get_field_index("path"), "path", parsing.canonical_paths(rows, "path", spellings_of))
+    rows = rows.set_column(
+        rows.schema.get_field_index("path"),
+        "path",
+        parsing.canonical_paths(rows, "path", spellings_of),
+    )
     (code,), size = arrays.coded(arrays.joined(rows, "audit_id", "metadata_path"))
     whole = arrays.marked(code[arrays.numbers(column(rows, "ordinal")) == 0], size)
     handles = rows.append_column("code", pa.array(code))
@@ -64,22 +107,31 @@ def read_checkpoints(
         "operators": operators,
         "bad_paths": _bad_paths(rows.filter(unplaced)),
         "failed": failed,
-        **_referred(handles.filter(pc.and_(pc.is_valid(rows.column("path")), pa.array(whole[code], pa.bool_())))),
+        **_referred(
+            handles.filter(
+                pc.and_(pc.is_valid(rows.column("path")), pa.array(whole[code], pa.bool_()))
+            )
+        ),
     }
-    return {name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()}
+    return {
+        name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()
+    }
 
 
 def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> pa.Table:
     """A row for each ``_metadata`` that was read to its end.
 
-    ``inline_bytes`` of state within the ``_metadata``; ``relocatable``: nothing in it is an absolute path.
+    ``inline_bytes`` of state within the ``_metadata``; ``relocatable``: nothing in it is an
+    absolute path.
     """
     inline = arrays.flags(pc.is_valid(column(rows, "inline_at")))
     absolute = np.zeros(len(code), np.bool_)
     for name in _PATHS:
         absolute |= arrays.flags(pc.match_substring_regex(column(rows, name), _ABSOLUTE))
     figures = {
-        "inline_bytes": arrays.sums(code[inline], arrays.numbers(column(rows, "size_bytes"))[inline], size),
+        "inline_bytes": arrays.sums(
+            code[inline], arrays.numbers(column(rows, "size_bytes"))[inline], size
+        ),
         "relocatable": ~arrays.marked(code[absolute], size),
         "unplaced": arrays.counts(code[arrays.flags(unplaced.combine_chunks())], size),
         "digest": pa.array(_digests(rows, code, size), pa.string()),
@@ -87,27 +139,52 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
     ends = arrays.numbers(column(rows, "ordinal")) == 0
     of_file = rows.filter(pa.array(ends)).rename_columns({"metadata_modified": "modified"})
     names = ("root", "checkpoint_id", "metadata_bytes", "modified")
-    grouped = of_file.select(["audit_id", "metadata_path", *names]).append_column("code", pa.array(code[ends]))
-    found = grouped.group_by(["code", "audit_id", "metadata_path"]).aggregate([(name, "max") for name in names])
+    grouped = of_file.select(["audit_id", "metadata_path", *names]).append_column(
+        "code", pa.array(code[ends])
+    )
+    found = grouped.group_by(["code", "audit_id", "metadata_path"]).aggregate(
+        [(name, "max") for name in names]
+    )
     at = arrays.numbers(column(found, "code"))
     renamed = found.rename_columns({f"{name}_max": name for name in names})
-    return pa.table({**{name: renamed.column(name) for name in renamed.column_names}, **{
-        name: figure.take(pa.array(at)) if isinstance(figure, pa.Array) else figure[at] for name, figure in figures.items()
-    }})  # fmt: skip
+    return pa.table(
+        {
+            **{name: renamed.column(name) for name in renamed.column_names},
+            **{
+                name: figure.take(pa.array(at)) if isinstance(figure, pa.Array) else figure[at]
+                for name, figure in figures.items()
+            },
+        }
+    )
 
 
 def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
     """Of all references of a file as they are written, in their order; None where it has none."""
-    is_written = pc.and_(pc.greater(rows.column("ordinal"), 0), pc.is_valid(rows.column("written_path")))
-    written = rows.select(["ordinal", "written_path", "offset_bytes", "size_bytes"]).append_column("code", pa.array(code))
-    written = written.filter(is_written).sort_by([("code", "ascending"), ("ordinal", "ascending")]).combine_chunks()
+    is_written = pc.and_(
+        pc.greater(rows.column("ordinal"), 0), pc.is_valid(rows.column("written_path"))
+    )
+    written = rows.select(["ordinal", "written_path", "offset_bytes", "size_bytes"]).append_column(
+        "code", pa.array(code)
+    )
+    written = (
+        written.filter(is_written)
+        .sort_by([("code", "ascending"), ("ordinal", "ascending")])
+        .combine_chunks()
+    )
     found: list[str | None] = [None] * size
     of = arrays.numbers(column(written, "code"))
     paths, starts = column(written, "written_path"), np.flatnonzero(np.diff(of, prepend=-1))
     lengths = arrays.numbers(pc.binary_length(paths))
     text = b"".join(paths.cast(pa.binary()).to_pylist())
     ends = np.concatenate([[0], np.cumsum(lengths)])
-    figures = np.stack([arrays.numbers(column(written, name)) for name in ("ordinal", "offset_bytes", "size_bytes")] + [lengths], axis=1)
+    figures = np.stack(
+        [
+            arrays.numbers(column(written, name))
+            for name in ("ordinal", "offset_bytes", "size_bytes")
+        ]
+        + [lengths],
+        axis=1,
+    )
     for first, last in pairwise([*starts, len(of)]):
         content = hashlib.sha256(text[ends[first] : ends[last]])
         content.update(figures[first:last].tobytes())
@@ -116,14 +193,18 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
 
 
 def _bad_paths(unplaced: pa.Table) -> pa.Table:
-    found = unplaced.group_by(["audit_id", "metadata_path"]).aggregate([("root", "max"), ("written_path", "min")])
+    found = unplaced.group_by(["audit_id", "metadata_path"]).aggregate(
+        [("root", "max"), ("written_path", "min")]
+    )
     return found.rename_columns({"root_max": "root", "written_path_min": "written_path"})
 
 
 def _referred(handles: pa.Table) -> dict[str, pa.Table]:
-    """``storage_reference``: distinct files by checkpoint. Bytes of a merged file are those of the distinct segments in it.
+    """``storage_reference``: distinct files by checkpoint. Bytes of a merged file are those of the
+    distinct segments in it.
 
-    One file is often referred to by many handles (channels of a task, subtasks of a changelog), each with its whole size.
+    One file is often referred to by many handles (channels of a task, subtasks of a changelog),
+    each with its whole size.
     """
     in_segment = pc.is_valid(handles.column("offset_bytes"))
     key = ["code", "audit_id", "metadata_path", "path"]
@@ -131,14 +212,22 @@ def _referred(handles: pa.Table) -> dict[str, pa.Table]:
     # As whole files first: of those that have segments, the segments count.
     files = handles.filter(pc.greater(handles.column("ordinal"), 0))
     whole = files.group_by(key).aggregate([("size_bytes", "max")])
-    segments = handles.filter(in_segment).group_by([*key, "offset_bytes"]).aggregate([("size_bytes", "max")])
+    segments = (
+        handles.filter(in_segment)
+        .group_by([*key, "offset_bytes"])
+        .aggregate([("size_bytes", "max")])
+    )
     found = {name: column(whole, name) for name in key}
     bytes_of = arrays.numbers(column(whole, "size_bytes_max"), 0)
     segmented = np.zeros(len(bytes_of), np.bool_)
     if segments.num_rows:
         (at, of), size = arrays.coded(*(_code_and_path(table) for table in (whole, segments)))
         segmented = arrays.marked(of, size)[at]
-        bytes_of = np.where(segmented, arrays.sums(of, arrays.numbers(column(segments, "size_bytes_max"), 0), size)[at], bytes_of)
+        bytes_of = np.where(
+            segmented,
+            arrays.sums(of, arrays.numbers(column(segments, "size_bytes_max"), 0), size)[at],
+            bytes_of,
+        )
     return {
         "storage_reference": pa.table({**found, "bytes": bytes_of, "segmented": segmented}),
         "segments": segments.rename_columns({"size_bytes_max": "bytes"}),
@@ -146,4 +235,6 @@ def _referred(handles: pa.Table) -> dict[str, pa.Table]:
 
 
 def _code_and_path(table: pa.Table) -> pa.Array:
-    return pc.binary_join_element_wise(column(table, "code").cast(pa.string()), column(table, "path"), "/")
+    return pc.binary_join_element_wise(
+        column(table, "code").cast(pa.string()), column(table, "path"), "/"
+    )

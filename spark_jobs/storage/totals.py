@@ -1,4 +1,6 @@
-"""Counts and bytes of an audit: one pass over the files makes a small cube, everything else is sums of that."""
+"""Counts and bytes of an audit: one pass over the files makes a small cube, everything else is sums
+of that.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,18 +26,29 @@ CUBE_KEY = ("directory_no", "verdict", "reason", "kind", "le_step", "is_small")
 _TEXT, _INT = pa.string(), pa.int64()
 CUBE = pa.schema(
     [
-        ("directory_no", _INT), *((name, _TEXT) for name in ("verdict", "reason", "kind")), ("le_step", _INT), ("is_small", pa.bool_()),
+        ("directory_no", _INT),
+        *((name, _TEXT) for name in ("verdict", "reason", "kind")),
+        ("le_step", _INT),
+        ("is_small", pa.bool_()),
         *((name, _INT) for name in _SUMS),
     ]
-)  # fmt: skip
+)
 _LARGEST = np.iinfo(np.int64).max
 _POWERS = 2 ** np.arange(63, dtype=np.int64)
 
 
 def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
-    """Files and bytes by directory, verdict, kind and size: ``le_step`` is the exponent of the lowest power of two not below it."""
-    size, metadata = numbers(column(files, "bytes"), 0), arrays.flags(is_metadata(column(files, "path")))
-    segmented, copies = arrays.flags(column(files, "segmented")), numbers(column(files, "replication"), 0)
+    """Files and bytes by directory, verdict, kind and size: ``le_step`` is the exponent of the
+    lowest power of two not below it.
+    """
+    size, metadata = (
+        numbers(column(files, "bytes"), 0),
+        arrays.flags(is_metadata(column(files, "path"))),
+    )
+    segmented, copies = (
+        arrays.flags(column(files, "segmented")),
+        numbers(column(files, "replication"), 0),
+    )
     figures = {
         "le_step": np.searchsorted(_POWERS, size),
         "is_small": (size <= SMALL_FILE_BYTES) & ~metadata,
@@ -45,17 +58,26 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
         "segmented_files": segmented.astype(np.int64),
         "segmented_file_bytes": np.where(segmented, size, 0),
         "live_segment_bytes": numbers(column(files, "live_segment_bytes"), 0),
-        "replicated_files": arrays.flags(pc.is_valid(column(files, "replication"))).astype(np.int64),
+        "replicated_files": arrays.flags(pc.is_valid(column(files, "replication"))).astype(
+            np.int64
+        ),
         "raw_bytes": np.where(size > _LARGEST // np.maximum(copies, 1), _LARGEST, size * copies),
     }
     columns = {name: judged.column(name) for name in judged.column_names} | figures
     return arrays.summed(arrays.table(columns, CUBE), CUBE_KEY)
 
 
-def _of(cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: Sequence[str] = ()) -> list[Row]:
-    """The cube added up by columns of the directories and ``more`` of its own, with sums of each verdict."""
+def _of(
+    cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: Sequence[str] = ()
+) -> list[Row]:
+    """The cube added up by columns of the directories and ``more`` of its own, with sums of each
+    verdict.
+    """
     at = numbers(column(cube, "directory_no"))
-    taken = {name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at)) for name in names}
+    taken = {
+        name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at))
+        for name in names
+    }
     sums = {name: column(cube, name) for name in _SUMS}
     is_small = arrays.flags(column(cube, "is_small"))
     sums["small_files"] = np.where(is_small, numbers(column(cube, "files")), 0)
@@ -64,13 +86,21 @@ def _of(cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: 
         for unit in ("files", "bytes"):
             sums[f"{verdict}_{unit}"] = np.where(chosen, numbers(column(cube, unit)), 0)
     key = (*names, *more)
-    rows: list[Row] = arrays.summed(pa.table(taken | {name: cube.column(name) for name in more} | sums), key).to_pylist()
-    return [row | {"raw_bytes": row["raw_bytes"] if row["replicated_files"] == row["files"] else None} for row in rows]
+    rows: list[Row] = arrays.summed(
+        pa.table(taken | {name: cube.column(name) for name in more} | sums), key
+    ).to_pylist()
+    return [
+        row | {"raw_bytes": row["raw_bytes"] if row["replicated_files"] == row["files"] else None}
+        for row in rows
+    ]
 
 
 def of_verdicts(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
     """``storage_verdict``."""
-    return [row | {"kind": row["kind"] or ""} for row in _of(cube, directories, _ROOT, ("verdict", "reason", "kind"))]
+    return [
+        row | {"kind": row["kind"] or ""}
+        for row in _of(cube, directories, _ROOT, ("verdict", "reason", "kind"))
+    ]
 
 
 def of_roots(
@@ -81,19 +111,27 @@ def of_roots(
     doubts: Sequence[Row],
     roots: Iterable[Row],
 ) -> list[Row]:
-    """``storage_root``; a root without any file has a row, too. ``lost``: by root, the files that are missing."""
+    """``storage_root``; a root without any file has a row, too.
+
+    ``lost``: by root, the files that are missing.
+    """
     sums = {key_of(row, _ROOT): row for row in _of(cube, directories, _ROOT)}
     steps = by(_of(cube, directories, _ROOT, ("le_step",)), *_ROOT)
     read, doubted = by(checkpoints, *_ROOT), by(doubts, "audit_id")
     named_twice = keys((doubt for doubt in doubts if doubt["reason"] == TWO_NAMES), *_ROOT)
-    nothing = dict.fromkeys((*_SUMS, *(f"{verdict}_{unit}" for verdict in VERDICTS for unit in ("files", "bytes"))), 0)
+    nothing = dict.fromkeys(
+        (*_SUMS, *(f"{verdict}_{unit}" for verdict in VERDICTS for unit in ("files", "bytes"))), 0
+    )
     found = []
     for root in roots:
         key = key_of(root, _ROOT)
         in_doubt = len(doubted.get((root["audit_id"],), ()))
         reasons = {
-            "not_attested": not root["attested"], TWO_NAMES: key in named_twice, "in_doubt": in_doubt > 0, "blind_cluster": root["blind"],
-        }  # fmt: skip
+            "not_attested": not root["attested"],
+            TWO_NAMES: key in named_twice,
+            "in_doubt": in_doubt > 0,
+            "blind_cluster": root["blind"],
+        }
         not_cleanable = [reason for reason, is_one in reasons.items() if is_one]
         found.append(
             root
@@ -112,7 +150,10 @@ def of_roots(
 
 def _histogram(steps: Iterable[Row]) -> list[Row]:
     ordered = sorted(steps, key=lambda step: step["le_step"])
-    return [{"le_bytes": 2 ** step["le_step"], "files": step["files"], "bytes": step["bytes"]} for step in ordered]
+    return [
+        {"le_bytes": 2 ** step["le_step"], "files": step["files"], "bytes": step["bytes"]}
+        for step in ordered
+    ]
 
 
 def _json(value: Any) -> str:
@@ -120,11 +161,16 @@ def _json(value: Any) -> str:
 
 
 def of_jobs(
-    cube: pa.Table, directories: Sequence[Row], checkpoints: Iterable[Row], reached: Mapping[Key, Row], owners: Iterable[Row]
+    cube: pa.Table,
+    directories: Sequence[Row],
+    checkpoints: Iterable[Row],
+    reached: Mapping[Key, Row],
+    owners: Iterable[Row],
 ) -> list[Row]:
     """``storage_job``: directories of jobs, and jobs of which only checkpoints elsewhere are known.
 
-    ``reached``: by job directory, the files elsewhere that its checkpoints refer to, and those that are missing.
+    ``reached``: by job directory, the files elsewhere that its checkpoints refer to, and those that
+    are missing.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"]), *JOB_DIRECTORY)
     known = {key_of(row, JOB_DIRECTORY): row for row in owners}
@@ -147,7 +193,12 @@ def of_jobs(
                 "checkpoints": len(retained),
                 "newest_checkpoint_id": newest,
                 "newest_modified": next(
-                    (one["modified"] for one in retained if newest is not None and one["checkpoint_id"] == newest), None
+                    (
+                        one["modified"]
+                        for one in retained
+                        if newest is not None and one["checkpoint_id"] == newest
+                    ),
+                    None,
                 ),
             }
         )

@@ -1,10 +1,10 @@
-"""The verdict on every file. What keeps a file comes first; a file is an orphan only when nothing is left to keep it.
+"""The verdict on every file. What keeps a file comes first; a file is an orphan only when nothing
+is left to keep it.
 
-needed     referred to by a retained checkpoint that is not waste, is one itself, or restored from by a job that may run
-kept       not a candidate, or something about it is not known
-waste      referred to by waste only
-young      everything speaks against it but time
-orphan     nothing speaks for it
+needed     referred to by a retained checkpoint that is not waste, is one itself, or restored from
+by a job that may run kept       not a candidate, or something about it is not known waste
+referred to by waste only young      everything speaks against it but time orphan     nothing speaks
+for it
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,13 @@ from spark_jobs.storage import arrays, totals
 from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, later, numbers
 from spark_jobs.storage.carried import REFERRED
 from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
-from spark_jobs.storage.layout_columns import MERGED, TASK_OWNED, directories_of, is_candidate, is_metadata
+from spark_jobs.storage.layout_columns import (
+    MERGED,
+    TASK_OWNED,
+    directories_of,
+    is_candidate,
+    is_metadata,
+)
 from spark_jobs.storage.owners import CLOCKS_APART_S
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
 
@@ -29,17 +35,37 @@ DIRECTORIES = pa.schema(
     [
         *((name, _TEXT) for name in ("audit_id", "root", "job_directory", "job_id", "cluster")),
         *((name, _INT) for name in ("root_no", "claims", "suspects")),
-        *((name, INSTANT) for name in ("as_of", "guarded_from", "future_from", "in_flight_since", "last_completed_at")),
-        *((name, _FLAG) for name in ("any_needed", "in_doubt", "job_needed", "last_unfound", "terminal", "seen")),
+        *(
+            (name, INSTANT)
+            for name in (
+                "as_of",
+                "guarded_from",
+                "future_from",
+                "in_flight_since",
+                "last_completed_at",
+            )
+        ),
+        *(
+            (name, _FLAG)
+            for name in ("any_needed", "in_doubt", "job_needed", "last_unfound", "terminal", "seen")
+        ),
         ("failed", FAILED),
     ]
 )
-"""Directories that hold files, with all that is known of the audit, the root and the job; numbered in this order."""
+"""Directories that hold files, with all that is known of the audit, the root and the job; numbered
+in this order.
+"""
 CHECKPOINTS = pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT), ("is_live", _FLAG)])
 """Of all that were read, numbered as the referrers of files are."""
 PATHS = pa.schema([("audit_id", _TEXT), ("path", _TEXT)])
 
-TASK_LOST = ("TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION", "CHECKPOINT_COORDINATOR_SUSPEND", "TASK_CHECKPOINT_FAILURE")
+TASK_LOST = (
+    "TASK_FAILURE",
+    "JOB_FAILURE",
+    "JOB_FAILOVER_REGION",
+    "CHECKPOINT_COORDINATOR_SUSPEND",
+    "TASK_CHECKPOINT_FAILURE",
+)
 """Ends of a checkpoint that leave uploads which nobody acknowledged."""
 
 _KINDS = list(KINDS)
@@ -75,7 +101,9 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Facts:
-    """What is known of single files besides the listing: the places of a live and a waste checkpoint that refer to it, -1 for none."""
+    """What is known of single files besides the listing: the places of a live and a waste
+    checkpoint that refer to it, -1 for none.
+    """
 
     live: Numbers
     waste: Numbers
@@ -92,17 +120,24 @@ class _Facts:
         return (self.live >= 0) | (self.waste >= 0)
 
 
-def judged_files(parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """``parts``: files, unread and, where there are any, alike; ``facts``: directories, checkpoints, restored, gone,
-    gone_before and vanished."""
+def judged_files(
+    parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]
+) -> dict[str, pa.Table]:
+    """``parts``: files, unread and, where there are any, alike; ``facts``: directories,
+    checkpoints, restored, gone, gone_before and vanished.
+    """
     rows, directories, checkpoints = parts["files"], facts["directories"], facts["checkpoints"]
-    files = _Files(rows, directories, arrays.places(_directory_keys(rows), _directory_keys(directories)))
+    files = _Files(
+        rows, directories, arrays.places(_directory_keys(rows), _directory_keys(directories))
+    )
     unread = parts["unread"]
     unread_at = arrays.joined(unread, "audit_id", "metadata_path")
     is_gone, is_vanished = (
-        pc.is_in(unread_at, value_set=arrays.joined(facts[name], "audit_id", "metadata_path")) for name in ("gone_before", "vanished")
+        pc.is_in(unread_at, value_set=arrays.joined(facts[name], "audit_id", "metadata_path"))
+        for name in ("gone_before", "vanished")
     )
-    # Of a file that the listing does not tell of, the next audit has to know that its referrer vanished.
+    # Of a file that the listing does not tell of, the next audit has to know that its referrer
+    # vanished.
     is_settled = pc.and_(is_gone, pc.or_(pc.invert(is_vanished), unread.column("is_told")))
     of_gone, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
     of_single = _facts(files, parts.get("alike", PATHS.empty_table()), of_gone, pending, facts)
@@ -112,14 +147,28 @@ def judged_files(parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]) -
     line = np.full(rows.num_rows, len(lines) - 1)
     for number, (condition, _, _) in reversed(list(enumerate(lines))):
         line[condition] = number
-    verdict, reason = (pa.array([words[place] for words in lines]).take(pa.array(line)) for place in (1, 2))
+    verdict, reason = (
+        pa.array([words[place] for words in lines]).take(pa.array(line)) for place in (1, 2)
+    )
     kind = _kinds(files, failed, np.flatnonzero(arrays.flags(pc.equal(verdict, ORPHAN))))
     of_files = pa.table(
         {
             **{
-                name: column(rows, name) for name in ("path", "bytes", "modified", "first_seen_at", "place", "checkpoint_id", "replication")
+                name: column(rows, name)
+                for name in (
+                    "path",
+                    "bytes",
+                    "modified",
+                    "first_seen_at",
+                    "place",
+                    "checkpoint_id",
+                    "replication",
+                )
             },
-            **{name: column(directories, name).take(pa.array(files.at)) for name in ("audit_id", "root", "root_no", "cluster", "job_id")},
+            **{
+                name: column(directories, name).take(pa.array(files.at))
+                for name in ("audit_id", "root", "root_no", "cluster", "job_id")
+            },
             "listed_path": pc.coalesce(column(rows, "listed_path"), column(rows, "path")),
             "verdict": verdict,
             "reason": reason,
@@ -128,10 +177,15 @@ def judged_files(parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]) -
         }
     )
     is_live = pc.equal(verdict, LIVE)
-    cube = totals.cube(pa.table({"directory_no": files.at, "verdict": verdict, "reason": reason, "kind": kind}), rows)
+    cube = totals.cube(
+        pa.table({"directory_no": files.at, "verdict": verdict, "reason": reason, "kind": kind}),
+        rows,
+    )
     return {
         "storage_live": of_files.filter(is_live).select(_FILE.names).cast(_FILE),
-        "not_live": of_files.filter(pc.invert(is_live)).select(SCHEMAS["not_live"].names).cast(SCHEMAS["not_live"]),
+        "not_live": of_files.filter(pc.invert(is_live))
+        .select(SCHEMAS["not_live"].names)
+        .cast(SCHEMAS["not_live"]),
         "storage_pending": pending.select(REFERRED.names),
         "cube": cube,
     }
@@ -142,7 +196,13 @@ def _directory_keys(rows: pa.Table) -> pa.Array:
     return pc.binary_join_element_wise(column(rows, "root_no").cast(_TEXT), directory, "\0")
 
 
-def _facts(files: _Files, alike: pa.Table, of_gone: pa.Table, pending: pa.Table, facts: Mapping[str, pa.Table]) -> _Facts:
+def _facts(
+    files: _Files,
+    alike: pa.Table,
+    of_gone: pa.Table,
+    pending: pa.Table,
+    facts: Mapping[str, pa.Table],
+) -> _Facts:
     rows, checkpoints = files.rows, facts["checkpoints"]
     size = rows.num_rows
     keys = arrays.joined(rows, "audit_id", "path")
@@ -151,19 +211,32 @@ def _facts(files: _Files, alike: pa.Table, of_gone: pa.Table, pending: pa.Table,
         """Few files are ``_metadata``: only these are looked up."""
         found = np.full(size, -1)
         at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
-        found[at] = arrays.found_at(keys.take(pa.array(at)), arrays.joined(facts[table], "audit_id", "metadata_path"))
+        found[at] = arrays.found_at(
+            keys.take(pa.array(at)), arrays.joined(facts[table], "audit_id", "metadata_path")
+        )
         return found
 
     snapshot = at_snapshots("checkpoints")
     referrers = column(rows, "referrers")
-    of = np.concatenate([pc.list_parent_indices(referrers).to_numpy(zero_copy_only=False), np.flatnonzero(snapshot >= 0)])
-    number = np.concatenate([pc.list_flatten(referrers).to_numpy(zero_copy_only=False), snapshot[snapshot >= 0]]).astype(np.int64)
+    of = np.concatenate(
+        [
+            pc.list_parent_indices(referrers).to_numpy(zero_copy_only=False),
+            np.flatnonzero(snapshot >= 0),
+        ]
+    )
+    number = np.concatenate(
+        [pc.list_flatten(referrers).to_numpy(zero_copy_only=False), snapshot[snapshot >= 0]]
+    ).astype(np.int64)
     is_live = arrays.flags(column(checkpoints, "is_live"))[number]
     restored = facts["restored"]
     restored_from = np.zeros(size, np.bool_)
     if restored.num_rows:
-        inside = pc.binary_join_element_wise(column(rows, "audit_id"), directories_of(column(rows, "path")), "\0")
-        restored_from = arrays.found_at(inside, arrays.joined(restored, "audit_id", "directory")) >= 0
+        inside = pc.binary_join_element_wise(
+            column(rows, "audit_id"), directories_of(column(rows, "path")), "\0"
+        )
+        restored_from = (
+            arrays.found_at(inside, arrays.joined(restored, "audit_id", "directory")) >= 0
+        )
     gone_of = of_gone.group_by(["audit_id", "path"]).aggregate([("metadata_path", "max")])
     return _Facts(
         live=np.maximum(arrays.maxima(of[is_live], number[is_live], size), -1),
@@ -174,7 +247,8 @@ def _facts(files: _Files, alike: pa.Table, of_gone: pa.Table, pending: pa.Table,
         unread_referrer=arrays.found_at(keys, arrays.joined(pending, "audit_id", "path")) >= 0,
         restored_from=restored_from,
         newly_vanished=arrays.taken(
-            column(gone_of, "metadata_path_max"), arrays.found_at(keys, arrays.joined(gone_of, "audit_id", "path"))
+            column(gone_of, "metadata_path_max"),
+            arrays.found_at(keys, arrays.joined(gone_of, "audit_id", "path")),
         ),
     )
 
@@ -185,29 +259,47 @@ def _since_before(files: _Files) -> Numbers:
     return np.where(later(since, referred_at) | ~known(since) | ~known(referred_at), since, UNKNOWN)
 
 
-def _state(files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.Table) -> dict[str, pa.Array]:
+def _state(
+    files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.Table
+) -> dict[str, pa.Array]:
     """What the next audit has to know of files."""
     as_of = files.of_directory("as_of")
-    # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing either.
-    first_found = np.where(files.is_of_directory("in_doubt") | facts.unread_referrer, UNKNOWN, as_of)
+    # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing
+    # either.
+    first_found = np.where(
+        files.is_of_directory("in_doubt") | facts.unread_referrer, UNKNOWN, as_of
+    )
     since = np.where(known(since_before), since_before, first_found)
     referrer = np.where(facts.live >= 0, facts.live, facts.waste)
     return {
         "unreferenced_since": arrays.optional(np.where(facts.referred, UNKNOWN, since), INSTANT),
-        "last_referred_at": arrays.optional(np.where(facts.referred, as_of, files.number("last_referred_at")), INSTANT),
-        "last_referrer": pc.coalesce(arrays.taken(column(checkpoints, "metadata_path"), referrer), files.text("last_referrer")),
+        "last_referred_at": arrays.optional(
+            np.where(facts.referred, as_of, files.number("last_referred_at")), INSTANT
+        ),
+        "last_referrer": pc.coalesce(
+            arrays.taken(column(checkpoints, "metadata_path"), referrer),
+            files.text("last_referrer"),
+        ),
         "vanished_referrer": pc.coalesce(files.text("vanished_referrer"), facts.newly_vanished),
         "unlisted_at": files.text("unlisted_at"),
     }
 
 
-def _lines(files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before: Numbers) -> list[tuple[Flags, str, str]]:
-    """Condition, verdict, reason: the first that is true decides. What is compared with something unknown is not true."""
+def _lines(
+    files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before: Numbers
+) -> list[tuple[Flags, str, str]]:
+    """Condition, verdict, reason: the first that is true decides.
+
+    What is compared with something unknown is not true.
+    """
     path, place = files.text("path"), files.text("place")
     modified = files.number("modified")
     age_from = np.maximum(modified, files.number("first_seen_at"))
     as_of, guarded_from = files.of_directory("as_of"), files.of_directory("guarded_from")
-    last_completed_at, in_flight_since = files.of_directory("last_completed_at"), files.of_directory("in_flight_since")
+    last_completed_at, in_flight_since = (
+        files.of_directory("last_completed_at"),
+        files.of_directory("in_flight_since"),
+    )
     claims, suspects = files.of_directory("claims"), files.of_directory("suspects")
     seen, terminal = files.is_of_directory("seen"), files.is_of_directory("terminal")
 
@@ -215,22 +307,33 @@ def _lines(files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before
         return arrays.flags(pc.is_in(place, value_set=pa.array(names)))
 
     unread = arrays.flags(is_metadata(path)) & ~facts.snapshot
-    never_completed = failed.of_number_and_time(files.at, files.number("checkpoint_id"), modified, np.flatnonzero(unread), CLOCKS_APART_S)
+    never_completed = failed.of_number_and_time(
+        files.at, files.number("checkpoint_id"), modified, np.flatnonzero(unread), CLOCKS_APART_S
+    )
     unread &= ~(never_completed & (claims == 1) & seen)
-    task_owned = is_place(*TASK_OWNED) & (files.is_of_directory("job_needed") | files.is_of_directory("any_needed") | ~terminal)
+    task_owned = is_place(*TASK_OWNED) & (
+        files.is_of_directory("job_needed") | files.is_of_directory("any_needed") | ~terminal
+    )
     bad_time = ~known(modified) | later(modified, files.of_directory("future_from"))
     earlier = later(as_of, since_before)
     completed_between = later(last_completed_at, since_before) & ~later(last_completed_at, as_of)
-    # What no two audits have to confirm could be needed by a checkpoint that completed while the root was listed.
+    # What no two audits have to confirm could be needed by a checkpoint that completed while the
+    # root was listed.
     ended_lately = later(last_completed_at, guarded_from) & terminal
     live, waste = facts.live >= 0, facts.waste >= 0
-    was_referred = arrays.flags(pc.is_valid(files.text("vanished_referrer"))) | arrays.flags(pc.is_valid(facts.newly_vanished))
+    was_referred = arrays.flags(pc.is_valid(files.text("vanished_referrer"))) | arrays.flags(
+        pc.is_valid(facts.newly_vanished)
+    )
     return [
         (live & facts.snapshot, LIVE, "snapshot"),
         (live, LIVE, "referred"),
         (facts.restored_from, LIVE, "restored_from"),
         (is_place("unowned"), KEPT, "no_job_level"),
-        (is_place("metadata") & ~arrays.flags(pc.is_valid(files.text("job_id"))), KEPT, "no_job_level"),
+        (
+            is_place("metadata") & ~arrays.flags(pc.is_valid(files.text("job_id"))),
+            KEPT,
+            "no_job_level",
+        ),
         (is_place("savepoint"), KEPT, "savepoint"),
         (~arrays.flags(is_candidate(place)), KEPT, "unknown_name"),
         (facts.gone, KEPT, "vanished"),
@@ -257,14 +360,24 @@ def _lines(files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before
 
 
 def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Array:
-    """Why an orphan is one; null for what is none. A file in ``shared/`` tells it by its time only."""
-    of_one, lost = failed.of_number_or_time(files.at, files.number("checkpoint_id"), files.number("modified"), orphans)
+    """Why an orphan is one; null for what is none.
+
+    A file in ``shared/`` tells it by its time only.
+    """
+    of_one, lost = failed.of_number_or_time(
+        files.at, files.number("checkpoint_id"), files.number("modified"), orphans
+    )
     merged = arrays.flags(pc.is_in(files.text("place"), value_set=pa.array(MERGED)))
     undeleted = arrays.flags(pc.is_valid(files.text("last_referrer")))
     dead = files.is_of_directory("terminal") & ~files.is_of_directory("job_needed")
     found = np.full(files.rows.num_rows, -1)
     found[orphans] = _KINDS.index("unknown")
-    for which, kind in ((dead, "dead_job"), (undeleted, "undeleted"), (of_one, "failed_checkpoint"), (lost, "unacknowledged"),
-                        (merged, "merging_remainder")):  # fmt: skip
+    for which, kind in (
+        (dead, "dead_job"),
+        (undeleted, "undeleted"),
+        (of_one, "failed_checkpoint"),
+        (lost, "unacknowledged"),
+        (merged, "merging_remainder"),
+    ):
         found[orphans[which[orphans]]] = _KINDS.index(kind)
     return arrays.taken(pa.array(_KINDS), found)

@@ -1,7 +1,8 @@
 """How many records the subtasks of a vertex had read and emitted, at two instants of a window.
 
-The *newest* answer that has counters, and the *first* one of the same attempts of the same subtasks. What lies between is counted
-by Flink itself, unlike its meters, which remember a minute. Executors import this module: nothing but Arrow and NumPy.
+The *newest* answer that has counters, and the *first* one of the same attempts of the same
+subtasks. What lies between is counted by Flink itself, unlike its meters, which remember a minute.
+Executors import this module: nothing but Arrow and NumPy.
 """
 
 import numpy as np
@@ -15,13 +16,17 @@ AT = "counted_at"
 
 
 def counters(cells: Cells) -> pa.StructArray:
-    """Of each window ``newest`` and ``first``: ``at`` and an array over subtasks each, null where a task did not run or said nothing.
+    """Of each window ``newest`` and ``first``: ``at`` and an array over subtasks each, null where a
+    task did not run or said nothing.
 
-    ``newest`` is null where no answer has any, ``first`` where no earlier one has all of its subtasks in the same attempts.
+    ``newest`` is null where no answer has any, ``first`` where no earlier one has all of its
+    subtasks in the same attempts.
     """
     read = {name: cells.reals(name) for name in COUNTERS}
     counts = ~np.isnan(read["records_in"]) | ~np.isnan(read["records_out"])
-    known = cells.running() & counts & ~np.isnan(read["attempt"]) & _is_dated(cells)[_sample_of(cells)]
+    known = (
+        cells.running() & counts & ~np.isnan(read["attempt"]) & _is_dated(cells)[_sample_of(cells)]
+    )
     newest = _newest(cells, known)
     first = _first_of_same(cells, known, read["attempt"], newest)
     parts = {"newest": newest, "first": first}
@@ -42,11 +47,15 @@ def _sample_of(cells: Cells) -> Ints:
 def _newest(cells: Cells, known: Flags) -> Ints:
     """Of each window the last sample with any counter; -1 where there is none."""
     counted = np.bincount(_sample_of(cells)[known], minlength=len(cells.wide)) > 0
-    return np.maximum.reduceat(np.where(counted, np.arange(len(cells.wide)), -1), cells.first_of_window)
+    return np.maximum.reduceat(
+        np.where(counted, np.arange(len(cells.wide)), -1), cells.first_of_window
+    )
 
 
 def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) -> Ints:
-    """Of each window the first sample that has a counter of all subtasks that ``newest`` has, in the same attempts; -1 where none."""
+    """Of each window the first sample that has a counter of all subtasks that ``newest`` has, in
+    the same attempts; -1 where none.
+    """
     samples = len(cells.wide)
     is_newest = np.zeros(samples, bool)
     is_newest[newest[newest >= 0]] = True
@@ -57,7 +66,9 @@ def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) ->
     subtasks = np.bincount(_sample_of(cells)[same], minlength=samples)
     windows = np.repeat(np.arange(len(newest)), np.diff(np.append(cells.first_of_window, samples)))
     needed = np.where(newest >= 0, subtasks[np.maximum(newest, 0)], -1)[windows]
-    found = np.minimum.reduceat(np.where(subtasks == needed, np.arange(samples), samples), cells.first_of_window)
+    found = np.minimum.reduceat(
+        np.where(subtasks == needed, np.arange(samples), samples), cells.first_of_window
+    )
     return np.where((newest >= 0) & (found < newest), found, -1)
 
 
@@ -67,11 +78,19 @@ def _answers(cells: Cells, read: dict[str, Reals], known: Flags, places: Ints) -
     wide = np.where(there, cells.wide[np.maximum(places, 0)], 0)
     starts = np.cumsum(wide) - wide
     # The cells of a sample lie side by side.
-    at = np.arange(wide.sum()) - np.repeat(starts, wide) + np.repeat(cells.first_cell[np.maximum(places, 0)], wide)
+    at = (
+        np.arange(wide.sum())
+        - np.repeat(starts, wide)
+        + np.repeat(cells.first_cell[np.maximum(places, 0)], wide)
+    )
     ends = pa.array(np.append(starts, wide.sum()).astype(np.int32))
-    lists = [pa.ListArray.from_arrays(ends, _wholes(read[name][at], known[at])) for name in COUNTERS]
+    lists = [
+        pa.ListArray.from_arrays(ends, _wholes(read[name][at], known[at])) for name in COUNTERS
+    ]
     instants = cells.samples[AT].take(pa.array(places, mask=~there))
-    return pa.StructArray.from_arrays([instants, *lists], names=["at", *COUNTERS], mask=pa.array(~there))
+    return pa.StructArray.from_arrays(
+        [instants, *lists], names=["at", *COUNTERS], mask=pa.array(~there)
+    )
 
 
 def _wholes(values: Reals, known: Flags) -> pa.Array:

@@ -26,11 +26,23 @@ from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.serving import LOG_EVENT_FIELDS
 from spark_jobs.step_schemas import EVENT, SERVED_EVENT
 
-RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_hash", "ordinal", "file", "offset")
+RECORD_COLUMNS = (
+    "cluster",
+    "observed_at",
+    "process",
+    "ts",
+    "level",
+    "record_hash",
+    "ordinal",
+    "file",
+    "offset",
+)
 
 
 def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Records (at least ``level`` and ``message``) → their events: the columns of ``EVENT`` that are known, in that order."""
+    """Records (at least ``level`` and ``message``) → their events: the columns of ``EVENT`` that
+    are known, in that order.
+    """
     for batch in batches:
         with without_garbage_collection():
             events = _events_of(batch)
@@ -46,16 +58,26 @@ def served_event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 def with_served(events: pa.RecordBatch) -> pa.RecordBatch:
     """``EVENT`` → ``SERVED_EVENT``. Columns that no line can fill may be missing."""
     known = {name: events.column(name) for name in events.schema.names}
-    change = pc.binary_join_element_wise(known["from_state"], known["to_state"], " -> ")  # null where one is not known
-    known["served_reason"] = pc.coalesce(known["reason"], change, known["to_state"], known["from_state"])
+    change = pc.binary_join_element_wise(
+        known["from_state"], known["to_state"], " -> "
+    )  # null where one is not known
+    known["served_reason"] = pc.coalesce(
+        known["reason"], change, known["to_state"], known["from_state"]
+    )
     known["fields"] = pa.array(_fields(known, events.num_rows), pa.string())
-    columns = [known.get(field.name, pa.nulls(events.num_rows, field.type)) for field in SERVED_EVENT]
+    columns = [
+        known.get(field.name, pa.nulls(events.num_rows, field.type)) for field in SERVED_EVENT
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=SERVED_EVENT)
 
 
 def _fields(known: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
     """One JSON text for each row."""
-    columns = {name: values.to_pylist() for name, values in known.items() if name in LOG_EVENT_FIELDS and values.null_count < rows}
+    columns = {
+        name: values.to_pylist()
+        for name, values in known.items()
+        if name in LOG_EVENT_FIELDS and values.null_count < rows
+    }
     columns["trigger_time"] = _of_distinct(known["trigger_time"], _in_json, pa.string()).to_pylist()
     names = [name for name in LOG_EVENT_FIELDS if name in columns]
     for values in zip(*(columns[name] for name in names), strict=True):
@@ -69,14 +91,20 @@ def _in_json(instant: datetime) -> str:
 
 def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
     levels, messages = batch.column("level").to_pylist(), batch.column("message").to_pylist()
-    parsed = [None if message is None else parse_message(level, message) for level, message in zip(levels, messages, strict=True)]
+    parsed = [
+        None if message is None else parse_message(level, message)
+        for level, message in zip(levels, messages, strict=True)
+    ]
     reported = list(filter(None, parsed))
     if not reported:
         return None
     records = batch.select([name for name in batch.schema.names if name in RECORD_COLUMNS])
     if len(reported) < batch.num_rows:
         records = records.filter(pa.array([event is not None for event in parsed]))
-    columns = {**dict(zip(records.schema.names, records.columns, strict=True)), **_columns(reported)}
+    columns = {
+        **dict(zip(records.schema.names, records.columns, strict=True)),
+        **_columns(reported),
+    }
     names = [name for name in EVENT.names if name in columns]
     return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
@@ -84,7 +112,10 @@ def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
 def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
     """What events tell, typed as :func:`ingest.flink_logs.event_parser.event_of` does."""
     kinds, texts, reasons, reason_texts, messages, details = zip(*reported, strict=True)
-    read = {name: _texts(column) for name, column in zip(READ_FIELDS, zip(*texts, strict=True), strict=True)}
+    read = {
+        name: _texts(column)
+        for name, column in zip(READ_FIELDS, zip(*texts, strict=True), strict=True)
+    }
     whole = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}
     number = whole.pop("subtask_number")
     vertex, subtask, attempt = _attempts(read["execution_id"])
@@ -100,7 +131,10 @@ def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
         "trigger_time": _of_distinct(read["trigger_time"], instant_of, INSTANT),
         "path": _of_distinct(read["path"], path_of, pa.string()),
         "vertex_id": pc.coalesce(vertex, read["vertex_id"]),
-        "subtask": pc.coalesce(subtask, pc.if_else(pc.greater(number, 0), pc.subtract(number, 1), pa.scalar(None, pa.int64()))),
+        "subtask": pc.coalesce(
+            subtask,
+            pc.if_else(pc.greater(number, 0), pc.subtract(number, 1), pa.scalar(None, pa.int64())),
+        ),
         "attempt": pc.coalesce(attempt, whole["attempt"]),
     }
 
@@ -116,10 +150,15 @@ def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:
     distinct = execution_ids.dictionary_encode()
     read = [attempt_of(text) or (None, None, None) for text in distinct.dictionary.to_pylist()]
     kinds = (pa.string(), pa.int64(), pa.int64())
-    return tuple(pa.array([parts[place] for parts in read], kind).take(distinct.indices) for place, kind in enumerate(kinds))
+    return tuple(
+        pa.array([parts[place] for parts in read], kind).take(distinct.indices)
+        for place, kind in enumerate(kinds)
+    )
 
 
 def _of_distinct(values: pa.Array, function: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
     """The function's value for each; null for null."""
     distinct = values.dictionary_encode()
-    return pa.array([function(value) for value in distinct.dictionary.to_pylist()], kind).take(distinct.indices)
+    return pa.array([function(value) for value in distinct.dictionary.to_pylist()], kind).take(
+        distinct.indices
+    )

@@ -1,4 +1,5 @@
-"""What a Python worker does: rows of jobs out of Arrow, through :mod:`spark_jobs.fold`, results back into Arrow.
+"""What a Python worker does: rows of jobs out of Arrow, through :mod:`spark_jobs.fold`, results
+back into Arrow.
 
 Executors import this module: nothing but Arrow, the fold and the diagnosis core.
 """
@@ -51,14 +52,34 @@ ROWS_AT_ONCE = 20_000
 """About so many come back in one batch."""
 LEFT_OUT = "its facts and verdicts could not be computed"
 
-_PASSED_ON: Mapping[str, tuple[ServingTable, tuple[str, ...], tuple[str, ...], Mapping[str, str]]] = {
-    "events": (LOG_EVENT, LINE, ("observed_at",), {"vertex_name": "task", "reason": "served_reason", "as_of": "observed_at"}),
+_PASSED_ON: Mapping[
+    str, tuple[ServingTable, tuple[str, ...], tuple[str, ...], Mapping[str, str]]
+] = {
+    "events": (
+        LOG_EVENT,
+        LINE,
+        ("observed_at",),
+        {"vertex_name": "task", "reason": "served_reason", "as_of": "observed_at"},
+    ),
     "windows": (PRESSURE_WINDOW, ("vertex_id", "window_start"), ("as_of",), {}),
     "exceptions": (JOB_EXCEPTION, ("ts", "task_key", "exception_name"), ("is_root", "as_of"), {}),
     "skips": (SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail"), {}),
 }
-"""Part → serving table whose rows it has, what tells its rows apart, which of two is newer, and columns under another name."""
-_MADE = (CHECKPOINT_FACT, JOB_ANNOTATION, JOB_START, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, JOB_HOST, HOST_EVENT, RETRACTED)
+"""Part → serving table whose rows it has, what tells its rows apart, which of two is newer, and
+columns under another name.
+"""
+_MADE = (
+    CHECKPOINT_FACT,
+    JOB_ANNOTATION,
+    JOB_START,
+    JOB_CURRENT,
+    SIZE_TREND,
+    FINDING_SIGHT,
+    JOB_JUDGEMENT,
+    JOB_HOST,
+    HOST_EVENT,
+    RETRACTED,
+)
 _TABLES = (*NESTED, RETRACTED)
 
 FOLDED = pa.schema(
@@ -70,7 +91,9 @@ FOLDED = pa.schema(
         (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
     ]
 )
-"""``lookup``: the job was not folded, as rows that came longer ago are needed; nothing else of it counts then."""
+"""``lookup``: the job was not folded, as rows that came longer ago are needed; nothing else of it
+counts then.
+"""
 
 _READ: Mapping[str, Sequence[str] | None] = {
     "skips": ("observed_at", "subject", "reason", "detail", "as_of"),
@@ -84,15 +107,36 @@ _FOUND_BY = {
     "found_vertex_checkpoints": ("trigger_time", 0),
     "found_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
 }
-"""Rows that were looked up are read for several jobs at once: how it is told which are in the span that one asked for."""
+"""Rows that were looked up are read for several jobs at once: how it is told which are in the span
+that one asked for.
+"""
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
-_AS_NEWS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "executions", "vertex_starts",
-            "vertex_gauges", "taskmanager_lines", "taskmanagers", "snapshots", "found_checkpoints", "found_vertex_checkpoints",
-            "found_lines", "found_snapshots")  # fmt: skip
+_AS_NEWS = (
+    "answers",
+    "checkpoints",
+    "vertex_checkpoints",
+    "events",
+    "exceptions",
+    "placements",
+    "uploads",
+    "executions",
+    "vertex_starts",
+    "vertex_gauges",
+    "taskmanager_lines",
+    "taskmanagers",
+    "snapshots",
+    "found_checkpoints",
+    "found_vertex_checkpoints",
+    "found_lines",
+    "found_snapshots",
+)
 
 
-def folded_batches(batches: Iterable[pa.RecordBatch], settings: Settings, older_snapshots: bool = False) -> Iterator[pa.RecordBatch]:
-    """Batches of ``FOLDED``, a row for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct for each part, sorted by job.
+def folded_batches(
+    batches: Iterable[pa.RecordBatch], settings: Settings, older_snapshots: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Batches of ``FOLDED``, a row for each job. ``batches``: rows of ``cluster``, ``job_id`` and a
+    struct for each part, sorted by job.
 
     A job that cannot be folded stops only itself: its state stays, and a skipped input says why.
     ``older_snapshots``: see :class:`spark_jobs.fold.job_update.JobUpdate`.
@@ -119,7 +163,9 @@ def jobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
     return group_windows.with_windows(groups(batches, _READ))
 
 
-def asked_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
+def asked_batches(
+    batches: Iterable[pa.RecordBatch], settings: Settings
+) -> Iterator[pa.RecordBatch]:
     """``ASKED`` of each job, out of the same rows; nothing of a job that cannot be folded yet."""
     found: list[Row] = []
     for group in jobs_of(batches):
@@ -151,7 +197,11 @@ def _folded(group: Group, settings: Settings, older_snapshots: bool) -> dict[str
         return same
     try:
         result = fold_group(group, settings, older_snapshots)
-        return same | ({"state": None, "lookup": result._asdict()} if isinstance(result, Lookup) else _of_result(result))
+        return same | (
+            {"state": None, "lookup": result._asdict()}
+            if isinstance(result, Lookup)
+            else _of_result(result)
+        )
     except Exception as error:
         return _failed(group, error)
 
@@ -164,23 +214,35 @@ def _has_news(group: Group) -> bool:
 
 
 def _unchanged(group: Group) -> dict[str, Any]:
-    return {**dict(zip(JOB, group.key, strict=True)), "state": next((row["state"] for row in group.rows("state")), None)}
+    return {
+        **dict(zip(JOB, group.key, strict=True)),
+        "state": next((row["state"] for row in group.rows("state")), None),
+    }
 
 
 def _of_result(result: JobResult) -> dict[str, Any]:
     judgement = result.judgement
     return {
         CHECKPOINT_FACT.name: served_rows(result.facts, CHECKPOINT_FACT),
-        RETRACTED.name: [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in result.retracted],
+        RETRACTED.name: [
+            {"checkpoint_id": key[0], "trigger_time": key[1]} for key in result.retracted
+        ],
         JOB_ANNOTATION.name: served_rows(result.new_annotations, JOB_ANNOTATION),
         JOB_START.name: served_rows(result.new_starts, JOB_START),
         JOB_HOST.name: served_rows(result.new_hosts, JOB_HOST),
         HOST_EVENT.name: served_rows(result.host_events, HOST_EVENT),
-        # Of a job that was submitted while its cluster was read, the slots of TaskManagers may tell before anything else does.
-        JOB_CURRENT.name: served_rows([result.current] if result.current["as_of"] is not None else [], JOB_CURRENT),
+        # Of a job that was submitted while its cluster was read, the slots of TaskManagers may tell
+        # before anything else does.
+        JOB_CURRENT.name: served_rows(
+            [result.current] if result.current["as_of"] is not None else [], JOB_CURRENT
+        ),
         SIZE_TREND.name: served_rows([result.trend] if result.trend else [], SIZE_TREND),
-        FINDING_SIGHT.name: served_rows(judgement["occurrences"] if judgement else [], FINDING_SIGHT),
-        JOB_JUDGEMENT.name: served_rows([judgement | {"as_of": judgement["judged_to"]}] if judgement else [], JOB_JUDGEMENT),
+        FINDING_SIGHT.name: served_rows(
+            judgement["occurrences"] if judgement else [], FINDING_SIGHT
+        ),
+        JOB_JUDGEMENT.name: served_rows(
+            [judgement | {"as_of": judgement["judged_to"]}] if judgement else [], JOB_JUDGEMENT
+        ),
         "state": result.state.packed(),
         "vertex_names": result.vertex_names,
     }
@@ -189,20 +251,35 @@ def _of_result(result: JobResult) -> dict[str, Any]:
 def _failed(group: Group, error: Exception) -> dict[str, Any]:
     cluster, job_id = group.key
     logger.error("Job %s of %s cannot be folded", job_id, cluster, exc_info=error)
-    observed_at = max((row["observed_at"] for part in ("answers", "events", "checkpoints") for row in group.rows(part)), default=0)
+    observed_at = max(
+        (
+            row["observed_at"]
+            for part in ("answers", "events", "checkpoints")
+            for row in group.rows(part)
+        ),
+        default=0,
+    )
     skipped = {
-        "observed_at": observed_at, "subject": f"job {job_id}", "reason": LEFT_OUT, "source": "cycle",
-        "detail": f"{type(error).__name__}: {error}"[:ERROR_CHARS], "as_of": observed_at,
-    }  # fmt: skip
+        "observed_at": observed_at,
+        "subject": (f"job {job_id}"),
+        "reason": LEFT_OUT,
+        "source": "cycle",
+        "detail": f"{type(error).__name__}: {error}"[:ERROR_CHARS],
+        "as_of": observed_at,
+    }
     return _unchanged(group) | {"failed": [skipped]}
 
 
-def fold_group(group: Group, settings: Settings, older_snapshots: bool = False) -> JobResult | Lookup:
+def fold_group(
+    group: Group, settings: Settings, older_snapshots: bool = False
+) -> JobResult | Lookup:
     return fold(news_of(group, older_snapshots), unpacked(_unchanged(group)["state"]), settings)
 
 
 def _judged_windows(group: Group) -> list[Row]:
-    """Without those of history: what rules compare with was not seen then, and what ended long ago is no news."""
+    """Without those of history: what rules compare with was not seen then, and what ended long ago
+    is no news.
+    """
     return [row for row in group.rows("windows") if not row[group_windows.IS_HISTORY]]
 
 
@@ -212,7 +289,10 @@ def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     for part, (column, later_ms) in _FOUND_BY.items():
         news[part] = [
-            row for row in news[part] if row[column] is not None and found[0]["from_ms"] <= row[column] <= found[0]["to_ms"] + later_ms
+            row
+            for row in news[part]
+            if row[column] is not None
+            and found[0]["from_ms"] <= row[column] <= found[0]["to_ms"] + later_ms
         ]
     return JobUpdate(
         group.key[0],
@@ -220,10 +300,17 @@ def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
         **news,
         older_snapshots=older_snapshots,
         vertex_windows=[
-            row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts", "as_of", "counters")}
+            row["readings"]
+            | {
+                name: row[name]
+                for name in ("vertex_id", "window_start", "newest_ts", "as_of", "counters")
+            }
             for row in windows
         ],
-        pressure=[{name: row[name] for name in row if name not in ("readings", "newest_ts", "counters")} for row in windows],
+        pressure=[
+            {name: row[name] for name in row if name not in ("readings", "newest_ts", "counters")}
+            for row in windows
+        ],
         found=(found[0]["from_ms"], found[0]["to_ms"]) if found else None,
     )
 
@@ -246,8 +333,16 @@ def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
 
 
 def _made(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
-    one_each = {name: pa.array([one.get(name) for one in results], FOLDED.field(name).type) for name in (*JOB, "state", "lookup")}
-    lists = {table.name: pa.array([one.get(table.name, ()) for one in results], FOLDED.field(table.name).type) for table in _MADE}
+    one_each = {
+        name: pa.array([one.get(name) for one in results], FOLDED.field(name).type)
+        for name in (*JOB, "state", "lookup")
+    }
+    lists = {
+        table.name: pa.array(
+            [one.get(table.name, ()) for one in results], FOLDED.field(table.name).type
+        )
+        for table in _MADE
+    }
     return one_each | lists
 
 
@@ -260,7 +355,9 @@ def _fitting(group: Group, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _passed_on(held: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa.ListArray:
-    """Rows of a part, each once, in the columns of their serving table, by job; none of a job that is to be folded again."""
+    """Rows of a part, each once, in the columns of their serving table, by job; none of a job that
+    is to be folded again.
+    """
     table, identity, order, _ = _PASSED_ON[part]
     arrays: list[pa.StructArray] = []
     names: list[str | None] = []
@@ -284,7 +381,10 @@ def _passed_on(held: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa
     pieces = [_served(pa.concat_arrays(arrays), part, names)] if arrays else []
     served = pa.concat_arrays([*pieces, pa.array(chain.from_iterable(own), struct(table))])
     places = list(chain.from_iterable(kept))
-    return _lists(served if places == list(range(rows)) else served.take(pa.array(places, pa.int64())), map(len, kept))
+    return _lists(
+        served if places == list(range(rows)) else served.take(pa.array(places, pa.int64())),
+        map(len, kept),
+    )
 
 
 def _served(rows: pa.StructArray, part: str, vertex_names: Sequence[str | None]) -> pa.StructArray:

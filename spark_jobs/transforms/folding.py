@@ -10,7 +10,9 @@ from spark_jobs.nested_tables import JOB
 
 
 def in_order(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFrame:
-    """Rows of all parts, each in a struct column of its name, those of a key together; those of a cluster part by part."""
+    """Rows of all parts, each in a struct column of its name, those of a key together; those of a
+    cluster part by part.
+    """
     nested = (_nested(rows, name, by) for name, rows in parts.items())
     every = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), nested)
     then = () if by == JOB else (F.col(name).isNull() for name in parts)
@@ -18,4 +20,9 @@ def in_order(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFra
 
 
 def _nested(rows: DataFrame, name: str, by: Sequence[str]) -> DataFrame:
-    return rows.select(*by, F.struct(*(column for column in rows.columns if column not in ("cluster", "date"))).alias(name))
+    return rows.select(
+        *by,
+        F.struct(*(column for column in rows.columns if column not in ("cluster", "date"))).alias(
+            name
+        ),
+    )

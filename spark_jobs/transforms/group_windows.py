@@ -1,4 +1,5 @@
-"""Metric samples of jobs → their pressure windows and where their tasks ran, whole columns of many jobs at a time.
+"""Metric samples of jobs → their pressure windows and where their tasks ran, whole columns of many
+jobs at a time.
 
 Executors import this module: nothing but Arrow and NumPy.
 """
@@ -20,12 +21,27 @@ PART = "samples"
 FOUND_PART = "found_samples"
 """Of the minutes that the job asked for, all there are; of others, what other jobs asked for."""
 IS_NEW, IS_HISTORY = "is_new", "is_history"
-"""Of samples of the time before a Prometheus was added: their windows are served, and read by no rule."""
+"""Of samples of the time before a Prometheus was added: their windows are served, and read by no
+rule.
+"""
 SAMPLE = OF_WINDOW
-"""Columns of ``vertex_metrics`` that are read of a sample. Beside them a row says whether it ``is_new``, or only of a touched window,
-and whether it ``is_history``."""
-WINDOW = ("vertex_id", "window_start", "newest_ts", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share",
-          "busy_share", "as_of", "readings", "counters", IS_HISTORY)  # fmt: skip
+"""Columns of ``vertex_metrics`` that are read of a sample. Beside them a row says whether it
+``is_new``, or only of a touched window, and whether it ``is_history``.
+"""
+WINDOW = (
+    "vertex_id",
+    "window_start",
+    "newest_ts",
+    "watermark_ms",
+    "records_in_per_s",
+    "records_out_per_s",
+    "backpressured_share",
+    "busy_share",
+    "as_of",
+    "readings",
+    "counters",
+    IS_HISTORY,
+)
 """Fields of a window that the fold reads; those of its serving table are passed on as they are."""
 PLACEMENT = ("vertex_id", "ts", "host", "attempt")
 
@@ -33,7 +49,9 @@ SAMPLES_AT_ONCE = 20_000
 
 
 def with_windows(found: Iterable[Group]) -> Iterator[Group]:
-    """The groups in their order; instead of ``samples`` they have ``windows``, those that hold a new sample, and ``placements``."""
+    """The groups in their order; instead of ``samples`` they have ``windows``, those that hold a
+    new sample, and ``placements``.
+    """
     held: list[Group] = []
     rows = 0
     for group in found:
@@ -56,7 +74,13 @@ def _made(held: Sequence[Group]) -> Sequence[Group]:
         samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in reported]))
         clusters = pa.array([group.key[0] for group, _ in reported]).take(pa.array(owner))
         samples = samples.append_column("cluster", clusters).append_column("owner", pa.array(owner))
-        order = pc.sort_indices(samples, [(name, "ascending") for name in ("owner", "vertex_id", "ts", "observed_at", "commit_seq")])
+        order = pc.sort_indices(
+            samples,
+            [
+                (name, "ascending")
+                for name in ("owner", "vertex_id", "ts", "observed_at", "commit_seq")
+            ],
+        )
         ordered = samples.take(order)
         groups = [group for group, _ in reported]
         _give(groups, "windows", *_windows(ordered), WINDOW)
@@ -66,9 +90,17 @@ def _made(held: Sequence[Group]) -> Sequence[Group]:
 
 def _samples(group: Group) -> pa.StructArray:
     """New ones, but of the minutes that the job asked for those that were found."""
-    asked = pa.array([minute for row in group.rows("found") for minute in row["minutes"] or ()], pa.int64())
-    pieces = group.arrays(PART) if not len(asked) else [rows.filter(pc.invert(_in_minutes(rows, asked))) for rows in group.arrays(PART)]
-    return pa.concat_arrays([*pieces, *(rows.filter(_in_minutes(rows, asked)) for rows in group.arrays(FOUND_PART))])
+    asked = pa.array(
+        [minute for row in group.rows("found") for minute in row["minutes"] or ()], pa.int64()
+    )
+    pieces = (
+        group.arrays(PART)
+        if not len(asked)
+        else [rows.filter(pc.invert(_in_minutes(rows, asked))) for rows in group.arrays(PART)]
+    )
+    return pa.concat_arrays(
+        [*pieces, *(rows.filter(_in_minutes(rows, asked)) for rows in group.arrays(FOUND_PART))]
+    )
 
 
 def _in_minutes(samples: pa.StructArray, minutes: pa.Array) -> pa.Array:
@@ -79,8 +111,14 @@ def _in_minutes(samples: pa.StructArray, minutes: pa.Array) -> pa.Array:
 def _windows(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
     first = np.flatnonzero(begins(samples))
     is_touched = np.logical_or.reduceat(samples[IS_NEW].to_numpy(zero_copy_only=False), first)
-    touched = windows(samples.select(list(OF_WINDOW))).drop_columns(["cluster"]).filter(pa.array(is_touched))
-    of_history = np.logical_and.reduceat(samples[IS_HISTORY].to_numpy(zero_copy_only=False), first)[is_touched]
+    touched = (
+        windows(samples.select(list(OF_WINDOW)))
+        .drop_columns(["cluster"])
+        .filter(pa.array(is_touched))
+    )
+    of_history = np.logical_and.reduceat(samples[IS_HISTORY].to_numpy(zero_copy_only=False), first)[
+        is_touched
+    ]
     touched = touched.append_column(IS_HISTORY, pa.array(of_history))
     return touched.to_struct_array(), samples["owner"].take(pa.array(first[is_touched]))
 
@@ -90,10 +128,16 @@ def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
     return new.select(list(PLACEMENT)).to_struct_array(), new["owner"]
 
 
-def _give(groups: Sequence[Group], part: str, rows: pa.StructArray, owners: pa.Array, read: Sequence[str]) -> None:
+def _give(
+    groups: Sequence[Group], part: str, rows: pa.StructArray, owners: pa.Array, read: Sequence[str]
+) -> None:
     """``owners``: of each row the place of its group, ascending."""
-    plain_rows = plain(pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read)))
-    ends = np.searchsorted(owners.to_numpy(zero_copy_only=False), np.arange(len(groups) + 1)).tolist()
+    plain_rows = plain(
+        pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))
+    )
+    ends = np.searchsorted(
+        owners.to_numpy(zero_copy_only=False), np.arange(len(groups) + 1)
+    ).tolist()
     for group, begin, end in zip(groups, ends, ends[1:], strict=False):
         if begin < end:
             piece: Piece = (plain_rows[begin:end], rows.slice(begin, end - begin))

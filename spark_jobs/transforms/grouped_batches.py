@@ -37,16 +37,26 @@ class Group:
         return [array for _, array in self.parts.get(part, ())]
 
 
-def groups(batches: Iterable[pa.RecordBatch], read: Mapping[str, Sequence[str] | None] = _ALL, keys: int = 2) -> Iterator[Group]:
-    """``batches``: as many columns of the key, and a struct column for each part, of which one is set in a row; sorted by key.
+def groups(
+    batches: Iterable[pa.RecordBatch],
+    read: Mapping[str, Sequence[str] | None] = _ALL,
+    keys: int = 2,
+) -> Iterator[Group]:
+    """``batches``: as many columns of the key, and a struct column for each part, of which one is
+    set in a row; sorted by key.
 
-    ``read``: fields to take out of a part; all where it is not named, and no plain rows at all where there are none.
+    ``read``: fields to take out of a part; all where it is not named, and no plain rows at all
+    where there are none.
     """
     current: Group | None = None
     for batch in batches:
         if not batch.num_rows:
             continue
-        parts = {name: _Part(batch.column(place), read.get(name)) for place, name in enumerate(batch.schema.names) if place >= keys}
+        parts = {
+            name: _Part(batch.column(place), read.get(name))
+            for place, name in enumerate(batch.schema.names)
+            if place >= keys
+        }
         key_of = list(zip(*(batch.column(place).to_pylist() for place in range(keys)), strict=True))
         begin = 0
         while begin < len(key_of):
@@ -78,7 +88,11 @@ class _Part:
 
     def between(self, begin: int, end: int) -> Piece | None:
         first, last = np.searchsorted(self._places, (begin, end))
-        return None if first == last else (self._rows[first:last], self._array.slice(first, last - first))
+        return (
+            None
+            if first == last
+            else (self._rows[first:last], self._array.slice(first, last - first))
+        )
 
 
 def _fields(rows: pa.StructArray, read: Sequence[str] | None) -> pa.StructArray:

@@ -1,6 +1,8 @@
-"""Lines of a JSON log of which nothing is kept, told for a whole column at once, as ``whole_records`` does for Flink's own layout.
+"""Lines of a JSON log of which nothing is kept, told for a whole column at once, as
+``whole_records`` does for Flink's own layout.
 
-Only what :mod:`ingest.flink_logs.routine_json` tells of each of them is told; of the others, which are decoded, it may still tell some.
+Only what :mod:`ingest.flink_logs.routine_json` tells of each of them is told; of the others, which
+are decoded, it may still tell some.
 """
 
 from functools import cache
@@ -23,7 +25,12 @@ def alone(lines: pa.BinaryArray) -> bool:
 def routine(lines: pa.BinaryArray) -> np.ndarray:
     """True for records that surely are neither events nor of a level that is kept."""
     objects = pc.and_(pc.starts_with(lines, "{"), pc.ends_with(lines, "}"))
-    found: np.ndarray = objects.to_numpy(zero_copy_only=False) & holds(lines, _MESSAGE) & holds(lines, _QUIET) & ~holds(lines, _read())
+    found: np.ndarray = (
+        objects.to_numpy(zero_copy_only=False)
+        & holds(lines, _MESSAGE)
+        & holds(lines, _QUIET)
+        & ~holds(lines, _read())
+    )
     return found
 
 

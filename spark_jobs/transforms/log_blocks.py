@@ -1,7 +1,9 @@
-"""Blocks of log files → batches of records: what a Python worker of Spark does with its share of the bytes.
+"""Blocks of log files → batches of records: what a Python worker of Spark does with its share of
+the bytes.
 
-A record belongs to the block in which it begins, and the worker reads on behind the block until that record ends. So large files
-are read on many cores and yet give the records that reading them from the beginning to the end gives.
+A record belongs to the block in which it begins, and the worker reads on behind the block until
+that record ends. So large files are read on many cores and yet give the records that reading them
+from the beginning to the end gives.
 """
 
 import sys
@@ -30,12 +32,16 @@ BLOCK_BYTES = 32 * 1024 * 1024
 READ_BYTES = 4 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
-"""Of a file's beginning, and before a block, by which prefixes of lines are known to whoever reads from its middle."""
+"""Of a file's beginning, and before a block, by which prefixes of lines are known to whoever reads
+from its middle.
+"""
 LEARNED_BEHIND_BYTES = 4 * 1024
 """Of the line in which a block begins."""
 
 MOST_CHANGES = 20
-"""Between parts that are records alone and others, in one reading: beyond it the way that is faster for many costs more."""
+"""Between parts that are records alone and others, in one reading: beyond it the way that is faster
+for many costs more.
+"""
 
 RECORDS = pa.schema(
     [
@@ -47,8 +53,10 @@ RECORDS = pa.schema(
         ("failure", pa.string()),
     ]
 )
-"""``offset`` is not known, ``ordinal`` only within a block. Each block has one more row, without ``record_hash``: how many
-``headers`` it has (some of which may be those behind it), and why it could not be read to its end."""
+"""``offset`` is not known, ``ordinal`` only within a block. Each block has one more row, without
+``record_hash``: how many ``headers`` it has (some of which may be those behind it), and why it
+could not be read to its end.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,9 @@ def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[lis
         # No packed file can be read from its middle.
         most = sys.maxsize if is_packed(file.path) else block_bytes
         for begin in range(0, file.size, most):
-            block = Block(file.path, begin, most if is_packed(file.path) else min(begin + most, file.size))
+            block = Block(
+                file.path, begin, most if is_packed(file.path) else min(begin + most, file.size)
+            )
             size = min(block.end - begin, file.size)
             if left < size or not out:
                 out.append([])
@@ -78,7 +88,9 @@ def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[lis
     return out
 
 
-def record_batches(blocks: Iterable[Block], layout: Layout, zone: ZoneInfo, keep: Keep) -> Iterator[pa.RecordBatch]:
+def record_batches(
+    blocks: Iterable[Block], layout: Layout, zone: ZoneInfo, keep: Keep
+) -> Iterator[pa.RecordBatch]:
     """``RECORDS`` of the blocks. Never raises for a bad file."""
     for block in blocks:
         reader = BlockReader(block, layout, zone, keep)
@@ -102,22 +114,32 @@ class BlockReader(LogReader):
         # Whether a line begins with the block shows in the byte before it.
         begin = FileCursor(block.path, offset=max(block.begin - 1, 0), mid_record=block.begin > 0)
         super().__init__(
-            layout, zone, file=block.path.removeprefix("file://"), process=process_of(block.path), keep=keep, begin=begin,
+            layout,
+            zone,
+            file=block.path.removeprefix("file://"),
+            process=process_of(block.path),
+            keep=keep,
+            begin=begin,
             day=day_of(block.path),
-        )  # fmt: skip
+        )
         self._block = block
 
     def read(self, stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
         """Records that begin in the block."""
         position, end = self.resume_offset, self._block.end
         if not self._block.begin:
-            # Copy-and-truncate rotation may leave a hole, of any size; what follows it belongs to the first block.
+            # Copy-and-truncate rotation may leave a hole, of any size; what follows it belongs to
+            # the first block.
             position = self._carry_at = _hole(stream)
             end = max(end, position + 1)
         else:
             head = stream.read(LEARNED_BYTES)
             # What the line that the block begins in shows is known behind it, too.
-            self.learn(head[: head.find(b"\n", self._block.begin - 1) + 1] if len(head) >= self._block.begin else head)
+            self.learn(
+                head[: head.find(b"\n", self._block.begin - 1) + 1]
+                if len(head) >= self._block.begin
+                else head
+            )
             if self._block.begin > len(head):
                 self._learn_before(stream)
         stream.seek(position)
@@ -136,28 +158,47 @@ class BlockReader(LogReader):
             yield self._batch(end)
 
     def _learn_before(self, stream: IO[bytes]) -> None:
-        """A container that first prints behind the file's beginning is known by its records right before the block."""
+        """A container that first prints behind the file's beginning is known by its records right
+        before the block.
+        """
         first = max(self._block.begin - LEARNED_BYTES, LEARNED_BYTES)
         stream.seek(first - 1)
         before = stream.read(self._block.begin - first + 1 + LEARNED_BEHIND_BYTES)
         end = before.find(b"\n", self._block.begin - first)
-        self.learn(before[before.find(b"\n") + 1 : end + 1 if end >= 0 else self._block.begin - first + 1])
+        self.learn(
+            before[before.find(b"\n") + 1 : end + 1 if end >= 0 else self._block.begin - first + 1]
+        )
 
     def counts(self, failure: str | None) -> pa.RecordBatch:
-        row = {"process": self._process, "file": self._file, "headers": self.headers, "failure": failure}
+        row = {
+            "process": self._process,
+            "file": self._file,
+            "headers": self.headers,
+            "failure": failure,
+        }
         return pa.RecordBatch.from_pylist([row], RECORDS)
 
-    def _lines_of(self, block: bytes, at: int, objects_are_bare: bool) -> Iterable[tuple[bytes, int]]:
+    def _lines_of(
+        self, block: bytes, at: int, objects_are_bare: bool
+    ) -> Iterable[tuple[bytes, int]]:
         stream = self._bare_json(at) if objects_are_bare and self._keep == "events" else None
         if stream is None:
             return super()._lines_of(block, at, objects_are_bare)
         lines = pc.split_pattern(pa.array([memoryview(block)[:-1]], pa.binary()), b"\n").flatten()
-        if not json_lines.alone(lines):  # text among them would end where a record begins that is left out here
+        if not json_lines.alone(
+            lines
+        ):  # text among them would end where a record begins that is left out here
             return super()._lines_of(block, at, objects_are_bare)
         kept = np.flatnonzero(~json_lines.routine(lines))
         stream.splitter.headers += len(lines) - len(kept)
-        begins = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset : lines.offset + len(lines)]
-        return zip(lines.take(pa.array(kept)).to_pylist(), (begins[kept].astype(np.int64) - begins[0] + at).tolist(), strict=True)
+        begins = np.frombuffer(lines.buffers()[1], np.int32)[
+            lines.offset : lines.offset + len(lines)
+        ]
+        return zip(
+            lines.take(pa.array(kept)).to_pylist(),
+            (begins[kept].astype(np.int64) - begins[0] + at).tolist(),
+            strict=True,
+        )
 
     def _splitter(self, process: str, layout: Layout) -> RecordSplitter:
         return ColumnSplitter(self, process, layout)
@@ -167,7 +208,11 @@ class BlockReader(LogReader):
         self.hold([(process, record) for process, record in self._out if record[-1] < end])
         self._out = []
         held, self._held = self._held, []
-        return pa.Table.from_batches(held, RECORDS).combine_chunks().to_batches()[0] if held else _NO_RECORDS
+        return (
+            pa.Table.from_batches(held, RECORDS).combine_chunks().to_batches()[0]
+            if held
+            else _NO_RECORDS
+        )
 
     def hold(self, records: Iterable[tuple[str, RawRecord]]) -> None:
         for process, of_process in groupby(records, key=itemgetter(0)):
@@ -178,12 +223,18 @@ class BlockReader(LogReader):
         """``columns`` up to ``offset``."""
         if rows:
             every = [*columns, process, self._file, None, None]
-            arrays = [_array(values, field.type, rows) for values, field in zip(every, RECORDS, strict=True)]
+            arrays = [
+                _array(values, field.type, rows)
+                for values, field in zip(every, RECORDS, strict=True)
+            ]
             self._held.append(pa.RecordBatch.from_arrays(arrays, schema=RECORDS))
 
 
 class ColumnSplitter(RecordSplitter):
-    """Makes columns of parts that are records whole and alone; the others go the usual way. Knows no offsets of single records."""
+    """Makes columns of parts that are records whole and alone; the others go the usual way.
+
+    Knows no offsets of single records.
+    """
 
     def __init__(self, reader: BlockReader, process: str, layout: Layout) -> None:
         super().__init__(layout, reader._zone, keep=reader._keep, counts=reader._counts)
@@ -245,7 +296,11 @@ def _hole(stream: IO[bytes]) -> int:
 def _array(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
-    return pa.array(values, kind) if isinstance(values, tuple | list) else pa.repeat(pa.scalar(values, kind), rows)
+    return (
+        pa.array(values, kind)
+        if isinstance(values, tuple | list)
+        else pa.repeat(pa.scalar(values, kind), rows)
+    )
 
 
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,4 +1,6 @@
-"""Log files → rows of the lake's ``log_records``: which worker of Spark reads what (:mod:`spark_jobs.transforms.log_blocks`)."""
+"""Log files → rows of the lake's ``log_records``: which worker of Spark reads what
+(:mod:`spark_jobs.transforms.log_blocks`).
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -29,7 +31,11 @@ def by_block(
 
 
 def _read(
-    numbers: Iterable[pa.RecordBatch], shares: Sequence[Sequence[Block]], layout: Layout, time_zone: str, keep: Keep
+    numbers: Iterable[pa.RecordBatch],
+    shares: Sequence[Sequence[Block]],
+    layout: Layout,
+    time_zone: str,
+    keep: Keep,
 ) -> Iterator[pa.RecordBatch]:
     """``RECORDS`` of the shares with these numbers."""
     for batch in numbers:
@@ -38,6 +44,9 @@ def _read(
 
 
 def numbered(rows: DataFrame) -> DataFrame:
-    """``ordinal`` among equal records of one file. Equal ones are interchangeable, so their order does not matter."""
+    """``ordinal`` among equal records of one file.
+
+    Equal ones are interchangeable, so their order does not matter.
+    """
     alike = Window.partitionBy("file", "ts", "record_hash").orderBy("process")
     return rows.withColumn("ordinal", F.row_number().over(alike).cast("long") - 1)

@@ -1,6 +1,8 @@
-"""Out of Arrow into the plain rows of :mod:`spark_jobs.fold`: instants are epoch milliseconds there, structs are dicts.
+"""Out of Arrow into the plain rows of :mod:`spark_jobs.fold`: instants are epoch milliseconds
+there, structs are dicts.
 
-Columns are taken apart at once, since asking Arrow for one nested value after the other takes ten times as long.
+Columns are taken apart at once, since asking Arrow for one nested value after the other takes ten
+times as long.
 """
 
 from typing import Any
@@ -12,16 +14,22 @@ US_PER_MS = 1000
 
 
 def plain(array: pa.Array) -> list[Any]:
-    """An array of any type that the lake or a serving table uses as a Python list, nulls as None."""
+    """An array of any type that the lake or a serving table uses as a Python list, nulls as
+    None.
+    """
     kind = array.type
-    if array.null_count == len(array):  # as most columns are of rows that few of Flink's versions fill
+    if array.null_count == len(
+        array
+    ):  # as most columns are of rows that few of Flink's versions fill
         return [None] * len(array)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _lists(array)
     if pa.types.is_struct(kind):
         return _dicts(array)
     if pa.types.is_timestamp(kind):
-        return _numbers(pc.divide(array.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()), US_PER_MS))
+        return _numbers(
+            pc.divide(array.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()), US_PER_MS)
+        )
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _texts(array)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
@@ -36,7 +44,10 @@ def _dicts(array: pa.StructArray) -> list[dict[str, Any] | None]:
     made: list[dict[str, Any] | None] = [dict(zip(names, row, strict=True)) for row in rows]
     if not array.null_count:
         return made
-    return [one if valid else None for one, valid in zip(made, pc.is_valid(array).to_pylist(), strict=True)]
+    return [
+        one if valid else None
+        for one, valid in zip(made, pc.is_valid(array).to_pylist(), strict=True)
+    ]
 
 
 def _lists(array: pa.ListArray) -> list[list[Any] | None]:

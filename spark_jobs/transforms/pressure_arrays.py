@@ -1,7 +1,8 @@
 """Pressure windows out of Arrow batches of samples, whole columns at a time.
 
-Executors import this module: nothing but Arrow and NumPy. Spark's own columns would unfold every sample into a row for each
-subtask, and fold these again by several sorts: measured, ten times the work.
+Executors import this module: nothing but Arrow and NumPy. Spark's own columns would unfold every
+sample into a row for each subtask, and fold these again by several sorts: measured, ten times the
+work.
 
 Cells and slots are those of :mod:`spark_jobs.transforms.sample_cells`; unknown is NaN in here.
 """
@@ -16,7 +17,20 @@ import pyarrow.compute as pc
 
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.transforms.counter_arrays import COUNTERS, counters
-from spark_jobs.transforms.sample_cells import KEY, ORDER, Cells, Flags, Ints, Reals, begins, instants, ms_of, newest_places, reals, wholes
+from spark_jobs.transforms.sample_cells import (
+    KEY,
+    ORDER,
+    Cells,
+    Flags,
+    Ints,
+    Reals,
+    begins,
+    instants,
+    ms_of,
+    newest_places,
+    reals,
+    wholes,
+)
 
 HIGH_POOL_USAGE = 0.8
 LARGER_PART = 0.5
@@ -36,19 +50,34 @@ MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "record
 PLACE = ("host", "taskmanager_id")
 PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
-ARRAYS = ("busy_ratio", "backpressured_ratio", "idle_ratio", "in_pool_usage", "out_pool_usage", "exclusive_usage", "floating_usage",
-          "records_in_per_s", "records_out_per_s", "watermark_ms", *PLACE)  # fmt: skip
+ARRAYS = (
+    "busy_ratio",
+    "backpressured_ratio",
+    "idle_ratio",
+    "in_pool_usage",
+    "out_pool_usage",
+    "exclusive_usage",
+    "floating_usage",
+    "records_in_per_s",
+    "records_out_per_s",
+    "watermark_ms",
+    *PLACE,
+)
 """What comes out for each subtask of a window."""
 READ = (*ORDER, "parallelism", "counted_at", *PER_SUBTASK)
 
 
 def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
-    """Samples of whole windows, sorted by ``ORDER`` → a row for each window, with ``newest_ts``, ``counters`` and ``readings``."""
+    """Samples of whole windows, sorted by ``ORDER`` → a row for each window, with ``newest_ts``,
+    ``counters`` and ``readings``.
+    """
     once = samples.take(pa.array(newest_places(samples)))
     cells = Cells.of(once, PER_SUBTASK)
     rows = cells.first_of_window
     means = _means(cells)
-    part = _known_first(means["backpressured_ms_per_s"] / FULL_MS_PER_S, means["backpressured_ratio"])
+    part = _known_first(
+        means["backpressured_ms_per_s"] / FULL_MS_PER_S, means["backpressured_ratio"]
+    )
     watermark, has_watermark = _newest_watermarks(cells)
     columns: dict[str, pa.Array] = {name: once[name].take(pa.array(rows)) for name in KEY}
     columns |= {
@@ -73,7 +102,9 @@ def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def _readings(columns: Mapping[str, pa.Array], of_slots: Mapping[str, pa.Array], cells: "Cells") -> pa.StructArray:
+def _readings(
+    columns: Mapping[str, pa.Array], of_slots: Mapping[str, pa.Array], cells: "Cells"
+) -> pa.StructArray:
     """The fields of ``samples.VertexWindow``, an array over subtasks each."""
     ends = pa.array(np.append(cells.first_slot, cells.slots).astype(np.int32))
     fields = {name: columns[name] for name in ("vertex_id", *WHOLE)}
@@ -98,12 +129,18 @@ def _means(cells: Cells) -> dict[str, Reals]:
 def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
     """Busy time, unless it is a start-up value.
 
-    Flink derives it as what is neither idle nor back-pressured, so a task that has not begun shows a full second;
-    and as metrics are fetched every ten seconds, that reading outlives the INITIALIZING state (seen for 5 s in 1.20).
+    Flink derives it as what is neither idle nor back-pressured, so a task that has not begun shows
+    a full second;
+    and as metrics are fetched every ten seconds, that reading outlives the INITIALIZING state (seen
+    for 5 s in 1.20).
     A full second counts only if there is anything to be busy with.
     """
     busy = read["busy_ms_per_s"]
-    works = (read["records_in_per_s"] > 0) | (read["records_out_per_s"] > 0) | (read["in_pool_usage"] > 0)
+    works = (
+        (read["records_in_per_s"] > 0)
+        | (read["records_out_per_s"] > 0)
+        | (read["in_pool_usage"] > 0)
+    )
     return np.where((busy < FULL_MS_PER_S) | works, busy, np.nan)
 
 
@@ -140,7 +177,10 @@ def _over_subtasks(cells: Cells, means: Mapping[str, Reals], part: Reals) -> dic
         figures = _figures({name: values[slots] for name, values in means.items()}, part[slots])
         for name, values in figures.items():
             found.setdefault(name, np.full(len(cells.subtasks), np.nan))[at] = values
-    return {name: reals(values) if name != "hottest_subtask" else wholes(values) for name, values in found.items()}
+    return {
+        name: reals(values) if name != "hottest_subtask" else wholes(values)
+        for name, values in found.items()
+    }
 
 
 def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
@@ -161,7 +201,9 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
         "records_out_per_s": _sum(means["records_out_per_s"]),
         "records_in_max_over_median": _divided(_largest(rates), middle),
         "records_in_gini": _gini(rates),
-        "hottest_subtask": _known_first(_place_of_largest(means["busy_ms_per_s"]), _place_of_largest(means["records_in_per_s"])),
+        "hottest_subtask": _known_first(
+            _place_of_largest(means["busy_ms_per_s"]), _place_of_largest(means["records_in_per_s"])
+        ),
     }
 
 
@@ -205,7 +247,8 @@ def _place_of_largest(values: Reals) -> Reals:
 
 
 def _gini(ascending: Reals) -> Reals:
-    """Gini coefficient of rates sorted upwards, scaled so that all on one of n subtasks is 1 at every n.
+    """Gini coefficient of rates sorted upwards, scaled so that all on one of n subtasks is 1 at
+    every n.
 
     A single subtask is even by definition; without any records there is nothing to be uneven.
     """

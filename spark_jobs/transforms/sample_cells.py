@@ -1,9 +1,10 @@
-"""Samples of whole windows as Arrow has them, made ready for whole columns: which rows count, where each subtask's values are.
+"""Samples of whole windows as Arrow has them, made ready for whole columns: which rows count, where
+each subtask's values are.
 
 Executors import this module: nothing but Arrow and NumPy.
 
-A *cell* is one subtask in one sample, a *slot* one subtask in one window; cells and slots of one window lie side by side, those of
-a window in order of time. Unknown is NaN in here.
+A *cell* is one subtask in one sample, a *slot* one subtask in one window; cells and slots of one
+window lie side by side, those of a window in order of time. Unknown is NaN in here.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cells:
-    """Where the values of subtasks stand. ``subtasks``: of each window; ``slot``: of each cell; ``wide``: cells of each sample."""
+    """Where the values of subtasks stand.
+
+    ``subtasks``: of each window; ``slot``: of each cell; ``wide``: cells of each sample.
+    """
 
     first_of_window: Ints
     subtasks: Ints
@@ -52,7 +56,15 @@ class Cells:
         subtasks = np.maximum.reduceat(wide, first)
         first_slot, first_cell = _starts(subtasks), _starts(wide)
         place = np.arange(wide.sum()) - np.repeat(first_cell, wide)
-        return cls(first, subtasks, first_slot, first_cell, np.repeat(first_slot[of_window], wide) + place, wide, samples)
+        return cls(
+            first,
+            subtasks,
+            first_slot,
+            first_cell,
+            np.repeat(first_slot[of_window], wide) + place,
+            wide,
+            samples,
+        )
 
     @property
     def slots(self) -> int:
@@ -79,7 +91,9 @@ class Cells:
         return found, encoded.dictionary
 
     def running(self) -> Flags:
-        """Tasks that are being set up or torn down report figures of no meaning; an unknown state is given the benefit of the doubt."""
+        """Tasks that are being set up or torn down report figures of no meaning; an unknown state
+        is given the benefit of the doubt.
+        """
         states, names = self.texts("task_state")
         others = [place for place, name in enumerate(names.to_pylist()) if name != "RUNNING"]
         return ~np.isin(states, others)
@@ -91,10 +105,16 @@ def begins(samples: pa.RecordBatch) -> Flags:
 
 
 def newest_places(samples: pa.RecordBatch) -> Ints:
-    """Places of the samples that count: of those of one instant the newest, ties by their whole content, whatever their order."""
+    """Places of the samples that count: of those of one instant the newest, ties by their whole
+    content, whatever their order.
+    """
     key = [*(_codes(samples[name]) for name in KEY), ms_of(samples, "ts")]
     places = np.append(np.flatnonzero(_changes(key))[1:], samples.num_rows) - 1
-    tied = set(np.flatnonzero(~_changes([*key, ms_of(samples, "observed_at"), _whole(samples["commit_seq"])])).tolist())
+    tied = set(
+        np.flatnonzero(
+            ~_changes([*key, ms_of(samples, "observed_at"), _whole(samples["commit_seq"])])
+        ).tolist()
+    )
     for end in (place for place in places.tolist() if place in tied):
         begin = end
         while begin in tied:
@@ -115,7 +135,9 @@ def _changes(columns: Sequence[npt.NDArray[Any]]) -> Flags:
 
 
 def _codes(values: pa.Array) -> npt.NDArray[Any]:
-    codes: npt.NDArray[Any] = values.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+    codes: npt.NDArray[Any] = values.dictionary_encode(null_encoding="encode").indices.to_numpy(
+        zero_copy_only=False
+    )
     return codes
 
 
@@ -130,7 +152,11 @@ def _whole(values: pa.Array) -> Ints:
 
 
 def _lengths(values: pa.ListArray) -> Ints:
-    lengths: Ints = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    lengths: Ints = (
+        pc.fill_null(pc.list_value_length(values), 0)
+        .to_numpy(zero_copy_only=False)
+        .astype(np.int64)
+    )
     return lengths
 
 

@@ -1,4 +1,6 @@
-"""Instants cut to windows, without the session's time zone having a say, and the stretches of time that the rows of a frame touch."""
+"""Instants cut to windows, without the session's time zone having a say, and the stretches of time
+that the rows of a frame touch.
+"""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -17,7 +19,9 @@ def floor_to(at: str | Column, seconds: int) -> Column:
 
 
 def spans(rows: DataFrame, instant_column: str | Column, length_s: int) -> list[Span]:
-    """The windows of ``length_s`` that hold an instant of any row, neighbours merged: a few, whatever the number of rows."""
+    """The windows of ``length_s`` that hold an instant of any row, neighbours merged: a few,
+    whatever the number of rows.
+    """
     starts = rows.select(F.unix_seconds(floor_to(instant_column, length_s)).alias("start"))
     found = [(row.start, row.start) for row in starts.distinct().limit(MOST_SPANS + 1).collect()]
     if len(found) > MOST_SPANS:

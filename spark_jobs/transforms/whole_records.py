@@ -1,7 +1,9 @@
-"""Pieces of a log that are a record each, whole and alone → columns of the lake's ``log_records``, a column at a time.
+"""Pieces of a log that are a record each, whole and alone → columns of the lake's ``log_records``,
+a column at a time.
 
-Which they are is decided for a whole column at once by an automaton that never goes back; everything else goes to
-:class:`ingest.flink_logs.record_splitter.RecordSplitter`, piece by piece, which gives the same rows at four times the cost.
+Which they are is decided for a whole column at once by an automaton that never goes back;
+everything else goes to :class:`ingest.flink_logs.record_splitter.RecordSplitter`, piece by piece,
+which gives the same rows at four times the cost.
 """
 
 import re
@@ -24,7 +26,10 @@ _HEADERS = {
     FLINK.name: f"^[0-9]{{2}}-{_DAY} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9],[0-9]{{3}} "
     r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[^ \n-][^ \n]* +(?:[^\n]* )?- "
 }
-"""Valid headers, for layouts that are read this way. The first " - " of such a piece ends its header."""
+"""Valid headers, for layouts that are read this way.
+
+The first " - " of such a piece ends its header.
+"""
 _MINUTE_BYTES = len("26-11-21 04:00")
 _DIGITS_AT = (15, 16, 18, 19, 20)
 """Of seconds and milliseconds."""
@@ -40,7 +45,9 @@ Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]
 
 
 def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
-    """True for pieces (see ``RecordSplitter._take``) that surely are records, whole, and nothing but that."""
+    """True for pieces (see ``RecordSplitter._take``) that surely are records, whole, and nothing
+    but that.
+    """
     header = _HEADERS.get(layout.name)
     found = np.zeros(len(pieces), bool)
     if header and len(pieces) > 1:
@@ -50,18 +57,24 @@ def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
 
 
 def unread(pieces: pa.BinaryArray) -> np.ndarray:
-    """True for records (see :func:`alone`) of which none is an event or of a level that is kept; the others may be.
+    """True for records (see :func:`alone`) of which none is an event or of a level that is kept;
+    the others may be.
 
-    An archive is mostly those: looking at each of them in Python would cost several times as much as reading them.
+    An archive is mostly those: looking at each of them in Python would cost several times as much
+    as reading them.
     """
     return ~holds(pieces, _read())
 
 
-def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Keep) -> Columns | None:
+def columns_of(
+    pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Keep
+) -> Columns | None:
     """What is kept of pieces that are records alone; None where some of them need a closer look."""
     count = len(pieces)
     _, offset_buffer, data = pieces.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32)[pieces.offset : pieces.offset + count + 1].astype(np.int64)
+    offsets = np.frombuffer(offset_buffer, np.int32)[
+        pieces.offset : pieces.offset + count + 1
+    ].astype(np.int64)
     text = np.frombuffer(data, np.uint8)
     begins, ends = offsets[:-1], offsets[1:]
     held = memoryview(data)[offsets[0] : offsets[-1]].tobytes()
@@ -69,10 +82,18 @@ def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Kee
     if long or (text[ends - 1] == ord("\n")).any() or any(piece in held for piece in _REPLACED):
         return None
     messages_begin = begins + pc.find_substring(pieces, _HEADER_END).to_numpy() + len(_HEADER_END)
-    cuts = np.append(np.column_stack([begins, begins + _TIME_BYTES, messages_begin]).ravel(), ends[-1]).astype(np.int32)
+    cuts = np.append(
+        np.column_stack([begins, begins + _TIME_BYTES, messages_begin]).ravel(), ends[-1]
+    ).astype(np.int32)
     cut = pa.BinaryArray.from_buffers(pa.binary(), 3 * count, [None, pa.py_buffer(cuts), data])
     level, logger = _names(cut.take(pa.array(np.arange(1, 3 * count, 3))), layout)
-    columns = [pieces, _instants(pieces, text, begins, layout, zone), level, logger, cut.take(pa.array(np.arange(2, 3 * count, 3)))]
+    columns = [
+        pieces,
+        _instants(pieces, text, begins, layout, zone),
+        level,
+        logger,
+        cut.take(pa.array(np.arange(2, 3 * count, 3))),
+    ]
     if keep == "events":
         kept = pa.array(_kept(level, columns[-1]))
         columns = [column.filter(kept) for column in columns]
@@ -82,33 +103,57 @@ def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Kee
     except pa.ArrowInvalid:
         return None
     opening = layout.opening.encode()
-    return ts, level, logger, messages, [sha256(opening + piece).hexdigest()[:32] for piece in kept_pieces.to_pylist()]
+    return (
+        ts,
+        level,
+        logger,
+        messages,
+        [sha256(opening + piece).hexdigest()[:32] for piece in kept_pieces.to_pylist()],
+    )
 
 
 def _kept(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
     """As ``RecordSplitter`` does with ``events``."""
-    kept: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(zero_copy_only=False) | holds(message, f"^(?:{any_of(starts())})")
+    kept: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(
+        zero_copy_only=False
+    ) | holds(message, f"^(?:{any_of(starts())})")
     others = np.flatnonzero(~kept)
     kept[others] = holds(message.take(pa.array(others)), f"^[^\\n]*(?:{any_of(contained())})")
     return kept
 
 
-def _instants(pieces: pa.BinaryArray, text: np.ndarray, begins: np.ndarray, layout: Layout, zone: ZoneInfo) -> pa.Array:
+def _instants(
+    pieces: pa.BinaryArray, text: np.ndarray, begins: np.ndarray, layout: Layout, zone: ZoneInfo
+) -> pa.Array:
     """Clocks change at whole minutes, so that only these are looked up."""
     minutes = pc.binary_slice(pieces, 0, _MINUTE_BYTES).dictionary_encode()
-    distinct = pa.array([layout.instant(f"{minute.decode()}:00", zone) for minute in minutes.dictionary.to_pylist()], INSTANT)
-    microseconds = sum(
-        (text[begins + place].astype(np.int64) - ord("0")) * worth for place, worth in zip(_DIGITS_AT, _DIGITS_WORTH_US, strict=True)
+    distinct = pa.array(
+        [
+            layout.instant(f"{minute.decode()}:00", zone)
+            for minute in minutes.dictionary.to_pylist()
+        ],
+        INSTANT,
     )
-    return pc.add(distinct.cast(pa.int64()).take(minutes.indices), pa.array(microseconds)).cast(INSTANT)
+    microseconds = sum(
+        (text[begins + place].astype(np.int64) - ord("0")) * worth
+        for place, worth in zip(_DIGITS_AT, _DIGITS_WORTH_US, strict=True)
+    )
+    return pc.add(distinct.cast(pa.int64()).take(minutes.indices), pa.array(microseconds)).cast(
+        INSTANT
+    )
 
 
 def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]:
     """Level and logger out of what stands between time and message."""
     distinct = headers.dictionary_encode()
     match = re.compile(layout.header.encode()).match
-    matches = [match(b"26-11-21 04:00:00,001 " + header) for header in distinct.dictionary.to_pylist()]
-    columns = ([found[layout.group(name)].decode("utf-8", "replace") for found in matches if found] for name in ("level", "logger"))
+    matches = [
+        match(b"26-11-21 04:00:00,001 " + header) for header in distinct.dictionary.to_pylist()
+    ]
+    columns = (
+        [found[layout.group(name)].decode("utf-8", "replace") for found in matches if found]
+        for name in ("level", "logger")
+    )
     level, logger = (pa.array(column, pa.string()).take(distinct.indices) for column in columns)
     return level, logger
 
@@ -121,8 +166,13 @@ def holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
 
 @cache
 def _read() -> str:
-    """Whatever is kept has such a level, or in its first line what an entry of the table begins with or holds."""
-    return f"^(?:[0-9: ,-]{{{_TIME_BYTES}}}(?:{any_of(KEPT_LEVELS)}) |[^\\n]*(?: - (?:{any_of(starts())})|{any_of(contained())}))"
+    """Whatever is kept has such a level, or in its first line what an entry of the table begins
+    with or holds.
+    """
+    return (
+        f"^(?:[0-9: ,-]{{{_TIME_BYTES}}}(?:{any_of(KEPT_LEVELS)}) |[^\\n]*(?: - "
+        f"(?:{any_of(starts())})|{any_of(contained())}))"
+    )
 
 
 def any_of(pieces: tuple[str, ...]) -> str:

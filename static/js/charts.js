@@ -26,8 +26,15 @@
   async function load(chart) {
     chart.dataset.state = "loading";
     try {
-      const response = await fetch(chart.dataset.chart, { headers: { Accept: "application/json" }, credentials: "same-origin" });
-      if (!response.ok) throw new Error(translated("The server answered {status}.", { status: response.status }));
+      const response = await fetch(chart.dataset.chart, {
+        headers: {
+          Accept: "application/json"
+        },
+        credentials: "same-origin"
+      });
+      if (!response.ok) throw new Error(translated("The server answered {status}.", {
+        status: response.status
+      }));
       const answer = await response.json();
       const note = document.getElementById(chart.dataset.note || "");
       if (note) note.textContent = answer.note;
@@ -37,17 +44,24 @@
       chart.setAttribute("role", "img");
       await draw(chart);
       chart.on("plotly_click", open);
-      chart.on("plotly_clickannotation", (event) => { if (/^\/(findings|jobs)\//.test(event.annotation.name || "")) location.assign(event.annotation.name); });
+      chart.on("plotly_clickannotation", (event) => {
+        if (/^\/(findings|jobs)\//.test(event.annotation.name || "")) location.assign(event.annotation.name);
+      });
       chart.on("plotly_relayout", (change) => follow(chart, change));
-      chart.on("plotly_doubleclick", () => { if (zoomed) history.back(); });
+      chart.on("plotly_doubleclick", () => {
+        if (zoomed) history.back();
+      });
       chart.dataset.state = "drawn";
     } catch (error) {
-      say(chart, translated("This chart could not be drawn"), translated("{problem} Reload the page to try again.", { problem: error.message }));
+      say(chart, translated("This chart could not be drawn"), translated("{problem} Reload the page to try again.", {
+        problem: error.message
+      }));
       chart.dataset.state = "failed";
     }
   }
 
   const loads = new Map();
+
   function loadOnce(chart) {
     seen.unobserve(chart);
     if (!loads.has(chart)) loads.set(chart, load(chart));
@@ -61,24 +75,33 @@
 
   // All charts of a page show the same time: zooming one zooms the others.
   let following = false;
+
   function follow(source, change) {
     const range = change["xaxis.range"] || (change["xaxis.range[0]"] && [change["xaxis.range[0]"], change["xaxis.range[1]"]]);
     if (following || (!range && !change["xaxis.autorange"])) return;
     following = true;
     const others = [...figures.keys()].filter((chart) => chart !== source && chart.dataset.axis === "time");
-    Promise.all(others.map((chart) => Plotly.relayout(chart, { "xaxis.range": range || figures.get(chart).layout.xaxis.range })))
-      .finally(() => { following = false; });
+    Promise.all(others.map((chart) => Plotly.relayout(chart, {
+        "xaxis.range": range || figures.get(chart).layout.xaxis.range
+      })))
+      .finally(() => {
+        following = false;
+      });
     if (range) choose(source, range);
   }
 
-  // What is zoomed in on becomes the range of the page, with its tables and links; a double click goes back to the one before.
+  // What is zoomed in on becomes the range of the page, with its tables and links; a double click
+  // goes back to the one before.
   const ZOOM = "weir-zoom";
   const here = location.pathname + location.search;
   const kept = JSON.parse(sessionStorage.getItem(ZOOM) || "null");
   const zoomed = kept !== null && kept.to === here;
   if (zoomed && kept.y !== null) {
     scrollTo(0, kept.y);
-    sessionStorage.setItem(ZOOM, JSON.stringify({ to: here, y: null }));
+    sessionStorage.setItem(ZOOM, JSON.stringify({
+      to: here,
+      y: null
+    }));
   }
 
   // The clock of the axis may be that of another zone.
@@ -95,7 +118,10 @@
     ["cursor", "checkpoints", "events", "after"].forEach((place) => address.searchParams.delete(place));
     address.searchParams.set("from", seconds(from));
     address.searchParams.set("to", seconds(Math.max(to, from + 1_000) + 999));
-    sessionStorage.setItem(ZOOM, JSON.stringify({ to: address.pathname + address.search, y: scrollY }));
+    sessionStorage.setItem(ZOOM, JSON.stringify({
+      to: address.pathname + address.search,
+      y: scrollY
+    }));
     location.assign(address);
   }
 
@@ -104,7 +130,12 @@
     const range = chart.layout && chart.layout.xaxis && chart.layout.xaxis.range;
     const drawn = figures.get(chart).layout.xaxis && figures.get(chart).layout.xaxis.range;
     if (range && drawn && range.some((end, place) => new Date(end) - new Date(drawn[place]))) return;
-    const response = await fetch(chart.dataset.chart, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+    const response = await fetch(chart.dataset.chart, {
+      headers: {
+        Accept: "application/json"
+      },
+      credentials: "same-origin"
+    });
     const answer = response.ok ? await response.json() : {};
     if (!answer.figure) return;
     const note = document.getElementById(chart.dataset.note || "");
@@ -114,7 +145,8 @@
   }
   document.addEventListener("weir:refreshed", () => figures.forEach((_figure, chart) => renew(chart).catch(() => {})));
 
-  // Only what was in view is drawn: a press of Ctrl P waits for the rest. A browser's own menu prints what there is.
+  // Only what was in view is drawn: a press of Ctrl P waits for the rest. A browser's own menu
+  // prints what there is.
   const allDrawn = () => charts.filter((chart) => figures.has(chart));
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "p" || event.shiftKey || event.altKey || !(event.ctrlKey || event.metaKey)) return;
@@ -128,7 +160,8 @@
     allDrawn().forEach((chart) => onPaper.draw(chart, draw));
   });
   addEventListener("afterprint", () => {
-    if (themeBefore) document.documentElement.dataset.theme = themeBefore; else delete document.documentElement.dataset.theme;
+    if (themeBefore) document.documentElement.dataset.theme = themeBefore;
+    else delete document.documentElement.dataset.theme;
     allDrawn().forEach((chart) => onPaper.restore(chart, draw));
   });
 
@@ -136,11 +169,16 @@
 
   const seen = new IntersectionObserver((entries) => {
     entries.filter((entry) => entry.isIntersecting).forEach((entry) => loadOnce(entry.target));
-  }, { rootMargin: "400px" });
+  }, {
+    rootMargin: "400px"
+  });
   const observe = (added) => added.forEach((chart) => seen.observe(chart));
   observe(charts);
-  // A part of the page that comes later brings charts of its own; those of the part that it replaces are gone.
-  document.addEventListener("htmx:load", ({ detail }) => {
+  // A part of the page that comes later brings charts of its own; those of the part that it
+  // replaces are gone.
+  document.addEventListener("htmx:load", ({
+    detail
+  }) => {
     const added = [...detail.elt.querySelectorAll("[data-chart]")].filter((chart) => !charts.includes(chart));
     charts = [...charts.filter((chart) => chart.isConnected), ...added];
     [...figures.keys()].filter((chart) => !chart.isConnected).forEach((chart) => figures.delete(chart));

@@ -1,5 +1,5 @@
-// plotly.js writes style attributes as text, which our content policy forbids; the same text through the
-// style object is allowed. This keeps 'unsafe-inline' out of the policy.
+// plotly.js writes style attributes as text, which our content policy forbids; the same text
+// through the style object is allowed. This keeps 'unsafe-inline' out of the policy.
 "use strict";
 
 (() => {

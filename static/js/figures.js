@@ -1,17 +1,34 @@
-// Draws one figure, on pages and in report files alike. Its colours are tokens, written var(--name), which are looked up here,
-// so that one figure serves both themes.
+// Draws one figure, on pages and in report files alike. Its colours are tokens, written
+// var(--name), which are looked up here, so that one figure serves both themes.
 "use strict";
 
-// A sheet of paper is narrower than the window, and light; afterwards charts are drawn as they were.
+// A sheet of paper is narrower than the window, and light; afterwards charts are drawn as they
+// were.
 const PAPER_PX = 650;
 const onPaper = {
-  draw: (chart, draw) => { draw(chart); Plotly.relayout(chart, { width: PAPER_PX }); },
-  restore: (chart, draw) => { draw(chart); Plotly.relayout(chart, { autosize: true }); },
+  draw: (chart, draw) => {
+    draw(chart);
+    Plotly.relayout(chart, {
+      width: PAPER_PX
+    });
+  },
+  restore: (chart, draw) => {
+    draw(chart);
+    Plotly.relayout(chart, {
+      autosize: true
+    });
+  },
 };
 
 const drawFigure = (() => {
   const TOKEN = /^var\(--[a-z0-9-]+\)$/;
-  const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false, topojsonURL: "" };
+  const CONFIG = {
+    displayModeBar: false,
+    responsive: true,
+    doubleClick: "reset",
+    showTips: false,
+    topojsonURL: ""
+  };
 
   // What a token is in the theme shown: only the colour of an element says that.
   function colourReader() {

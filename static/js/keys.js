@@ -1,4 +1,5 @@
-// Keyboard: / search, g then a letter goes to a page, j and k walk the rows of the main table, ? lists them all.
+// Keyboard: / search, g then a letter goes to a page, j and k walk the rows of the main table, ?
+// lists them all.
 "use strict";
 
 (() => {
@@ -14,7 +15,9 @@
     const now = all.findIndex((row) => row.contains(document.activeElement));
     const next = all[Math.min(Math.max(now + step, 0), all.length - 1)];
     next.querySelector("a").focus();
-    next.scrollIntoView({ block: "nearest" });
+    next.scrollIntoView({
+      block: "nearest"
+    });
   }
 
   function goTo(letter) {
@@ -29,7 +32,9 @@
     k: () => walk(-1),
     t: () => document.querySelector("[data-theme-toggle]").click(),
     z: () => document.querySelector("[data-zone] [aria-pressed=false]")?.click(),
-    g: () => { goUntil = Date.now() + GO_WITHIN_MS; },
+    g: () => {
+      goUntil = Date.now() + GO_WITHIN_MS;
+    },
   };
 
   document.addEventListener("keydown", (event) => {

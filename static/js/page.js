@@ -1,4 +1,5 @@
-// Small habits of every page: theme toggle, menus that close, dialogs, forms that submit on change, confirmations.
+// Small habits of every page: theme toggle, menus that close, dialogs, forms that submit on change,
+// confirmations.
 "use strict";
 
 (() => {
@@ -24,7 +25,8 @@
     document.cookie = `weir_demo_went=${stops};path=/;max-age=${YEAR_S};samesite=lax`;
   }
 
-  // In which zone the browser is only it knows. A page that is to be in it and is not is asked for again, once.
+  // In which zone the browser is only it knows. A page that is to be in it and is not is asked for
+  // again, once.
   function sayZone() {
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const said = /(?:^|; )weir_browser_zone=([^;]*)/.exec(document.cookie)?.[1];
@@ -55,10 +57,13 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    document.querySelectorAll("details.menu[open]").forEach((menu) => { menu.open = false; });
+    document.querySelectorAll("details.menu[open]").forEach((menu) => {
+      menu.open = false;
+    });
   });
 
-  // The address says which filters are in force. After Back a browser shows what was typed before the page was left: it is put right.
+  // The address says which filters are in force. After Back a browser shows what was typed before
+  // the page was left: it is put right.
   addEventListener("pageshow", (event) => {
     const how = performance.getEntriesByType("navigation")[0]?.type;
     if (!event.persisted && how !== "back_forward") return;

@@ -33,7 +33,9 @@
       if (first) location.assign(first.href);
     };
 
-    field.addEventListener("input", () => { field.dataset.asked = "1"; });
+    field.addEventListener("input", () => {
+      field.dataset.asked = "1";
+    });
     frame.addEventListener("htmx:afterSwap", () => {
       delete field.dataset.asked;
       if (isAwaited) openFirst();

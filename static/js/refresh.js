@@ -1,5 +1,6 @@
-// Pages of the present bring themselves up to date: fetched again every 30 s and put in place piece by piece,
-// so that focus, scroll, open details and drawn charts stay. Not while the reader pauses it or has something half done.
+// Pages of the present bring themselves up to date: fetched again every 30 s and put in place piece
+// by piece, so that focus, scroll, open details and drawn charts stay. Not while the reader pauses
+// it or has something half done.
 "use strict";
 
 (() => {
@@ -16,9 +17,9 @@
 
   // A state that the page came with is no entry of the reader.
   const isEntered = (field) =>
-    field.type === "checkbox" || field.type === "radio" ? field.checked !== field.defaultChecked
-      : field.tagName === "SELECT" ? [...field.options].some((option) => option.selected !== option.defaultSelected) && document.activeElement === field
-        : field.type !== "hidden" && field.value !== field.defaultValue;
+    field.type === "checkbox" || field.type === "radio" ? field.checked !== field.defaultChecked :
+    field.tagName === "SELECT" ? [...field.options].some((option) => option.selected !== option.defaultSelected) && document.activeElement === field :
+    field.type !== "hidden" && field.value !== field.defaultValue;
 
   function waitsFor() {
     if (isPaused()) return translated("paused");
@@ -31,7 +32,10 @@
 
   const clock = (at) => {
     const zone = document.querySelector("[data-zone]")?.dataset.zone || "UTC";
-    return at.toLocaleTimeString("en-GB", { timeZone: zone, timeZoneName: "longOffset" }).replace(/GMT(?=[+-])/, "").replace(/GMT$/, zone === "UTC" ? "UTC" : "+00:00");
+    return at.toLocaleTimeString("en-GB", {
+      timeZone: zone,
+      timeZoneName: "longOffset"
+    }).replace(/GMT(?=[+-])/, "").replace(/GMT$/, zone === "UTC" ? "UTC" : "+00:00");
   };
 
   function say(why) {
@@ -44,29 +48,44 @@
     const heading = document.createElement("b");
     heading.textContent = translated("■ Not refreshed");
     const text = document.createElement("p");
-    text.textContent = translated("since {clock}: {why}.", { clock: clock(shownAt), why });
+    text.textContent = translated("since {clock}: {why}.", {
+      clock: clock(shownAt),
+      why
+    });
     banner.replaceChildren(heading, text);
     if (!old) main.before(banner);
   }
 
-  // Charts draw themselves; what a click opened, or htmx fetched once it came into view, is not in the page that the server sends.
+  // Charts draw themselves; what a click opened, or htmx fetched once it came into view, is not in
+  // the page that the server sends.
   const stays = (old, fresh) => old.matches("[data-chart], [data-stays], dialog") || /revealed/.test(fresh.getAttribute("hx-trigger") || "");
 
   function morph(old, fresh) {
     if (old.isEqualNode(fresh)) return;
-    if (old.nodeType !== Node.ELEMENT_NODE) { old.nodeValue = fresh.nodeValue; return; }
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      old.nodeValue = fresh.nodeValue;
+      return;
+    }
     if (stays(old, fresh)) return;
-    for (const { name } of [...old.attributes]) {
+    for (const {
+        name
+      }
+      of [...old.attributes]) {
       if (!fresh.hasAttribute(name) && !(name === "open" && old.tagName === "DETAILS")) old.removeAttribute(name);
     }
-    for (const { name, value } of [...fresh.attributes]) {
+    for (const {
+        name,
+        value
+      }
+      of [...fresh.attributes]) {
       if (old.getAttribute(name) !== value && !(name === "open" && old.tagName === "DETAILS")) old.setAttribute(name, value);
     }
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(old.tagName)) return;
     morphChildren(old, fresh);
   }
 
-  // What has an id is the same thing wherever it moves: a row keeps its button. The rest is matched by place.
+  // What has an id is the same thing wherever it moves: a row keeps its button. The rest is matched
+  // by place.
   function morphChildren(old, fresh) {
     const named = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
     let at = old.firstChild;
@@ -96,8 +115,15 @@
     if (document.hidden || isBusy) return;
     isBusy = true;
     try {
-      const answer = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } });
-      if (!answer.ok) throw new Error(translated("the server answered {status}", { status: answer.status }));
+      const answer = await fetch(location.href, {
+        credentials: "same-origin",
+        headers: {
+          Accept: "text/html"
+        }
+      });
+      if (!answer.ok) throw new Error(translated("the server answered {status}", {
+        status: answer.status
+      }));
       if (new URL(answer.url).pathname !== location.pathname) throw new Error(translated("you are signed out; sign in again"));
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const meanwhile = waitsFor();
@@ -107,7 +133,9 @@
         const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
         if (old && fresh) morph(old, fresh);
       }
-      if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+      if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({
+        preventScroll: true
+      });
       if (window.htmx) htmx.process(main);
       shownAt = new Date();
       say("");
@@ -132,7 +160,9 @@
     show();
     if (!isPaused()) refresh();
   });
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && Date.now() - shownAt > EVERY_MS) refresh(); });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && Date.now() - shownAt > EVERY_MS) refresh();
+  });
   document.addEventListener("weir:refresh", refresh);
   setInterval(refresh, EVERY_MS);
   show();

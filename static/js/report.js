@@ -1,4 +1,5 @@
-// Draws the charts of a report file from the data in it. Nothing is fetched: the file's own policy forbids it.
+// Draws the charts of a report file from the data in it. Nothing is fetched: the file's own policy
+// forbids it.
 "use strict";
 
 (() => {
@@ -30,14 +31,22 @@
   // On paper everything is open, light and as wide as the sheet.
   let before;
   addEventListener("beforeprint", () => {
-    before = { theme: root.dataset.theme, closed: [...document.querySelectorAll("details:not([open])")] };
+    before = {
+      theme: root.dataset.theme,
+      closed: [...document.querySelectorAll("details:not([open])")]
+    };
     root.dataset.theme = "light";
-    before.closed.forEach((details) => { details.open = true; });
+    before.closed.forEach((details) => {
+      details.open = true;
+    });
     charts.forEach((chart) => onPaper.draw(chart, draw));
   });
   addEventListener("afterprint", () => {
-    if (before.theme) root.dataset.theme = before.theme; else delete root.dataset.theme;
-    before.closed.forEach((details) => { details.open = false; });
+    if (before.theme) root.dataset.theme = before.theme;
+    else delete root.dataset.theme;
+    before.closed.forEach((details) => {
+      details.open = false;
+    });
     charts.forEach((chart) => onPaper.restore(chart, draw));
   });
 })();

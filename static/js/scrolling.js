@@ -1,4 +1,5 @@
-// What scrolls must be reachable by keyboard; what fits must not cost a key press. On pages and in report files alike.
+// What scrolls must be reachable by keyboard; what fits must not cost a key press. On pages and in
+// report files alike.
 "use strict";
 
 (() => {

@@ -1,4 +1,5 @@
-// What scripts say in the language of the page; English where nothing else is known. "since {clock}" takes {clock} from the values.
+// What scripts say in the language of the page; English where nothing else is known. "since
+// {clock}" takes {clock} from the values.
 "use strict";
 
 const translated = (() => {

@@ -1,4 +1,6 @@
-"""Figures of a page as a reader finds them: tables below headings, terms, and the large figures at its top; by its markup alone."""
+"""Figures of a page as a reader finds them: tables below headings, terms, and the large figures at
+its top; by its markup alone.
+"""
 
 from html.parser import HTMLParser
 
@@ -6,9 +8,11 @@ _HEADINGS = ("h1", "h2", "h3", "h4")
 
 
 class PageFigures(HTMLParser):
-    """``tables``: first words of the heading above each → rows of cells, the head first. ``terms``: ``dt`` → ``dd``.
+    """``tables``: first words of the heading above each → rows of cells, the head first. ``terms``:
+    ``dt`` → ``dd``.
 
-    ``kpis``: label → figure and what is below it. ``links``: targets of links, in their order. ``title``: the first heading.
+    ``kpis``: label → figure and what is below it. ``links``: targets of links, in their order.
+    ``title``: the first heading.
     """
 
     def __init__(self, page: str) -> None:
@@ -36,7 +40,9 @@ class PageFigures(HTMLParser):
             self.tables.setdefault(self._heading, [])
         elif tag == "tr":
             self.tables[self._heading].append([])
-        elif tag in ("td", "th", "dt", "dd", *_HEADINGS) or (self._kpi is not None and tag in ("span", "b", "em")):
+        elif tag in ("td", "th", "dt", "dd", *_HEADINGS) or (
+            self._kpi is not None and tag in ("span", "b", "em")
+        ):
             self._tag, self._texts, self._depth = tag, [], 0
 
     def handle_data(self, data: str) -> None:
@@ -49,7 +55,10 @@ class PageFigures(HTMLParser):
         if self._depth:
             self._depth -= 1
             return
-        text, first = " ".join("".join(self._texts).split()), next((text.strip() for text in self._texts if text.strip()), "")
+        text, first = (
+            " ".join("".join(self._texts).split()),
+            next((text.strip() for text in self._texts if text.strip()), ""),
+        )
         self._texts = None
         if tag in _HEADINGS:
             self._heading, self.title = first, self.title or text

@@ -1,4 +1,5 @@
-"""An independent recount of a recording: what its REST answers and logs say, read in the plainest way.
+"""An independent recount of a recording: what its REST answers and logs say, read in the plainest
+way.
 
 Shares no code with the product, so that the two can only agree by both being right.
 """
@@ -19,24 +20,36 @@ OUTCOME_OF_MESSAGE = {
     "Asynchronous task checkpoint failed.": "declined",
 }
 DROPPED = ("Checkpoint Coordinator is suspending.", "CheckpointCoordinator shutdown.")
-"""Said of whatever is pending when a job leaves RUNNING; what it left RUNNING for, tells a failure from a cancel."""
+"""Said of whatever is pending when a job leaves RUNNING; what it left RUNNING for, tells a failure
+from a cancel.
+"""
 BY_FAILURE = ("RESTARTING", "FAILING", "FAILED")
 
 _JOB = r"(?P<job>[0-9a-f]{32})"
-_TRIGGER = re.compile(rf"Triggering checkpoint (?P<id>\d+) \(type=(?P<type>.*?)\) @ (?P<ts>\d+) for job {_JOB}")
+_TRIGGER = re.compile(
+    rf"Triggering checkpoint (?P<id>\d+) \(type=(?P<type>.*?)\) @ (?P<ts>\d+) for job {_JOB}"
+)
 _COMPLETE = re.compile(
-    rf"Completed checkpoint (?P<id>\d+) for job {_JOB} \((?P<bytes>\d+) bytes(?:, checkpointDuration=| in )(?P<ms>\d+) ms"
+    rf"Completed checkpoint (?P<id>\d+) for job {_JOB} \((?P<bytes>\d+) bytes(?:, "
+    rf"checkpointDuration=| in )(?P<ms>\d+) ms"
 )
 _EXPIRE = re.compile(rf"Checkpoint (?P<id>\d+) of job {_JOB} expired before completing")
 _DECLINE = re.compile(
-    rf"Decline checkpoint (?P<id>\d+) by task (?P<execution>\S+) of job {_JOB} at (?P<container>\S+) @ (?P<host>\S+) \(dataPort"
+    rf"Decline checkpoint (?P<id>\d+) by task (?P<execution>\S+) of job {_JOB} at "
+    rf"(?P<container>\S+) @ (?P<host>\S+) \(dataPort"
 )
-_LATE = re.compile(rf"Received late message for now expired checkpoint attempt (?P<id>\d+) from task (?P<execution>\S+) of job {_JOB}")
+_LATE = re.compile(
+    rf"Received late message for now expired checkpoint attempt (?P<id>\d+) from task "
+    rf"(?P<execution>\S+) of job {_JOB}"
+)
 _LEFT = re.compile(rf"Job .* \({_JOB}\) switched from state RUNNING to (?P<state>[A-Z]+)\.")
 _REFUSED = re.compile(rf"Failed to trigger checkpoint for job {_JOB} since ")
 _STOP = re.compile(rf"Stopping checkpoint coordinator for job {_JOB}")
 _RESTART = re.compile(rf"Job .* \({_JOB}\) switched from state \w+ to RESTARTING\.")
-_RESTORE = re.compile(rf"Restoring job {_JOB} from (?:Checkpoint|Savepoint) (?P<id>\d+) @ .* located at (?P<path>\S+?)\.?$")
+_RESTORE = re.compile(
+    rf"Restoring job {_JOB} from (?:Checkpoint|Savepoint) (?P<id>\d+) @ .* located at "
+    rf"(?P<path>\S+?)\.?$"
+)
 
 
 @dataclass
@@ -56,7 +69,11 @@ class Mentioned:
 
     @property
     def is_savepoint(self) -> bool:
-        return bool(self.rest["is_savepoint"]) if self.rest else self.triggered_as.upper().startswith("SAVEPOINT")
+        return (
+            bool(self.rest["is_savepoint"])
+            if self.rest
+            else self.triggered_as.upper().startswith("SAVEPOINT")
+        )
 
     @property
     def outcome(self) -> str:
@@ -85,8 +102,11 @@ class Mentioned:
         return self.rest is not None and self.rest["status"] == "IN_PROGRESS"
 
 
-def figures(known: Mentioned, *, is_one_size: bool, full: int | None = None) -> dict[str, int | None]:
-    """REST's last answer, else the log's line, else unknown; one size is the uploaded one, and the full one of savepoints.
+def figures(
+    known: Mentioned, *, is_one_size: bool, full: int | None = None
+) -> dict[str, int | None]:
+    """REST's last answer, else the log's line, else unknown; one size is the uploaded one, and the
+    full one of savepoints.
 
     ``full``: of a checkpoint with one size, what Flink's own loader reads in its file.
     """
@@ -116,10 +136,14 @@ def has_one_size(recording: str) -> bool:
 
 
 def full_sizes(recording: Path) -> dict[tuple[str, int], int]:
-    """Job and number of checkpoints → full size, as Flink's own loader read the files that it kept, whether deleted later or not."""
+    """Job and number of checkpoints → full size, as Flink's own loader read the files that it kept,
+    whether deleted later or not.
+    """
     told = recording.glob("ckpt/*/chk-*/_metadata.oracle.jsonl")
     return {
-        (path.parts[-3], int(path.parts[-2].removeprefix("chk-"))): json.loads(path.open(encoding="utf-8").readline())["total_state_size"]
+        (path.parts[-3], int(path.parts[-2].removeprefix("chk-"))): json.loads(
+            path.open(encoding="utf-8").readline()
+        )["total_state_size"]
         for path in told
     }
 
@@ -139,7 +163,10 @@ def restores(recording: Path) -> dict[str, list[tuple[int, str]]]:
 
 def _found(recording: Path, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
     for log in sorted((recording / "logs").glob("*standalonesession*")):
-        yield from filter(None, map(pattern.search, log.read_text(encoding="utf-8", errors="replace").splitlines()))
+        yield from filter(
+            None,
+            map(pattern.search, log.read_text(encoding="utf-8", errors="replace").splitlines()),
+        )
 
 
 def recount(recording: Path) -> dict[Key, Mentioned]:
@@ -152,7 +179,9 @@ def recount(recording: Path) -> dict[Key, Mentioned]:
 
 
 def counters(recording: Path) -> dict[str, tuple[float, dict]]:
-    """Job id → Flink's own counters of checkpoints in its last answer, and when that was, in epoch seconds."""
+    """Job id → Flink's own counters of checkpoints in its last answer, and when that was, in epoch
+    seconds.
+    """
     last: dict[str, tuple[float, dict]] = {}
     for line in (recording / "rest.jsonl").open(encoding="utf-8"):
         answer = json.loads(line)
@@ -163,7 +192,9 @@ def counters(recording: Path) -> dict[str, tuple[float, dict]]:
 
 
 def refusals(recording: Path, job: str, until: float) -> int:
-    """Checkpoints that were refused before they began, as the log tells up to that time (epoch seconds)."""
+    """Checkpoints that were refused before they began, as the log tells up to that time (epoch
+    seconds).
+    """
     found = 0
     for log in sorted((recording / "logs").glob("*standalonesession*")):
         for line in log.open(encoding="utf-8", errors="replace"):
@@ -179,24 +210,43 @@ def _read_rest(path: Path, mentioned: dict[Key, Mentioned]) -> None:
         answer = json.loads(line)
         parts = answer["path"].strip("/").split("/")
         body = answer["body"]
-        if answer["status"] != 200 or not isinstance(body, dict) or len(parts) < 3 or parts[0] != "jobs" or parts[2] != "checkpoints":
+        if (
+            answer["status"] != 200
+            or not isinstance(body, dict)
+            or len(parts) < 3
+            or parts[0] != "jobs"
+            or parts[2] != "checkpoints"
+        ):
             continue
         job = parts[1]
         if len(parts) == 3:
-            latest = [entry for kind, entry in body["latest"].items() if entry and kind != "restored"]
+            latest = [
+                entry for kind, entry in body["latest"].items() if entry and kind != "restored"
+            ]
             seen = body["history"] + latest
         elif parts[3:4] == ["details"] and len(parts) == 5:
             seen = [body]
         elif parts[3:4] == ["details"] and len(parts) == 7:
             keys = [key for key in mentioned if key[:2] == (job, int(parts[4]))]
-            if keys and body["subtasks"] and (body["status"] != "IN_PROGRESS" or not mentioned[max(keys)].subtasks.get(parts[6])):
+            if (
+                keys
+                and body["subtasks"]
+                and (
+                    body["status"] != "IN_PROGRESS"
+                    or not mentioned[max(keys)].subtasks.get(parts[6])
+                )
+            ):
                 mentioned[max(keys)].subtasks[parts[6]] = body["subtasks"]
             continue
         else:
             continue
         for entry in seen:
             known = mentioned[(job, entry["id"], entry["trigger_timestamp"])]
-            if known.rest is None or known.rest["status"] == "IN_PROGRESS" or entry["status"] != "IN_PROGRESS":
+            if (
+                known.rest is None
+                or known.rest["status"] == "IN_PROGRESS"
+                or entry["status"] != "IN_PROGRESS"
+            ):
                 known.rest = entry
 
 
@@ -213,7 +263,10 @@ def _read_log(path: Path, mentioned: dict[Key, Mentioned]) -> None:
             trigger_of[key[:2]] = key[2]
             mentioned[key].triggered_as = match["type"]
         elif match := _COMPLETE.search(line):
-            of(match).completed_bytes, of(match).completed_ms = int(match["bytes"]), int(match["ms"])
+            of(match).completed_bytes, of(match).completed_ms = (
+                int(match["bytes"]),
+                int(match["ms"]),
+            )
         elif match := _EXPIRE.search(line):
             of(match).expired = True
         elif match := _DECLINE.search(line):

@@ -1,6 +1,8 @@
-"""``python -m tests.acceptance.shown_by_all``: what pages, API, exports, commands and reports of a home show of every job.
+"""``python -m tests.acceptance.shown_by_all``: what pages, API, exports, commands and reports of a
+home show of every job.
 
-Prints one JSON document a job, for :mod:`tests.acceptance.test_shown`; figures are as they are shown, texts where they are texts.
+Prints one JSON document a job, for :mod:`tests.acceptance.test_shown`; figures are as they are
+shown, texts where they are texts.
 """
 
 import io
@@ -28,7 +30,9 @@ def main() -> int:
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(User.objects.get_or_create(username="reader-of-all")[0])
     commanded = _lines("checkpoints", json=True)
-    for cluster, job_id in JobCurrent.objects.order_by("cluster", "job_id").values_list("cluster", "job_id"):
+    for cluster, job_id in JobCurrent.objects.order_by("cluster", "job_id").values_list(
+        "cluster", "job_id"
+    ):
         base = f"/jobs/{cluster}/{job_id}/"
         told = {
             "cluster": cluster,
@@ -39,8 +43,12 @@ def main() -> int:
                 f"api_{name}": _listed(client, f"/api/v1/{name}/?cluster={cluster}&job_id={job_id}")
                 for name in ("checkpoints", "annotations")
             },
-            "export": json.loads(b"".join(_get(client, f"{base}checkpoints.json").streaming_content)),
-            "command": [one for one in commanded if (one["cluster"], one["job_id"]) == (cluster, job_id)],
+            "export": json.loads(
+                b"".join(_get(client, f"{base}checkpoints.json").streaming_content)
+            ),
+            "command": [
+                one for one in commanded if (one["cluster"], one["job_id"]) == (cluster, job_id)
+            ],
             **_report(cluster, job_id),
         }
         print(json.dumps(told, ensure_ascii=False))
@@ -65,12 +73,33 @@ def _pages(client: Any, base: str) -> dict[str, Any]:
         table = page.tables.get("All checkpoints", [[]])
         rows += [[*key, *row] for key, row in zip(keys, table[1:], strict=True)]
         for number, trigger in keys:
-            one = PageFigures(_get(client, f"{base}checkpoints/{number}/{trigger}/").content.decode())
-            checkpoints[f"{number}/{trigger}"] = {"title": one.title, "kpis": one.kpis, "tables": one.tables}
-        older = [link for link in page.links if "checkpoints=" in link and link.endswith("#checkpoints") and "outcome=" not in link]
-        address = base + older[-1].partition("#")[0] if older and len(table) == 21 and address != base + older[-1].partition("#")[0] else ""
+            one = PageFigures(
+                _get(client, f"{base}checkpoints/{number}/{trigger}/").content.decode()
+            )
+            checkpoints[f"{number}/{trigger}"] = {
+                "title": one.title,
+                "kpis": one.kpis,
+                "tables": one.tables,
+            }
+        older = [
+            link
+            for link in page.links
+            if "checkpoints=" in link and link.endswith("#checkpoints") and "outcome=" not in link
+        ]
+        address = (
+            base + older[-1].partition("#")[0]
+            if older and len(table) == 21 and address != base + older[-1].partition("#")[0]
+            else ""
+        )
     assert first is not None
-    return {"kpis": first.kpis, "terms": first.terms, "tables": first.tables, "rows": rows, "head": table[0], "checkpoints": checkpoints}
+    return {
+        "kpis": first.kpis,
+        "terms": first.terms,
+        "tables": first.tables,
+        "rows": rows,
+        "head": table[0],
+        "checkpoints": checkpoints,
+    }
 
 
 def _listed(client: Any, address: str) -> list[dict[str, Any]]:
@@ -94,7 +123,14 @@ def _report(cluster: str, job_id: str) -> dict[str, Any]:
     from tests.acceptance.page_figures import PageFigures
 
     with tempfile.TemporaryDirectory() as folder:
-        _lines("incident_report", cluster=[cluster], job=[job_id], out=Path(folder), format="html,md,json", json=True)
+        _lines(
+            "incident_report",
+            cluster=[cluster],
+            job=[job_id],
+            out=Path(folder),
+            format="html,md,json",
+            json=True,
+        )
         made = {path.suffix: path.read_text(encoding="utf-8") for path in Path(folder).iterdir()}
     page = PageFigures(made[".html"])
     return {

@@ -1,4 +1,7 @@
-"""What a shown figure can mean: '2.1 s' is anything from 2,050 to 2,150 ms. Read from the text alone, as a reader does."""
+"""What a shown figure can mean: '2.1 s' is anything from 2,050 to 2,150 ms.
+
+Read from the text alone, as a reader does.
+"""
 
 import re
 
@@ -11,7 +14,9 @@ _PART = re.compile(r"([\d,]+)(\.\d+)? ([A-Za-z]+)")
 
 
 def means(text: str, value: float | None) -> bool:
-    """Whether ``text``, a duration or a size, is how ``value`` (ms or bytes) reads when rounded to its last digit."""
+    """Whether ``text``, a duration or a size, is how ``value`` (ms or bytes) reads when rounded to
+    its last digit.
+    """
     if text == UNKNOWN or value is None:
         return text == UNKNOWN and value is None
     parts = [(whole, fraction, _UNITS[unit]) for whole, fraction, unit in _PART.findall(text)]

@@ -1,4 +1,6 @@
-"""The incident report of recordings, through the real command: its first screen names what happened, when, why and what to do."""
+"""The incident report of recordings, through the real command: its first screen names what
+happened, when, why and what to do.
+"""
 
 import json
 from datetime import datetime
@@ -13,7 +15,9 @@ RECORDED = {
     "1.20.5/F": {
         "tone": "crit",
         "title": "lab-F-expire: Checkpoints expired",
-        "headline": "9 checkpoints expired after 4 s, barrier held by back-pressure from slow-enrich",
+        "headline": (
+            "9 checkpoints expired after 4 s, barrier held by back-pressure from slow-enrich"
+        ),
         "when": "2026-11-21 04:14:22 – 04:15:",
         "why": [
             "slow-enrich back-pressures Source: clicks and parse",
@@ -21,7 +25,11 @@ RECORDED = {
             "2 checkpoints written at once where 1 may be",
         ],
         "cost": "No checkpoint completed for ",
-        "next": ["Take a flame graph or thread dump of slow-enrich", "Find out why slow-enrich is slow", "Give the storage room"],
+        "next": [
+            "Take a flame graph or thread dump of slow-enrich",
+            "Find out why slow-enrich is slow",
+            "Give the storage room",
+        ],
     },
     "1.20.5/E": {
         "tone": "warn",
@@ -59,36 +67,63 @@ def reported(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> di
     folders = {name: tmp_path_factory.mktemp("report") for name in RECORDED}
     forms = ("--format", "html,md,json")
     instance.manage_all(
-        *(("incident_report", "--cluster", cluster_of(name), "--out", str(folder), *forms) for name, folder in folders.items())
+        *(
+            ("incident_report", "--cluster", cluster_of(name), "--out", str(folder), *forms)
+            for name, folder in folders.items()
+        )
     )
     return folders
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_the_first_screen_names_what_happened_when_why_and_what_to_do(reported: dict[str, Path], name: str) -> None:
+def test_the_first_screen_names_what_happened_when_why_and_what_to_do(
+    reported: dict[str, Path], name: str
+) -> None:
     wanted, document = RECORDED[name], json.loads((reported[name] / "report.json").read_text())
     first = document["summary"]
     assert (document["title"], first["tone"]) == (wanted["title"], wanted["tone"])
     assert first["headline"].startswith(str(wanted["headline"]))
     assert first["when"].startswith(str(wanted["when"]))
-    assert [point["lead"][: len(lead)] for point, lead in zip(first["cause"], wanted["why"], strict=True)] == wanted["why"]
+    assert [
+        point["lead"][: len(lead)]
+        for point, lead in zip(first["cause"], wanted["why"], strict=True)
+    ] == wanted["why"]
     assert any(str(wanted["cost"]) in line for line in first["impact"])
-    assert [point["text"][: len(text)] for point, text in zip(first["actions"], wanted["next"], strict=True)] == wanted["next"]
+    assert [
+        point["text"][: len(text)]
+        for point, text in zip(first["actions"], wanted["next"], strict=True)
+    ] == wanted["next"]
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_every_form_says_the_same_first(reported: dict[str, Path], name: str) -> None:
     for form in ("report.html", "report.md"):
         text = (reported[name] / form).read_text(encoding="utf-8")
-        assert str(RECORDED[name]["headline"]) in text.partition("Time line</h2>")[0].partition("## Time line")[0]
+        assert (
+            str(RECORDED[name]["headline"])
+            in text.partition("Time line</h2>")[0].partition("## Time line")[0]
+        )
 
 
 def test_the_cost_of_a_failing_job_is_what_its_log_tells(reported: dict[str, Path]) -> None:
     (story,) = json.loads((reported["1.20.5/J"] / "report.json").read_text())["stories"]
     told = [
-        (round(datetime.fromisoformat(one["at"]).timestamp() * 1000), one["downtime_ms"], one["restored_id"], one["reprocessed_ms"])
+        (
+            round(datetime.fromisoformat(one["at"]).timestamp() * 1000),
+            one["downtime_ms"],
+            one["restored_id"],
+            one["reprocessed_ms"],
+        )
         for one in story["outages"]
     ]
     raw = raw_outages("1.20.5/J")
-    assert told == [(one.begun_ms, one.ended_ms - one.begun_ms, one.restored_id, one.begun_ms - one.restored_trigger_ms) for one in raw]
+    assert told == [
+        (
+            one.begun_ms,
+            one.ended_ms - one.begun_ms,
+            one.restored_id,
+            one.begun_ms - one.restored_trigger_ms,
+        )
+        for one in raw
+    ]
     assert len(told) == 5

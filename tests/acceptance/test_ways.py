@@ -1,4 +1,6 @@
-"""A cluster is judged the same whether it is read by REST and log files, or as fleets are: by Prometheus, and logs as JSON inside CRI."""
+"""A cluster is judged the same whether it is read by REST and log files, or as fleets are: by
+Prometheus, and logs as JSON inside CRI.
+"""
 
 import pytest
 
@@ -16,4 +18,6 @@ def test_beside_a_prometheus_and_from_json_in_cri_the_same_is_found(played):
 def test_from_prometheus_and_logs_alone_what_is_not_found_is_unknown(played):
     plain, alone = found(played, "plain"), found(played, "alone")
     assert alone.told <= plain.told
-    assert {(job, rule) for job, rule, _subject, _severity in plain.told - alone.told} <= alone.unknown
+    assert {
+        (job, rule) for job, rule, _subject, _severity in plain.told - alone.told
+    } <= alone.unknown

@@ -1,6 +1,8 @@
-"""``python -m tests.acceptance.what_if_of_all``: every job of a home judged again as what-if pages do, with the thresholds in force.
+"""``python -m tests.acceptance.what_if_of_all``: every job of a home judged again as what-if pages
+do, with the thresholds in force.
 
-Prints a line of JSON for each verdict: recorded ones and those of the what-if, the same fields of both.
+Prints a line of JSON for each verdict: recorded ones and those of the what-if, the same fields of
+both.
 """
 
 import json
@@ -21,9 +23,20 @@ def main() -> int:
     from webapp.fleet.models import JobCurrent
 
     for job in JobCurrent.objects.order_by("cluster", "job_id"):
-        recorded = FindingSight.objects.filter(cluster=job.cluster, job_id=job.job_id).exclude(rule__in=NOT_READ)
+        recorded = FindingSight.objects.filter(cluster=job.cluster, job_id=job.job_id).exclude(
+            rule__in=NOT_READ
+        )
         for sight in recorded:
-            _print(job, "recorded", sight.rule, sight.subject_id, sight.window_start, sight.severity, sight.title, sight.cause)
+            _print(
+                job,
+                "recorded",
+                sight.rule,
+                sight.subject_id,
+                sight.window_start,
+                sight.severity,
+                sight.title,
+                sight.cause,
+            )
         for again in _what_if(job):
             _print(job, "what-if", *again)
     return 0
@@ -37,7 +50,9 @@ def _what_if(job):  # type: ignore[no-untyped-def]  # Django's models are there 
     from webapp.findings.models import JobJudgement
 
     judgement = JobJudgement.objects.get(cluster=job.cluster, job_id=job.job_id)
-    judged = {start for run in judgement.windows for start in range(run["first"], run["last"] + 1, 60)}
+    judged = {
+        start for run in judgement.windows for start in range(run["first"], run["last"] + 1, 60)
+    }
     rules = [rule for rule in rules_for(JobWindow).values() if rule.id not in NOT_READ]
     past = read_past(job, job.first_seen_at, judgement.judged_to, {rule.family for rule in rules})
     for window in past.windows:
@@ -45,11 +60,27 @@ def _what_if(job):  # type: ignore[no-untyped-def]  # Django's models are there 
             continue
         for finding in diagnose(window, in_force(job), only=[rule.id for rule in rules]).findings:
             start = datetime.fromtimestamp(window.window_start_ms / 1000, UTC)
-            yield finding.rule, finding.subject_id, start, str(finding.severity), finding.title, finding.cause
+            yield (
+                finding.rule,
+                finding.subject_id,
+                start,
+                str(finding.severity),
+                finding.title,
+                finding.cause,
+            )
 
 
 def _print(job, which, rule, subject_id, window_start, severity, title, cause) -> None:  # type: ignore[no-untyped-def]
-    told = [job.cluster, job.job_id, rule, subject_id, window_start.isoformat(), severity, title, cause]
+    told = [
+        job.cluster,
+        job.job_id,
+        rule,
+        subject_id,
+        window_start.isoformat(),
+        severity,
+        title,
+        cause,
+    ]
     print(json.dumps([which, told], ensure_ascii=False))
 
 

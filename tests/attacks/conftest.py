@@ -36,13 +36,22 @@ def _folders(home: Path, weir: WeirSettings) -> None:
 
 @pytest.fixture(scope="module")
 def _installation(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Installation]:
-    """Made once for all tests of a module, each of which begins with it: what one does to its rows and files is undone at its end."""
+    """Made once for all tests of a module, each of which begins with it: what one does to its rows
+    and files is undone at its end.
+    """
     folder, kept = tmp_path_factory.mktemp("inhabited"), tmp_path_factory.mktemp("kept") / "files"
     whole = transaction.atomic()
     with ExitStack() as undone:
-        with django_db_blocker.unblock(), override_settings(WEIR=replace(settings.WEIR, **below(folder), chromium="no-such-browser")):
+        with (
+            django_db_blocker.unblock(),
+            override_settings(
+                WEIR=replace(settings.WEIR, **below(folder), chromium="no-such-browser")
+            ),
+        ):
             cache.clear()
             whole.__enter__()
             undone.callback(_take_back, whole, django_db_blocker)
@@ -58,7 +67,9 @@ def _take_back(whole: transaction.Atomic, blocker: DjangoDbBlocker) -> None:
 
 
 @pytest.fixture
-def inhabited(_folders: None, _installation: Installation, db: None, weir: WeirSettings) -> Iterator[JobCurrent]:
+def inhabited(
+    _folders: None, _installation: Installation, db: None, weir: WeirSettings
+) -> Iterator[JobCurrent]:
     weir(**below(_installation.folder))
     of = JobCurrent.objects.get(pk=_installation.of.pk)
     yield of

@@ -1,4 +1,6 @@
-"""A disk that is really full: a small one of its own where this machine lets us mount one, else a limit on what may be written."""
+"""A disk that is really full: a small one of its own where this machine lets us mount one, else a
+limit on what may be written.
+"""
 
 import errno
 import os
@@ -21,7 +23,9 @@ class Disk:
 
     @contextmanager
     def full(self, leaving_bytes: int = 0) -> Iterator[None]:
-        """Nothing more, or ``leaving_bytes`` more, can be written within; then there is room again."""
+        """Nothing more, or ``leaving_bytes`` more, can be written within; then there is room
+        again.
+        """
         if self.is_mounted:
             ballast = self.path / ".ballast"
             _fill(ballast, leaving_bytes)
@@ -39,7 +43,9 @@ class Disk:
 @contextmanager
 def disk(folder: Path) -> Iterator[Disk]:
     folder.mkdir(parents=True, exist_ok=True)
-    mounted = not LIMITED and _ran("mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=700", "weir-attack", str(folder))
+    mounted = not LIMITED and _ran(
+        "mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=700", "weir-attack", str(folder)
+    )
     try:
         yield Disk(folder, mounted)
     finally:

@@ -1,4 +1,6 @@
-"""An installation in which every kind of row is there once, so that no door is refused only because there is nothing behind it."""
+"""An installation in which every kind of row is there once, so that no door is refused only because
+there is nothing behind it.
+"""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -36,33 +38,75 @@ KEY = "pressure.root.backpressured_ratio"
 
 
 def inhabit(folder: Path) -> JobCurrent:
-    """Rows of every model that people or machines can reach; returns the job of which all is told."""
+    """Rows of every model that people or machines can reach; returns the job of which all is
+    told.
+    """
     now = timezone.now()
     of = everything()
     finding(of, "checkpoint.declined", now)
     replica(of, now, rounds=2)
     an_hour_ago = now - timedelta(hours=1)
     FlameGraph.objects.create(
-        cluster=of.cluster, job_id=of.job_id, vertex_id="v1", wanted_at=an_hour_ago, state=FlameGraphState.SAMPLED, answered_at=an_hour_ago,
-        sampled_at=an_hour_ago, samples=2, frames=[[0, "root", 2], [1, "shop.Enrich.map:7", 2]], sentence="2 of 2",
-    )  # fmt: skip
+        cluster=of.cluster,
+        job_id=of.job_id,
+        vertex_id="v1",
+        wanted_at=an_hour_ago,
+        state=FlameGraphState.SAMPLED,
+        answered_at=an_hour_ago,
+        sampled_at=an_hour_ago,
+        samples=2,
+        frames=[[0, "root", 2], [1, "shop.Enrich.map:7", 2]],
+        sentence=("2 of 2"),
+    )
     ThreadDump.objects.create(
-        cluster=of.cluster, taskmanager_id="tm-1", wanted_at=an_hour_ago, state=ThreadDumpState.TAKEN, answered_at=an_hour_ago,
-        taken_at=an_hour_ago, threads=[{"name": "enrich (1/2)#0", "number": 1, "state": "RUNNABLE", "in_a_row": 1, "place": "a.B.c"}],
-    )  # fmt: skip
+        cluster=of.cluster,
+        taskmanager_id="tm-1",
+        wanted_at=an_hour_ago,
+        state=ThreadDumpState.TAKEN,
+        answered_at=an_hour_ago,
+        taken_at=an_hour_ago,
+        threads=[
+            {
+                "name": ("enrich (1/2)#0"),
+                "number": 1,
+                "state": "RUNNABLE",
+                "in_a_row": 1,
+                "place": "a.B.c",
+            }
+        ],
+    )
     StartingThread.objects.create(
-        cluster=of.cluster, job_id=of.job_id, vertex_id="v1", vertex="enrich", subtask=0, taskmanager_id="tm-1", state="INITIALIZING",
-        deploying_at=an_hour_ago - timedelta(seconds=12), at=an_hour_ago, sentence="waits in a.B.open", frames=["a.B.open:7"],
-    )  # fmt: skip
+        cluster=of.cluster,
+        job_id=of.job_id,
+        vertex_id="v1",
+        vertex="enrich",
+        subtask=0,
+        taskmanager_id="tm-1",
+        state="INITIALIZING",
+        deploying_at=an_hour_ago - timedelta(seconds=12),
+        at=an_hour_ago,
+        sentence=("waits in a.B.open"),
+        frames=["a.B.open:7"],
+    )
     happened_on("host-1", of, an_hour_ago)
     evaluate(now)
-    muted = {"matchers": MATCHERS, "reason": "known", "author_name": "olga", "created_at": now, "starts_at": now}
+    muted = {
+        "matchers": MATCHERS,
+        "reason": "known",
+        "author_name": "olga",
+        "created_at": now,
+        "starts_at": now,
+    }
     Silence.objects.create(**muted, ends_at=now + timedelta(hours=1))
     MaintenanceWindow.objects.create(**muted, ends_at=now + timedelta(hours=1))
-    RuleSetting.objects.create(rule="checkpoint.declined", severity="critical", author_name="olga", changed_at=now)
+    RuleSetting.objects.create(
+        rule="checkpoint.declined", severity="critical", author_name="olga", changed_at=now
+    )
     ThresholdOverride.objects.create(key=KEY, value=0.7)
     told = delivery(endpoint(), notice(made_at=now), state="dead")
-    Attempt.objects.create(delivery=told, number=1, at=now, request_id="r", status=500, latency_ms=3)
+    Attempt.objects.create(
+        delivery=told, number=1, at=now, request_id="r", status=500, latency_ms=3
+    )
     asked = checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now)
     report = reports.request_report(asked, user=None, name="olga", at=now)
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
@@ -72,7 +116,13 @@ def inhabit(folder: Path) -> JobCurrent:
     PushToken.objects.issue(some_cluster(), "fluent-bit")
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
     set_quota("cluster", of.cluster, "1 TB", "olga", now)
-    SavedView.objects.create(user=User.objects.get(username="robot"), page="fleet", name="prod-eu", query="cluster=prod-eu", is_shared=True)
+    SavedView.objects.create(
+        user=User.objects.get(username="robot"),
+        page="fleet",
+        name="prod-eu",
+        query="cluster=prod-eu",
+        is_shared=True,
+    )
     Heartbeat.objects.update_or_create(name="beat", defaults={"at": now})
     PipelineAlarm.objects.create(code="lake.full", subject="lake", detail="no space", since=now)
     assert Alert.objects.exists()
@@ -103,5 +153,12 @@ def _taskmanager(job_id: str, at: datetime) -> TaskManager:
     """Both of its slots are the job's."""
     slots = (AllocatedSlot(job_id, 1.0),) * 2
     return TaskManager(
-        "tm-1", "host-1", at, slots=2, free_slots=0, process_memory_bytes=1 << 30, heap_max_bytes=1 << 28, allocated_slots=slots
+        "tm-1",
+        "host-1",
+        at,
+        slots=2,
+        free_slots=0,
+        process_memory_bytes=1 << 30,
+        heap_max_bytes=1 << 28,
+        allocated_slots=slots,
     )

@@ -1,4 +1,6 @@
-"""Lines of a log that somebody forged: every example of the pattern table, changed in each of many ways, the same at every run."""
+"""Lines of a log that somebody forged: every example of the pattern table, changed in each of many
+ways, the same at every run.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,7 +8,9 @@ from random import Random
 
 from ingest.flink_logs.patterns import PATTERNS, TRACE_PATTERNS
 
-HEADER = b"2026-11-21 04:00:%02d,%03d %s org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] - "
+HEADER = (
+    b"2026-11-21 04:00:%02d,%03d %s org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] - "
+)
 HEADERS = (
     b"0000-00-00 00:00:00,000 INFO  a.b.C [] - ",
     b"9999-99-99 99:99:99,999 INFO  a.b.C [] - ",
@@ -19,15 +23,68 @@ HEADERS = (
     b"\xd9\xa2\xd9\xa0\xd9\xa2\xd9\xa6-11-21 04:00:00,001 INFO a.b.C [] - ",
     b"",
 )
-HUGE = (b"9" * 15, b"9" * 16, b"9" * 19, b"9" * 400, b"-9223372036854775809", b"0" * 30 + b"7", b"1e999", b"NaN", "٣".encode(), b"")
+HUGE = (
+    b"9" * 15,
+    b"9" * 16,
+    b"9" * 19,
+    b"9" * 400,
+    b"-9223372036854775809",
+    b"0" * 30 + b"7",
+    b"1e999",
+    b"NaN",
+    "٣".encode(),
+    b"",
+)
 INSERTED = (
-    b"\x00", b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\x1b[31m", b"\x1b]0;owned\x07", b"\r", b"\r\n", b"\x0b", b"\x0c", b"\x01",
-    "\u2028".encode(), "\u2029".encode(), "\x85".encode(), "\u202e".encode(), "\U0010ffff".encode(), b"(1/2)#0 (", b") (", b"'", b"@",
-    b" switched from A to B", b"Caused by: ", b"\nCaused by: ", b"\n\tat a.b.C", b"\n2026-11-21 04:00:00,001 ", b"{name='", b"%s%n",
-    b"#0" * 50, b"${jndi:x}",
-)  # fmt: skip
+    b"\x00",
+    b"\xff",
+    b"\xc0\x80",
+    b"\xed\xa0\x80",
+    b"\x1b[31m",
+    b"\x1b]0;owned\x07",
+    b"\r",
+    b"\r\n",
+    b"\x0b",
+    b"\x0c",
+    b"\x01",
+    "\u2028".encode(),
+    "\u2029".encode(),
+    "\x85".encode(),
+    "\u202e".encode(),
+    "\U0010ffff".encode(),
+    (b"(1/2)#0 ("),
+    b") (",
+    b"'",
+    b"@",
+    b" switched from A to B",
+    b"Caused by: ",
+    (b"\nCaused by: "),
+    b"\n\tat a.b.C",
+    b"\n2026-11-21 04:00:00,001 ",
+    b"{name='",
+    b"%s%n",
+    b"#0" * 50,
+    b"${jndi:x}",
+)
 CATASTROPHES = (
-    *(b"(1/2) ", b" (1/2)#0 (", b"' at ", b"\\" * 3, b"((", b"))", b", ", b". ", b": ", b"=", b"0", b" ", b"a", b"name='", b"\t", b"/"),
+    *(
+        b"(1/2) ",
+        b" (1/2)#0 (",
+        b"' at ",
+        b"\\" * 3,
+        b"((",
+        b"))",
+        b", ",
+        b". ",
+        b": ",
+        b"=",
+        b"0",
+        b" ",
+        b"a",
+        b"name='",
+        b"\t",
+        b"/",
+    ),
     *(b"x - finished synchronous part of checkpoint 1. ", b" switched from A to B "),
 )
 
@@ -75,8 +132,15 @@ def _flipped(random: Random, line: bytes) -> bytes:
 
 
 CHANGES: tuple[Callable[[Random, bytes], bytes], ...] = (
-    _truncated, _doubled, _huge_numbers, _inserted, _long, _shuffled, _flipped, lambda _random, line: line * 2
-)  # fmt: skip
+    _truncated,
+    _doubled,
+    _huge_numbers,
+    _inserted,
+    _long,
+    _shuffled,
+    _flipped,
+    lambda _random, line: line * 2,
+)
 
 
 def examples_of_the_table() -> list[bytes]:
@@ -93,5 +157,15 @@ def hostile_lines(each: int, seed: str = "lines") -> Iterator[bytes]:
             if random.random() < 0.3:
                 body = random.choice(CHANGES)(random, body or b"x")
             level = random.choice((b"INFO ", b"WARN ", b"ERROR", b"DEBUG"))
-            header = random.choice(HEADERS) if random.random() < 0.15 else HEADER % (number % 60, turn % 1_000, level)
-            yield header + body + random.choice((b"\n", b"\n", b"\n", b"\r\n", b"\n\tat a.b.C(D.java:1)\nCaused by: x: y\n"))
+            header = (
+                random.choice(HEADERS)
+                if random.random() < 0.15
+                else HEADER % (number % 60, turn % 1_000, level)
+            )
+            yield (
+                header
+                + body
+                + random.choice(
+                    (b"\n", b"\n", b"\n", b"\r\n", b"\n\tat a.b.C(D.java:1)\nCaused by: x: y\n")
+                )
+            )

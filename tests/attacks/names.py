@@ -1,4 +1,6 @@
-"""Names and texts that somebody gives to a job, a task, an operator, an exception or a note, and what each is to do to a reader."""
+"""Names and texts that somebody gives to a job, a task, an operator, an exception or a note, and
+what each is to do to a reader.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,18 +44,84 @@ LONG = "x<b>" * 250_000
 """A megabyte."""
 
 KEYS = {
-    *("id", "uid", "key", "cluster", "job_id", "other_job_id", "successor_job_id", "checkpoint_id", "vertex_id", "subject_id", "audit_id"),
-    *("rule", "uri", "root", "metadata_path", "run_dir", "manifest_path", "folder", "attempt", "digest", "prefix", "sha256", "codename"),
-    *("username", "password", "url", "url_encrypted", "secret_encrypted", "credential_encrypted", "previous_secret_encrypted", "purpose"),
-    *("auth_secret_encrypted", "app_label", "model", "record_hash", "notice_uid", "alert_uid", "time_zone", "log_layout", "session_key"),
-    *("task_key", "leased_by", "fingerprint", "payload", "log_store_secret_encrypted", "prometheus_secret_encrypted"),
+    *(
+        "id",
+        "uid",
+        "key",
+        "cluster",
+        "job_id",
+        "other_job_id",
+        "successor_job_id",
+        "checkpoint_id",
+        "vertex_id",
+        "subject_id",
+        "audit_id",
+    ),
+    *(
+        "rule",
+        "uri",
+        "root",
+        "metadata_path",
+        "run_dir",
+        "manifest_path",
+        "folder",
+        "attempt",
+        "digest",
+        "prefix",
+        "sha256",
+        "codename",
+    ),
+    *(
+        "username",
+        "password",
+        "url",
+        "url_encrypted",
+        "secret_encrypted",
+        "credential_encrypted",
+        "previous_secret_encrypted",
+        "purpose",
+    ),
+    *(
+        "auth_secret_encrypted",
+        "app_label",
+        "model",
+        "record_hash",
+        "notice_uid",
+        "alert_uid",
+        "time_zone",
+        "log_layout",
+        "session_key",
+    ),
+    *(
+        "task_key",
+        "leased_by",
+        "fingerprint",
+        "payload",
+        "log_store_secret_encrypted",
+        "prometheus_secret_encrypted",
+    ),
 }
-"""Columns that other rows or files are found by, that are Weir's own, or whose form is checked where they come in."""
-OF_OTHERS = {"fleet", "checkpoints", "pressure", "findings", "storage", "alerting", "delivery", "reports", "pipeline", "accounts"}
+"""Columns that other rows or files are found by, that are Weir's own, or whose form is checked
+where they come in.
+"""
+OF_OTHERS = {
+    "fleet",
+    "checkpoints",
+    "pressure",
+    "findings",
+    "storage",
+    "alerting",
+    "delivery",
+    "reports",
+    "pipeline",
+    "accounts",
+}
 
 
 def poison(turn: int) -> int:
-    """Every text of every row becomes one of the names, another one at every turn; returns how many columns that were."""
+    """Every text of every row becomes one of the names, another one at every turn; returns how many
+    columns that were.
+    """
     number = 0
     for model, field in texts():
         number += 1
@@ -72,7 +140,12 @@ def texts() -> Iterator[tuple[Any, Any]]:
     """Columns of text that somebody else may have written; a new one is among them by itself."""
     for model, field in _fields():
         is_text = isinstance(field, models.CharField | models.TextField) and not field.choices
-        if is_text and field.name not in KEYS and not field.unique and not _identifies(model, field):
+        if (
+            is_text
+            and field.name not in KEYS
+            and not field.unique
+            and not _identifies(model, field)
+        ):
             yield model, field
 
 
@@ -98,7 +171,20 @@ DOCUMENTS_OF_WEIR = {
         "withheld",
     ),
 }
-WORDS_OF_WEIR = {"kind", "vertex_id", "source", "target", "outcome", "at", "comparison", "threshold_key", "unit", "state", "root", "result"}
+WORDS_OF_WEIR = {
+    "kind",
+    "vertex_id",
+    "source",
+    "target",
+    "outcome",
+    "at",
+    "comparison",
+    "threshold_key",
+    "unit",
+    "state",
+    "root",
+    "result",
+}
 """Entries of documents that name something else."""
 
 
@@ -110,12 +196,18 @@ def _fields() -> Iterator[tuple[Any, Any]]:
 
 
 def _identifies(model: Any, field: Any) -> bool:
-    return any(field.name in rule.fields for rule in model._meta.constraints if isinstance(rule, models.UniqueConstraint))
+    return any(
+        field.name in rule.fields
+        for rule in model._meta.constraints
+        if isinstance(rule, models.UniqueConstraint)
+    )
 
 
 def _replaced(value: Any, name: str) -> Any:
     if isinstance(value, dict):
-        return {key: one if key in WORDS_OF_WEIR else _replaced(one, name) for key, one in value.items()}
+        return {
+            key: one if key in WORDS_OF_WEIR else _replaced(one, name) for key, one in value.items()
+        }
     if isinstance(value, list):
         return [_replaced(one, name) for one in value]
     return name if isinstance(value, str) else value

@@ -1,6 +1,8 @@
-"""Every address there is: read off the resolver, its parameters filled with what is there and with what is not.
+"""Every address there is: read off the resolver, its parameters filled with what is there and with
+what is not.
 
-An address that is added later is walked by itself; where its parameter names something new, :data:`OWNER` says which model it is of.
+An address that is added later is walked by itself; where its parameter names something new,
+:data:`OWNER` says which model it is of.
 """
 
 import itertools
@@ -95,10 +97,16 @@ QUERY: dict[str, dict[str, str]] = {
     "alert-setting": {"rule": "rule"},
     "checkpoint-go": {"id": "checkpoint"},
     **{f"storage-{name}": {"uri": "root"} for name in all_root_analyses()},
-    **{f"storage-{one.name}-chart-{key}": {"uri": "root"} for one in all_root_analyses().values() for key in one.charts},
+    **{
+        f"storage-{one.name}-chart-{key}": {"uri": "root"}
+        for one in all_root_analyses().values()
+        for key in one.charts
+    },
     **{f"api-storage-analysis-{name}": {"root": "root"} for name in all_root_analyses()},
 }
-"""Pages that are asked for something by a parameter of the query: which one, and what of it is there."""
+"""Pages that are asked for something by a parameter of the query: which one, and what of it is
+there.
+"""
 
 
 @dataclass(frozen=True)
@@ -129,18 +137,30 @@ class Place:
             return {}
         plan = CleanupPlan.objects.order_by("-pk").first()
         root = plan.roots[0] if plan else ""
-        there = {"root": root, "metadata": f"{root}/{1:032x}/chk-1/_metadata", "rule": "checkpoint.declined"}
-        there["checkpoint"] = str(CheckpointFact.objects.values_list("checkpoint_id", flat=True).first() or 0)
+        there = {
+            "root": root,
+            "metadata": f"{root}/{1:032x}/chk-1/_metadata",
+            "rule": "checkpoint.declined",
+        }
+        there["checkpoint"] = str(
+            CheckpointFact.objects.values_list("checkpoint_id", flat=True).first() or 0
+        )
         return {name: there[of] for name, of in QUERY[self.name].items()}
 
     def filled(self, *, known: bool) -> str:
         """Its address; with ``known`` that of a row that is there."""
-        choices = [_known(self, parameter) if known else MISSING.get(parameter, ("nobody",)) for parameter in self.parameters]
+        choices = [
+            _known(self, parameter) if known else MISSING.get(parameter, ("nobody",))
+            for parameter in self.parameters
+        ]
         for chosen in itertools.product(*choices):
             path = self.template % dict(zip(self.parameters, chosen, strict=True))
             if self._is_resolved(path):
                 return path
-        raise LookupError(f"{self.template} cannot be filled: say in tests/attacks/places.py what its parameters are")
+        raise LookupError(
+            f"{self.template} cannot be filled: say in tests/attacks/places.py what its parameters "
+            f"are"
+        )
 
     def _is_resolved(self, path: str) -> bool:
         try:
@@ -167,7 +187,9 @@ def answered(client: Client, among: Iterable[Place]) -> Iterator[tuple[Place, An
         yield place, client.get(path, place.asks_for)
 
 
-def _walk(resolver: URLResolver, before: str, namespace: str, given: tuple[str, ...]) -> Iterator[Place]:
+def _walk(
+    resolver: URLResolver, before: str, namespace: str, given: tuple[str, ...]
+) -> Iterator[Place]:
     for pattern in resolver.url_patterns:
         ((piece, parameters), *_) = normalize(pattern.pattern.regex.pattern)
         template, names = before + piece, given + tuple(parameters)
@@ -182,14 +204,23 @@ def _known(place: Place, parameter: str) -> tuple[str, ...]:
     before = re.findall(r"[\w-]+", place.template.partition(f"%({parameter})s")[0])
     if parameter in ("object_id", "id") and place.is_admin and len(before) == 3:
         model = apps.get_model(before[1], before[2])
-        return (str(model._default_manager.order_by("-pk").values_list("pk", flat=True).first() or 0),)
+        return (
+            str(model._default_manager.order_by("-pk").values_list("pk", flat=True).first() or 0),
+        )
     if parameter in ("pk", "token") and "users" in before and not place.is_admin:
         robot = ApiToken.objects.filter(user__username="robot").order_by("-pk").first()
         assert robot is not None, "robot has no token: tests/attacks/inhabited.py makes one"
         return (str(robot.user_id if parameter == "pk" else robot.pk),)
     if parameter in ("pk", "uid", "name"):
-        value = OWNER[before[-1]]._default_manager.order_by("-pk").values_list(parameter, flat=True).first()
-        assert value is not None, f"{OWNER[before[-1]].__name__} has no row: tests/attacks/inhabited.py makes one of each"
+        value = (
+            OWNER[before[-1]]
+            ._default_manager.order_by("-pk")
+            .values_list(parameter, flat=True)
+            .first()
+        )
+        assert value is not None, (
+            f"{OWNER[before[-1]].__name__} has no row: tests/attacks/inhabited.py makes one of each"
+        )
         return (str(value),)
     if parameter in ("cluster", "job_id", "checkpoint_id"):
         return (str(CheckpointFact.objects.values_list(parameter, flat=True).get()),)

@@ -1,4 +1,6 @@
-"""Somebody denies what they did, fills the log, or reads in it: each write leaves one entry, and what is no write leaves none."""
+"""Somebody denies what they did, fills the log, or reads in it: each write leaves one entry, and
+what is no write leaves none.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +12,17 @@ from rest_framework.test import APIClient
 from tests.attacks.inhabited import somebody, token_of
 from tests.attacks.places import Place, places
 from tests.attacks.unchanged import taken_back
-from tests.attacks.writes import API, BUTTONS, FORMS, NEW_PASSWORD, OWN_DOOR, PASSWORD, Write, api_places, form_places
+from tests.attacks.writes import (
+    API,
+    BUTTONS,
+    FORMS,
+    NEW_PASSWORD,
+    OWN_DOOR,
+    PASSWORD,
+    Write,
+    api_places,
+    form_places,
+)
 from webapp.accounts.audit.actions import ADMINISTRATION, UNDECLARED, action_of
 from webapp.accounts.models import AuditEntry
 from webapp.accounts.roles import Role
@@ -30,18 +42,31 @@ def entries_of(write: Callable[[], Any]) -> list[AuditEntry]:
 def asked_by_form(place: Place, write: Write, role: Role) -> list[AuditEntry]:
     client = Client(raise_request_exception=False)
     client.force_login(somebody(role, f"{role.group}-{place.name}"))
-    return entries_of(lambda: client.post(place.filled(known=True), write.body(), query_params=place.asks_for))
+    return entries_of(
+        lambda: client.post(place.filled(known=True), write.body(), query_params=place.asks_for)
+    )
 
 
 def test_every_form_leaves_one_entry_that_says_who_did_what() -> None:
     wrong = []
     for place, write in form_places():
         found = asked_by_form(place, write, Role.ADMIN)
-        said = [(one.action, one.outcome, one.person, one.from_address, len(one.request_id)) for one in found]
+        said = [
+            (one.action, one.outcome, one.person, one.from_address, len(one.request_id))
+            for one in found
+        ]
         outcomes = {"done"} if write.changes else {"done", "refused"}
-        good = len(said) == 1 and said[0][0] != UNDECLARED and said[0][1] in outcomes and said[0][2:] == (
-            f"admin-{place.name}", "127.0.0.1", 16,
-        )  # fmt: skip
+        good = (
+            len(said) == 1
+            and said[0][0] != UNDECLARED
+            and said[0][1] in outcomes
+            and said[0][2:]
+            == (
+                f"admin-{place.name}",
+                "127.0.0.1",
+                16,
+            )
+        )
         told = repr([(one.subject, one.details) for one in found])
         if not good or any(secret in told for secret in SECRETS):
             wrong.append((place.name, said, told))
@@ -85,20 +110,28 @@ def test_every_operation_of_the_api_leaves_one_entry_with_its_token(role: Role) 
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {token_of(somebody(role), 'approve')}")
     for place, write in api_places():
         body = write.body()
-        found = entries_of(lambda place=place, write=write, body=body: getattr(client, write.method)(  # type: ignore[misc]
-            place.filled(known=True), body, format="json"
-        ))  # fmt: skip
+        found = entries_of(
+            lambda place=place, write=write, body=body: getattr(client, write.method)(  # type: ignore[misc]
+                place.filled(known=True), body, format="json"
+            )
+        )
         said = [(one.action, one.outcome, one.door, one.token.partition(" (")[0]) for one in found]
         outcome = "done" if role >= write.least else "refused"
         good = len(said) == 1 and said[0][0] != UNDECLARED and said[0][2:] == ("api", "of approve")
-        if not good or (write.changes and said[0][1] != outcome) or any(secret in repr(found[0].details) for secret in SECRETS):
+        if (
+            not good
+            or (write.changes and said[0][1] != outcome)
+            or any(secret in repr(found[0].details) for secret in SECRETS)
+        ):
             wrong.append((place.name, write.method, said))
     assert not wrong
 
 
 def test_every_declared_write_has_a_name_in_the_log() -> None:
     names = [*((name, "post") for name in (*FORMS, *OWN_DOOR)), *API]
-    assert [name for name, method in names if action_of(name, method) in (UNDECLARED, ADMINISTRATION)] == []
+    assert [
+        name for name, method in names if action_of(name, method) in (UNDECLARED, ADMINISTRATION)
+    ] == []
 
 
 def test_looking_at_every_page_leaves_no_entry() -> None:
@@ -116,5 +149,7 @@ def test_whoever_is_not_signed_in_fills_no_table() -> None:
     for place, write in form_places():
         client.post(place.filled(known=True), write.body())
     for place, write in api_places():
-        getattr(client, write.method)(place.filled(known=True), headers={"Authorization": "Bearer weir_nobodys"})
+        getattr(client, write.method)(
+            place.filled(known=True), headers={"Authorization": "Bearer weir_nobodys"}
+        )
     assert not AuditEntry.objects.exists()

@@ -1,4 +1,5 @@
-"""Who sees one cluster has Weir copy checkpoints: nothing of another cluster's is read, taken or damaged, nor is told whose it is.
+"""Who sees one cluster has Weir copy checkpoints: nothing of another cluster's is read, taken or
+damaged, nor is told whose it is.
 
 The owner of a job writes its ``_metadata``, which may name any path.
 """
@@ -30,7 +31,9 @@ SECRET = b"card numbers of theirs"
 def checkpoint(folder: Path, number: int, needed: Path) -> Path:
     chk = folder / f"chk-{number}"
     chk.mkdir(parents=True)
-    managed = w.partitionable([("offsets", 1, [0])], w.file(needed.stat().st_size, f"file:{needed}"))
+    managed = w.partitionable(
+        [("offsets", 1, [0])], w.file(needed.stat().st_size, f"file:{needed}")
+    )
     operator = w.operator(6, [w.subtask(6, 0, managed=managed)], name="op")
     (chk / "_metadata").write_bytes(w.metadata(6, [operator], checkpoint=number))
     return chk
@@ -59,7 +62,11 @@ def lured(tmp_path: Path, secret: Path) -> Path:
 
 
 def ask(client: Client, destination: str) -> str:
-    answer = client.post(reverse("replication-ask", args=(OURS, JOB)), {"destination": destination, "every_s": "60"}, follow=True)
+    answer = client.post(
+        reverse("replication-ask", args=(OURS, JOB)),
+        {"destination": destination, "every_s": "60"},
+        follow=True,
+    )
     assert answer.status_code == 200
     return str(answer.content.decode())
 
@@ -71,11 +78,17 @@ def signed_in(who: object) -> Client:
 
 
 def copied(folder: Path) -> list[Path]:
-    found = [path for path in folder.rglob("*") if path.is_file() and "_weir" not in path.relative_to(folder).parts]
+    found = [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and "_weir" not in path.relative_to(folder).parts
+    ]
     return [path for path in found if SECRET in path.read_bytes()]
 
 
-def test_what_lies_in_a_root_of_another_cluster_is_not_copied_and_the_copy_says_so(lured: Path) -> None:
+def test_what_lies_in_a_root_of_another_cluster_is_not_copied_and_the_copy_says_so(
+    lured: Path,
+) -> None:
     ask(signed_in(scoped(Role.ADMIN)), f"file:{lured}")
     with pytest.raises(Exception, match="is not copied"):
         perform(work_keys.key_of(Replica.objects.get()))
@@ -84,7 +97,9 @@ def test_what_lies_in_a_root_of_another_cluster_is_not_copied_and_the_copy_says_
     assert row.checkpoint_id is None and "1 of 1 files" in row.trouble
 
 
-def test_the_reason_is_the_same_where_there_is_no_such_file_and_no_such_root(lured: Path, secret: Path) -> None:
+def test_the_reason_is_the_same_where_there_is_no_such_file_and_no_such_root(
+    lured: Path, secret: Path
+) -> None:
     ask(signed_in(scoped(Role.ADMIN)), f"file:{lured}")
     told = []
     for _ in ("there", "file gone", "root gone"):
@@ -106,7 +121,9 @@ def test_who_sees_both_clusters_has_it_copied(lured: Path) -> None:
 
 def test_an_order_of_who_sees_more_reads_no_more_for_who_asked(lured: Path) -> None:
     ask(signed_in(scoped(Role.ADMIN)), f"file:{lured}")
-    signed_in(somebody(Role.ADMIN)).post(reverse("replication-order", args=(OURS, JOB)), {"order": "now"})
+    signed_in(somebody(Role.ADMIN)).post(
+        reverse("replication-order", args=(OURS, JOB)), {"order": "now"}
+    )
     with pytest.raises(Exception, match="is not copied"):
         perform(work_keys.key_of(Replica.objects.get()), even_if_not_due=True)
     assert copied(lured) == []
@@ -129,11 +146,21 @@ def replica_of_theirs(folder: Path, needed: Path) -> Replica:
     return row
 
 
-TAKEN = ("copies/theirs", "copies/theirs/", "copies/x/../theirs", "copies/theirs/_weir/rounds/00000002", "copies", "theirs/x", "kept/y")
+TAKEN = (
+    "copies/theirs",
+    "copies/theirs/",
+    "copies/x/../theirs",
+    "copies/theirs/_weir/rounds/00000002",
+    "copies",
+    "theirs/x",
+    "kept/y",
+)
 
 
 @pytest.mark.parametrize("place", TAKEN)
-def test_a_place_that_is_taken_is_refused_and_nobody_is_told_whose_it_is(lured: Path, secret: Path, place: str) -> None:
+def test_a_place_that_is_taken_is_refused_and_nobody_is_told_whose_it_is(
+    lured: Path, secret: Path, place: str
+) -> None:
     replica_of_theirs(lured.parent / "theirs", secret)
     home = lured.parents[1]
     StorageRoot.objects.filter(clusters__name="theirs").update(quarantine_uri=f"file:{home}/kept")
@@ -144,7 +171,9 @@ def test_a_place_that_is_taken_is_refused_and_nobody_is_told_whose_it_is(lured: 
 
 
 @pytest.mark.parametrize("place", ["theirs", "theirs/_weir/rounds/00000002", ""])
-def test_a_round_writes_nothing_where_an_earlier_copy_is_and_that_one_goes_on(lured: Path, secret: Path, place: str) -> None:
+def test_a_round_writes_nothing_where_an_earlier_copy_is_and_that_one_goes_on(
+    lured: Path, secret: Path, place: str
+) -> None:
     """The rows are of before this was refused, or two were asked for at one moment."""
     first = replica_of_theirs(lured.parent / "theirs", secret)
     there = {path for path in lured.parent.rglob("*") if path.is_file()}

@@ -1,6 +1,8 @@
-"""Somebody fills the disk, or it fills by itself, while Weir writes: the lake, a run, the database, a plan, a report, a log.
+"""Somebody fills the disk, or it fills by itself, while Weir writes: the lake, a run, the database,
+a plan, a report, a log.
 
-Each says so in words, counts nothing half written as whole, and goes on by itself when there is room again.
+Each says so in words, counts nothing half written as whole, and goes on by itself when there is
+room again.
 """
 
 import os
@@ -60,7 +62,12 @@ def orphan(world: World) -> Path:
 
 def observed(count: int) -> list[Observed]:
     line = "x" * 300
-    rows = [LogRecord("jm.log", AT, "WARN", "a.b.C", f"{line}{number}", f"{number:032x}", 0, "jm.log", number) for number in range(count)]
+    rows = [
+        LogRecord(
+            "jm.log", AT, "WARN", "a.b.C", f"{line}{number}", f"{number:032x}", 0, "jm.log", number
+        )
+        for number in range(count)
+    ]
     return [Observed("c", AT, "log", tuple(rows))]
 
 
@@ -73,7 +80,9 @@ def test_a_commit_into_the_lake_is_whole_or_none(small: Disk, room: int) -> None
     lake = Lake(str(small.path / "lake"))
     lake.append(observed(10))
     with small.full(room):
-        with pytest.raises(Exception, match=r"(?i)space|too large|cannot be written|limit|os error 2[78]"):
+        with pytest.raises(
+            Exception, match=r"(?i)space|too large|cannot be written|limit|os error 2[78]"
+        ):
             lake.append(observed(3_000))
         assert rows_of(lake) == 10
     assert rows_of(Lake(str(small.path / "lake"))) == 10
@@ -82,7 +91,16 @@ def test_a_commit_into_the_lake_is_whole_or_none(small: Disk, room: int) -> None
 
 
 def test_a_run_that_could_not_be_written_is_no_run(small: Disk) -> None:
-    told = manifests.Manifest("cycle", "a", {}, {}, {f"t{number}": manifests.Output(1, ("x" * 90,)) for number in range(90)}, {}, AT, AT)
+    told = manifests.Manifest(
+        "cycle",
+        "a",
+        {},
+        {},
+        {f"t{number}": manifests.Output(1, ("x" * 90,)) for number in range(90)},
+        {},
+        AT,
+        AT,
+    )
     with small.full(200), pytest.raises(OSError, match=FULL_IN_WORDS):
         manifests.write(told, str(small.path / "run"))
     with pytest.raises((manifests.BadManifest, OSError)):
@@ -91,7 +109,9 @@ def test_a_run_that_could_not_be_written_is_no_run(small: Disk) -> None:
 
 
 @pytest.mark.parametrize("room", ROOM[:2])
-def test_a_plan_that_could_not_be_written_is_none(small: Disk, world: World, orphan: Path, tmp_path: Path, room: int) -> None:
+def test_a_plan_that_could_not_be_written_is_none(
+    small: Disk, world: World, orphan: Path, tmp_path: Path, room: int
+) -> None:
     folder = PlanFolder(str(small.path / "plan"))
     with small.full(room), pytest.raises(OSError, match=FULL_IN_WORDS):
         folder.write("manifest.json", b"x" * 50_000)
@@ -99,11 +119,14 @@ def test_a_plan_that_could_not_be_written_is_none(small: Disk, world: World, orp
     folder.write("manifest.json", b"x")
 
 
-def test_nothing_is_moved_that_no_journal_can_tell_of(small: Disk, world: World, orphan: Path, tmp_path: Path) -> None:
+def test_nothing_is_moved_that_no_journal_can_tell_of(
+    small: Disk, world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, small.path)
     fresh = carried.recheck().fresh()
     with small.full(), pytest.raises(OSError, match=FULL_IN_WORDS):
-        carried.recheck = lambda: Told(fresh)  # type: ignore[assignment,method-assign] - made while there was room
+        # made while there was room
+        carried.recheck = lambda: Told(fresh)  # type: ignore[assignment,method-assign]
         carried.apply()
     assert orphan.exists() and not world.quarantine.exists()
     del carried.recheck  # type: ignore[method-assign]
@@ -121,14 +144,18 @@ class Told:
 
 
 @pytest.mark.django_db
-def test_a_report_that_could_not_be_written_is_made_when_there_is_room(small: Disk, weir: WeirSettings) -> None:
+def test_a_report_that_could_not_be_written_is_made_when_there_is_room(
+    small: Disk, weir: WeirSettings
+) -> None:
     weir(reports_root=str(small.path / "reports"))
     seen()
     report = orders.request_report(scope(expiring()), user=None, name="olga", at=timezone.now())
     with small.full(), pytest.raises(OSError, match=FULL_IN_WORDS):
         perform(work_keys.key_of(report.pk), even_if_not_due=True)
     report.refresh_from_db()
-    assert report.state != ReportState.DONE and not any(ReportFolder(report.uid).has(form) for form in ("html", "md", "json"))
+    assert report.state != ReportState.DONE and not any(
+        ReportFolder(report.uid).has(form) for form in ("html", "md", "json")
+    )
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
     report.refresh_from_db()
     assert report.state == ReportState.DONE and ReportFolder(report.uid).has("html")
@@ -143,13 +170,30 @@ def test_a_recording_says_what_is_the_matter(small: Disk) -> None:
 @pytest.mark.skipif(not FULL, reason="starts commands, each of which takes seconds: make attack")
 def test_a_database_that_is_full_says_so_and_stays_whole(small: Disk) -> None:
     if not small.is_mounted:
-        pytest.skip("without a disk of its own the database cannot be filled: mounting is not allowed here")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
-    environment = clean | {"DJANGO_SETTINGS_MODULE": "webapp.config.settings", "WEIR_HOME": str(small.path / "home")}
+        pytest.skip(
+            "without a disk of its own the database cannot be filled: mounting is not allowed here"
+        )
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))
+    }
+    environment = clean | {
+        "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
+        "WEIR_HOME": str(small.path / "home"),
+    }
 
     def command(*words: str) -> "subprocess.CompletedProcess[str]":
         called = [sys.executable, "manage.py", *words]
-        return subprocess.run(called, env=environment, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            called,
+            env=environment,
+            cwd=PROJECT_DIR,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
 
     assert command("migrate").returncode == 0
     with small.full():

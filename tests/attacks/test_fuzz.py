@@ -1,4 +1,5 @@
-"""Somebody signed in sends whatever comes to mind: crafted queries to each page, crafted forms, and to the API all that its document knows.
+"""Somebody signed in sends whatever comes to mind: crafted queries to each page, crafted forms, and
+to the API all that its document knows.
 
 Nothing breaks, whatever the role; the API answers JSON whatever it is asked.
 """
@@ -26,7 +27,9 @@ from webapp.config.wsgi import application
 ROLES = (Role.VIEWER, Role.OPERATOR, Role.ADMIN)
 OPERATIONS = 70
 DEEPER = b"[" * 200_000
-POSITIONS = ("cursor", "events", "checkpoints", "jobs", "missing", "files", "at", "after")[: examples(1, 8)]
+POSITIONS = ("cursor", "events", "checkpoints", "jobs", "missing", "files", "at", "after")[
+    : examples(1, 8)
+]
 """Parameters that say where a list goes on."""
 JSON = ("application/json", "application/vnd.oai.openapi+json")
 FILES = "/files/"
@@ -55,7 +58,11 @@ def test_no_page_breaks_whatever_it_is_asked() -> None:
         clients.append(client)
     tried, broken = 0, []
     for place in filter(visited, places()):
-        path, also, names = place.filled(known=True), place.asks_for, ADMIN if place.is_admin else parameters()
+        path, also, names = (
+            place.filled(known=True),
+            place.asks_for,
+            ADMIN if place.is_admin else parameters(),
+        )
         count = examples(1, 20) if place.is_admin else examples(3, 100)
         for number, query in enumerate(asked(place.label, count, names, also=also)):
             answer = clients[2 if place.is_admin else number % 3].get(path, query)
@@ -68,13 +75,19 @@ def test_no_page_breaks_whatever_it_is_asked() -> None:
 
 @pytest.mark.parametrize("name", POSITIONS)
 def test_no_list_breaks_wherever_it_is_to_go_on(name: str) -> None:
-    """Crafted cursors to each page and each list, and nothing else with them that would be refused first."""
+    """Crafted cursors to each page and each list, and nothing else with them that would be refused
+    first.
+    """
     client = Client(raise_request_exception=False)
     client.force_login(somebody(Role.VIEWER))
     broken = []
-    for number, place in enumerate(place for place in filter(visited, places()) if not place.is_admin):
+    for number, place in enumerate(
+        place for place in filter(visited, places()) if not place.is_admin
+    ):
         path = place.filled(known=True)
-        for cursor in [CURSORS[(number + turn) % len(CURSORS)] for turn in range(examples(3, len(CURSORS)))]:
+        for cursor in [
+            CURSORS[(number + turn) % len(CURSORS)] for turn in range(examples(3, len(CURSORS)))
+        ]:
             status = client.get(path, {**place.asks_for, name: cursor}).status_code
             broken += [(path, cursor, status)] if status >= 500 else []
     assert not broken, broken[:20]
@@ -84,9 +97,15 @@ def test_a_parameter_that_is_called_like_a_method_is_a_parameter() -> None:
     """Templates look into the query before they look for its methods."""
     client = Client(raise_request_exception=False)
     client.force_login(somebody(Role.ADMIN))
-    methods = dict.fromkeys(("items", "keys", "values", "lists", "get", "getlist", "urlencode", "dict", "copy"), "x")
-    for place in [place for place in filter(visited, places()) if not place.is_api and not place.is_admin]:
-        assert client.get(place.filled(known=True), {**place.asks_for, **methods}).status_code < 500, place.label
+    methods = dict.fromkeys(
+        ("items", "keys", "values", "lists", "get", "getlist", "urlencode", "dict", "copy"), "x"
+    )
+    for place in [
+        place for place in filter(visited, places()) if not place.is_api and not place.is_admin
+    ]:
+        assert (
+            client.get(place.filled(known=True), {**place.asks_for, **methods}).status_code < 500
+        ), place.label
 
 
 def _is_no_json(place: Place, answer: Any) -> bool:
@@ -113,9 +132,13 @@ def test_no_form_breaks_whatever_is_sent() -> None:
 GOOD = {"label": 'team="payments"', "by": "cluster"}
 
 
-@pytest.mark.parametrize(("role", "scope"), [(Role.VIEWER, "read"), (Role.OPERATOR, "write"), (Role.ADMIN, "approve")])
+@pytest.mark.parametrize(
+    ("role", "scope"), [(Role.VIEWER, "read"), (Role.OPERATOR, "write"), (Role.ADMIN, "approve")]
+)
 def test_the_api_answers_as_its_document_says_and_always_in_json(role: Role, scope: str) -> None:
-    """Schemathesis makes requests from the document, sensible and not, and checks each answer against it."""
+    """Schemathesis makes requests from the document, sensible and not, and checks each answer
+    against it.
+    """
     headers = {"Authorization": f"Bearer {token_of(somebody(role), scope)}"}
     schema = schemathesis.openapi.from_wsgi("/api/v1/schema/", application, headers=headers)
     operations = [found.ok() for found in schema.get_all_operations()]
@@ -123,22 +146,35 @@ def test_the_api_answers_as_its_document_says_and_always_in_json(role: Role, sco
     for operation in operations:
         reads = operation.method == "get"
         if reads == (role is Role.VIEWER) or FULL:
-            # That an instant or a name makes sense no schema can say, nor that there is nothing to write twice.
+            # That an instant or a name makes sense no schema can say, nor that there is nothing to
+            # write twice.
             unsaid = [] if reads else [positive_data_acceptance]
 
-            @settings(max_examples=examples(2, 60), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+            @settings(
+                max_examples=examples(2, 60),
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+                derandomize=True,
+                database=None,
+            )
             @given(case=operation.as_strategy())
             def holds(case: Any) -> None:
-                # Only a cursor that the API gave is a good one, few texts are matchers, labels are what clusters have, and attempts are of
-                # one job: no document can say so. Bad ones are asked for above.
+                # Only a cursor that the API gave is a good one, few texts are matchers, labels are
+                # what clusters have, and attempts are of one job: no document can say so. Bad ones
+                # are asked for above.
                 case.query.pop("cursor", None)
                 case.query.update({name: good for name, good in GOOD.items() if name in case.query})
                 if not (case.query.get("cluster") and case.query.get("job_id")):
                     case.query.pop("attempts", None)
                 with taken_back():
-                    answer = case.call_and_validate(headers=headers, excluded_checks=unsaid)  # noqa: B023 - called within its turn of the loop
+                    # called within its turn of the loop
+                    answer = case.call_and_validate(headers=headers, excluded_checks=unsaid)  # noqa: B023
                 is_file = FILES in case.operation.path and answer.status_code == 200
-                assert is_file or not answer.content or answer.headers["content-type"][0].startswith(JSON)
+                assert (
+                    is_file
+                    or not answer.content
+                    or answer.headers["content-type"][0].startswith(JSON)
+                )
 
             holds()
 
@@ -163,9 +199,19 @@ def test_the_api_answers_as_its_document_says_and_always_in_json(role: Role, sco
 def test_a_body_that_is_none_is_refused_in_json(body: bytes) -> None:
     client = Client(raise_request_exception=False)
     token = token_of(somebody(Role.ADMIN), ApiToken.Scope.APPROVE)
-    for place in [place for place in places() if place.is_api and place.name not in ("api-docs", "")][:: examples(4, 1)]:
+    for place in [
+        place for place in places() if place.is_api and place.name not in ("api-docs", "")
+    ][:: examples(4, 1)]:
         for kind in ("application/json", "text/plain", "multipart/form-data")[: examples(1, 3)]:
             with taken_back():
-                answer = client.post(place.filled(known=True), body, content_type=kind, headers={"Authorization": f"Bearer {token}"})
+                answer = client.post(
+                    place.filled(known=True),
+                    body,
+                    content_type=kind,
+                    headers={"Authorization": f"Bearer {token}"},
+                )
             assert answer.status_code < 500, (place.name, kind)
-            assert not answer.content or isinstance(json.loads(answer.content), dict), (place.name, kind)
+            assert not answer.content or isinstance(json.loads(answer.content), dict), (
+                place.name,
+                kind,
+            )

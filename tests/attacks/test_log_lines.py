@@ -1,6 +1,8 @@
-"""Whoever can make a job log something forges lines: to break the parser, to keep it busy for ever, to tell of what never was.
+"""Whoever can make a job log something forges lines: to break the parser, to keep it busy for ever,
+to tell of what never was.
 
-Every example of the pattern table is changed in many ways and read, in one piece and as a file that grows; Spark reads the same of it.
+Every example of the pattern table is changed in many ways and read, in one piece and as a file that
+grows; Spark reads the same of it.
 """
 
 import time
@@ -28,7 +30,9 @@ FEWEST = 60
 """Examples of the table."""
 LONGEST_NUMBER = 10**15
 READ_AGAIN = 200_000
-"""How far it is read on behind its end, in which nothing is: the last record is taken for whole after some cycles."""
+"""How far it is read on behind its end, in which nothing is: the last record is taken for whole
+after some cycles.
+"""
 FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 
 
@@ -41,15 +45,26 @@ def out_of_range(event: LogEvent) -> list[str]:
     wrong = []
     for field in fields(event):
         value = getattr(event, field.name)
-        if isinstance(value, int) and not isinstance(value, bool) and not -1 <= value <= LONGEST_NUMBER:
-            wrong.append(f"{field.name}={value}")
-        if isinstance(value, str) and (len(value) > (DETAIL_CHARS if field.name == "detail" else READ_CHARS) or "\x00" in value):
-            wrong.append(f"{field.name}: {len(value)} characters")
-        if isinstance(value, datetime) and not (
-            value.tzinfo and datetime(1, 1, 2, tzinfo=UTC) <= value <= datetime(9999, 12, 31, tzinfo=UTC)
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and not -1 <= value <= LONGEST_NUMBER
         ):
             wrong.append(f"{field.name}={value}")
-    return wrong + ([] if event.kind in KINDS and len(event.message or "") <= MESSAGE_CHARS else ["kind or message"])
+        if isinstance(value, str) and (
+            len(value) > (DETAIL_CHARS if field.name == "detail" else READ_CHARS) or "\x00" in value
+        ):
+            wrong.append(f"{field.name}: {len(value)} characters")
+        if isinstance(value, datetime) and not (
+            value.tzinfo
+            and datetime(1, 1, 2, tzinfo=UTC) <= value <= datetime(9999, 12, 31, tzinfo=UTC)
+        ):
+            wrong.append(f"{field.name}={value}")
+    return wrong + (
+        []
+        if event.kind in KINDS and len(event.message or "") <= MESSAGE_CHARS
+        else ["kind or message"]
+    )
 
 
 def test_no_forged_line_breaks_the_parser_or_tells_of_the_impossible(tmp_path: Path) -> None:
@@ -59,7 +74,16 @@ def test_no_forged_line_breaks_the_parser_or_tells_of_the_impossible(tmp_path: P
     assert len(events) > len(lines) / 6
     assert not [(wrong, event) for event in events if (wrong := out_of_range(event))]
     lake = Lake(str(tmp_path / "lake"))
-    lake.append([Observed("c", AT, "log", tuple(records_of(b"".join(lines[:: examples(10, 3)]), file="jm.log", keep="all")))])
+    lake.append(
+        [
+            Observed(
+                "c",
+                AT,
+                "log",
+                tuple(records_of(b"".join(lines[:: examples(10, 3)]), file="jm.log", keep="all")),
+            )
+        ]
+    )
 
 
 def test_an_honest_line_is_read_as_ever_behind_a_forged_one() -> None:
@@ -71,7 +95,10 @@ def test_an_honest_line_is_read_as_ever_behind_a_forged_one() -> None:
 
 
 def test_a_forged_file_that_grows_is_read_as_one_that_is_there(tmp_path: Path) -> None:
-    """Torn anywhere, also within a character or a header: each record is found. Equal ones far apart may count as one."""
+    """Torn anywhere, also within a character or a header: each record is found.
+
+    Equal ones far apart may count as one.
+    """
     random, log = Random("tear"), tmp_path / "jm.log"
     data = b"".join(list(hostile_lines(EACH, "grows"))[:: examples(10, 2)])
     source, cursor, found, place = LogSource(globs=(str(log),)), None, set(), 0
@@ -81,7 +108,12 @@ def test_a_forged_file_that_grows_is_read_as_one_that_is_there(tmp_path: Path) -
             file.write(data[place:end])
         result = read_new(source, "c", cursor, AT)
         cursor = result.cursor
-        found |= {_seen(record) for observed in result.observed for record in observed.records if isinstance(record, LogRecord)}
+        found |= {
+            _seen(record)
+            for observed in result.observed
+            for record in observed.records
+            if isinstance(record, LogRecord)
+        }
         if place >= len(data) + READ_AGAIN:
             break
         place = end
@@ -99,7 +131,12 @@ def test_a_line_that_is_four_times_as_long_costs_no_more_than_that(unit: bytes) 
 
     def cost(size: int) -> float:
         data = b"".join(
-            b"2026-11-21 04:00:00,001 WARN a.b.C [] - " + opening + unit * (size // len(unit)) + opening + b"\n" for opening in openings
+            b"2026-11-21 04:00:00,001 WARN a.b.C [] - "
+            + opening
+            + unit * (size // len(unit))
+            + opening
+            + b"\n"
+            for opening in openings
         )
         costs = []
         for _ in range(3):

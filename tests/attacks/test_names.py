@@ -1,6 +1,8 @@
-"""Whoever may name a job, a task or an operator, or make one fail with a text of their own, writes to all who look at Weir.
+"""Whoever may name a job, a task or an operator, or make one fail with a text of their own, writes
+to all who look at Weir.
 
-Every text of every row becomes hostile; then everything is read back: pages, what refreshes in them, downloads, the API, reports, notices.
+Every text of every row becomes hostile; then everything is read back: pages, what refreshes in
+them, downloads, the API, reports, notices.
 Nothing of it is anything but text, and nothing breaks.
 """
 
@@ -42,9 +44,15 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
             text = (value or "").strip().lower()
-            if name.startswith("on") or (name in URLS and text.startswith(("javascript:", "data:text", "//"))):
+            if name.startswith("on") or (
+                name in URLS and text.startswith(("javascript:", "data:text", "//"))
+            ):
                 self.acting.append(f"<{tag} {name}={value!r}>")
-            if tag in RUN and CANARY in (value or "") and name in ("src", "onerror", "onload", "style"):
+            if (
+                tag in RUN
+                and CANARY in (value or "")
+                and name in ("src", "onerror", "onload", "style")
+            ):
                 self.acting.append(f"<{tag} {name}={value!r}>")
 
     def handle_comment(self, data: str) -> None:
@@ -71,7 +79,11 @@ def wrong(place: Place, answer: Any) -> list[str]:
         return acting(text)
     if kind.startswith("text/csv"):
         cells = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
-        return [cell[:80] for cell in cells if cell.lstrip(" \ufeff\xa0\u200b\u3000").startswith(FORMULAS) and not _is_number(cell)]
+        return [
+            cell[:80]
+            for cell in cells
+            if cell.lstrip(" \ufeff\xa0\u200b\u3000").startswith(FORMULAS) and not _is_number(cell)
+        ]
     if "json" in kind:
         json.loads(text)
     return []
@@ -88,13 +100,20 @@ def _is_number(text: str) -> bool:
 def report(of: JobCurrent) -> None:
     """Made of what is hostile by now."""
     now = timezone.now()
-    made = orders.request_report(checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now), user=None, name="olga", at=now)
+    made = orders.request_report(
+        checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now),
+        user=None,
+        name="olga",
+        at=now,
+    )
     perform(work_keys.key_of(made.pk), even_if_not_due=True)
 
 
 def read_everything(client: Client, look: Any = None) -> tuple[int, list[Any]]:
     tried, found = 0, []
-    for place in [place for place in places() if place.template != "/readyz" and (FULL or not place.is_admin)]:
+    for place in [
+        place for place in places() if place.template != "/readyz" and (FULL or not place.is_admin)
+    ]:
         answer = client.get(place.filled(known=True), place.asks_for)
         tried += answer.status_code == 200
         found += [(place.label, complaint) for complaint in (look or wrong)(place, answer)]
@@ -119,7 +138,10 @@ def test_an_alert_and_a_root_of_any_name_are_shown(inhabited: object, name: str)
     Alert.objects.update(subject=name)
     StorageRoot.objects.update(read_at=name[:1_000], quarantine_uri=name[:1_000])
     for place in [
-        place for place in places() if place.name in ("alert", "storage-xray", "api-storage-xray", "storage-root", "storage-root-edit")
+        place
+        for place in places()
+        if place.name
+        in ("alert", "storage-xray", "api-storage-xray", "storage-root", "storage-root-edit")
     ]:
         assert not wrong(place, client.get(place.filled(known=True), place.asks_for)), place.name
 
@@ -129,7 +151,9 @@ def test_what_is_a_megabyte_long_breaks_nothing(inhabited: JobCurrent) -> None:
     client = Client(raise_request_exception=False)
     client.force_login(somebody(Role.OPERATOR))
     for model in (JobException, LogEvent, Finding, Alert):
-        for name in [field.name for owner, field in texts() if owner is model and field.max_length is None]:
+        for name in [
+            field.name for owner, field in texts() if owner is model and field.max_length is None
+        ]:
             model.objects.update(**{name: LONG})
     _tried, found = read_everything(client, raw)
     assert not found, "\n".join(map(str, found))
@@ -139,7 +163,13 @@ def raw(place: Place, answer: Any) -> list[str]:
     """Quicker than to read a megabyte as a browser does."""
     is_page = answer.headers.get("Content-Type", "").startswith("text/html")
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    return [f"status {answer.status_code}"] if answer.status_code >= 500 else ["raw"] if is_page and LONG[:20].encode() in body else []
+    return (
+        [f"status {answer.status_code}"]
+        if answer.status_code >= 500
+        else ["raw"]
+        if is_page and LONG[:20].encode() in body
+        else []
+    )
 
 
 def test_the_walk_over_columns_is_no_short_one() -> None:

@@ -1,7 +1,8 @@
-"""Somebody who may enter a place names one of fsspec's file systems that is no storage: it opens other files, or cannot be opened at all.
+"""Somebody who may enter a place names one of fsspec's file systems that is no storage: it opens
+other files, or cannot be opened at all.
 
-Behind each door that takes a path or an address that is a refusal in words, by the field; where something else cannot be opened, a
-report that says so.
+Behind each door that takes a path or an address that is a refusal in words, by the field; where
+something else cannot be opened, a report that says so.
 """
 
 import io
@@ -26,14 +27,65 @@ from webapp.storage.models import StorageRoot
 
 pytestmark = pytest.mark.django_db
 STORES = {
-    "abfs", "adl", "arrow_hdfs", "az", "file", "ftp", "gcs", "gs", "hdfs", "http", "https", "lakefs", "local", "memory", "oci", "ocilake",
-    "oss", "root", "s3", "s3a", "sftp", "smb", "ssh", "swebhdfs", "tos", "tosfs", "webdav", "webhdfs",
-}  # fmt: skip
-NAMED = ["dir", "reference", "asyncwrapper", "async_wrapper", "generic", "zip", "tar", "github", "DIR"]
-OUT_OF_REACH = ["s3://x/y", "adl://x/y", "nosuch://x/y", "smb://x/y", "gs://x", "://x", "s3://", "hdfs://[x/y"]
+    "abfs",
+    "adl",
+    "arrow_hdfs",
+    "az",
+    "file",
+    "ftp",
+    "gcs",
+    "gs",
+    "hdfs",
+    "http",
+    "https",
+    "lakefs",
+    "local",
+    "memory",
+    "oci",
+    "ocilake",
+    "oss",
+    "root",
+    "s3",
+    "s3a",
+    "sftp",
+    "smb",
+    "ssh",
+    "swebhdfs",
+    "tos",
+    "tosfs",
+    "webdav",
+    "webhdfs",
+}
+NAMED = [
+    "dir",
+    "reference",
+    "asyncwrapper",
+    "async_wrapper",
+    "generic",
+    "zip",
+    "tar",
+    "github",
+    "DIR",
+]
+OUT_OF_REACH = [
+    "s3://x/y",
+    "adl://x/y",
+    "nosuch://x/y",
+    "smb://x/y",
+    "gs://x",
+    "://x",
+    "s3://",
+    "hdfs://[x/y",
+]
 """Stores whose library or credentials are missing here, and what is none."""
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
-ENTERED = {"name": "lab", "log_layout": "flink", "time_zone": "UTC", "metrics_interval_s": "30", "verify_tls": "on"}
+ENTERED = {
+    "name": "lab",
+    "log_layout": "flink",
+    "time_zone": "UTC",
+    "metrics_interval_s": "30",
+    "verify_tls": "on",
+}
 PLACES = ("log_globs", "hdfs_audit_globs", "archive_dir")
 ADDRESSES = ("url", "history_url", "prometheus_url", "log_store_url", "namenode_jmx_url")
 OPTIONS = {"log_globs": "--logs", "hdfs_audit_globs": "--hdfs-audit", "archive_dir": "--archive"}
@@ -54,7 +106,9 @@ def admin(db: None) -> Client:
 
 def of_cluster(field: str, uri: str) -> dict[str, str]:
     beside = {} if field == "url" else {"url": "http://127.0.0.1:9"}
-    store = {"log_store_kind": "loki", "log_store_query": '{a="b"}'} if field == "log_store_url" else {}
+    store = (
+        {"log_store_kind": "loki", "log_store_query": '{a="b"}'} if field == "log_store_url" else {}
+    )
     return {**ENTERED, **beside, **store, field: uri}
 
 
@@ -82,7 +136,9 @@ def test_what_cannot_be_opened_is_said_and_fails_nothing_else(uri: str) -> None:
 @pytest.mark.parametrize("scheme", NAMED)
 @pytest.mark.parametrize("field", (*PLACES, *ADDRESSES))
 @pytest.mark.parametrize("button", ["save", "test"])
-def test_a_form_of_a_cluster_refuses_it_by_its_field(admin: Client, button: str, field: str, scheme: str) -> None:
+def test_a_form_of_a_cluster_refuses_it_by_its_field(
+    admin: Client, button: str, field: str, scheme: str
+) -> None:
     answer = admin.post(reverse("cluster-add"), {**of_cluster(field, f"{scheme}://x"), button: "1"})
     assert answer.status_code == 200 and set(answer.context["form"].errors) == {field}
     assert not Cluster.objects.exists()
@@ -90,7 +146,9 @@ def test_a_form_of_a_cluster_refuses_it_by_its_field(admin: Client, button: str,
 
 @pytest.mark.parametrize("uri", OUT_OF_REACH)
 @pytest.mark.parametrize("field", ["log_globs", "archive_dir"])
-def test_a_connection_test_of_what_cannot_be_opened_is_a_report(admin: Client, field: str, uri: str) -> None:
+def test_a_connection_test_of_what_cannot_be_opened_is_a_report(
+    admin: Client, field: str, uri: str
+) -> None:
     answer = admin.post(reverse("cluster-add"), {**ENTERED, field: uri, "test": "1"})
     assert answer.status_code == 200
     report = answer.context["report"]
@@ -100,7 +158,15 @@ def test_a_connection_test_of_what_cannot_be_opened_is_a_report(admin: Client, f
 @pytest.mark.parametrize("field", PLACES)
 def test_the_command_that_adds_a_cluster_refuses_it(field: str) -> None:
     with pytest.raises(CommandError) as refused:
-        call_command("add_cluster", "lab", "http://127.0.0.1:9", OPTIONS[field], "dir://x", "--untested", stdout=io.StringIO())
+        call_command(
+            "add_cluster",
+            "lab",
+            "http://127.0.0.1:9",
+            OPTIONS[field],
+            "dir://x",
+            "--untested",
+            stdout=io.StringIO(),
+        )
     assert refused.value.returncode == 2 and "dir://" in str(refused.value)
     assert not Cluster.objects.exists()
 
@@ -108,7 +174,12 @@ def test_the_command_that_adds_a_cluster_refuses_it(field: str) -> None:
 @pytest.mark.parametrize("scheme", NAMED)
 @pytest.mark.parametrize("field", ["uri", "read_at", "quarantine_uri"])
 def test_a_form_of_a_root_refuses_it_by_its_field(admin: Client, field: str, scheme: str) -> None:
-    entered = {"uri": "s3://bucket/new", "kind": "checkpoints", "audit_every_h": "24", field: f"{scheme}://x/y"}
+    entered = {
+        "uri": "s3://bucket/new",
+        "kind": "checkpoints",
+        "audit_every_h": "24",
+        field: f"{scheme}://x/y",
+    }
     answer = admin.post(reverse("storage-root-add"), entered)
     assert answer.status_code == 200 and set(answer.context["form"].errors) == {field}
     assert not StorageRoot.objects.exists()
@@ -123,16 +194,30 @@ def test_the_command_that_adds_a_root_refuses_it(option: str) -> None:
     assert not StorageRoot.objects.exists()
 
 
-@pytest.mark.parametrize("uri", ["dir://x/y", "reference://x/y", "asyncwrapper://x/y", "generic://x/y"])
+@pytest.mark.parametrize(
+    "uri", ["dir://x/y", "reference://x/y", "asyncwrapper://x/y", "generic://x/y"]
+)
 def test_no_copy_of_a_job_is_asked_for_there(admin: Client, uri: str) -> None:
     cluster("prod-eu", at=NOW)
     of = job("prod-eu", at=NOW)
     StorageRoot.objects.create(uri="s3://bucket/flink")
-    answer = admin.post(reverse("replication-ask", args=["prod-eu", of.job_id]), {"destination": uri, "every_s": "300"})
+    answer = admin.post(
+        reverse("replication-ask", args=["prod-eu", of.job_id]),
+        {"destination": uri, "every_s": "300"},
+    )
     assert answer.status_code == 302
     for option in ([uri], ["s3://bucket/copies", "--read-at", uri]):
         with pytest.raises(CommandError) as refused:
-            call_command("replicate", "prod-eu", of.job_id, *option, "--source", "s3://bucket/flink/a", "--show", stdout=io.StringIO())
+            call_command(
+                "replicate",
+                "prod-eu",
+                of.job_id,
+                *option,
+                "--source",
+                "s3://bucket/flink/a",
+                "--show",
+                stdout=io.StringIO(),
+            )
         assert refused.value.returncode == 2
     assert not Replica.objects.exists()
 
@@ -140,7 +225,11 @@ def test_no_copy_of_a_job_is_asked_for_there(admin: Client, uri: str) -> None:
 @pytest.mark.parametrize("uri", [*OUT_OF_REACH, *(f"{scheme}://x" for scheme in NAMED)])
 def test_saving_it_past_a_form_is_refused_or_kept_and_raises_nothing_else(uri: str) -> None:
     for field in PLACES:
-        row = Cluster(name="lab", url="http://127.0.0.1:9", **{field: [uri] if field.endswith("globs") else uri})
+        row = Cluster(
+            name="lab",
+            url="http://127.0.0.1:9",
+            **{field: [uri] if field.endswith("globs") else uri},
+        )
         try:
             row.full_clean()
         except ValidationError as error:

@@ -1,7 +1,9 @@
-"""Somebody who can write where clean-up plans lie, or even names a plan of their own, wants files of others moved and deleted.
+"""Somebody who can write where clean-up plans lie, or even names a plan of their own, wants files
+of others moved and deleted.
 
-A plan is what its name is the hash of: what was changed is refused before a file is touched. And even a plan that was forged
-as a whole moves only what the audit right before it judges an orphan, at the place that was judged.
+A plan is what its name is the hash of: what was changed is refused before a file is touched. And
+even a plan that was forged as a whole moves only what the audit right before it judges an orphan,
+at the place that was judged.
 """
 
 import contextlib
@@ -47,12 +49,16 @@ def files_of(world: World) -> set[Path]:
 def in_json(**changes: Any) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         told = json.loads((folder / "manifest.json").read_bytes())
-        (folder / "manifest.json").write_bytes(json.dumps({**told, **changes}, sort_keys=True, separators=(",", ":")).encode())
+        (folder / "manifest.json").write_bytes(
+            json.dumps({**told, **changes}, sort_keys=True, separators=(",", ":")).encode()
+        )
 
     return change
 
 
-def in_part(change: Callable[[list[dict[str, Any]]], None], *, told: bool) -> Callable[[Path], None]:
+def in_part(
+    change: Callable[[list[dict[str, Any]]], None], *, told: bool
+) -> Callable[[Path], None]:
     """Other rows in the part; with ``told`` the manifest says their hash."""
 
     def changed(folder: Path) -> None:
@@ -92,7 +98,9 @@ TAMPERED: dict[str, Callable[[Path], None]] = {
     "more roots": in_json(searched_roots=[]),
     "another format": in_json(format=2),
     "no parts": in_json(parts=[]),
-    "spaces": lambda folder: (folder / "manifest.json").write_bytes((folder / "manifest.json").read_bytes() + b" "),
+    "spaces": lambda folder: (folder / "manifest.json").write_bytes(
+        (folder / "manifest.json").read_bytes() + b" "
+    ),
     "no json": lambda folder: (folder / "manifest.json").write_bytes(b"\xff"),
     "an empty manifest": lambda folder: (folder / "manifest.json").write_bytes(b""),
     "no manifest": lambda folder: (folder / "manifest.json").unlink(),
@@ -112,7 +120,9 @@ def _flip(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TAMPERED)
-def test_a_plan_that_was_changed_is_refused_before_a_file_is_touched(world: World, orphan: Path, tmp_path: Path, name: str) -> None:
+def test_a_plan_that_was_changed_is_refused_before_a_file_is_touched(
+    world: World, orphan: Path, tmp_path: Path, name: str
+) -> None:
     carried, before = plan(world, tmp_path), files_of(world)
     TAMPERED[name](Path(carried.reader.folder.uri))
     with pytest.raises(PlanDamaged):
@@ -120,7 +130,9 @@ def test_a_plan_that_was_changed_is_refused_before_a_file_is_touched(world: Worl
     assert files_of(world) == before and not world.quarantine.exists() and not carried.rows("apply")
 
 
-def test_the_folder_of_another_plan_is_not_that_of_this_one(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_the_folder_of_another_plan_is_not_that_of_this_one(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried, other = plan(world, tmp_path), plan(world, tmp_path, waste=True, created_by="eve")
     shutil.rmtree(carried.reader.folder.uri)
     shutil.copytree(other.reader.folder.uri, carried.reader.folder.uri)
@@ -129,8 +141,13 @@ def test_the_folder_of_another_plan_is_not_that_of_this_one(world: World, orphan
     assert orphan.exists()
 
 
-@pytest.mark.parametrize("name", ["a byte of the manifest", "a byte of a part", "it never expires", "another file that is told"])
-def test_what_was_changed_after_it_was_approved_stops_the_plan(audited: World, orphan: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["a byte of the manifest", "a byte of a part", "it never expires", "another file that is told"],
+)
+def test_what_was_changed_after_it_was_approved_stops_the_plan(
+    audited: World, orphan: Path, name: str
+) -> None:
     made = stored.made(audited)
     orders.approve(made, somebody(Role.ADMIN), timezone.now())
     TAMPERED[name](Path(made.folder))
@@ -145,7 +162,9 @@ def test_a_row_that_says_it_never_expires_is_held_to_the_plan(audited: World, or
     """Of the database; the manifest says until when."""
     made = stored.made(audited)
     orders.approve(made, somebody(Role.ADMIN), timezone.now())
-    carried = Carried(audited, Path(made.folder).parent, PlanReader(PlanFolder(made.folder), made.name or ""))
+    carried = Carried(
+        audited, Path(made.folder).parent, PlanReader(PlanFolder(made.folder), made.name or "")
+    )
     CleanupPlan.objects.update(expires_at=timezone.now() + timedelta(days=900))
     carried.now = timezone.now() + timedelta(days=800)
     with pytest.raises(Halted, match="expired"):
@@ -154,7 +173,9 @@ def test_a_row_that_says_it_never_expires_is_held_to_the_plan(audited: World, or
 
 
 @pytest.mark.parametrize("role", [None, Role.VIEWER, Role.OPERATOR])
-def test_nobody_else_approves_and_nothing_is_applied_out_of_turn(audited: World, orphan: Path, role: Role | None) -> None:
+def test_nobody_else_approves_and_nothing_is_applied_out_of_turn(
+    audited: World, orphan: Path, role: Role | None
+) -> None:
     made, now = stored.made(audited), timezone.now()
     with pytest.raises(PlanActionRefused):
         orders.approve(made, somebody(role), now)
@@ -168,8 +189,12 @@ def test_nobody_else_approves_and_nothing_is_applied_out_of_turn(audited: World,
         assert orphan.exists()
 
 
-def test_a_quarantine_that_became_a_link_takes_nothing(audited: World, orphan: Path, tmp_path: Path) -> None:
-    """Into the root: what is moved there would be found by the next audit, and by a purge of another plan."""
+def test_a_quarantine_that_became_a_link_takes_nothing(
+    audited: World, orphan: Path, tmp_path: Path
+) -> None:
+    """Into the root: what is moved there would be found by the next audit, and by a purge of
+    another plan.
+    """
     made = stored.made(audited)
     orders.approve(made, somebody(Role.ADMIN), timezone.now())
     (audited.root / "inside").mkdir()
@@ -186,13 +211,17 @@ def forged(carried: Carried, rows: list[dict[str, Any]], **changes: Any) -> Carr
     Path(folder.uri).mkdir()
     pq.write_table(pa.Table.from_pylist(rows, SCHEMA), Path(folder.uri) / PART)
     content = (Path(folder.uri) / PART).read_bytes()
-    part = PartEntry(PART, len(rows), 1, hashlib.sha256(content).hexdigest(), rows[0]["path"], rows[-1]["path"])
+    part = PartEntry(
+        PART, len(rows), 1, hashlib.sha256(content).hexdigest(), rows[0]["path"], rows[-1]["path"]
+    )
     told = replace(carried.reader.manifest, parts=(part,), **changes).to_bytes()
     folder.write(manifests.FILE_NAME, told)
     return replace(carried, reader=PlanReader(folder, name_of(told)))
 
 
-def test_a_plan_that_was_forged_whole_moves_nothing_that_is_needed(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_plan_that_was_forged_whole_moves_nothing_that_is_needed(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     (row,) = next(iter(carried.reader.parts())).to_pylist()
     live = next(path for path in world.all_files() if f"file:{path}" in world.referred())
@@ -216,7 +245,9 @@ def test_a_plan_that_was_forged_whole_moves_nothing_that_is_needed(world: World,
         assert live.exists() and outside.exists() and not world.unresolved(), change
         shutil.rmtree(f"{carried.reader.folder.uri}-forged")
     forged(carried, [row]).apply()
-    assert not orphan.exists(), "the forgery itself is good: what stopped the others is what they say"
+    assert not orphan.exists(), (
+        "the forgery itself is good: what stopped the others is what they say"
+    )
 
 
 def test_a_forged_quarantine_is_refused(audited: World, orphan: Path, tmp_path: Path) -> None:
@@ -224,7 +255,11 @@ def test_a_forged_quarantine_is_refused(audited: World, orphan: Path, tmp_path: 
     orders.approve(made, somebody(Role.ADMIN), timezone.now())
     carried = Carried(audited, tmp_path, PlanReader(PlanFolder(made.folder), made.name or ""))
     (row,) = next(iter(carried.reader.parts())).to_pylist()
-    evil = forged(carried, [row], roots=(PlannedRoot(audited.uri, str(audited.root), str(audited.root / "shared")),))
+    evil = forged(
+        carried,
+        [row],
+        roots=(PlannedRoot(audited.uri, str(audited.root), str(audited.root / "shared")),),
+    )
     CleanupPlan.objects.update(name=evil.reader.name, folder=evil.reader.folder.uri)
     orders.start_apply(CleanupPlan.objects.get(), "olga", timezone.now())
     with pytest.raises(CleanupError, match="quarantine"):

@@ -1,6 +1,8 @@
-"""Somebody who sees one cluster tries every door: nothing of any other may show, in no page, list, count, chart, export, answer or error.
+"""Somebody who sees one cluster tries every door: nothing of any other may show, in no page, list,
+count, chart, export, answer or error.
 
-All that :func:`tests.attacks.inhabited.inhabit` makes is of clusters that they do not see, under names that nothing else has.
+All that :func:`tests.attacks.inhabited.inhabit` makes is of clusters that they do not see, under
+names that nothing else has.
 """
 
 import re
@@ -83,9 +85,17 @@ def theirs(inhabited: JobCurrent, settings: Settings) -> Theirs:
 def _grown(of: JobCurrent) -> None:
     now = timezone.now()
     sums = {"jobs": 1, "state_bytes": 1 << 30, "as_of": now}
-    ClusterDay.objects.bulk_create(ClusterDay(cluster=of.cluster, day=now.date() - timedelta(days=ago), **sums) for ago in range(1, 9))
+    ClusterDay.objects.bulk_create(
+        ClusterDay(cluster=of.cluster, day=now.date() - timedelta(days=ago), **sums)
+        for ago in range(1, 9)
+    )
     StoredDay.objects.create(
-        cluster=of.cluster, job_id=of.job_id, day=now.date(), stored_bytes=1 << 30, unreferenced_bytes=1 << 20, as_of=now
+        cluster=of.cluster,
+        job_id=of.job_id,
+        day=now.date(),
+        stored_bytes=1 << 30,
+        unreferenced_bytes=1 << 20,
+        as_of=now,
     )
     JobGrowth.objects.bulk_create(
         JobGrowth(
@@ -111,10 +121,15 @@ def _rename(old: str, new: str) -> None:
         for field in model._meta.concrete_fields:
             if isinstance(field, TEXTS) and model.__module__.startswith("webapp."):
                 table, column = quoted(model._meta.db_table), quoted(field.column)
-                back = "jsonb" if connection.vendor == "postgresql" and isinstance(field, models.JSONField) else "text"
+                back = (
+                    "jsonb"
+                    if connection.vendor == "postgresql" and isinstance(field, models.JSONField)
+                    else "text"
+                )
                 with connection.cursor() as cursor:
                     cursor.execute(
-                        f"UPDATE {table} SET {column} = CAST(REPLACE(CAST({column} AS text), %s, %s) AS {back})",
+                        f"UPDATE {table} SET {column} = CAST(REPLACE(CAST({column} AS text), %s, "
+                        f"%s) AS {back})",
                         [old, new],
                     )
 
@@ -130,7 +145,11 @@ def test_who_sees_everything_is_told_of_them(theirs: Theirs) -> None:
     """Else the silence below would prove nothing."""
     client = Client()
     client.force_login(somebody(Role.ADMIN, is_superuser=True))
-    telling = {place.label for place, path, query in theirs.doors if theirs.told_by(client.get(path, query))}
+    telling = {
+        place.label
+        for place, path, query in theirs.doors
+        if theirs.told_by(client.get(path, query))
+    }
     assert len(telling) >= 150, sorted(telling)
 
 
@@ -142,9 +161,17 @@ def test_no_door_tells_of_a_cluster_that_is_not_seen(theirs: Theirs, role: Role)
     for place, path, query in theirs.doors:
         answer = client.get(path, query)
         # An error may repeat what was asked for, and a sign-in where to go on.
-        echoed = theirs.within(path + repr(query)) if answer.status_code >= 300 or place.name in REPEATING else set()
+        echoed = (
+            theirs.within(path + repr(query))
+            if answer.status_code >= 300 or place.name in REPEATING
+            else set()
+        )
         broken += [(place.label, answer.status_code)] if answer.status_code >= 500 else []
-        told += [(place.label, answer.status_code, found)] if (found := theirs.told_by(answer) - echoed) else []
+        told += (
+            [(place.label, answer.status_code, found)]
+            if (found := theirs.told_by(answer) - echoed)
+            else []
+        )
     assert not broken
     assert not told
 
@@ -164,20 +191,32 @@ POSTED = re.compile(r'<form[^>]*?method="post"[^>]*?action="([^"]+)"|hx-post="([
 BUTTON_LINK = re.compile(r'<a[^>]*?class="btn[^"]*"[^>]*?href="([^"#]+)"')
 
 
-@pytest.mark.parametrize(("role", "written"), [(Role.VIEWER, ""), (Role.ADMIN, f'cluster="{OURS}"')])
+@pytest.mark.parametrize(
+    ("role", "written"), [(Role.VIEWER, ""), (Role.ADMIN, f'cluster="{OURS}"')]
+)
 def test_nothing_is_offered_that_would_be_refused(theirs: Theirs, role: Role, written: str) -> None:
     """Each form and each button of all pages that somebody can open, pressed once."""
     user = scoped(role, written) if written else somebody(role)
     client, pressed, refused = Client(raise_request_exception=False), set(), set()
     client.force_login(user)
-    pages = {place.label: path for place, path, _ in theirs.doors if not (place.is_api or place.is_admin or NO_PAGE.search(place.label))}
+    pages = {
+        place.label: path
+        for place, path, _ in theirs.doors
+        if not (place.is_api or place.is_admin or NO_PAGE.search(place.label))
+    }
     mine = pages | {"job of theirs": _job_page(), "finding": _finding_page()}
     for label, path in mine.items():
         answer = client.get(path)
-        if answer.status_code != 200 or answer.streaming or not answer.headers["Content-Type"].startswith("text/html"):
+        if (
+            answer.status_code != 200
+            or answer.streaming
+            or not answer.headers["Content-Type"].startswith("text/html")
+        ):
             continue
         page = answer.content.decode()
-        offers = [("post", first or second) for first, second in POSTED.findall(page)] + [("get", one) for one in BUTTON_LINK.findall(page)]
+        offers = [("post", first or second) for first, second in POSTED.findall(page)] + [
+            ("get", one) for one in BUTTON_LINK.findall(page)
+        ]
         for method, offered in offers:
             address = urljoin(path, unescape(offered))
             name = resolve(urlsplit(address).path).view_name
@@ -201,8 +240,13 @@ def _finding_page() -> str:
 
 
 def test_counts_are_of_what_is_seen(theirs: Theirs) -> None:
-    """Totals of the fleet, of lists, and numbers in the menu, against rows counted by their cluster."""
-    for user, clusters in ((somebody(Role.ADMIN, is_superuser=True), None), (scoped(Role.OPERATOR), {OURS})):
+    """Totals of the fleet, of lists, and numbers in the menu, against rows counted by their
+    cluster.
+    """
+    for user, clusters in (
+        (somebody(Role.ADMIN, is_superuser=True), None),
+        (scoped(Role.OPERATOR), {OURS}),
+    ):
         client = Client()
         client.force_login(user)
 
@@ -211,12 +255,18 @@ def test_counts_are_of_what_is_seen(theirs: Theirs) -> None:
 
         fleet = client.get("/")
         badge = re.search(r'class="count" title="firing[^"]*">([0-9]+)', fleet.content.decode())
-        waiting = [one for one in Alert.objects.all() if one.state == "firing" and one.acknowledged_at is None]
+        waiting = [
+            one
+            for one in Alert.objects.all()
+            if one.state == "firing" and one.acknowledged_at is None
+        ]
         assert (int(badge[1]) if badge else 0) == own(waiting)
         assert fleet.context["totals"]["total"] == own(JobCurrent.objects.all())
         assert client.get("/findings/?state=any").context["matching"] == own(Finding.objects.all())
         assert client.get("/alerts/?state=any").context["matching"] == own(Alert.objects.all())
-        assert client.get("/incidents/?state=any").context["matching"] == own(Incident.objects.all())
+        assert client.get("/incidents/?state=any").context["matching"] == own(
+            Incident.objects.all()
+        )
 
 
 KEPT_ANSWERS = (
@@ -239,8 +289,17 @@ def test_what_was_kept_for_who_sees_everything_is_shown_to_nobody_else(theirs: T
     assert not [address for address in KEPT_ANSWERS if theirs.told_by(narrow.get(address))]
 
 
-WRITES_OF_THEIR_OWN = {"account-password", "account-token-create", "account-sign-out", "saved-view-save", "api-saved-views-list"}
-"""What concerns nobody but whoever sends it. A view that is shared is seen by who sees the same clusters."""
+WRITES_OF_THEIR_OWN = {
+    "account-password",
+    "account-token-create",
+    "account-sign-out",
+    "saved-view-save",
+    "api-saved-views-list",
+}
+"""What concerns nobody but whoever sends it.
+
+A view that is shared is seen by who sees the same clusters.
+"""
 
 
 def test_nothing_of_another_cluster_is_written(theirs: Theirs) -> None:
@@ -250,7 +309,10 @@ def test_nothing_of_another_cluster_is_written(theirs: Theirs) -> None:
     client.force_login(user)
     api.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(user, 't', 'approve')[1]}")
     by_name = {place.name: (path, query) for place, path, query in theirs.doors}
-    forms = [(client, place, write, {"query_params": by_name[place.name][1]}) for place, write in form_places()]
+    forms = [
+        (client, place, write, {"query_params": by_name[place.name][1]})
+        for place, write in form_places()
+    ]
     calls = [(api, place, write, {"format": "json"}) for place, write in api_places()]
     before, wrong = snapshot(), []
     for sender, place, write, more in forms + calls:
@@ -263,6 +325,8 @@ def test_nothing_of_another_cluster_is_written(theirs: Theirs) -> None:
             changed = bool(seen) and not connection.needs_rollback and snapshot() != before
         echoed = theirs.within(repr((path, query, body)))
         wrong += (
-            [(place.name, answer.status_code, changed)] if answer.status_code >= 500 or changed or theirs.told_by(answer) - echoed else []
+            [(place.name, answer.status_code, changed)]
+            if answer.status_code >= 500 or changed or theirs.told_by(answer) - echoed
+            else []
         )
     assert not wrong

@@ -1,6 +1,8 @@
-"""Somebody who may enter an address makes Weir knock at doors behind the firewall: the machine itself, private networks, cloud metadata.
+"""Somebody who may enter an address makes Weir knock at doors behind the firewall: the machine
+itself, private networks, cloud metadata.
 
-The same table is refused at save, by the form and by the API, and again at the connection, whatever a name says in between.
+The same table is refused at save, by the form and by the API, and again at the connection, whatever
+a name says in between.
 """
 
 import ipaddress
@@ -22,7 +24,9 @@ from webapp.delivery.sending import send_due
 from webapp.delivery.targets import RefusedTarget, checked, parsed
 
 STRICT = Policy()
-EVERYTHING = Policy(allow_http=True, networks=(ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0")))
+EVERYTHING = Policy(
+    allow_http=True, networks=(ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
+)
 """The most an operator can allow."""
 
 REFUSED_ALWAYS = [
@@ -209,7 +213,9 @@ def test_the_table_is_refused_when_it_is_entered() -> None:
         assert client.post(reverse("endpoint-add"), told).status_code == 200, url
         answer = client.post(reverse("api-endpoints-list"), told, content_type="application/json")
         assert answer.status_code == 400 or url.strip() != url, url
-        Endpoint.objects.filter(name=f"e{number}", url_shown__startswith="https://example.org").delete()
+        Endpoint.objects.filter(
+            name=f"e{number}", url_shown__startswith="https://example.org"
+        ).delete()
     assert not Endpoint.objects.exists()
     for number, url in enumerate(PUBLIC):
         told = {"name": f"e{number}", "format": "weir", "min_severity": "warning", "url": url}
@@ -227,7 +233,10 @@ def test_it_is_refused_whatever_an_operator_allows(url: str) -> None:
 def test_the_same_table_is_refused_when_sending(receiver: Receiver) -> None:
     """Rows may be older than a rule, or come from elsewhere: the sender checks by itself."""
     table = [*REFUSED_ALWAYS, *REFUSED_UNLESS_ALLOWED]
-    rows = [delivery(endpoint(url), notice(alert(family=f"f{number}"))) for number, url in enumerate(table)]
+    rows = [
+        delivery(endpoint(url), notice(alert(family=f"f{number}")))
+        for number, url in enumerate(table)
+    ]
     send_due(STRICT)
     assert {attempt.error for attempt in Attempt.objects.all()} == {"refused_target"}
     assert Attempt.objects.count() == len(rows) >= 120
@@ -239,13 +248,27 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
 
     def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
         said = left.pop(0) if len(left) > 1 else left[0]
-        return [(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in said]
+        return [
+            (
+                socket.AF_INET6 if ":" in ip else socket.AF_INET,
+                socket.SOCK_STREAM,
+                6,
+                "",
+                (ip, port),
+            )
+            for ip in said
+        ]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
 
-@pytest.mark.parametrize("leads_to", [["127.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["169.254.169.254"], ["::1"], ["::ffff:10.0.0.1"]])
-def test_a_name_is_as_good_as_the_worst_of_its_addresses(monkeypatch: pytest.MonkeyPatch, leads_to: list[str]) -> None:
+@pytest.mark.parametrize(
+    "leads_to",
+    [["127.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["169.254.169.254"], ["::1"], ["::ffff:10.0.0.1"]],
+)
+def test_a_name_is_as_good_as_the_worst_of_its_addresses(
+    monkeypatch: pytest.MonkeyPatch, leads_to: list[str]
+) -> None:
     answering(monkeypatch, leads_to)
     with pytest.raises(RefusedTarget, match="innocent"):
         checked("https://innocent.example.org/", STRICT)
@@ -275,7 +298,9 @@ def test_a_redirect_to_loopback_is_not_followed(receiver: Receiver, status: int)
 
 
 @pytest.mark.django_db
-def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch, receiver: Receiver) -> None:
+def test_proxies_of_the_environment_are_not_used(
+    monkeypatch: pytest.MonkeyPatch, receiver: Receiver
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", receiver.url)
     monkeypatch.setenv("http_proxy", receiver.url)
     row = delivery(endpoint("http://127.0.0.1:9999/"))

@@ -1,6 +1,8 @@
-"""Somebody without a sign-in tries every door of the house, in every way HTTP knows, with names that are there and that are not.
+"""Somebody without a sign-in tries every door of the house, in every way HTTP knows, with names
+that are there and that are not.
 
-Only what :data:`OPEN` lists may answer; everything else leads to the sign-in or is refused, and nothing breaks.
+Only what :data:`OPEN` lists may answer; everything else leads to the sign-in or is refused, and
+nothing breaks.
 """
 
 import re
@@ -26,14 +28,30 @@ OPEN = {
     "/sign-in/oidc/back/": {404, 405},
     "/api/v1/%(rest)s": {404},
 }
-"""Doors for everybody, and what they may answer. Nothing else may: what is new needs a sign-in, or a line here that somebody reads."""
-STATIC = ("/static/css/base.css", "/static/no-such-file", "/static/../manage.py", "/static/%2e%2e/manage.py", "/static//etc/passwd")
-HEADERS = {"HTTP_ACCEPT": "*/*", "HTTP_X_FORWARDED_FOR": "127.0.0.1", "HTTP_X_ORIGINAL_URL": "/", "HTTP_X_REWRITE_URL": "/healthz"}
+"""Doors for everybody, and what they may answer.
+
+Nothing else may: what is new needs a sign-in, or a line here that somebody reads.
+"""
+STATIC = (
+    "/static/css/base.css",
+    "/static/no-such-file",
+    "/static/../manage.py",
+    "/static/%2e%2e/manage.py",
+    "/static//etc/passwd",
+)
+HEADERS = {
+    "HTTP_ACCEPT": "*/*",
+    "HTTP_X_FORWARDED_FOR": "127.0.0.1",
+    "HTTP_X_ORIGINAL_URL": "/",
+    "HTTP_X_REWRITE_URL": "/healthz",
+}
 
 
 def asked(client: Client, method: str, path: str) -> int:
     answer = getattr(client, method)(path, **HEADERS)
-    leads_in = answer.status_code in (301, 302) and re.match(r"(/admin/login/|/sign-in/)\?next=", answer.headers["Location"])
+    leads_in = answer.status_code in (301, 302) and re.match(
+        r"(/admin/login/|/sign-in/)\?next=", answer.headers["Location"]
+    )
     return 401 if leads_in else answer.status_code
 
 
@@ -57,7 +75,9 @@ def test_no_door_opens_without_a_sign_in(inhabited: object, method: str) -> None
 
 
 @pytest.mark.parametrize("path", STATIC)
-def test_static_files_are_those_that_are_meant_for_everybody(path: str, db: None, settings: Settings) -> None:
+def test_static_files_are_those_that_are_meant_for_everybody(
+    path: str, db: None, settings: Settings
+) -> None:
     settings.WHITENOISE_AUTOREFRESH = False  # as they are served
     answer = Client(raise_request_exception=False).get(path)
     content = b"".join(answer.streaming_content) if answer.streaming else answer.content
@@ -66,8 +86,18 @@ def test_static_files_are_those_that_are_meant_for_everybody(path: str, db: None
 
 
 OF_PROVIDER = ("oidc-start", "oidc-back")
-NOTHING_BEHIND = {"admin:", "admin:view_on_site", "/api/v1/%(rest)s", "documentation", "/docs/%(rest)s", *OF_PROVIDER, *OF_SHIPPERS}
-"""What answers for addresses that nobody made, what opens to no person, and what `make docs` builds (``tests/webapp/documentation``)."""
+NOTHING_BEHIND = {
+    "admin:",
+    "admin:view_on_site",
+    "/api/v1/%(rest)s",
+    "documentation",
+    "/docs/%(rest)s",
+    *OF_PROVIDER,
+    *OF_SHIPPERS,
+}
+"""What answers for addresses that nobody made, what opens to no person, and what `make docs` builds
+(``tests/webapp/documentation``).
+"""
 
 
 def test_behind_each_door_there_is_something(inhabited: object) -> None:
@@ -75,6 +105,11 @@ def test_behind_each_door_there_is_something(inhabited: object) -> None:
     client = Client()
     client.force_login(somebody(Role.ADMIN, is_superuser=True))
     for place in places():
-        if place.label not in NOTHING_BEHIND and (FULL or not place.is_admin or place.name.endswith("_change")):
+        if place.label not in NOTHING_BEHIND and (
+            FULL or not place.is_admin or place.name.endswith("_change")
+        ):
             answer = client.get(place.filled(known=True), place.asks_for)
-            assert answer.status_code in {200, 302, 403, 405} or place.label == "/readyz", (place.label, answer.status_code)
+            assert answer.status_code in {200, 302, 403, 405} or place.label == "/readyz", (
+                place.label,
+                answer.status_code,
+            )

@@ -1,4 +1,6 @@
-"""Somebody signed in, or with a token, writes what they may not: by every form, every operation, from another site, by a mere link."""
+"""Somebody signed in, or with a token, writes what they may not: by every form, every operation,
+from another site, by a mere link.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -74,7 +76,9 @@ def test_every_form_writes_for_who_may(role: Role | None) -> None:
             continue
         client.force_login(user)  # again: with another password everybody is signed out
         with statements() as seen, taken_back():
-            answer = client.post(place.filled(known=True), write.body(), query_params=place.asks_for)
+            answer = client.post(
+                place.filled(known=True), write.body(), query_params=place.asks_for
+            )
         assert answer.status_code in (200, 302), (place.name, answer.status_code)
         assert bool(seen) or not write.changes, (place.name, complaints(answer))
 
@@ -93,7 +97,11 @@ def authorised() -> Iterator[tuple[str, Role | None, str, APIClient]]:
 
 
 def may(role: Role | None, scope: str, write: Write) -> bool:
-    scopes = {"session", ApiToken.Scope.APPROVE} if write.approves else {"session", ApiToken.Scope.WRITE, ApiToken.Scope.APPROVE}
+    scopes = (
+        {"session", ApiToken.Scope.APPROVE}
+        if write.approves
+        else {"session", ApiToken.Scope.WRITE, ApiToken.Scope.APPROVE}
+    )
     return not is_below(role, write) and scope in scopes
 
 
@@ -107,7 +115,11 @@ def test_the_api_writes_for_who_may_and_for_nobody_else() -> None:
                     status = sent(client, place, write, body).status_code
                 tried += 1
                 allowed = may(role, scope, write)
-                good = status < 500 and status not in REFUSED if allowed else status == 403 and not seen
+                good = (
+                    status < 500 and status not in REFUSED
+                    if allowed
+                    else status == 403 and not seen
+                )
                 if not good or (allowed and write.changes and body == write.body() and not seen):
                     wrong.append((place.name, write.method, who, status, seen))
     assert tried >= 416
@@ -126,7 +138,9 @@ def test_what_is_not_declared_to_write_writes_nothing() -> None:
     client, wrong = signed_in(Role.ADMIN), []
     for place in places():
         for method in ("post", "delete", "put", "patch")[: examples(1, 4)]:
-            declared = place.is_admin or place.name in (*FORMS, *OWN_DOOR) or (place.name, method) in API
+            declared = (
+                place.is_admin or place.name in (*FORMS, *OWN_DOOR) or (place.name, method) in API
+            )
             if not declared and changes(client, place, method):
                 wrong.append((place.label, method))
     assert not wrong
@@ -145,41 +159,67 @@ def test_a_link_writes_nothing() -> None:
     assert snapshot() == before
 
 
-@pytest.mark.parametrize("headers", [{}, {"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_X_CSRFTOKEN": "a" * 32}])
+@pytest.mark.parametrize(
+    "headers", [{}, {"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_X_CSRFTOKEN": "a" * 32}]
+)
 def test_a_form_of_another_site_writes_nothing(headers: dict[str, str]) -> None:
     client, before = signed_in(Role.ADMIN, csrf=True), snapshot()
-    doors = [place for place in places() if place.name in (*FORMS, *OWN_DOOR) or place.name.startswith("admin:")]
+    doors = [
+        place
+        for place in places()
+        if place.name in (*FORMS, *OWN_DOOR) or place.name.startswith("admin:")
+    ]
     for place in doors:
         write = FORMS.get(place.name, Write(Role.VIEWER))
-        answer = client.post(place.filled(known=True), write.body(), query_params=place.asks_for, **headers)
+        answer = client.post(
+            place.filled(known=True), write.body(), query_params=place.asks_for, **headers
+        )
         assert answer.status_code in (403, 405), (place.label, answer.status_code)
     api = APIClient(enforce_csrf_checks=True)
     api.force_login(somebody(Role.ADMIN, "session", is_superuser=True))
     for place, write in api_places():
         assert sent(api, place, write, write.body()).status_code == 403, place.name
     after = snapshot()
-    assert {table for table in after if after[table] != before[table]} <= {"accounts_user", "accounts_user_groups"}
+    assert {table for table in after if after[table] != before[table]} <= {
+        "accounts_user",
+        "accounts_user_groups",
+    }
 
 
 @pytest.mark.parametrize("role", (None, Role.OPERATOR, Role.VIEWER)[: examples(2, 3)])
 def test_the_administration_is_closed_to_who_is_no_administrator(role: Role | None) -> None:
     client, before = signed_in(role), None
-    for place in [place for place in places() if place.is_admin and place.name not in ("admin:login", "admin:logout")]:
+    for place in [
+        place
+        for place in places()
+        if place.is_admin and place.name not in ("admin:login", "admin:logout")
+    ]:
         before = before or snapshot()
         for method in ("post", "get", "put", "delete")[: examples(2, 4)]:
             answer = getattr(client, method)(place.filled(known=True))
-            assert answer.status_code in (302, 403, 405) and not answer.headers.get("Location", "/admin/login/").startswith("/admin/" * 2)
+            assert answer.status_code in (302, 403, 405) and not answer.headers.get(
+                "Location", "/admin/login/"
+            ).startswith("/admin/" * 2)
     assert snapshot() == before
 
 
 def test_members_of_the_admin_role_change_nothing_in_the_administration() -> None:
-    """They look; what changes rows there is for superusers, and for those who were given the permission."""
+    """They look; what changes rows there is for superusers, and for those who were given the
+    permission.
+    """
     client, before = Client(raise_request_exception=False), None
     client.force_login(somebody(Role.ADMIN))
-    for place in [place for place in places() if place.is_admin and place.name not in ("admin:logout", "admin:password_change")]:
+    for place in [
+        place
+        for place in places()
+        if place.is_admin and place.name not in ("admin:logout", "admin:password_change")
+    ]:
         before = before or snapshot()
         path = place.filled(known=True)
-        for body in ({"post": "yes"}, {"action": "delete_selected", "_selected_action": "1", "post": "yes"}):
+        for body in (
+            {"post": "yes"},
+            {"action": "delete_selected", "_selected_action": "1", "post": "yes"},
+        ):
             assert client.post(path, body).status_code < 500, path
     assert snapshot() == before
 

@@ -1,4 +1,6 @@
-"""Whether the database is the one it was: every row of every table, and every statement that would write."""
+"""Whether the database is the one it was: every row of every table, and every statement that would
+write.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -9,7 +11,10 @@ from django.apps import apps
 from django.db import connection, transaction
 
 OF_SIGN_INS = {"django_session", "accounts_signinfailures", "accounts_auditentry"}
-"""Whoever looks at a page has a session; it is nobody's data. What was refused is in the audit log all the same."""
+"""Whoever looks at a page has a session; it is nobody's data.
+
+What was refused is in the audit log all the same.
+"""
 NOTED = {"accounts_apitoken": ("last_used_at",), "accounts_user": ("last_login",)}
 """Columns that note a visit."""
 WRITING = ("INSERT", "UPDATE", "DELETE", "REPLACE", "ALTER", "DROP", "CREATE")
@@ -22,9 +27,16 @@ def snapshot() -> dict[str, str]:
         table = model._meta.db_table
         if table in OF_SIGN_INS:
             continue
-        columns = [field.attname for field in model._meta.concrete_fields if field.column not in NOTED.get(table, ())]
+        columns = [
+            field.attname
+            for field in model._meta.concrete_fields
+            if field.column not in NOTED.get(table, ())
+        ]
         rows = sorted(map(repr, model._default_manager.values_list(*columns)))
-        found[table] = f"{len(rows)} {hashlib.sha256(''.join(rows).encode(errors='surrogatepass')).hexdigest()}"
+        found[table] = (
+            f"{len(rows)} "
+            f"{hashlib.sha256(''.join(rows).encode(errors='surrogatepass')).hexdigest()}"
+        )
     return found
 
 

@@ -1,6 +1,8 @@
-"""What can be written and who may: the declared matrix, with a good body for each, so that a refusal is never that of a bad one.
+"""What can be written and who may: the declared matrix, with a good body for each, so that a
+refusal is never that of a bad one.
 
-A new write is declared here: until it is, the tests say that an address changes something that nobody declared.
+A new write is declared here: until it is, the tests say that an address changes something that
+nobody declared.
 """
 
 from collections.abc import Callable
@@ -27,7 +29,9 @@ NEW_PASSWORD = "another horse battery 4711"
 
 @dataclass(frozen=True)
 class Write:
-    """``least``: the lowest role that may; ``changes``: whether the database is another one when it was allowed."""
+    """``least``: the lowest role that may; ``changes``: whether the database is another one when it
+    was allowed.
+    """
 
     least: Role
     body: Callable[[], Body] = dict
@@ -55,11 +59,22 @@ def _in_an_hour() -> str:
 
 
 def _cluster(name: str) -> Body:
-    return {"name": name, "url": "http://127.0.0.1:1", "metrics_interval_s": "10", "verify_tls": "on"}
+    return {
+        "name": name,
+        "url": "http://127.0.0.1:1",
+        "metrics_interval_s": "10",
+        "verify_tls": "on",
+    }
 
 
 def _endpoint(name: str) -> Body:
-    return {"name": name, "format": "weir", "url": "https://8.8.8.8/hook", "min_severity": "warning", "matchers": TEXT_MATCHERS}
+    return {
+        "name": name,
+        "format": "weir",
+        "url": "https://8.8.8.8/hook",
+        "min_severity": "warning",
+        "matchers": TEXT_MATCHERS,
+    }
 
 
 def _plan() -> CleanupPlan:
@@ -70,9 +85,16 @@ def _plan() -> CleanupPlan:
 
 FORMS: dict[str, Write] = {
     "account-password": Write(
-        Role.VIEWER, lambda: {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
+        Role.VIEWER,
+        lambda: {
+            "old_password": PASSWORD,
+            "new_password1": NEW_PASSWORD,
+            "new_password2": NEW_PASSWORD,
+        },
     ),
-    "saved-view-save": Write(Role.VIEWER, lambda: {"page": "fleet", "name": "unsteady", "query": "status=unsteady"}),
+    "saved-view-save": Write(
+        Role.VIEWER, lambda: {"page": "fleet", "name": "unsteady", "query": "status=unsteady"}
+    ),
     "account-sign-out": Write(Role.VIEWER),
     "access-user-add": administrators(lambda: {"username": "newcomer", **ACCESS}),
     "access-user-change": administrators(lambda: {**ACCESS, "role": "viewer"}),
@@ -81,22 +103,34 @@ FORMS: dict[str, Write] = {
     "access-user-sign-out": administrators(),
     "access-user-remove": administrators(changes=False),
     "access-user-token-revoke": administrators(),
-    "account-token-create": Write(Role.VIEWER, lambda: {"name": "mine", "scope": "read", "days": "30"}),
-    "alerts-acknowledge": operators(lambda: {"uid": Alert.objects.values_list("uid", flat=True)[0], "comment": "mine"}),
+    "account-token-create": Write(
+        Role.VIEWER, lambda: {"name": "mine", "scope": "read", "days": "30"}
+    ),
+    "alerts-acknowledge": operators(
+        lambda: {"uid": Alert.objects.values_list("uid", flat=True)[0], "comment": "mine"}
+    ),
     "incident-acknowledge": operators(lambda: {"comment": "mine"}),
     "incident-silence": operators(lambda: {"hours": "4"}),
     "alert-comment": operators(lambda: {"comment": "seen"}),
     "silence-new": operators(lambda: {"matchers": TEXT_MATCHERS, "reason": "known", "hours": "2"}),
     "silence-end": operators(),
     "maintenance-new": operators(
-        lambda: {"matchers": TEXT_MATCHERS, "reason": "upgrade", "starts_at": "now+1h", "ends_at": "now+2h", "weekday": ""}
+        lambda: {
+            "matchers": TEXT_MATCHERS,
+            "reason": "upgrade",
+            "starts_at": "now+1h",
+            "ends_at": "now+2h",
+            "weekday": "",
+        }
     ),
     "maintenance-end": operators(),
     "growth-quota": operators(lambda: {"subject": "cluster:prod-eu", "size": "1 TB"}),
     "growth-quota-remove": operators(),
     "alert-setting": operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}),
     "alert-setting-remove": operators(),
-    "threshold-save": operators(lambda: {"scope": "all", "cluster": "c", "job_id": "j", "rule": "pressure.root", KEY: "0.6"}),
+    "threshold-save": operators(
+        lambda: {"scope": "all", "cluster": "c", "job_id": "j", "rule": "pressure.root", KEY: "0.6"}
+    ),
     "threshold-remove": operators(),
     "endpoint-add": operators(lambda: _endpoint("new")),
     "endpoint-edit": operators(lambda: _endpoint("renamed")),
@@ -108,9 +142,13 @@ FORMS: dict[str, Write] = {
     "delivery-replay": operators(),
     "vertex-flame-graph": operators(),
     "threads-ask": operators(changes=False),
-    "replication-ask": operators(lambda: {"destination": "s3://elsewhere/copies", "every_s": "300"}, changes=False),
+    "replication-ask": operators(
+        lambda: {"destination": "s3://elsewhere/copies", "every_s": "300"}, changes=False
+    ),
     "replication-order": operators(lambda: {"order": "now"}),
-    "reports-new": operators(lambda: {"job": f"{_job().cluster}/{_job().job_id}", "from": "now-1h", "to": "now"}),
+    "reports-new": operators(
+        lambda: {"job": f"{_job().cluster}/{_job().job_id}", "from": "now-1h", "to": "now"}
+    ),
     "reports-digest": operators(),
     "report-again": operators(changes=False),
     "report-delete": operators(),
@@ -123,8 +161,22 @@ FORMS: dict[str, Write] = {
     "push-tokens": operators(lambda: {"name": "vector", "days": "90"}),
     "push-token-revoke": operators(),
     "storage-audit-now": operators(),
-    "storage-root-add": operators(lambda: {"uri": "s3://bucket/new", "kind": "checkpoints", "audit_every_h": "24", "enabled": "on"}),
-    "storage-root-edit": operators(lambda: {"uri": _plan().roots[0], "kind": "checkpoints", "audit_every_h": "7", "enabled": "on"}),
+    "storage-root-add": operators(
+        lambda: {
+            "uri": "s3://bucket/new",
+            "kind": "checkpoints",
+            "audit_every_h": "24",
+            "enabled": "on",
+        }
+    ),
+    "storage-root-edit": operators(
+        lambda: {
+            "uri": _plan().roots[0],
+            "kind": "checkpoints",
+            "audit_every_h": "7",
+            "enabled": "on",
+        }
+    ),
     "storage-root-attest": operators(lambda: {"withdraw": "1"}),
     "storage-root-remove": operators(),
     "storage-simulator": operators(lambda: {"days": "9"}),
@@ -132,7 +184,10 @@ FORMS: dict[str, Write] = {
     "cleanup-plan-order": operators(changes=False),
     "cleanup-plan-approve": Write(Role.ADMIN, lambda: {"name": _plan().short_name}, approves=True),
 }
-"""Forms of pages, by the name of their address. Whatever is not here and not of :data:`OWN_DOOR` writes nothing."""
+"""Forms of pages, by the name of their address.
+
+Whatever is not here and not of :data:`OWN_DOOR` writes nothing.
+"""
 
 BUTTONS: dict[tuple[str, str], str] = {
     ("alerts-acknowledge", "take_back"): "alert.take-back",
@@ -146,7 +201,15 @@ BUTTONS: dict[tuple[str, str], str] = {
 }
 """Buttons of forms that do something else than their address says, and what the log calls that."""
 
-OWN_DOOR = ("sign-in", "choose-language", "choose-time-zone", "sign-out", "account-token-revoke", "saved-view-change", "saved-view-remove")
+OWN_DOOR = (
+    "sign-in",
+    "choose-language",
+    "choose-time-zone",
+    "sign-out",
+    "account-token-revoke",
+    "saved-view-change",
+    "saved-view-remove",
+)
 """What concerns nobody but whoever sends it."""
 
 API: dict[tuple[str, str], Write] = {
@@ -158,7 +221,9 @@ API: dict[tuple[str, str], Write] = {
     ("api-cleanup-plans-order", "post"): operators(lambda: {"verb": "withdraw"}),
     ("api-deliveries-replay", "post"): operators(),
     ("api-deliveries-replay-range", "post"): operators(lambda: {"from": "now-1h"}),
-    ("api-endpoints-list", "post"): operators(lambda: {"name": "new", "url": "https://8.8.8.8/hook"}),
+    ("api-endpoints-list", "post"): operators(
+        lambda: {"name": "new", "url": "https://8.8.8.8/hook"}
+    ),
     ("api-endpoints-detail", "put"): operators(lambda: {"name": "renamed"}),
     ("api-endpoints-detail", "delete"): operators(),
     ("api-endpoints-disable", "post"): operators(),
@@ -169,20 +234,40 @@ API: dict[tuple[str, str], Write] = {
     ("api-incidents-silence", "post"): operators(lambda: {"lasts_s": 600}),
     ("api-incidents-take-back", "post"): operators(changes=False),
     ("api-maintenance-windows-list", "post"): operators(
-        lambda: {"matchers": MATCHERS, "reason": "upgrade", "weekday": 1, "time_of_day": "02:00", "duration_s": 5400}
+        lambda: {
+            "matchers": MATCHERS,
+            "reason": "upgrade",
+            "weekday": 1,
+            "time_of_day": "02:00",
+            "duration_s": 5400,
+        }
     ),
     ("api-maintenance-windows-end", "post"): operators(),
     ("api-reports-list", "post"): operators(
-        lambda: {"jobs": [{"cluster": _job().cluster, "job_id": _job().job_id}], "from": "now-1h", "to": "now"}
+        lambda: {
+            "jobs": [{"cluster": _job().cluster, "job_id": _job().job_id}],
+            "from": "now-1h",
+            "to": "now",
+        }
     ),
     ("api-reports-detail", "delete"): operators(),
-    ("api-rule-settings-list", "post"): operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}),
+    ("api-rule-settings-list", "post"): operators(
+        lambda: {"rule": "checkpoint.expired", "severity": "critical"}
+    ),
     ("api-rule-settings-detail", "delete"): operators(),
-    ("api-rule-settings-preview", "post"): operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}, changes=False),
-    ("api-saved-views-list", "post"): Write(Role.VIEWER, lambda: {"page": "fleet", "name": "unsteady", "query": "status=unsteady"}),
-    ("api-saved-views-detail", "put"): Write(Role.VIEWER, lambda: {"name": "mine", "is_shared": True}, "put", changes=False),
+    ("api-rule-settings-preview", "post"): operators(
+        lambda: {"rule": "checkpoint.expired", "severity": "critical"}, changes=False
+    ),
+    ("api-saved-views-list", "post"): Write(
+        Role.VIEWER, lambda: {"page": "fleet", "name": "unsteady", "query": "status=unsteady"}
+    ),
+    ("api-saved-views-detail", "put"): Write(
+        Role.VIEWER, lambda: {"name": "mine", "is_shared": True}, "put", changes=False
+    ),
     ("api-saved-views-detail", "delete"): Write(Role.VIEWER, method="delete", changes=False),
-    ("api-silences-list", "post"): operators(lambda: {"matchers": MATCHERS, "reason": "known", "ends_at": _in_an_hour()}),
+    ("api-silences-list", "post"): operators(
+        lambda: {"matchers": MATCHERS, "reason": "known", "ends_at": _in_an_hour()}
+    ),
     ("api-silences-end", "post"): operators(),
     ("api-thresholds-list", "post"): operators(lambda: {"key": KEY, "value": 0.6}),
     ("api-thresholds-detail", "delete"): operators(),
@@ -190,7 +275,9 @@ API: dict[tuple[str, str], Write] = {
 """Operations of the API, by the name of their address and method."""
 
 OF_SHIPPERS = ("api-push-json", "api-push-otlp", "api-push-otlp-metrics", "api-push-loki")
-"""Open to tokens of their own alone, which open nothing else; nobody who signs in otherwise may use them."""
+"""Open to tokens of their own alone, which open nothing else; nobody who signs in otherwise may use
+them.
+"""
 
 
 def form_places() -> list[tuple[Place, Write]]:
@@ -199,7 +286,10 @@ def form_places() -> list[tuple[Place, Write]]:
 
 def api_places() -> list[tuple[Place, Write]]:
     by_name = {place.name: place for place in places() if place.is_api}
-    return [(by_name[name], write if method == write.method else _of(write, method)) for (name, method), write in API.items()]
+    return [
+        (by_name[name], write if method == write.method else _of(write, method))
+        for (name, method), write in API.items()
+    ]
 
 
 def _of(write: Write, method: str) -> Write:

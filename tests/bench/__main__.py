@@ -1,4 +1,5 @@
-"""``python -m tests.bench [NAME …]``: run all benches, but those on demand, or the named ones (``bench_NAME.py``), one after the other.
+"""``python -m tests.bench [NAME …]``: run all benches, but those on demand, or the named ones
+(``bench_NAME.py``), one after the other.
 
 Exit code 0 when every budget holds, 1 when one is missed or a bench breaks, 2 for an unknown name.
 """
@@ -25,14 +26,24 @@ def available() -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure Weir against its budgets.")
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"which ones (default all but {', '.join(ON_DEMAND)}): {', '.join(available())}"
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description="Measure Weir against its budgets."
     )
-    names = parser.parse_args(arguments).names or [name for name in available() if name not in ON_DEMAND]
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"which ones (default all but {', '.join(ON_DEMAND)}): {', '.join(available())}",
+    )
+    names = parser.parse_args(arguments).names or [
+        name for name in available() if name not in ON_DEMAND
+    ]
     unknown = [name for name in names if name not in available()]
     if unknown:
-        print(f"No such bench: {', '.join(unknown)}. There are: {', '.join(available())}.", file=sys.stderr)
+        print(
+            f"No such bench: {', '.join(unknown)}. There are: {', '.join(available())}.",
+            file=sys.stderr,
+        )
         return 2
     report, broken = Report(), []
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}")
@@ -45,7 +56,10 @@ def main(arguments: list[str]) -> int:
             traceback.print_exc()
             broken.append(name)
         print(f"  ({time.monotonic() - started:.0f} s)", flush=True)
-    print(f"\n{len(report.figures)} figures, {len(report.missed)} budgets missed, {len(broken)} benches broken")
+    print(
+        f"\n{len(report.figures)} figures, {len(report.missed)} budgets missed, {len(broken)} "
+        f"benches broken"
+    )
     for problem in (*report.missed, *broken):
         print(f"  {problem}")
     return 1 if report.missed or broken else 0

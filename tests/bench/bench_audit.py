@@ -1,7 +1,9 @@
-"""The storage audit: 10 M listed files of which 1 M are referred to, files a second; from 1 M it must grow in line.
+"""The storage audit: 10 M listed files of which 1 M are referred to, files a second; from 1 M it
+must grow in line.
 
-The whole job is timed, from listing and parsed references to the written verdicts, as a second audit that carries on from a
-first one. ``WEIR_BENCH_AUDIT_FILES`` makes it smaller. The baseline is a plain set difference of the same paths in Python.
+The whole job is timed, from listing and parsed references to the written verdicts, as a second
+audit that carries on from a first one. ``WEIR_BENCH_AUDIT_FILES`` makes it smaller. The baseline is
+a plain set difference of the same paths in Python.
 """
 
 import os
@@ -46,7 +48,8 @@ def run(report: Report) -> None:
     os.environ["SPARK_MASTER"] = "local[2]"
     os.environ.setdefault("WEIR_SPARK_DRIVER_MEMORY", "4g")
     with tempfile.TemporaryDirectory() as folder:
-        # What is sent to the driver, to be collected or broadcast, may not grow with files: more than this ends the run.
+        # What is sent to the driver, to be collected or broadcast, may not grow with files: more
+        # than this ends the run.
         session = open_session("weir-bench", options={"spark.driver.maxResultSize": DRIVER_TAKES})
         try:
             small = Bench(Path(folder, "small"), max(FILES // 10, 1), session)
@@ -69,7 +72,9 @@ class Bench:
         (folder / "listing").mkdir(parents=True)
         for part, first in enumerate(range(0, files, FILES_A_PART)):
             rows = range(first, min(first + FILES_A_PART, files))
-            pq.write_table(listing(rows), folder / "listing" / f"part-{part}.parquet", compression="zstd")
+            pq.write_table(
+                listing(rows), folder / "listing" / f"part-{part}.parquet", compression="zstd"
+            )
         self.jobs = files // FILES_A_JOB + 1
         pq.write_table(jobs(self.jobs), folder / "jobs.parquet")
         _commit(Lake(str(folder / "lake")), self.jobs, files)
@@ -86,26 +91,50 @@ class Bench:
         started = time.monotonic()
         listed = set(pq.read_table(self.folder / "listing", columns=["path"])["path"].to_pylist())
         referred = {path for job in range(self.jobs) for path in referred_paths(job, self.files)}
-        assert len(listed - referred) >= self.files * (REFERRED_SHARE - 1) // REFERRED_SHARE - self.jobs
+        assert (
+            len(listed - referred)
+            >= self.files * (REFERRED_SHARE - 1) // REFERRED_SHARE - self.jobs
+        )
         return time.monotonic() - started
 
     def _audit(self, name: str, as_of: datetime, previous: Manifest | None) -> Manifest:
-        root = {"uri": ROOT, "listing": str(self.folder / "listing" / "part-*.parquet"), "clusters": ["c"], "attested": True}
-        asked = {"audit_id": name, "as_of": as_of.isoformat(), "roots": [root], "jobs": str(self.folder / "jobs.parquet")}
+        root = {
+            "uri": ROOT,
+            "listing": str(self.folder / "listing" / "part-*.parquet"),
+            "clusters": ["c"],
+            "attested": True,
+        }
+        asked = {
+            "audit_id": name,
+            "as_of": as_of.isoformat(),
+            "roots": [root],
+            "jobs": str(self.folder / "jobs.parquet"),
+        }
         run_dir = RunFiles(str(self.folder / name))
         with OnSpark(self.session, run_dir.uri) if self.session else nullcontext(Here()) as engine:
             AuditRun(
-                engine, Lake(str(self.folder / "lake")), run_dir, (audit_request.audit_of(asked),), [previous] if previous else []
+                engine,
+                Lake(str(self.folder / "lake")),
+                run_dir,
+                (audit_request.audit_of(asked),),
+                [previous] if previous else [],
             ).run()
         assert run_dir.outputs["storage_live"].rows >= self.files // REFERRED_SHARE
         if previous:
-            assert run_dir.outputs["storage_file"].rows >= self.files * (REFERRED_SHARE - 1) // REFERRED_SHARE - self.jobs
-        manifests.write(Manifest(JOB, name, {}, {}, run_dir.outputs, run_dir.state, as_of, as_of), run_dir.uri)
+            assert (
+                run_dir.outputs["storage_file"].rows
+                >= self.files * (REFERRED_SHARE - 1) // REFERRED_SHARE - self.jobs
+            )
+        manifests.write(
+            Manifest(JOB, name, {}, {}, run_dir.outputs, run_dir.state, as_of, as_of), run_dir.uri
+        )
         return manifests.read(f"{run_dir.uri}/{manifests.NAME}")
 
 
 def path_of(file: int) -> str:
-    """The first file of each job is the ``_metadata`` of its one checkpoint, all others lie in ``shared/``."""
+    """The first file of each job is the ``_metadata`` of its one checkpoint, all others lie in
+    ``shared/``.
+    """
     job, place = divmod(file, FILES_A_JOB)
     directory = f"{ROOT}/{job_id(job)}"
     if place == 0:
@@ -120,27 +149,47 @@ def job_id(job: int) -> str:
 
 def referred_paths(job: int, files: int) -> list[str]:
     first = job * FILES_A_JOB
-    return [path_of(file) for file in range(first + 1, min(first + FILES_A_JOB, files), REFERRED_SHARE)]
+    return [
+        path_of(file) for file in range(first + 1, min(first + FILES_A_JOB, files), REFERRED_SHARE)
+    ]
 
 
 def listing(files: range) -> pa.Table:
     paths = [path_of(file) for file in files]
     written = AT - timedelta(days=30)
-    columns = {"root": [ROOT] * len(paths), "path": paths, "listed_path": paths, "bytes": [1_000 + file % 1_000_000 for file in files]}
-    of_files = {"modified": pa.array([written] * len(paths), pa.timestamp("ms", tz="UTC")), "replication": [3] * len(paths)}
+    columns = {
+        "root": [ROOT] * len(paths),
+        "path": paths,
+        "listed_path": paths,
+        "bytes": [1_000 + file % 1_000_000 for file in files],
+    }
+    of_files = {
+        "modified": pa.array([written] * len(paths), pa.timestamp("ms", tz="UTC")),
+        "replication": [3] * len(paths),
+    }
     return pa.table(columns | of_files, schema=LISTING)
 
 
 def jobs(count: int) -> pa.Table:
     ids = [job_id(job) for job in range(count)]
-    return pa.table({"cluster": ["c"] * count, "job_id": ids, "name": ids, "terminal": [True] * count, "seen": [True] * count})
+    return pa.table(
+        {
+            "cluster": ["c"] * count,
+            "job_id": ids,
+            "name": ids,
+            "terminal": [True] * count,
+            "seen": [True] * count,
+        }
+    )
 
 
 def _commit(lake: Lake, jobs: int, files: int) -> None:
     """References as an audit before would have kept them: the reader has a bench of its own."""
     schema = TABLES["references"].schema
     with staged_commit(lake, READ_BY_SPARK["references"].name) as (delta, version):
-        batches = pa.RecordBatchReader.from_batches(schema, _references(schema, version, jobs, files))
+        batches = pa.RecordBatchReader.from_batches(
+            schema, _references(schema, version, jobs, files)
+        )
         write_deltalake(delta, batches, mode="append")
 
 
@@ -153,14 +202,32 @@ def _references(schema: pa.Schema, version: int, jobs: int, files: int) -> Itera
         paths = [None, *referred_paths(job, files)]
         rows = len(paths)
         same = {
-            "metadata_path": path_of(first), "metadata_bytes": 1_000 + first % 1_000_000, "metadata_modified": AT - timedelta(days=30),
-            "reader_version": READER_VERSION, "job_id": job_id(job), "checkpoint_id": 100, "format_version": 4,
-            "cluster": "", "observed_at": now, "source": "metadata", "commit_seq": version, "date": now.date(),
-        }  # fmt: skip
-        own = {"ordinal": list(range(rows)), "path": paths, "written_path": paths, "size_bytes": [None] + [1_000] * (rows - 1)}
-        own["handles"] = [rows - 1] + [None] * (rows - 1)  # by which an audit knows that it has them all
+            "metadata_path": path_of(first),
+            "metadata_bytes": 1_000 + first % 1_000_000,
+            "metadata_modified": AT - timedelta(days=30),
+            "reader_version": READER_VERSION,
+            "job_id": job_id(job),
+            "checkpoint_id": 100,
+            "format_version": 4,
+            "cluster": "",
+            "observed_at": now,
+            "source": "metadata",
+            "commit_seq": version,
+            "date": now.date(),
+        }
+        own = {
+            "ordinal": list(range(rows)),
+            "path": paths,
+            "written_path": paths,
+            "size_bytes": [None] + [1_000] * (rows - 1),
+        }
+        own["handles"] = [rows - 1] + [None] * (
+            rows - 1
+        )  # by which an audit knows that it has them all
         columns = [
-            pa.array(own[field.name], field.type) if field.name in own else pa.repeat(pa.scalar(same.get(field.name), field.type), rows)
+            pa.array(own[field.name], field.type)
+            if field.name in own
+            else pa.repeat(pa.scalar(same.get(field.name), field.type), rows)
             for field in schema
         ]
         yield pa.record_batch(columns, schema=schema)

@@ -1,8 +1,9 @@
 """A collect cycle over 200 simulated JobManagers with 50 jobs each, the collector held to one core.
 
-The first cycle knows nothing of any job and spends its whole budget; so do the next ones, until all jobs are
-known (``catching up``). Only then it is a steady cycle. Recorded time goes on by three seconds per cycle, in
-which the recorded job completed about one checkpoint: what one every 30 s looks like to a cycle of 30 s.
+The first cycle knows nothing of any job and spends its whole budget; so do the next ones, until all
+jobs are known (``catching up``). Only then it is a steady cycle. Recorded time goes on by three
+seconds per cycle, in which the recorded job completed about one checkpoint: what one every 30 s
+looks like to a cycle of 30 s.
 """
 
 import json
@@ -29,13 +30,26 @@ BUDGET_S = 60
 
 
 def run(report: Report, jobmanagers: int = JOBMANAGERS, jobs: int = JOBS) -> None:
-    sources = [ClusterSource(f"jm-{number}", f"http://127.0.0.1:{FIRST_PORT + number}") for number in range(jobmanagers)]
-    with tempfile.TemporaryDirectory(prefix="weir-bench-") as folder, simulated(jobmanagers, jobs) as fleet, one_core():
+    sources = [
+        ClusterSource(f"jm-{number}", f"http://127.0.0.1:{FIRST_PORT + number}")
+        for number in range(jobmanagers)
+    ]
+    with (
+        tempfile.TemporaryDirectory(prefix="weir-bench-") as folder,
+        simulated(jobmanagers, jobs) as fleet,
+        one_core(),
+    ):
         lake, cursors, now = Lake(f"{folder}/lake"), {}, datetime.now(UTC)
         steady = 0
         for cycle in range(MOST_CYCLES):
             wall, cpu = time.monotonic(), time.process_time()
-            outcomes = collect_shard(sources, cursors, lake, at=_clock(now + timedelta(seconds=cycle * CYCLE_S)), cycle_s=CYCLE_S)
+            outcomes = collect_shard(
+                sources,
+                cursors,
+                lake,
+                at=_clock(now + timedelta(seconds=cycle * CYCLE_S)),
+                cycle_s=CYCLE_S,
+            )
             wall, cpu = time.monotonic() - wall, time.process_time() - cpu
             cursors = {outcome.cluster: outcome.cursor for outcome in outcomes}
             counts = ask(fleet, "counts")
@@ -46,29 +60,56 @@ def run(report: Report, jobmanagers: int = JOBMANAGERS, jobs: int = JOBS) -> Non
             name = "first cycle" if cycle == 0 else "steady cycle" if caught_up else "catching up"
             report(f"{name}, {jobmanagers} JobManagers x {jobs} jobs", wall, "s", budget=BUDGET_S)
             report(f"{name}: CPU of the collector", cpu, "s")
-            report(f"{name}: most requests at once to one JobManager", counts["most_at_once"], "", budget=2)
+            report(
+                f"{name}: most requests at once to one JobManager",
+                counts["most_at_once"],
+                "",
+                budget=2,
+            )
             report(f"{name}: requests", counts["requests"], "")
             report(f"{name}: records", sum(outcome.records for outcome in outcomes), "")
             if steady == STEADY_CYCLES:
                 break
-        report("healthy jobs are sampled every", max(outcome.metrics_interval_s or 0 for outcome in outcomes), "s")
+        report(
+            "healthy jobs are sampled every",
+            max(outcome.metrics_interval_s or 0 for outcome in outcomes),
+            "s",
+        )
         report("cursors of the shard", len(json.dumps(cursors)) / 1e6, "MB")
-        report("peak memory of the collector", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MiB")
+        report(
+            "peak memory of the collector",
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            "MiB",
+        )
 
 
 def _clock(started: datetime) -> Callable[[], datetime]:
-    """A clock that shows ``started`` now and goes on from there: cycles follow each other without waiting between them."""
+    """A clock that shows ``started`` now and goes on from there: cycles follow each other without
+    waiting between them.
+    """
     begun = time.monotonic()
     return lambda: started + timedelta(seconds=time.monotonic() - begun)
 
 
 @contextmanager
 def simulated(jobmanagers: int, jobs: int) -> Iterator[subprocess.Popen[str]]:
-    arguments = [sys.executable, "-m", "tests.bench.simulated_jobmanagers", "1.20.5/A", str(FIRST_PORT), str(jobmanagers), str(jobs)]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as fleet:
+    arguments = [
+        sys.executable,
+        "-m",
+        "tests.bench.simulated_jobmanagers",
+        "1.20.5/A",
+        str(FIRST_PORT),
+        str(jobmanagers),
+        str(jobs),
+    ]
+    with subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as fleet:
         assert fleet.stdout and fleet.stdin
         if fleet.stdout.readline() != "ready\n":
-            raise RuntimeError(f"The simulated JobManagers did not start; are the ports from {FIRST_PORT} on free?")
+            raise RuntimeError(
+                f"The simulated JobManagers did not start; are the ports from {FIRST_PORT} on free?"
+            )
         try:
             yield fleet
         finally:

@@ -1,7 +1,9 @@
-"""50,000 jobs × 20 vertices folded and through all rules in one Spark job: seconds, linear in the jobs, in a driver of 1 GiB.
+"""50,000 jobs × 20 vertices folded and through all rules in one Spark job: seconds, linear in the
+jobs, in a driver of 1 GiB.
 
-Rows are made by Spark itself, as they come out of the steps before: a chain of 20 vertices × 4 subtasks, 20 checkpoints
-and an earlier window a job. Of 20 jobs 19 are healthy; in the twentieth the vertex amid the chain back-pressures all before it.
+Rows are made by Spark itself, as they come out of the steps before: a chain of 20 vertices × 4
+subtasks, 20 checkpoints and an earlier window a job. Of 20 jobs 19 are healthy; in the twentieth
+the vertex amid the chain back-pressures all before it.
 """
 
 import os
@@ -58,7 +60,9 @@ def run(report: Report) -> None:
 
 
 def judged(session: SparkSession, jobs: int) -> tuple[float, tuple[int, int, int]]:
-    """Wall time, and how many jobs were judged, sights made and origins of pressure named, in each window."""
+    """Wall time, and how many jobs were judged, sights made and origins of pressure named, in each
+    window.
+    """
     with tempfile.TemporaryDirectory() as folder:
         return _judged(_kept(session, told(session, jobs), folder))
 
@@ -72,28 +76,44 @@ def _kept(session: SparkSession, told: DataFrame, folder: str) -> DataFrame:
 def _judged(rows: DataFrame) -> tuple[float, tuple[int, int, int]]:
     started = time.monotonic()
     parts = {name: rows.where(F.col(name).isNotNull()).select(*JOB, f"{name}.*") for name in PARTS}
-    folds = WorkerRows(folding.in_order(parts), partial(folded_batches, settings=Settings()), FOLDED)
+    folds = WorkerRows(
+        folding.in_order(parts), partial(folded_batches, settings=Settings()), FOLDED
+    )
     jobs = folds.frame().where(F.size("job_judgement") > 0).select("finding_sight")
     roots = F.size(F.filter("finding_sight", lambda sight: sight["rule"] == "pressure.root"))
     sights = F.size("finding_sight")
-    counted = jobs.agg(F.count(F.lit(1)).alias("jobs"), F.sum(sights).alias("sights"), F.sum(roots).alias("roots")).collect()[0]
+    counted = jobs.agg(
+        F.count(F.lit(1)).alias("jobs"), F.sum(sights).alias("sights"), F.sum(roots).alias("roots")
+    ).collect()[0]
     return time.monotonic() - started, (counted.jobs, counted.sights, counted.roots)
 
 
 def told(session: SparkSession, jobs: int) -> DataFrame:
-    """Of each job an answer, its windows of this minute and of the one before, and its checkpoints; each in a column of its name."""
+    """Of each job an answer, its windows of this minute and of the one before, and its checkpoints;
+    each in a column of its name.
+    """
     ids = session.range(0, jobs, numPartitions=8).select(
-        F.col("id").alias("number"), F.lit("bench").alias("cluster"), F.lpad(F.hex("id"), 32, "0").alias("job_id")
+        F.col("id").alias("number"),
+        F.lit("bench").alias("cluster"),
+        F.lpad(F.hex("id"), 32, "0").alias("job_id"),
     )
     windows = _windows(ids)
-    earlier = {"window_start": F.timestamp_seconds(F.lit(AT_S - 60)), "newest_ts": F.timestamp_seconds(F.lit(AT_S - 15))}
+    earlier = {
+        "window_start": F.timestamp_seconds(F.lit(AT_S - 60)),
+        "newest_ts": F.timestamp_seconds(F.lit(AT_S - 15)),
+    }
     both = windows.unionByName(windows.withColumns(earlier))
     parts = {
         "answers": _lake(_answers(ids), "jobs"),
-        "windows": both.select(*_filled(both, serving_schema(SERVING_TABLES["pressure_window"])), *OF_FOLD).drop("vertex_name"),
+        "windows": both.select(
+            *_filled(both, serving_schema(SERVING_TABLES["pressure_window"])), *OF_FOLD
+        ).drop("vertex_name"),
         "checkpoints": _lake(_checkpoints(ids), "checkpoints"),
     }
-    nested = [rows.select(*JOB, F.struct(*(one for one in rows.columns if one not in JOB)).alias(name)) for name, rows in parts.items()]
+    nested = [
+        rows.select(*JOB, F.struct(*(one for one in rows.columns if one not in JOB)).alias(name))
+        for name, rows in parts.items()
+    ]
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), nested)
 
 
@@ -102,70 +122,130 @@ def _answers(ids: DataFrame) -> DataFrame:
     vertices = F.transform(
         places,
         lambda n: F.struct(
-            _vertex(n).alias("vertex_id"), _name(n).alias("name"), F.lit(SUBTASKS).cast("bigint").alias("parallelism"),
+            _vertex(n).alias("vertex_id"),
+            _name(n).alias("name"),
+            F.lit(SUBTASKS).cast("bigint").alias("parallelism"),
             *(F.lit(None).cast(kind).alias(name) for name, kind in VERTEX_KINDS.items()),
         ),
-    )  # fmt: skip
+    )
     edges = F.transform(
         F.slice(places, 1, VERTICES - 1),
         lambda n: F.struct(
-            _vertex(n).alias("source_vertex_id"), _vertex(n + 1).alias("target_vertex_id"), F.lit("HASH").alias("ship_strategy")
+            _vertex(n).alias("source_vertex_id"),
+            _vertex(n + 1).alias("target_vertex_id"),
+            F.lit("HASH").alias("ship_strategy"),
         ),
     )
-    settings = {"checkpointing_mode": "exactly_once", "checkpoint_interval_ms": 60_000, "checkpoint_timeout_ms": 600_000,
-                "min_pause_ms": 0, "tolerable_failed_checkpoints": 3, "externalized": True}  # fmt: skip
+    settings = {
+        "checkpointing_mode": "exactly_once",
+        "checkpoint_interval_ms": 60_000,
+        "checkpoint_timeout_ms": 600_000,
+        "min_pause_ms": 0,
+        "tolerable_failed_checkpoints": 3,
+        "externalized": True,
+    }
     return ids.withColumns(
         {
-            "name": F.format_string("job %d", "number"), "state": F.lit("RUNNING"), "flink_version": F.lit("1.20.5"),
-            "start_time": F.timestamp_seconds(F.lit(AT_S - 86_400)), "observed_at": F.timestamp_seconds(F.lit(AT_S + 45)),
-            "commit_seq": F.lit(1), "vertices": vertices, "edges": edges, **{name: F.lit(value) for name, value in settings.items()},
+            "name": F.format_string("job %d", "number"),
+            "state": F.lit("RUNNING"),
+            "flink_version": F.lit("1.20.5"),
+            "start_time": F.timestamp_seconds(F.lit(AT_S - 86_400)),
+            "observed_at": F.timestamp_seconds(F.lit(AT_S + 45)),
+            "commit_seq": F.lit(1),
+            "vertices": vertices,
+            "edges": edges,
+            **{name: F.lit(value) for name, value in settings.items()},
         }
-    )  # fmt: skip
+    )
 
 
 def _windows(ids: DataFrame) -> DataFrame:
     """One row a vertex, its readings by subtask."""
     exploded = ids.withColumn("place", F.explode(F.sequence(F.lit(0), F.lit(VERTICES - 1))))
     is_pressured = F.col("number") % PRESSURED_EVERY == 0
-    held, is_origin = is_pressured & (F.col("place") < ORIGIN), is_pressured & (F.col("place") == ORIGIN)
+    held, is_origin = (
+        is_pressured & (F.col("place") < ORIGIN),
+        is_pressured & (F.col("place") == ORIGIN),
+    )
 
     def either(of_held: float, of_origin: float, of_others: float) -> Column:
-        return F.when(held, F.lit(of_held)).when(is_origin, F.lit(of_origin)).otherwise(F.lit(of_others))
+        return (
+            F.when(held, F.lit(of_held))
+            .when(is_origin, F.lit(of_origin))
+            .otherwise(F.lit(of_others))
+        )
 
     measured = {
-        "in_pool_usage": either(0.9, 1.0, 0.05), "out_pool_usage": either(1.0, 0.25, 0.25), "exclusive_usage": either(0.9, 1.0, 0.05),
-        "floating_usage": either(0.9, 1.0, 0.0), "busy_ratio": either(0.04, 0.99, 0.2), "backpressured_ratio": either(0.95, 0.0, 0.0),
-        "idle_ratio": either(0.01, 0.01, 0.8), "records_in_per_s": F.lit(800.0), "records_out_per_s": F.lit(800.0),
-        "watermark_ms": F.lit(None).cast("bigint"), "host": F.lit("host-1"), "taskmanager_id": F.lit("tm-1"),
-    }  # fmt: skip
-    whole = {"vertex_id": _vertex(F.col("place")), "parallelism": F.lit(SUBTASKS), "samples": F.lit(2)}
+        "in_pool_usage": either(0.9, 1.0, 0.05),
+        "out_pool_usage": either(1.0, 0.25, 0.25),
+        "exclusive_usage": either(0.9, 1.0, 0.05),
+        "floating_usage": either(0.9, 1.0, 0.0),
+        "busy_ratio": either(0.04, 0.99, 0.2),
+        "backpressured_ratio": either(0.95, 0.0, 0.0),
+        "idle_ratio": either(0.01, 0.01, 0.8),
+        "records_in_per_s": F.lit(800.0),
+        "records_out_per_s": F.lit(800.0),
+        "watermark_ms": F.lit(None).cast("bigint"),
+        "host": F.lit("host-1"),
+        "taskmanager_id": F.lit("tm-1"),
+    }
+    whole = {
+        "vertex_id": _vertex(F.col("place")),
+        "parallelism": F.lit(SUBTASKS),
+        "samples": F.lit(2),
+    }
     each = {name: F.array_repeat(value, SUBTASKS) for name, value in measured.items()}
     readings = F.struct(*(value.alias(name) for name, value in {**whole, **each}.items()))
     return exploded.withColumns(
         {
-            "vertex_id": _vertex(F.col("place")), "vertex_name": _name(F.col("place")), "parallelism": F.lit(SUBTASKS),
-            "samples": F.lit(2), "window_start": F.timestamp_seconds(F.lit(AT_S)), "window_s": F.lit(60), "readings": readings,
-            "newest_ts": F.timestamp_seconds(F.lit(AT_S + 45)), "as_of": F.timestamp_seconds(F.lit(AT_S + 45)), IS_HISTORY: F.lit(False),
-            "counters": F.struct(*(F.lit(None).cast("string").alias(name) for name in ("first", "newest"))),  # none of them was told
+            "vertex_id": _vertex(F.col("place")),
+            "vertex_name": _name(F.col("place")),
+            "parallelism": F.lit(SUBTASKS),
+            "samples": F.lit(2),
+            "window_start": F.timestamp_seconds(F.lit(AT_S)),
+            "window_s": F.lit(60),
+            "readings": readings,
+            "newest_ts": F.timestamp_seconds(F.lit(AT_S + 45)),
+            "as_of": F.timestamp_seconds(F.lit(AT_S + 45)),
+            IS_HISTORY: F.lit(False),
+            # none of them was told
+            "counters": F.struct(
+                *(F.lit(None).cast("string").alias(name) for name in ("first", "newest"))
+            ),
             "backpressured_share": either(1.0, 0.0, 0.0),
-            "busy_share": either(0.0, 1.0, 0.0), "records_in_per_s": F.lit(3200.0), "records_out_per_s": F.lit(3200.0),
+            "busy_share": either(0.0, 1.0, 0.0),
+            "records_in_per_s": F.lit(3200.0),
+            "records_out_per_s": F.lit(3200.0),
         }
-    )  # fmt: skip
+    )
 
 
 def _checkpoints(ids: DataFrame) -> DataFrame:
     trigger_s = F.lit(AT_S - 60 * CHECKPOINTS) + 60 * F.col("checkpoint_id")
-    figures = {"end_to_end_ms": 2000, "state_bytes": 10**9, "checkpointed_bytes": 10**7, "subtasks": VERTICES * SUBTASKS,
-               "acknowledged": VERTICES * SUBTASKS, "commit_seq": 1}  # fmt: skip
-    numbered = ids.withColumn("checkpoint_id", F.explode(F.sequence(F.lit(1), F.lit(CHECKPOINTS).cast("bigint"))))
+    figures = {
+        "end_to_end_ms": 2000,
+        "state_bytes": 10**9,
+        "checkpointed_bytes": 10**7,
+        "subtasks": VERTICES * SUBTASKS,
+        "acknowledged": VERTICES * SUBTASKS,
+        "commit_seq": 1,
+    }
+    numbered = ids.withColumn(
+        "checkpoint_id", F.explode(F.sequence(F.lit(1), F.lit(CHECKPOINTS).cast("bigint")))
+    )
     return numbered.withColumns(
         {
-            "trigger_time": F.timestamp_seconds(trigger_s), "status": F.lit("COMPLETED"), "is_savepoint": F.lit(False),
-            "checkpoint_type": F.lit("CHECKPOINT"), "observed_at": F.timestamp_seconds(trigger_s + 2),
-            "external_path": F.format_string("file:/checkpoints/%s/chk-%d", "job_id", "checkpoint_id"),
+            "trigger_time": F.timestamp_seconds(trigger_s),
+            "status": F.lit("COMPLETED"),
+            "is_savepoint": F.lit(False),
+            "checkpoint_type": F.lit("CHECKPOINT"),
+            "observed_at": F.timestamp_seconds(trigger_s + 2),
+            "external_path": F.format_string(
+                "file:/checkpoints/%s/chk-%d", "job_id", "checkpoint_id"
+            ),
             **{name: F.lit(value).cast("bigint") for name, value in figures.items()},
         }
-    )  # fmt: skip
+    )
 
 
 def _lake(rows: DataFrame, table: str) -> DataFrame:
@@ -174,7 +254,12 @@ def _lake(rows: DataFrame, table: str) -> DataFrame:
 
 def _filled(rows: DataFrame, schema: T.StructType) -> list[Column]:
     """The columns of a table, null where ``rows`` has none."""
-    return [(F.col(field.name) if field.name in rows.columns else F.lit(None)).cast(field.dataType).alias(field.name) for field in schema]
+    return [
+        (F.col(field.name) if field.name in rows.columns else F.lit(None))
+        .cast(field.dataType)
+        .alias(field.name)
+        for field in schema
+    ]
 
 
 def _vertex(place: Column) -> Column:

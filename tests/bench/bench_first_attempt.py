@@ -1,6 +1,8 @@
-"""From evidence in the lake to the first attempt to tell of it: a whole Weir, a real receiver, recordings that come in at odd times.
+"""From evidence in the lake to the first attempt to tell of it: a whole Weir, a real receiver,
+recordings that come in at odd times.
 
-The yardstick is a cycle as it went in the same run: the wait between two, and what the slowest of them took.
+The yardstick is a cycle as it went in the same run: the wait between two, and what the slowest of
+them took.
 """
 
 import json
@@ -29,7 +31,11 @@ def run(report: Report) -> None:
         "WEIR_WEBHOOK_ALLOW_HTTP": "true",
         "WEIR_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
     }
-    with tempfile.TemporaryDirectory() as folder, receiving() as receiver, RunningWeir(Path(folder, "home"), **settings) as weir:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        receiving() as receiver,
+        RunningWeir(Path(folder, "home"), **settings) as weir,
+    ):
         weir.wait_up()
         weir.variables["WEIR_ENDPOINT_URL"] = f"{receiver.url}/ok"
         assert weir.manage("add_endpoint", "pager").returncode == 0
@@ -41,16 +47,35 @@ def run(report: Report) -> None:
             _import(weir, f"f-{number}")
             committed[f"f-{number}"] = time.time()
         arrived = _first_attempts(receiver, set(committed))
-        took_s = [row[0] / 1000 for row in weir.rows("SELECT duration_ms FROM work_pipelinerun WHERE key = 'spark/cycle'") if row[0]]
+        took_s = [
+            row[0] / 1000
+            for row in weir.rows(
+                "SELECT duration_ms FROM work_pipelinerun WHERE key = 'spark/cycle'"
+            )
+            if row[0]
+        ]
     waits = sorted(arrived[name] - committed[name] for name in committed)
     cycle_s = INTERVAL_S + max(took_s[1:])
     report("slowest cycle with the wait before it", cycle_s, "s")
     report("evidence in the lake to first attempt, median", waits[len(waits) // 2], "s")
-    report("evidence in the lake to first attempt, p95", waits[int(0.95 * (len(waits) - 1) + 0.5)], "s", budget=cycle_s + SLACK_S)
+    report(
+        "evidence in the lake to first attempt, p95",
+        waits[int(0.95 * (len(waits) - 1) + 0.5)],
+        "s",
+        budget=cycle_s + SLACK_S,
+    )
 
 
 def _import(weir: RunningWeir, cluster: str) -> None:
-    command = [sys.executable, "-m", "ingest", "import", str(recordings() / RECORDING), "--cluster", cluster]
+    command = [
+        sys.executable,
+        "-m",
+        "ingest",
+        "import",
+        str(recordings() / RECORDING),
+        "--cluster",
+        cluster,
+    ]
     subprocess.run(command, env=weir.variables, check=True, capture_output=True)
 
 

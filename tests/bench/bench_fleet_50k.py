@@ -1,4 +1,5 @@
-"""A whole cycle of 50,000 jobs × 20 vertices × 8 subtasks: core-seconds, and the memory of the driver against a tenth of the jobs.
+"""A whole cycle of 50,000 jobs × 20 vertices × 8 subtasks: core-seconds, and the memory of the
+driver against a tenth of the jobs.
 
 Takes long and some GiB of disk, so only where it is named.
 """
@@ -20,4 +21,10 @@ def run(report: Report) -> None:
     report(f"cycle of {JOBS:,} jobs, wall on two cores", whole.wall_s, "s")
     report(f"cycle of {JOBS:,} jobs, CPU of all processes", whole.cpu_s, "s", budget=CORE_S)
     most, of_tenth = whole.driver_bytes / 2**20, tenth.driver_bytes / 2**20
-    report("most memory of the driver, against a tenth of the jobs", most, "MiB", baseline=of_tenth, budget=1.5)
+    report(
+        "most memory of the driver, against a tenth of the jobs",
+        most,
+        "MiB",
+        baseline=of_tenth,
+        budget=1.5,
+    )

@@ -1,8 +1,11 @@
-"""From Flink to people, with the settings that `make run` comes with: a whole Weir watches a real Flink whose every third checkpoint fails.
+"""From Flink to people, with the settings that `make run` comes with: a whole Weir watches a real
+Flink whose every third checkpoint fails.
 
-1. Evidence in Flink → row: from the last acknowledgement of a completed checkpoint until the API serves it as completed.
-2. Evidence in the lake → first webhook attempt: clusters that Weir did not know before (all of them this Flink), one at a time and at
-   odd times; from the commit that holds the first failed checkpoint of one until a real receiver is told of it.
+1. Evidence in Flink → row: from the last acknowledgement of a completed checkpoint until the API
+   serves it as completed.
+2. Evidence in the lake → first webhook attempt: clusters that Weir did not know before (all of them
+   this Flink), one at a time and at odd times; from the commit that holds the first failed
+   checkpoint of one until a real receiver is told of it.
 """
 
 import json
@@ -27,13 +30,20 @@ PIECES = 20
 WARMING = 2
 LOOKED_EVERY_S = 0.5
 SLOT = 3
-LOOPBACK = {"WEIR_DEMO": "false", "WEIR_WEBHOOK_ALLOW_HTTP": "true", "WEIR_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8"}
+LOOPBACK = {
+    "WEIR_DEMO": "false",
+    "WEIR_WEBHOOK_ALLOW_HTTP": "true",
+    "WEIR_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+}
 
 
 def run(report: Report) -> None:
     with tempfile.TemporaryDirectory() as name, receiving() as receiver:
         folder = Path(name)
-        with start(incident="declined", slot=SLOT, folder=folder / "flink") as lab, RunningWeir(folder / "home", **LOOPBACK) as weir:
+        with (
+            start(incident="declined", slot=SLOT, folder=folder / "flink") as lab,
+            RunningWeir(folder / "home", **LOOPBACK) as weir,
+        ):
             weir.wait_up()
             assert weir.sign_in(*weir.printed_sign_in())
             weir.variables["WEIR_ENDPOINT_URL"] = f"{receiver.url}/ok"
@@ -43,17 +53,29 @@ def run(report: Report) -> None:
             page.start()
             told = [_tell(weir, lab, receiver, f"piece-{number}") for number in range(PIECES)]
             page.stop()
-            cycles = weir.rows("SELECT duration_ms, counts FROM work_pipelinerun WHERE key = 'spark/cycle' AND state = 'done'")
-            collections = weir.rows("SELECT duration_ms FROM work_pipelinerun WHERE kind = 'collect' AND state = 'done'")
+            cycles = weir.rows(
+                "SELECT duration_ms, counts FROM work_pipelinerun WHERE key = 'spark/cycle' AND "
+                "state = 'done'"
+            )
+            collections = weir.rows(
+                "SELECT duration_ms FROM work_pipelinerun WHERE kind = 'collect' AND state = 'done'"
+            )
         committed = _committed(folder / "home" / "lake")
     _tell_of("a collection", [row[0] / 1000 for row in collections], report)
     _tell_of("a cycle", [row[0] / 1000 for row in cycles[WARMING:]], report)
     _tell_of("checkpoint acknowledged in Flink to row served", page.waits_s, report, BUDGET_S)
-    _tell_of("failure in the lake to first attempt", [at - committed[cluster] for cluster, at in told], report, BUDGET_S)
+    _tell_of(
+        "failure in the lake to first attempt",
+        [at - committed[cluster] for cluster, at in told],
+        report,
+        BUDGET_S,
+    )
 
 
 class _Page(threading.Thread):
-    """Looks at the API again and again, and notes of each completed checkpoint how old it was when it was first served."""
+    """Looks at the API again and again, and notes of each completed checkpoint how old it was when
+    it was first served.
+    """
 
     def __init__(self, weir: RunningWeir, job_id: str) -> None:
         super().__init__(daemon=True)
@@ -64,9 +86,15 @@ class _Page(threading.Thread):
     def run(self) -> None:
         known: set[int] | None = None
         while not self._ended.wait(LOOKED_EVERY_S):
-            rows = self._weir.api(f"/api/v1/checkpoints/?cluster={WATCHED}&outcome=completed")["results"]
+            rows = self._weir.api(f"/api/v1/checkpoints/?cluster={WATCHED}&outcome=completed")[
+                "results"
+            ]
             now = time.time()
-            fresh = {row["checkpoint_id"]: _acknowledged(row) for row in rows if row["checkpoint_id"] not in (known or ())}
+            fresh = {
+                row["checkpoint_id"]: _acknowledged(row)
+                for row in rows
+                if row["checkpoint_id"] not in (known or ())
+            }
             if known is not None:  # what was there before anybody looked is no news
                 self.waits_s += [now - at for at in fresh.values()]
             known = (known or set()) | fresh.keys()
@@ -86,7 +114,9 @@ def _acknowledged(row: Mapping[str, object]) -> float:
 
 
 def _tell(weir: RunningWeir, lab: Lab, receiver: Receiver, cluster: str) -> tuple[str, float]:
-    """Have a new cluster found; returns it and when the receiver was first told of it, in seconds since 1970."""
+    """Have a new cluster found; returns it and when the receiver was first told of it, in seconds
+    since 1970.
+    """
     time.sleep(random.uniform(1, 8))
     code = (
         "from django.core.management import call_command; from webapp.fleet.models import Cluster; "
@@ -99,21 +129,36 @@ def _tell(weir: RunningWeir, lab: Lab, receiver: Receiver, cluster: str) -> tupl
 
 
 def _first_told(receiver: Receiver, cluster: str) -> float | None:
-    return next((got.at for got in list(receiver.got) if json.loads(got.body)["data"]["cluster"] == cluster), None)
+    return next(
+        (
+            got.at
+            for got in list(receiver.got)
+            if json.loads(got.body)["data"]["cluster"] == cluster
+        ),
+        None,
+    )
 
 
 def _committed(root: Path) -> dict[str, float]:
-    """Cluster → when the first commit with a failed checkpoint of it was there, in seconds since 1970."""
+    """Cluster → when the first commit with a failed checkpoint of it was there, in seconds since
+    1970.
+    """
     first: dict[str, int] = {}
     for file in Lake(str(root)).files("checkpoints"):
-        for row in pq.read_table(file.uri, columns=["cluster", "status", "commit_seq"], partitioning=None).to_pylist():
+        for row in pq.read_table(
+            file.uri, columns=["cluster", "status", "commit_seq"], partitioning=None
+        ).to_pylist():
             if row["status"] == "FAILED":
-                first[row["cluster"]] = min(row["commit_seq"], first.get(row["cluster"], row["commit_seq"]))
+                first[row["cluster"]] = min(
+                    row["commit_seq"], first.get(row["cluster"], row["commit_seq"])
+                )
     log = root / "checkpoints" / "_delta_log"
     return {cluster: (log / f"{seq:020d}.json").stat().st_mtime for cluster, seq in first.items()}
 
 
-def _tell_of(what: str, waits_s: Sequence[float], report: Report, budget_s: float | None = None) -> None:
+def _tell_of(
+    what: str, waits_s: Sequence[float], report: Report, budget_s: float | None = None
+) -> None:
     ordered = sorted(waits_s)
     report(f"{what}, median of {len(ordered)}", ordered[len(ordered) // 2], "s")
     report(f"{what}, p95", ordered[int(0.95 * (len(ordered) - 1) + 0.5)], "s", budget=budget_s)

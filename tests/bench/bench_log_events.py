@@ -1,4 +1,6 @@
-"""Typed events out of a raw log: Spark on two cores, warm session, output written; against grep for the same patterns."""
+"""Typed events out of a raw log: Spark on two cores, warm session, output written; against grep for
+the same patterns.
+"""
 
 import json
 import os
@@ -41,25 +43,52 @@ def run(report: Report) -> None:
     session = open_session("weir bench log events", options=ARCHIVE_OPTIONS)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            reader = LogArchives(session, Lake(f"{folder}/lake"), "bench", FLINK, "UTC", "events", datetime.now(UTC))
+            reader = LogArchives(
+                session, Lake(f"{folder}/lake"), "bench", FLINK, "UTC", "events", datetime.now(UTC)
+            )
             for number in range(2):
                 _events(reader, warm_up, Path(folder) / f"warm-up-{number}")
             grep_s = min(_grep(log) for _ in range(2))
-            events_s = min(_timed_events(reader, log, Path(folder) / f"events-{number}") for number in range(2))
+            events_s = min(
+                _timed_events(reader, log, Path(folder) / f"events-{number}") for number in range(2)
+            )
             report("log events: grep -cE of the same patterns", grep_s, "s")
-            report("log events: raw text to typed events, written", events_s, "s", baseline=grep_s, budget=MOST_TIMES_GREP)
+            report(
+                "log events: raw text to typed events, written",
+                events_s,
+                "s",
+                baseline=grep_s,
+                budget=MOST_TIMES_GREP,
+            )
             reader.load(find([str(warm_up)])[0])
             started = time.perf_counter()
             rows = reader.load(find([str(log)])[0])
-            report("log events: the same files into the lake", time.perf_counter() - started, "s", baseline=grep_s)
+            report(
+                "log events: the same files into the lake",
+                time.perf_counter() - started,
+                "s",
+                baseline=grep_s,
+            )
             report("log events: records kept in the lake", rows, "rows")
             plain = generated_log(OTHER_FORMS_MB)
-            plain_s = min(_timed_events(reader, plain, Path(folder) / f"plain-{number}") for number in range(2))
+            plain_s = min(
+                _timed_events(reader, plain, Path(folder) / f"plain-{number}")
+                for number in range(2)
+            )
             for name, write in (("Kubernetes (CRI)", _as_cri), ("JSON", _as_json)):
                 other = Path(folder) / f"{write.__name__}.log"
                 write(plain, other)
-                seconds = min(_timed_events(reader, other, Path(folder) / f"{write.__name__}-{number}") for number in range(2))
-                report(f"log events: {OTHER_FORMS_MB} MB of them as {name}", seconds, "s", baseline=plain_s, budget=MOST_TIMES_PLAIN)
+                seconds = min(
+                    _timed_events(reader, other, Path(folder) / f"{write.__name__}-{number}")
+                    for number in range(2)
+                )
+                report(
+                    f"log events: {OTHER_FORMS_MB} MB of them as {name}",
+                    seconds,
+                    "s",
+                    baseline=plain_s,
+                    budget=MOST_TIMES_PLAIN,
+                )
     finally:
         session.stop()
 
@@ -75,8 +104,15 @@ def _as_json(log: Path, out: Path) -> None:
         for records, _ in read_file(str(log), keep="all"):
             for record in records:
                 message, _, trace = record.message.partition("\n")
-                said = {"@timestamp": record.ts.isoformat(timespec="milliseconds"), "log.level": record.level, "message": message}
-                said |= {"log.logger": record.logger, **({"error.stack_trace": trace} if trace else {})}
+                said = {
+                    "@timestamp": record.ts.isoformat(timespec="milliseconds"),
+                    "log.level": record.level,
+                    "message": message,
+                }
+                said |= {
+                    "log.logger": record.logger,
+                    **({"error.stack_trace": trace} if trace else {}),
+                }
                 written.write(json.dumps(said, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
@@ -88,14 +124,23 @@ def _timed_events(reader: LogArchives, log: Path, out: Path) -> float:
 
 def _events(reader: LogArchives, log: Path, out: Path) -> None:
     """One pass: this log holds no record twice, which the job would find out."""
-    read = log_records.by_block(reader.session, find([str(log)])[0], reader.layout, reader.time_zone, reader.keep)
-    WorkerRows(read.given, partial(_recognised, read=read.make, observed_at=reader.observed_at), EVENT).written(str(out))
+    read = log_records.by_block(
+        reader.session, find([str(log)])[0], reader.layout, reader.time_zone, reader.keep
+    )
+    WorkerRows(
+        read.given, partial(_recognised, read=read.make, observed_at=reader.observed_at), EVENT
+    ).written(str(out))
 
 
-def _recognised(numbers: Iterable[pa.RecordBatch], read: Make, observed_at: datetime) -> Iterator[pa.RecordBatch]:
+def _recognised(
+    numbers: Iterable[pa.RecordBatch], read: Make, observed_at: datetime
+) -> Iterator[pa.RecordBatch]:
     stamps = {"cluster": pa.scalar("bench"), "observed_at": pa.scalar(observed_at, INSTANT)}
     for events in event_batches(read(numbers)):
-        columns = [pa.repeat(stamps[name], events.num_rows) if name in stamps else events.column(name) for name in EVENT.names]
+        columns = [
+            pa.repeat(stamps[name], events.num_rows) if name in stamps else events.column(name)
+            for name in EVENT.names
+        ]
         yield pa.RecordBatch.from_arrays(columns, schema=EVENT)
 
 
@@ -110,11 +155,20 @@ def _grep(log: Path) -> float:
 
 
 def _as_ere(regex: str) -> str:
-    """The same expression for grep, which knows no lazy repetition, no groups that do not capture and no ``\\n``.
+    """The same expression for grep, which knows no lazy repetition, no groups that do not capture
+    and no ``\\n``.
 
-    Repetitions are not counted: with counted ones the whole table exceeds the 1,024 states that grep holds, and it is a hundred
-    times as slow.
+    Repetitions are not counted: with counted ones the whole table exceeds the 1,024 states that
+    grep holds, and it is a hundred times as slow.
     """
-    plain = regex.removeprefix("^").replace("(?:", "(").replace(r"[^\n]*?", ".*").replace(r"[^\n]*", ".*").replace(r"\n", "")
-    plain = re.sub(r"(?<!\\)\{([0-9]+)(?:,[0-9]+)?\}", lambda counted: "*" if counted[1] == "0" else "+", plain)
+    plain = (
+        regex.removeprefix("^")
+        .replace("(?:", "(")
+        .replace(r"[^\n]*?", ".*")
+        .replace(r"[^\n]*", ".*")
+        .replace(r"\n", "")
+    )
+    plain = re.sub(
+        r"(?<!\\)\{([0-9]+)(?:,[0-9]+)?\}", lambda counted: "*" if counted[1] == "0" else "+", plain
+    )
     return re.sub(r"\\(['/])", r"\1", plain)

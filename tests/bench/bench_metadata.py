@@ -1,4 +1,6 @@
-"""``_metadata`` of 100,000 and 1,000,000 file references to Arrow columns; against Flink's own loader in a warm JVM."""
+"""``_metadata`` of 100,000 and 1,000,000 file references to Arrow columns; against Flink's own
+loader in a warm JVM.
+"""
 
 import subprocess
 import sys
@@ -25,16 +27,29 @@ BEST_OF_LAST = 5
 def run(report: Report) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         trailer = PROPERTIES.read_bytes()
-        files = [generated_metadata(Path(scratch, f"_metadata-{references}"), references, trailer=trailer) for references in REFERENCES]
+        files = [
+            generated_metadata(
+                Path(scratch, f"_metadata-{references}"), references, trailer=trailer
+            )
+            for references in REFERENCES
+        ]
         small = generated_metadata(Path(scratch, "_metadata-small"), 4_000, trailer=trailer)
         loader_s = _loader(files, Path(scratch))
         for file, references, baseline_s in zip(files, REFERENCES, loader_s, strict=True):
             title = f"_metadata, {references:,} references"
             report(f"{title}: Flink's own loader", baseline_s, "s")
             ours_s = min(_timed(file, references) for _ in range(RUNS))
-            report(f"{title}: to columns", ours_s, "s", baseline=baseline_s, budget=MOST_TIMES_LOADER)
+            report(
+                f"{title}: to columns", ours_s, "s", baseline=baseline_s, budget=MOST_TIMES_LOADER
+            )
             size_mb = file.stat().st_size / 1e6
-            report(f"{title}: peak memory, all columns kept", _peak_mb(small, file), "MB", baseline=size_mb, budget=MOST_TIMES_FILE)
+            report(
+                f"{title}: peak memory, all columns kept",
+                _peak_mb(small, file),
+                "MB",
+                baseline=size_mb,
+                budget=MOST_TIMES_FILE,
+            )
 
 
 def _timed(file: Path, references: int) -> float:
@@ -47,7 +62,12 @@ def _timed(file: Path, references: int) -> float:
 
 def _peak_mb(small: Path, file: Path) -> float:
     """How far the peak of a process of its own is above what it needs with its imports."""
-    done = subprocess.run([sys.executable, "-c", _KEEP_ALL, str(small), str(file)], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _KEEP_ALL, str(small), str(file)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return float(done.stdout)
 
 
@@ -75,5 +95,7 @@ def _loader(files: list[Path], scratch: Path) -> list[float]:
     done = subprocess.run([*java, *map(str, files)], check=True, capture_output=True, text=True)
     lines = [line.split() for line in done.stdout.splitlines() if line and line[0].isdigit()]
     for line, references in zip(lines, REFERENCES, strict=True):
-        assert {int(number) for number in line[1::2]} == {references}, "Flink's loader sees other references"
+        assert {int(number) for number in line[1::2]} == {references}, (
+            "Flink's loader sees other references"
+        )
     return [min(float(seconds) for seconds in line[0::2][-BEST_OF_LAST:]) for line in lines]

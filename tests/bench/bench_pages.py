@@ -1,7 +1,9 @@
-"""Server time of pages with 50,000 jobs of 20 clusters after 30 days, on PostgreSQL, and 20 people on them at once.
+"""Server time of pages with 50,000 jobs of 20 clusters after 30 days, on PostgreSQL, and 20 people
+on them at once.
 
-Every page with every filter and sort (:mod:`tests.bench.paged_requests`), nothing cached. ``WEIR_BENCH_JOBS`` and ``WEIR_BENCH_MINUTES``
-(of the 20 people, five) make it smaller; budgets are for the whole.
+Every page with every filter and sort (:mod:`tests.bench.paged_requests`), nothing cached.
+``WEIR_BENCH_JOBS`` and ``WEIR_BENCH_MINUTES`` (of the 20 people, five) make it smaller; budgets are
+for the whole.
 """
 
 import json
@@ -20,13 +22,27 @@ from tests.bench.page_visitors import serving, visit
 FEW, MANY = 500, 50_000
 PEOPLE, MINUTES = 20, 5.0
 BUDGET_MS = {
-    "fleet": 150, "findings": 150, "alerts": 150, "incidents": 150, "incident": 150, "storage": 150, "root": 150, "hosts": 150,
-    "host": 150, "growth": 150, "growth chart": 150, "job": 200, "job charts": 200,
-}  # fmt: skip
+    "fleet": 150,
+    "findings": 150,
+    "alerts": 150,
+    "incidents": 150,
+    "incident": 150,
+    "storage": 150,
+    "root": 150,
+    "hosts": 150,
+    "host": 150,
+    "growth": 150,
+    "growth chart": 150,
+    "job": 200,
+    "job charts": 200,
+}
 
 
 def run(report: Report) -> None:
-    many_jobs, minutes = int(os.environ.get("WEIR_BENCH_JOBS", MANY)), float(os.environ.get("WEIR_BENCH_MINUTES", MINUTES))
+    many_jobs, minutes = (
+        int(os.environ.get("WEIR_BENCH_JOBS", MANY)),
+        float(os.environ.get("WEIR_BENCH_MINUTES", MINUTES)),
+    )
     with tempfile.TemporaryDirectory() as folder:
         server = pgserver.get_server(Path(folder, "postgresql"), cleanup_mode="delete")
         try:
@@ -48,18 +64,39 @@ def run(report: Report) -> None:
 def report_times(report: Report, few: dict[str, Any], many: dict[str, Any], jobs: int) -> None:
     for page, budget_ms in BUDGET_MS.items():
         kinds = len(many["paths"][page])
-        report(f"{page} of {jobs:,} jobs, {kinds} kinds of requests, p95", many["p95_ms"][page], "ms", budget=budget_ms)
+        report(
+            f"{page} of {jobs:,} jobs, {kinds} kinds of requests, p95",
+            many["p95_ms"][page],
+            "ms",
+            budget=budget_ms,
+        )
         ms, request = many["slowest"][page]
-        print(f"  slowest at its quickest: {ms:.0f} ms {request}; p95 of {FEW} jobs: {few['p95_ms'][page]:.0f} ms")
+        print(
+            f"  slowest at its quickest: {ms:.0f} ms {request}; p95 of {FEW} jobs: "
+            f"{few['p95_ms'][page]:.0f} ms"
+        )
     for page in BUDGET_MS:
         # Pages of few rows ask for less: what is compared must not grow.
-        report(f"{page}: queries, against {FEW} jobs", many["queries"][page], "queries", baseline=few["queries"][page], budget=1.2)
+        report(
+            f"{page}: queries, against {FEW} jobs",
+            many["queries"][page],
+            "queries",
+            baseline=few["queries"][page],
+            budget=1.2,
+        )
 
 
-def timings(server: pgserver.PostgresServer, home: Path, name: str, jobs: int, people: int = 0) -> dict[str, Any]:
+def timings(
+    server: pgserver.PostgresServer, home: Path, name: str, jobs: int, people: int = 0
+) -> dict[str, Any]:
     """In a child, because Django is set up once a process."""
     server.psql(f"CREATE DATABASE {name};")
-    environment = {**os.environ, "WEIR_TEST_HOME": str(home), "WEIR_HOME": str(home), "WEIR_DATABASE_URL": server.get_uri(name)}
+    environment = {
+        **os.environ,
+        "WEIR_TEST_HOME": str(home),
+        "WEIR_HOME": str(home),
+        "WEIR_DATABASE_URL": server.get_uri(name),
+    }
     command = [sys.executable, "-m", "tests.bench.page_timings", str(jobs), str(people)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,6 @@
-"""Pressure windows of 2,000 jobs × 5 vertices × 8 subtasks, two samples each: rows a second, and linear in the rows."""
+"""Pressure windows of 2,000 jobs × 5 vertices × 8 subtasks, two samples each: rows a second, and
+linear in the rows.
+"""
 
 import random
 import time
@@ -20,7 +22,12 @@ def run(report: Report) -> None:
     half_s = min(seconds(half) for _ in range(RUNS))
     whole_s = min(seconds(whole) for _ in range(RUNS))
     made = JOBS * VERTICES
-    report(f"pressure windows, {made:,} vertices × {SUBTASKS} subtasks", made / whole_s, "rows/s", at_least=2000)
+    report(
+        f"pressure windows, {made:,} vertices × {SUBTASKS} subtasks",
+        made / whole_s,
+        "rows/s",
+        at_least=2000,
+    )
     report("pressure windows, twice the jobs", whole_s, "s", baseline=half_s, budget=2.5)
 
 
@@ -48,9 +55,20 @@ def samples(jobs: int) -> pa.RecordBatch:
         for vertex in range(VERTICES):
             for sample in range(SAMPLES):
                 ts = AT + timedelta(seconds=30 * sample)
-                arrays = {name: [chance.random() for _ in range(SUBTASKS)] for name in (*names, "records_in_per_s", "records_out_per_s")}
+                arrays = {
+                    name: [chance.random() for _ in range(SUBTASKS)]
+                    for name in (*names, "records_in_per_s", "records_out_per_s")
+                }
                 states = {"task_state": ["RUNNING"] * SUBTASKS, "parallelism": SUBTASKS}
-                key = {"cluster": "c", "job_id": f"{job:032x}", "vertex_id": f"{vertex:032x}", "ts": ts, "observed_at": ts}
-                rows.append(key | arrays | states | {"source": "rest", "commit_seq": 1, "date": AT.date()})
+                key = {
+                    "cluster": "c",
+                    "job_id": f"{job:032x}",
+                    "vertex_id": f"{vertex:032x}",
+                    "ts": ts,
+                    "observed_at": ts,
+                }
+                rows.append(
+                    key | arrays | states | {"source": "rest", "commit_seq": 1, "date": AT.date()}
+                )
     table = pa.Table.from_pylist(rows, schema=TABLES["vertex_metrics"].schema).select(list(READ))
     return table.sort_by([(name, "ascending") for name in ORDER]).combine_chunks().to_batches()[0]

@@ -26,4 +26,9 @@ def run(report: Report) -> None:
     seconds = time.perf_counter() - started
     megabytes = log.stat().st_size / 1e6
     report("tail: records made", records, f"in {cycles} cycles")
-    report(f"tail: {megabytes:.0f} MB tailed and folded", megabytes / seconds, "MB/s", at_least=LEAST_MB_PER_S)
+    report(
+        f"tail: {megabytes:.0f} MB tailed and folded",
+        megabytes / seconds,
+        "MB/s",
+        at_least=LEAST_MB_PER_S,
+    )

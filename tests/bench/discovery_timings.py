@@ -1,4 +1,6 @@
-"""In a process of its own, one core: ``python -m tests.bench.discovery_timings TARGETS CLUSTERS`` prints figures as JSON."""
+"""In a process of its own, one core: ``python -m tests.bench.discovery_timings TARGETS CLUSTERS``
+prints figures as JSON.
+"""
 
 import json
 import sys
@@ -28,10 +30,15 @@ from webapp.work.registry import intervals_s  # noqa: E402
 STEADY_CYCLES = 2
 
 
-def main(targets: Path, clusters: int, advance: Callable[[], object]) -> list[tuple[str, float, str]]:
+def main(
+    targets: Path, clusters: int, advance: Callable[[], object]
+) -> list[tuple[str, float, str]]:
     def lists(first: int) -> None:
         entries = [
-            {"targets": [f"127.0.0.1:{FIRST_PORT + number % clusters}"], "labels": {"cluster": f"c{number}", "team": f"t{number % 40}"}}
+            {
+                "targets": [f"127.0.0.1:{FIRST_PORT + number % clusters}"],
+                "labels": {"cluster": f"c{number}", "team": f"t{number % 40}"},
+            }
             for number in range(first, first + clusters)
         ]
         targets.write_text(json.dumps(entries))
@@ -47,14 +54,26 @@ def main(targets: Path, clusters: int, advance: Callable[[], object]) -> list[tu
         with time_machine.travel(timezone.now() + timedelta(seconds=CYCLE_S * cycle)):
             figures.append((f"{name} over all {clusters} clusters", seconds(collect_all), "s"))
         advance()
-    seen = sum(cluster.visibility_at(timezone.now()) == "live" for cluster in Cluster.objects.defer("cursor"))
+    seen = sum(
+        cluster.visibility_at(timezone.now()) == "live"
+        for cluster in Cluster.objects.defer("cursor")
+    )
     figures.append(("clusters seen", seen, ""))
     assert seen == clusters
     lists(CHANGED)
     took = seconds(read)
-    assert Cluster.objects.exclude(left_at=None).count() == CHANGED and Cluster.objects.collected().count() == clusters
+    assert (
+        Cluster.objects.exclude(left_at=None).count() == CHANGED
+        and Cluster.objects.collected().count() == clusters
+    )
     figures.append((f"{CHANGED} clusters leave and {CHANGED} come", took, "s"))
-    figures.append(("a change is visible after at most", DiscoverySource("x").refresh_s + discovering.EVERY_S + took, "s"))
+    figures.append(
+        (
+            "a change is visible after at most",
+            DiscoverySource("x").refresh_s + discovering.EVERY_S + took,
+            "s",
+        )
+    )
     return figures
 
 
@@ -76,4 +95,6 @@ def collect_all() -> None:
 
 if __name__ == "__main__":
     with simulated(int(sys.argv[2]), 1) as fleet, one_core():
-        print(json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]), lambda: ask(fleet, "advance 3"))))
+        print(
+            json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]), lambda: ask(fleet, "advance 3")))
+        )

@@ -1,4 +1,5 @@
-"""One cycle over a large fleet with a long history: the lake and what is remembered are made, the cycle runs as in production.
+"""One cycle over a large fleet with a long history: the lake and what is remembered are made, the
+cycle runs as in production.
 
 That is on a server that has run cycles before, as `make run` keeps one.
 """
@@ -17,7 +18,14 @@ from ingest.lake.store import Lake
 from spark_jobs import manifest as manifests
 from spark_jobs.nested_tables import JOB, cut
 from spark_jobs.run_dir import RunDir
-from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_JUDGEMENT, PRESSURE_WINDOW, SKIPPED_INPUT, ServingTable
+from spark_jobs.serving import (
+    CHECKPOINT_FACT,
+    JOB_CURRENT,
+    JOB_JUDGEMENT,
+    PRESSURE_WINDOW,
+    SKIPPED_INPUT,
+    ServingTable,
+)
 from tests.bench.fleet_history import state_after, write_previous_run
 from tests.bench.fleet_lake import append_history, append_minute
 from tests.bench.generated_fleet import Fleet
@@ -33,7 +41,10 @@ WARMING, WARMING_JOBS, WARMING_H = 3, 1_000, 4
 
 @dataclass(frozen=True)
 class Ready:
-    """A fleet whose last minute no cycle has seen. Cycles leave the lake as it is, so that any number may run."""
+    """A fleet whose last minute no cycle has seen.
+
+    Cycles leave the lake as it is, so that any number may run.
+    """
 
     folder: Path
     fleet: Fleet
@@ -47,17 +58,26 @@ def cycle(folder: Path, jobs: int, hours: int) -> Used:
 
 
 def cycles(folder: Path, fleets: Sequence[tuple[int, int]], rounds: int = 1) -> list[list[Used]]:
-    """For each (jobs, hours) its cycles, one a round: those compared take turns on one server, so that what disturbs one disturbs all."""
+    """For each (jobs, hours) its cycles, one a round: those compared take turns on one server, so
+    that what disturbs one disturbs all.
+    """
     server = folder / "spark"
     with connect_server(server) as remote:
         for number in range(WARMING):
             _cycle(ready(folder / f"warming-{number}", WARMING_JOBS, WARMING_H), 0, server, remote)
-        fleets_ready = [ready(folder / f"measured-{number}", *of) for number, of in enumerate(fleets)]
-        by_round = [[_cycle(one, number, server, remote) for one in fleets_ready] for number in range(rounds)]
+        fleets_ready = [
+            ready(folder / f"measured-{number}", *of) for number, of in enumerate(fleets)
+        ]
+        by_round = [
+            [_cycle(one, number, server, remote) for one in fleets_ready]
+            for number in range(rounds)
+        ]
     return [list(of_fleet) for of_fleet in zip(*by_round, strict=True)]
 
 
-def ready(folder: Path, jobs: int, hours: int, vertices: int = VERTICES, subtasks: int = SUBTASKS) -> Ready:
+def ready(
+    folder: Path, jobs: int, hours: int, vertices: int = VERTICES, subtasks: int = SUBTASKS
+) -> Ready:
     fleet = Fleet(jobs, vertices, subtasks)
     lake = Lake(str(folder / "lake"))
     append_history(lake, fleet, hours)
@@ -70,7 +90,9 @@ def ready(folder: Path, jobs: int, hours: int, vertices: int = VERTICES, subtask
 def _cycle(of: Ready, number: int, server: Path, remote: str) -> Used:
     run_dir, attempt = of.folder / f"run-{number}", f"{of.folder.name}-{number}"
     started = time.monotonic()
-    client = run_cycle(of.folder / "lake", run_dir, attempt, {"SPARK_REMOTE": remote}, "--previous", of.previous)
+    client = run_cycle(
+        of.folder / "lake", run_dir, attempt, {"SPARK_REMOTE": remote}, "--previous", of.previous
+    )
     with client, ThreadPoolExecutor(1) as reader:
         said = reader.submit(client.stdout.read if client.stdout else str)
         found = used(client, started, beside=servers(server))
@@ -81,15 +103,24 @@ def _cycle(of: Ready, number: int, server: Path, remote: str) -> Used:
 
 
 def check(run_dir: Path, fleet: Fleet) -> None:
-    """Every job has one new fact, its present, a judged window, and a pressure window of all subtasks for each vertex."""
+    """Every job has one new fact, its present, a judged window, and a pressure window of all
+    subtasks for each vertex.
+    """
     run = manifests.read(str(run_dir / "manifest.json"))
     assert run.tables[SKIPPED_INPUT.name].rows == 0, "some jobs were left out"
-    for table, rows in ((CHECKPOINT_FACT, 1), (JOB_CURRENT, 1), (JOB_JUDGEMENT, 1), (PRESSURE_WINDOW, fleet.vertices)):
+    for table, rows in (
+        (CHECKPOINT_FACT, 1),
+        (JOB_CURRENT, 1),
+        (JOB_JUDGEMENT, 1),
+        (PRESSURE_WINDOW, fleet.vertices),
+    ):
         told = _told(run_dir, run.tables[table.name].files, table)
         assert told.num_rows == fleet.jobs * rows, f"{told.num_rows} rows of {table.name}"
         assert len(told.group_by(list(JOB)).aggregate([])) == fleet.jobs, f"{table.name} lacks jobs"
         if table is PRESSURE_WINDOW:
-            assert pc.all(pc.equal(told["parallelism"], fleet.subtasks)).as_py(), "a window lacks subtasks"
+            assert pc.all(pc.equal(told["parallelism"], fleet.subtasks)).as_py(), (
+                "a window lacks subtasks"
+            )
 
 
 def _told(run_dir: Path, files: tuple[str, ...], table: ServingTable) -> pa.Table:

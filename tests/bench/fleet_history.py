@@ -1,4 +1,6 @@
-"""What a cycle would remember of a large fleet after a long time: one job is folded over all of it, the others are its copies."""
+"""What a cycle would remember of a large fleet after a long time: one job is folded over all of it,
+the others are its copies.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -34,14 +36,22 @@ from tests.fold.rows import UNREAD, events
 JOB = 0xBEEFCAFE
 MINUTES_AT_ONCE = 30
 TASKS_TELL_MINUTES = 180
-"""Rows of vertices are made for the last minutes only: more than is remembered of them, and most of the work."""
+"""Rows of vertices are made for the last minutes only: more than is remembered of them, and most of
+the work.
+"""
 STATE_FILES = 4
-PARTS = {"answers": "jobs", "checkpoints": "checkpoints", "vertex_checkpoints": "vertex_checkpoints"}
+PARTS = {
+    "answers": "jobs",
+    "checkpoints": "checkpoints",
+    "vertex_checkpoints": "vertex_checkpoints",
+}
 """Part of what is new of a job → table of the lake that its rows are of."""
 
 
 def state_after(fleet: Fleet, minutes: int) -> bytes:
-    """The packed state of one job after so many minutes; the last half hour of them comes minute by minute, as cycles have it."""
+    """The packed state of one job after so many minutes; the last half hour of them comes minute by
+    minute, as cycles have it.
+    """
     state = JobState()
     for of_run in _runs(minutes):
         observed = [read for minute in of_run for read in fleet.of_job(CLUSTER, JOB, minute)]
@@ -54,7 +64,9 @@ def state_after(fleet: Fleet, minutes: int) -> bytes:
 
 
 def write_previous_run(folder: Path, fleet: Fleet, state: bytes, to_seq: dict[str, int]) -> str:
-    """A complete run that ended at these commits and remembers ``state`` of every job; returns its manifest's path."""
+    """A complete run that ended at these commits and remembers ``state`` of every job; returns its
+    manifest's path.
+    """
     (folder / "jobs").mkdir(parents=True)
     files = []
     for number in range(STATE_FILES):
@@ -62,7 +74,17 @@ def write_previous_run(folder: Path, fleet: Fleet, state: bytes, to_seq: dict[st
         pq.write_table(_states(state, range(number, fleet.jobs, STATE_FILES)), folder / files[-1])
     at = datetime.now(UTC)
     return manifests.write(
-        Manifest("cycle", "earlier", dict.fromkeys(to_seq, 0), to_seq, {}, {JOB_STATE: tuple(files)}, at, at), str(folder)
+        Manifest(
+            "cycle",
+            "earlier",
+            dict.fromkeys(to_seq, 0),
+            to_seq,
+            {},
+            {JOB_STATE: tuple(files)},
+            at,
+            at,
+        ),
+        str(folder),
     )
 
 
@@ -77,7 +99,11 @@ def _states(state: bytes, jobs: range) -> pa.Table:
 
 
 def _of_job(text: str, cluster: int, job: int) -> bytes:
-    return ZstdCompressor(level=1).compress(text.replace(f"{CLUSTER:08x}", f"{cluster:08x}").replace(f"{JOB:08x}", f"{job:08x}").encode())
+    return ZstdCompressor(level=1).compress(
+        text.replace(f"{CLUSTER:08x}", f"{cluster:08x}")
+        .replace(f"{JOB:08x}", f"{job:08x}")
+        .encode()
+    )
 
 
 def _runs(minutes: int) -> Iterator[range]:
@@ -89,12 +115,19 @@ def _runs(minutes: int) -> Iterator[range]:
 
 
 def _without_tasks(read: Observed) -> Observed:
-    return replace(read, records=tuple(one for one in read.records if not isinstance(one, VertexCheckpoint | VertexMetrics)))
+    return replace(
+        read,
+        records=tuple(
+            one for one in read.records if not isinstance(one, VertexCheckpoint | VertexMetrics)
+        ),
+    )
 
 
 def _news(observed: Sequence[Observed]) -> JobUpdate:
     """As the cycle makes it: windows and placements out of samples, by the same functions."""
-    tables = {name: to_arrow(TABLES[name], told, 1) for name, told in group_by_table(observed).items()}
+    tables = {
+        name: to_arrow(TABLES[name], told, 1) for name, told in group_by_table(observed).items()
+    }
     group = Group((cluster_name(CLUSTER), job_id_of(CLUSTER, JOB)))
     for part, table in PARTS.items():
         if table in tables:
@@ -102,7 +135,9 @@ def _news(observed: Sequence[Observed]) -> JobUpdate:
     group.parts["events"] = [(told := _events(observed), pa.nulls(len(told), pa.struct([])))]
     if "vertex_metrics" in tables:
         metrics = tables["vertex_metrics"].select([name for name in SAMPLE if name not in UNREAD])
-        samples = metrics.append_column(IS_NEW, _all(metrics, True)).append_column(IS_HISTORY, _all(metrics, False))
+        samples = metrics.append_column(IS_NEW, _all(metrics, True)).append_column(
+            IS_HISTORY, _all(metrics, False)
+        )
         group.parts[SAMPLES] = [([None] * len(samples), _structs(samples))]
     return news_of(next(with_windows([group])))
 
@@ -116,13 +151,28 @@ def _all(rows: pa.Table, value: bool) -> pa.Array:
 
 
 def _plain_rows(rows: pa.Table) -> list[Row]:
-    columns = {name: plain(pa.concat_arrays(rows[name].chunks)) for name in rows.schema.names if name not in UNREAD}
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    columns = {
+        name: plain(pa.concat_arrays(rows[name].chunks))
+        for name in rows.schema.names
+        if name not in UNREAD
+    }
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
 
 
 def _events(observed: Sequence[Observed]) -> list[Row]:
-    found = [(event, read) for read in observed for record in read.records if isinstance(record, LogRecord) if (event := event_of(record))]
-    told = [{name: getattr(event, name) for name in event.__slots__} | {"observed_at": read.observed_at} for event, read in found]
+    found = [
+        (event, read)
+        for read in observed
+        for record in read.records
+        if isinstance(record, LogRecord)
+        if (event := event_of(record))
+    ]
+    told = [
+        {name: getattr(event, name) for name in event.__slots__} | {"observed_at": read.observed_at}
+        for event, read in found
+    ]
     return events([{name: _epoch_ms(value) for name, value in row.items()} for row in told])
 
 

@@ -1,4 +1,6 @@
-"""A fleet that checkpoints every minute, as the collector and its logs would tell of it: lake rows, minute by minute."""
+"""A fleet that checkpoints every minute, as the collector and its logs would tell of it: lake rows,
+minute by minute.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -25,15 +27,20 @@ INTERVAL = timedelta(minutes=1)
 JOBS_OF_A_CLUSTER = 50
 SAMPLES = 2
 STATE_BYTES = 50_000_000
-_SETTINGS = tuple(Setting(f"state.backend.setting-{number}", "a value as long as most are") for number in range(30))
+_SETTINGS = tuple(
+    Setting(f"state.backend.setting-{number}", "a value as long as most are")
+    for number in range(30)
+)
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """``jobs`` jobs of ``vertices`` vertices in a row, each of parallelism ``subtasks``, 50 jobs a cluster.
+    """``jobs`` jobs of ``vertices`` vertices in a row, each of parallelism ``subtasks``, 50 jobs a
+    cluster.
 
-    Every name and id holds the numbers of its cluster and of its job in that cluster, as eight hex digits each: rows of one
-    cluster become those of another where one number is replaced by the other.
+    Every name and id holds the numbers of its cluster and of its job in that cluster, as eight hex
+    digits each: rows of one cluster become those of another where one number is replaced by the
+    other.
     """
 
     jobs: int
@@ -42,7 +49,9 @@ class Fleet:
     with_logs: bool = True
 
     def minute(self, number: int) -> Iterator[Observed]:
-        """All that is told of the minute of this number: one checkpoint and two samples of each job."""
+        """All that is told of the minute of this number: one checkpoint and two samples of each
+        job.
+        """
         for job in range(self.jobs):
             yield from self.of_job(*divmod(job, JOBS_OF_A_CLUSTER), number)
 
@@ -51,34 +60,83 @@ class Fleet:
         began = BEGINS + number * INTERVAL
         cluster = cluster_name(cluster_number)
         job_id = job_id_of(cluster_number, job)
-        vertices = [f"{cluster_number:08x}{job:08x}{vertex:016x}" for vertex in range(self.vertices)]
+        vertices = [
+            f"{cluster_number:08x}{job:08x}{vertex:016x}" for vertex in range(self.vertices)
+        ]
         ended = began + timedelta(seconds=20)
         parts = [self._part(job_id, vertex, number, began) for vertex in vertices]
-        yield Observed(cluster, ended, "rest", (self._job(job_id, vertices), self._checkpoint(job_id, number, began), *parts))
+        yield Observed(
+            cluster,
+            ended,
+            "rest",
+            (self._job(job_id, vertices), self._checkpoint(job_id, number, began), *parts),
+        )
         for sample in range(SAMPLES):
             ts = began + timedelta(seconds=30 * sample + 5)
-            yield Observed(cluster, ts, "rest", tuple(self._metrics(job_id, vertex, ts) for vertex in vertices))
+            yield Observed(
+                cluster, ts, "rest", tuple(self._metrics(job_id, vertex, ts) for vertex in vertices)
+            )
         if self.with_logs:
-            yield Observed(cluster, ended, "log", tuple(self._lines(cluster, job_id, number, began)))
+            yield Observed(
+                cluster, ended, "log", tuple(self._lines(cluster, job_id, number, began))
+            )
 
     def _job(self, job_id: str, vertices: list[str]) -> Job:
         return Job(
-            job_id, f"job {job_id}", "RUNNING", BEGINS, None, "1.20.5", "STREAMING", self.subtasks,
-            tuple(Vertex(one, f"operator {place}", self.subtasks, 128, "RUNNING", self.subtasks) for place, one in enumerate(vertices)),
+            job_id,
+            f"job {job_id}",
+            "RUNNING",
+            BEGINS,
+            None,
+            "1.20.5",
+            "STREAMING",
+            self.subtasks,
+            tuple(
+                Vertex(one, f"operator {place}", self.subtasks, 128, "RUNNING", self.subtasks)
+                for place, one in enumerate(vertices)
+            ),
             tuple(Edge(one, other, "HASH") for one, other in pairwise(vertices)),
             tuple(SlotSharing(one, "a group that all are in") for one in vertices),
             (StateSince("CREATED", BEGINS), StateSince("RUNNING", BEGINS + timedelta(seconds=3))),
-            0, "exactly_once", 60_000, 600_000, 0, 1, True, True, False, 0, 0, "rocksdb", "filesystem", False,
+            0,
+            "exactly_once",
+            60_000,
+            600_000,
+            0,
+            1,
+            True,
+            True,
+            False,
+            0,
+            0,
+            "rocksdb",
+            "filesystem",
+            False,
             configuration=_SETTINGS,
-        )  # fmt: skip
+        )
 
     def _checkpoint(self, job_id: str, number: int, began: datetime) -> Checkpoint:
         tasks = self.vertices * self.subtasks
         return Checkpoint(
-            job_id, number + 1, began, "COMPLETED", False, None, "CHECKPOINT", began + timedelta(seconds=2), 2000,
-            STATE_BYTES + 1000 * number, 1_000_000, 0, 0, tasks, tasks, f"file:/checkpoints/{job_id}/chk-{number + 1}", False,
+            job_id,
+            number + 1,
+            began,
+            "COMPLETED",
+            False,
+            None,
+            "CHECKPOINT",
+            began + timedelta(seconds=2),
+            2000,
+            STATE_BYTES + 1000 * number,
+            1_000_000,
+            0,
+            0,
+            tasks,
+            tasks,
+            f"file:/checkpoints/{job_id}/chk-{number + 1}",
+            False,
             flink_version="1.20.5",
-        )  # fmt: skip
+        )
 
     def _part(self, job_id: str, vertex: str, number: int, began: datetime) -> VertexCheckpoint:
         each = range(self.subtasks)
@@ -88,23 +146,64 @@ class Fleet:
             return tuple(base + 10 * subtask for subtask in each)
 
         return VertexCheckpoint(
-            job_id, number + 1, began, vertex, "COMPLETED", acks[-1], 2000, STATE_BYTES, 1_000_000, 0, 0, self.subtasks, self.subtasks,
-            acks, ms(1000), ms(100), ms(50), ms(20), ms(800), ms(1_000_000), ms(10_000), ms(0), ms(0),
-            (False,) * self.subtasks, (False,) * self.subtasks,
-        )  # fmt: skip
+            job_id,
+            number + 1,
+            began,
+            vertex,
+            "COMPLETED",
+            acks[-1],
+            2000,
+            STATE_BYTES,
+            1_000_000,
+            0,
+            0,
+            self.subtasks,
+            self.subtasks,
+            acks,
+            ms(1000),
+            ms(100),
+            ms(50),
+            ms(20),
+            ms(800),
+            ms(1_000_000),
+            ms(10_000),
+            ms(0),
+            ms(0),
+            (False,) * self.subtasks,
+            (False,) * self.subtasks,
+        )
 
     def _metrics(self, job_id: str, vertex: str, ts: datetime) -> VertexMetrics:
         def each(value: float) -> tuple[float, ...]:
             return (value,) * self.subtasks
 
         return VertexMetrics(
-            job_id, vertex, ts, self.subtasks, each(0.2), each(0.3), each(0.1), each(0.0), each(400.0), each(0.0), each(600.0), None,
-            each(1000.0), each(1000.0), None, (0,) * self.subtasks, tuple(f"host-{subtask % 4}" for subtask in range(self.subtasks)),
-            tuple(f"tm-{subtask % 4}" for subtask in range(self.subtasks)), ("RUNNING",) * self.subtasks,
-            ts, *((round(1000 * ts.timestamp()),) * self.subtasks,) * 2,
-        )  # fmt: skip
+            job_id,
+            vertex,
+            ts,
+            self.subtasks,
+            each(0.2),
+            each(0.3),
+            each(0.1),
+            each(0.0),
+            each(400.0),
+            each(0.0),
+            each(600.0),
+            None,
+            each(1000.0),
+            each(1000.0),
+            None,
+            (0,) * self.subtasks,
+            tuple(f"host-{subtask % 4}" for subtask in range(self.subtasks)),
+            tuple(f"tm-{subtask % 4}" for subtask in range(self.subtasks)),
+            ("RUNNING",) * self.subtasks,
+            ts,
+            *((round(1000 * ts.timestamp()),) * self.subtasks,) * 2,
+        )
 
-    def _lines(self, cluster: str, job_id: str, number: int, began: datetime) -> Iterator[LogRecord]:
+    def _lines(
+        self, cluster: str, job_id: str, number: int, began: datetime
+    ) -> Iterator[LogRecord]:
         epoch_ms = round(began.timestamp() * 1000)
         kind = "CheckpointType{name='Checkpoint', sharingFilesStrategy=FORWARD_BACKWARD}"
         told = (
@@ -120,7 +219,9 @@ class Fleet:
             ts = began + timedelta(seconds=second)
             digest = hashlib.sha256(f"{ts}{message}".encode()).hexdigest()[:32]
             logger = "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"
-            yield LogRecord(process, ts, "INFO", logger, message, digest, 0, process, 1000 * number + place)
+            yield LogRecord(
+                process, ts, "INFO", logger, message, digest, 0, process, 1000 * number + place
+            )
 
 
 def cluster_name(cluster: int) -> str:

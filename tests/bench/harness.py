@@ -1,4 +1,6 @@
-"""What every bench reports to: one line per figure, with its ratio to a baseline and whether its budget holds."""
+"""What every bench reports to: one line per figure, with its ratio to a baseline and whether its
+budget holds.
+"""
 
 import sys
 from collections.abc import Callable
@@ -11,7 +13,8 @@ class Figure:
     """One measured value.
 
     ``baseline`` is the yardstick measured in the same run and unit. ``budget`` (at most) and
-    ``at_least`` bound the ratio ``value / baseline`` where a baseline is given, else the value itself.
+    ``at_least`` bound the ratio ``value / baseline`` where a baseline is given, else the value
+    itself.
     """
 
     name: str
@@ -34,7 +37,9 @@ class Figure:
         """``None`` where no bound was given."""
         if self.budget is None and self.at_least is None:
             return None
-        return (self.budget is None or self.bounded <= self.budget) and (self.at_least is None or self.bounded >= self.at_least)
+        return (self.budget is None or self.bounded <= self.budget) and (
+            self.at_least is None or self.bounded >= self.at_least
+        )
 
     def __str__(self) -> str:
         unit = "×" if self.ratio is not None else self.unit
@@ -47,7 +52,9 @@ class Figure:
 
 @dataclass
 class Report:
-    """Called by benches as ``report("name", 3.2, "s", baseline=1.1, budget=10)``; prints at once and remembers."""
+    """Called by benches as ``report("name", 3.2, "s", baseline=1.1, budget=10)``; prints at once
+    and remembers.
+    """
 
     out: TextIO = field(default_factory=lambda: sys.stdout)
     figures: list[Figure] = field(default_factory=list)

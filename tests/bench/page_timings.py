@@ -1,7 +1,8 @@
-"""Times pages in a process of its own: ``python -m tests.bench.page_timings JOBS [PEOPLE]``; prints one JSON object.
+"""Times pages in a process of its own: ``python -m tests.bench.page_timings JOBS [PEOPLE]``; prints
+one JSON object.
 
-Expects ``WEIR_DATABASE_URL`` to name an empty PostgreSQL database. With ``PEOPLE`` so many accounts stay signed in, for who visits
-the pages of a server over this database.
+Expects ``WEIR_DATABASE_URL`` to name an empty PostgreSQL database. With ``PEOPLE`` so many accounts
+stay signed in, for who visits the pages of a server over this database.
 """
 
 # ruff: noqa: E402 - Django must be set up before its models are imported
@@ -42,7 +43,9 @@ PAGES_BEHIND = 5
 def main(jobs: int, people: int) -> None:
     setup_test_environment()
     call_command("migrate", verbosity=0)
-    now = timezone.now() + timedelta(minutes=60)  # filling takes a while; nothing may be stale by then
+    now = timezone.now() + timedelta(
+        minutes=60
+    )  # filling takes a while; nothing may be stale by then
     size = Size(jobs, hosts=max(jobs // 10, 80), host_events=4 * jobs, closed=jobs * 6 // 5)
     asked = of_every_page(size, paged_fleet.fill(size, now))
     with connection.cursor() as cursor:
@@ -53,7 +56,15 @@ def main(jobs: int, people: int) -> None:
     # As the web server does once it is there.
     look_for_garbage_rarely()
     asked["fleet"] += pages_behind(client, "/", {"sort": "name"})
-    print(json.dumps(figures(client, asked) | {"sessions": [signed_in(f"person-{number}") for number in range(people)], "paths": asked}))
+    print(
+        json.dumps(
+            figures(client, asked)
+            | {
+                "sessions": [signed_in(f"person-{number}") for number in range(people)],
+                "paths": asked,
+            }
+        )
+    )
 
 
 def pages_behind(client: Client, path: str, parameters: dict[str, str]) -> list[Asked]:
@@ -66,14 +77,20 @@ def pages_behind(client: Client, path: str, parameters: dict[str, str]) -> list[
 
 
 def figures(client: Client, asked: Mapping[str, Sequence[Asked]]) -> dict[str, Any]:
-    """Of each page: p95 and the slowest kind of request, with nothing cached; and how many queries each page makes at most."""
+    """Of each page: p95 and the slowest kind of request, with nothing cached; and how many queries
+    each page makes at most.
+    """
     found: dict[str, Any] = {"p95_ms": {}, "slowest": {}, "queries": {}}
     for page, requests in asked.items():
         for path, parameters in requests:
-            found["queries"][page] = max(found["queries"].get(page, 0), queries_of(client, path, parameters))
+            found["queries"][page] = max(
+                found["queries"].get(page, 0), queries_of(client, path, parameters)
+            )
         rounds = max(ROUNDS, -(-LEAST // len(requests)))
         times = [
-            (timed(client, path, parameters), json.dumps([path, parameters])) for _ in range(rounds) for path, parameters in asked[page]
+            (timed(client, path, parameters), json.dumps([path, parameters]))
+            for _ in range(rounds)
+            for path, parameters in asked[page]
         ]
         found["p95_ms"][page] = p95([ms for ms, _ in times])
         found["slowest"][page] = _slowest(times)

@@ -1,4 +1,6 @@
-"""People who open pages one after the other for some minutes, each signed in, over a web server as `make run` starts it."""
+"""People who open pages one after the other for some minutes, each signed in, over a web server as
+`make run` starts it.
+"""
 
 import http.client
 import os
@@ -46,7 +48,10 @@ def serving(folder: Path, **variables: str) -> Iterator[int]:
         give_up = time.monotonic() + STARTS_WITHIN_S
         while not listens("127.0.0.1", port):
             if time.monotonic() > give_up:
-                raise TimeoutError(f"The web server did not listen within {STARTS_WITHIN_S} s; see {home.root}/logs.")
+                raise TimeoutError(
+                    f"The web server did not listen within {STARTS_WITHIN_S} s; see "
+                    f"{home.root}/logs."
+                )
             time.sleep(0.2)
         yield port
     finally:
@@ -54,11 +59,20 @@ def serving(folder: Path, **variables: str) -> Iterator[int]:
             child.stop()
 
 
-def visit(port: int, sessions: Sequence[str], paths: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]], seconds: float) -> Visits:
-    """Everybody at once; which page comes next is drawn, every page as often as the next one, however many filters it has."""
+def visit(
+    port: int,
+    sessions: Sequence[str],
+    paths: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]],
+    seconds: float,
+) -> Visits:
+    """Everybody at once; which page comes next is drawn, every page as often as the next one,
+    however many filters it has.
+    """
     found, until = Visits(), time.monotonic() + seconds
     people = [
-        threading.Thread(target=_read_pages, args=(port, session, paths, random.Random(number), until, found))
+        threading.Thread(
+            target=_read_pages, args=(port, session, paths, random.Random(number), until, found)
+        )
         for number, session in enumerate(sessions)
     ]
     for one in people:
@@ -90,7 +104,9 @@ def _error_of(port: int, address: str, session: str) -> str:
     """Empty where the whole page came, and not the one that asks to sign in."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_WITHIN_S)
     try:
-        connection.request("GET", address, headers={"Cookie": f"{COOKIE}={session}", "Accept": "text/html"})
+        connection.request(
+            "GET", address, headers={"Cookie": f"{COOKIE}={session}", "Accept": "text/html"}
+        )
         answer = connection.getresponse()
         text = answer.read()
         return "" if answer.status == 200 and text else f"status {answer.status}, {len(text)} bytes"

@@ -1,4 +1,6 @@
-"""What is asked of each page whose time has a budget: every sort, every filter, several together, pages far behind, long ranges."""
+"""What is asked of each page whose time has a budget: every sort, every filter, several together,
+pages far behind, long ranges.
+"""
 
 from collections.abc import Iterable
 
@@ -21,27 +23,54 @@ Asked = tuple[str, dict[str, str]]
 OF_CLUSTER = {"cluster": "cluster-3"}
 ACKNOWLEDGED = ({"acknowledged": "no"}, {"acknowledged": "yes"})
 OF_TEAM = {"label": "team=team-3"}
-RANGES = ({"from": "now-1h", "to": "now"}, {"from": "now-7d", "to": "now"}, {"from": "now-30d", "to": "now"})
+RANGES = (
+    {"from": "now-1h", "to": "now"},
+    {"from": "now-7d", "to": "now"},
+    {"from": "now-30d", "to": "now"},
+)
 
 
 def of_every_page(size: Size, of: JobCurrent) -> dict[str, list[Asked]]:
-    one_job, root, host = f"/jobs/{of.cluster}/{of.job_id}/", root_uri(3), f"/hosts/{size.busiest_host}/"
+    one_job, root, host = (
+        f"/jobs/{of.cluster}/{of.job_id}/",
+        root_uri(3),
+        f"/hosts/{size.busiest_host}/",
+    )
     month, week = {"from": "now-30d"}, {"from": "now-7d"}
     return {
         "fleet": _all("/", [{}, *_both_ways(FLEET_SORTS), *_fleet()]),
         "findings": _all("/findings/", _of_rule(("open", "closed", "any"))),
-        "alerts": _all("/alerts/", [*_of_rule(("open", "firing", "pending", "resolved", "any")), *ACKNOWLEDGED, {"silenced": "yes"}]),
+        "alerts": _all(
+            "/alerts/",
+            [
+                *_of_rule(("open", "firing", "pending", "resolved", "any")),
+                *ACKNOWLEDGED,
+                {"silenced": "yes"},
+            ],
+        ),
         "incidents": _all("/incidents/", [*_of_rule(("open", "closed", "any")), *ACKNOWLEDGED]),
-        "incident": [(f"/incidents/{uid}/", {}) for uid in Incident.objects.order_by("-id").values_list("uid", flat=True)[:20]],
+        "incident": [
+            (f"/incidents/{uid}/", {})
+            for uid in Incident.objects.order_by("-id").values_list("uid", flat=True)[:20]
+        ],
         "storage": _all("/storage/", [{}]),
         "root": _all("/storage/root/", [{"uri": root, "sort": sort} for sort in JOB_SORTS]),
         "hosts": _all("/hosts/", _hosts()),
-        "host": _all(host, [{}, *RANGES, {"kind": "decline"}, {"kind": "decline", **month}, *_named_most()]),
+        "host": _all(
+            host, [{}, *RANGES, {"kind": "decline"}, {"kind": "decline", **month}, *_named_most()]
+        ),
         "growth": _all("/growth/", _growth()),
-        "growth chart": _all("/growth/chart", [*_growth(), {"metric": "uploaded"}, {"metric": "unreferenced", "days": "90"}]),
+        "growth chart": _all(
+            "/growth/chart",
+            [*_growth(), {"metric": "uploaded"}, {"metric": "unreferenced", "days": "90"}],
+        ),
         "job": _all(one_job, [{}, week, month]),
-        "job charts": [(f"{one_job}charts/{chart}", asked) for chart in ("checkpoints", "size") for asked in ({}, week, month)],
-    }  # fmt: skip
+        "job charts": [
+            (f"{one_job}charts/{chart}", asked)
+            for chart in ("checkpoints", "size")
+            for asked in ({}, week, month)
+        ],
+    }
 
 
 def _all(path: str, asked: Iterable[dict[str, str]]) -> list[Asked]:
@@ -54,39 +83,90 @@ def _both_ways(sorts: Iterable[str]) -> list[dict[str, str]]:
 
 def _fleet() -> list[dict[str, str]]:
     return [
-        *({"status": status} for status in ("failed", "unknown")), *({"health": group} for group in ("poor", "unknown")), {"failing": "1"},
-        OF_CLUSTER, OF_TEAM, {**OF_CLUSTER, "health": "poor", "sort": "name"}, {"q": "team-33-"}, {"q": "nothing-like-it"},
+        *({"status": status} for status in ("failed", "unknown")),
+        *({"health": group} for group in ("poor", "unknown")),
+        {"failing": "1"},
+        OF_CLUSTER,
+        OF_TEAM,
+        {**OF_CLUSTER, "health": "poor", "sort": "name"},
+        {"q": "team-33-"},
+        {"q": "nothing-like-it"},
         {"q": "job-4999", **OF_TEAM, "sort": "-state"},
-    ]  # fmt: skip
+    ]
 
 
 def _of_rule(states: Iterable[str]) -> list[dict[str, str]]:
     """Every filter in every state."""
     narrowed = (
-        {}, {"severity": "critical"}, {"severity": "warning"}, OF_CLUSTER, OF_TEAM, {"rule": "checkpoint.expired"},
-        {"rule": "no.such"}, {**OF_CLUSTER, "rule": "checkpoint.declined", "severity": "warning"}, {**OF_TEAM, "severity": "critical"},
-    )  # fmt: skip
+        {},
+        {"severity": "critical"},
+        {"severity": "warning"},
+        OF_CLUSTER,
+        OF_TEAM,
+        {"rule": "checkpoint.expired"},
+        {"rule": "no.such"},
+        {**OF_CLUSTER, "rule": "checkpoint.declined", "severity": "warning"},
+        {**OF_TEAM, "severity": "critical"},
+    )
     return [{"state": state, **asked} for state in states for asked in narrowed]
 
 
 def _hosts() -> list[dict[str, str]]:
-    narrowed = [{}, *({"trouble": kind} for kind in (ANY, *COUNTED)), OF_CLUSTER, OF_TEAM, {"name": "10-3-"}, {"name": "nothing-like-it"}]
-    far = [{"after": "4000"}, {"after": "4000", "sort": "host"}] if "after" in HostsFilters.parameters() else []
+    narrowed = [
+        {},
+        *({"trouble": kind} for kind in (ANY, *COUNTED)),
+        OF_CLUSTER,
+        OF_TEAM,
+        {"name": "10-3-"},
+        {"name": "nothing-like-it"},
+    ]
+    far = (
+        [{"after": "4000"}, {"after": "4000", "sort": "host"}]
+        if "after" in HostsFilters.parameters()
+        else []
+    )
     return [
-        *_both_ways(HOST_SORTS), *narrowed, *far, {**OF_CLUSTER, "trouble": "losses", "sort": "-jobs"},
-        *({**span, **asked} for span in RANGES for asked in ({}, {"sort": "-losses"}, {"trouble": "declines"}, OF_TEAM)),
-    ]  # fmt: skip
+        *_both_ways(HOST_SORTS),
+        *narrowed,
+        *far,
+        {**OF_CLUSTER, "trouble": "losses", "sort": "-jobs"},
+        *(
+            {**span, **asked}
+            for span in RANGES
+            for asked in ({}, {"sort": "-losses"}, {"trouble": "declines"}, OF_TEAM)
+        ),
+    ]
 
 
 def _named_most() -> list[dict[str, str]]:
     """The host's page with the cluster in which most findings are open."""
-    most = Finding.objects.filter(state="open").order_by().values("cluster").annotate(n=Count("pk")).order_by("-n").first()
+    most = (
+        Finding.objects.filter(state="open")
+        .order_by()
+        .values("cluster")
+        .annotate(n=Count("pk"))
+        .order_by("-n")
+        .first()
+    )
     return [{"cluster": most["cluster"]}] if most else []
 
 
 def _growth() -> list[dict[str, str]]:
     windows = ({"days": days} for days in ("7", "30", "90"))
     groups = ({"by": by, "days": days} for by in ("cluster", "team", "env") for days in ("7", "90"))
-    narrowed = (OF_CLUSTER, OF_TEAM, {"q": "job-4999"}, {"q": "nothing-like-it"}, {"ended": "yes"}, {"ended": "no"})
+    narrowed = (
+        OF_CLUSTER,
+        OF_TEAM,
+        {"q": "job-4999"},
+        {"q": "nothing-like-it"},
+        {"ended": "yes"},
+        {"ended": "no"},
+    )
     sorts = [{"sort": name} for name in GROWTH_SORTS]
-    return [*windows, *groups, *sorts, *narrowed, *({**one, "sort": sort} for one in narrowed for sort in ("timeout", "state"))]
+    return [
+        *windows,
+        *groups,
+        *sorts,
+        *narrowed,
+        *({**one, "sort": sort} for one in narrowed for sort in ("timeout", "state")),
+    ]

@@ -12,7 +12,9 @@ POLL_S = 0.2
 
 @dataclass(frozen=True)
 class Used:
-    """``driver_bytes``: most of it that the process and its direct children, a JVM, ever held resident, each at its own time."""
+    """``driver_bytes``: most of it that the process and its direct children, a JVM, ever held
+    resident, each at its own time.
+    """
 
     wall_s: float
     cpu_s: float
@@ -20,10 +22,12 @@ class Used:
 
 
 def used(process: "subprocess.Popen[str]", started: float, beside: Iterable[int] = ()) -> Used:
-    """Waits for the end of a process that began at ``started`` (monotonic). What it did in its last fifth of a second may be missing.
+    """Waits for the end of a process that began at ``started`` (monotonic). What it did in its last
+    fifth of a second may be missing.
 
-    What the processes ``beside`` it and their descendants do meanwhile counts as well, theirs that end too: Spark's Python workers, of
-    which no kernel tells after a minute without work, since their parent ignores their end.
+    What the processes ``beside`` it and their descendants do meanwhile counts as well, theirs that
+    end too: Spark's Python workers, of which no kernel tells after a minute without work, since
+    their parent ignores their end.
     """
     beside = list(beside)
     before = {pid: own_ticks(pid) for pid in family(beside)}
@@ -39,7 +43,9 @@ def used(process: "subprocess.Popen[str]", started: float, beside: Iterable[int]
         if not ended:
             time.sleep(POLL_S)
     cpu_ticks = sum(ticks.values()) - sum(before.values())
-    return Used(time.monotonic() - started, cpu_ticks / os.sysconf("SC_CLK_TCK"), sum(resident.values()))
+    return Used(
+        time.monotonic() - started, cpu_ticks / os.sysconf("SC_CLK_TCK"), sum(resident.values())
+    )
 
 
 def family(pids: Iterable[int]) -> list[int]:
@@ -47,7 +53,11 @@ def family(pids: Iterable[int]) -> list[int]:
     parents = {pid: parent(pid) for pid in running()}
     found = list(pids)
     for pid in found:
-        found += [child for child, its_parent in parents.items() if its_parent == pid and child not in found]
+        found += [
+            child
+            for child, its_parent in parents.items()
+            if its_parent == pid and child not in found
+        ]
     return found
 
 

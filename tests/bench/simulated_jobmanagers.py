@@ -1,9 +1,10 @@
-"""Many JobManagers out of one recording: each on its own port, with its own job ids, counting who asks how much.
+"""Many JobManagers out of one recording: each on its own port, with its own job ids, counting who
+asks how much.
 
 Runs as a process of its own, so that a bench measures the collector alone:
-``python -m tests.bench.simulated_jobmanagers RECORDING FIRST_PORT JOBMANAGERS JOBS``. Reads commands from
-stdin, one a line: ``advance S`` moves the recorded time on, ``counts`` prints what was seen since the last
-``counts`` as JSON, end of input stops it.
+``python -m tests.bench.simulated_jobmanagers RECORDING FIRST_PORT JOBMANAGERS JOBS``. Reads
+commands from stdin, one a line: ``advance S`` moves the recorded time on, ``counts`` prints what
+was seen since the last ``counts`` as JSON, end of input stops it.
 """
 
 import asyncio
@@ -15,7 +16,9 @@ from tests.replayed import Replay
 
 HOST = "127.0.0.1"
 ANSWER_AFTER_S = 0.002
-"""A JobManager is not instant: answers are held this long, so that requests at once are really seen."""
+"""A JobManager is not instant: answers are held this long, so that requests at once are really
+seen.
+"""
 
 
 def job_id(jobmanager: int, job: int) -> str:
@@ -49,7 +52,10 @@ class Fleet:
             body = body.replace(self.recorded_id.encode(), asked.encode())
         else:
             status, body = self._lookup(path)
-        head = f"HTTP/1.1 {status} X\r\ncontent-type: application/json; charset=UTF-8\r\ncontent-length: {len(body)}\r\n\r\n"
+        head = (
+            f"HTTP/1.1 {status} X\r\ncontent-type: application/json; "
+            f"charset=UTF-8\r\ncontent-length: {len(body)}\r\n\r\n"
+        )
         return head.encode() + body
 
     def _lookup(self, path: str) -> tuple[int, bytes]:
@@ -62,7 +68,9 @@ class Fleet:
     def _overview(self, jobmanager: int) -> bytes:
         _, body = self.replay.answer("/jobs/overview", self.at)
         entry = json.dumps(body["jobs"][0])
-        entries = (entry.replace(self.recorded_id, job_id(jobmanager, job)) for job in range(self.jobs))
+        entries = (
+            entry.replace(self.recorded_id, job_id(jobmanager, job)) for job in range(self.jobs)
+        )
         return f'{{"jobs":[{",".join(entries)}]}}'.encode()
 
 
@@ -91,7 +99,11 @@ class JobManager(asyncio.Protocol):
     def _answer(self, path: str) -> None:
         self.busy[0] -= 1
         if self.transport and not self.transport.is_closing():
-            self.transport.write(self.fleet.response(self.number, urlsplit(path)._replace(scheme="", netloc="").geturl()))
+            self.transport.write(
+                self.fleet.response(
+                    self.number, urlsplit(path)._replace(scheme="", netloc="").geturl()
+                )
+            )
 
 
 async def serve(recording: str, first_port: int, jobmanagers: int, jobs: int) -> None:
@@ -99,7 +111,11 @@ async def serve(recording: str, first_port: int, jobmanagers: int, jobs: int) ->
     fleet = Fleet(recording, jobs)
     for number in range(jobmanagers):
         busy = [0]
-        await loop.create_server(lambda number=number, busy=busy: JobManager(fleet, number, busy), HOST, first_port + number)  # type: ignore[misc]
+        await loop.create_server(
+            lambda number=number, busy=busy: JobManager(fleet, number, busy),
+            HOST,
+            first_port + number,
+        )  # type: ignore[misc]
     print("ready", flush=True)
     commands = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
@@ -108,7 +124,10 @@ async def serve(recording: str, first_port: int, jobmanagers: int, jobs: int) ->
             fleet.advance(float(line[1]))
             print("advanced", flush=True)
         elif line[0] == "counts":
-            print(json.dumps({"requests": fleet.requests, "most_at_once": fleet.most_at_once}), flush=True)
+            print(
+                json.dumps({"requests": fleet.requests, "most_at_once": fleet.most_at_once}),
+                flush=True,
+            )
             fleet.requests = fleet.most_at_once = 0
 
 

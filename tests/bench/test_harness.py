@@ -42,6 +42,8 @@ def test_an_unknown_bench_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     assert "No such bench: no-such-bench" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("bench_*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(Path(__file__).parent.glob("bench_*.py")), ids=lambda path: path.stem
+)
 def test_every_bench_can_be_started(path: Path) -> None:
     assert callable(import_module(f"tests.bench.{path.stem}").run)

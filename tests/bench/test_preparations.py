@@ -1,4 +1,6 @@
-"""What benches make before the clock starts, and what they hold of it afterwards, at toy size: benches run seldom, and rot unseen."""
+"""What benches make before the clock starts, and what they hold of it afterwards, at toy size:
+benches run seldom, and rot unseen.
+"""
 
 import io
 from datetime import timedelta
@@ -36,9 +38,13 @@ def test_the_audit_finds_all_references_that_its_bench_keeps(tmp_path: Path) -> 
     assert bench.plain_seconds() > 0
 
 
-def test_a_cycle_over_a_generated_fleet_goes_on_from_what_is_remembered_of_it(tmp_path: Path) -> None:
+def test_a_cycle_over_a_generated_fleet_goes_on_from_what_is_remembered_of_it(
+    tmp_path: Path,
+) -> None:
     made = ready(tmp_path, jobs=50, hours=1, vertices=2, subtasks=2)
-    client = run_cycle(tmp_path / "lake", tmp_path / "run-0", "toy", {}, "--previous", made.previous)
+    client = run_cycle(
+        tmp_path / "lake", tmp_path / "run-0", "toy", {}, "--previous", made.previous
+    )
     said, _ = client.communicate()
     assert client.returncode == 0, said
     check(tmp_path / "run-0", made.fleet)
@@ -48,7 +54,9 @@ def test_pressure_windows_are_made_of_the_rows_of_their_bench() -> None:
     assert bench_pressure.seconds(bench_pressure.samples(2)) > 0
 
 
-def test_the_plan_of_the_placement_bench_is_placed_by_all_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plan_of_the_placement_bench_is_placed_by_all_rules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name, value in {"VERTICES": 60, "PARALLELISM": 20, "TASKMANAGERS": 4}.items():
         monkeypatch.setattr(bench_placement, name, value)
     report = Report(io.StringIO())
@@ -57,11 +65,15 @@ def test_the_plan_of_the_placement_bench_is_placed_by_all_rules(monkeypatch: pyt
 
 
 def test_the_generated_metadata_is_read_whole(tmp_path: Path) -> None:
-    file = generated_metadata(tmp_path / "_metadata", 4_000, trailer=bench_metadata.PROPERTIES.read_bytes())
+    file = generated_metadata(
+        tmp_path / "_metadata", 4_000, trailer=bench_metadata.PROPERTIES.read_bytes()
+    )
     assert bench_metadata._timed(file, 4_000) > 0
 
 
-def test_the_generated_log_is_tailed_and_found_by_grep_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_generated_log_is_tailed_and_found_by_grep_in_every_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WEIR_BENCH_LOG_MB", "1")
     report = Report(io.StringIO())
     bench_tail.run(report)
@@ -73,10 +85,14 @@ def test_the_generated_log_is_tailed_and_found_by_grep_in_every_form(tmp_path: P
 
 
 @pytest.mark.django_db
-def test_the_pages_of_the_page_bench_answer_all_that_is_asked_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pages_of_the_page_bench_answer_all_that_is_asked_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name, value in {"ROUNDS": 1, "LEAST": 1, "PAGES_BEHIND": 1}.items():
         monkeypatch.setattr(page_timings, name, value)
-    size = Size(jobs=120, clusters=5, days=3, hosts=20, host_events=120, closed=40, checkpoints_a_day=20)
+    size = Size(
+        jobs=120, clusters=5, days=3, hosts=20, host_events=120, closed=40, checkpoints_a_day=20
+    )
     asked = of_every_page(size, paged_fleet.fill(size, timezone.now() + timedelta(minutes=1)))
     client = Client()
     client.force_login(person())
@@ -84,4 +100,8 @@ def test_the_pages_of_the_page_bench_answer_all_that_is_asked_of_them(monkeypatc
     thinned = {page: requests[:: max(len(requests) // 4, 1)] for page, requests in asked.items()}
     figures = page_timings.figures(client, thinned)
     assert all(ms > 0 for ms in figures["p95_ms"].values())
-    assert all(of_page.context["rows"] for page in ("hosts", "alerts", "incidents") for of_page in [client.get(f"/{page}/")])
+    assert all(
+        of_page.context["rows"]
+        for page in ("hosts", "alerts", "incidents")
+        for of_page in [client.get(f"/{page}/")]
+    )

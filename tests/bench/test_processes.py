@@ -18,7 +18,9 @@ sys.stdin.read()
 
 def test_a_process_beside_counts_with_those_that_it_started_and_that_have_ended() -> None:
     heard, told = os.pipe()
-    with subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=told) as beside:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=told
+    ) as beside:
         os.close(told)
         # It ends with the one that calculates.
         with subprocess.Popen(["cat"], stdin=heard, text=True) as waits:

@@ -27,9 +27,27 @@ def test_every_record_class_has_its_table():
         ("checkpoints", "discarded", pa.bool_(), "true once subsumed or deleted by Flink", ""),
         ("jobs", "end_time", INSTANT, "null while it runs", ""),
         ("jobs", "min_pause_ms", pa.int64(), "between two checkpoints", "ms"),
-        ("jobs", "edges", pa.list_(pa.struct([(end, pa.string()) for end in EDGE])), "edges between vertices", ""),
-        ("jobs", "state_since", pa.list_(pa.struct([("state", pa.string()), ("since", INSTANT)])), None, ""),
-        ("vertex_metrics", "busy_ms_per_s", pa.list_(pa.float64()), "per subtask: 1.13 and later", "ms/s"),
+        (
+            "jobs",
+            "edges",
+            pa.list_(pa.struct([(end, pa.string()) for end in EDGE])),
+            "edges between vertices",
+            "",
+        ),
+        (
+            "jobs",
+            "state_since",
+            pa.list_(pa.struct([("state", pa.string()), ("since", INSTANT)])),
+            None,
+            "",
+        ),
+        (
+            "vertex_metrics",
+            "busy_ms_per_s",
+            pa.list_(pa.float64()),
+            "per subtask: 1.13 and later",
+            "ms/s",
+        ),
         ("vertex_metrics", "host", pa.list_(pa.string()), "per subtask: where it runs", ""),
         ("taskmanagers", "cpu_load", pa.float64(), "JVM CPU load, 0..1", "ratio"),
     ],
@@ -62,7 +80,9 @@ def test_a_record_of_defaults_and_unknowns_becomes_a_row(name):
     at = datetime(2026, 1, 2, tzinfo=UTC)
     hints = get_type_hints(RECORD_OF[name])
     required = {str: "x", int: 1, datetime: at}
-    record = RECORD_OF[name](**{field.name: required.get(hints[field.name]) for field in fields(RECORD_OF[name])})
+    record = RECORD_OF[name](
+        **{field.name: required.get(hints[field.name]) for field in fields(RECORD_OF[name])}
+    )
     assert table_of(record) is TABLES[name]
     row = to_arrow(TABLES[name], [(Observed("c", at, "rest"), record)], 7).to_pylist()[0]
     assert (row["cluster"], row["commit_seq"], row["date"]) == ("c", 7, at.date())

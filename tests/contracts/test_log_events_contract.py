@@ -29,8 +29,15 @@ CC = "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"
 Key = tuple[Any, ...]
 
 
-def by_python(paths: list[Path], layout: str = "flink", zone: str = "UTC") -> tuple[dict[Key, Any], dict[Key, Any]]:
-    records = [record for path in paths for batch, _ in read_file(str(path), layout=layout, time_zone=zone) for record in batch]
+def by_python(
+    paths: list[Path], layout: str = "flink", zone: str = "UTC"
+) -> tuple[dict[Key, Any], dict[Key, Any]]:
+    records = [
+        record
+        for path in paths
+        for batch, _ in read_file(str(path), layout=layout, time_zone=zone)
+        for record in batch
+    ]
     rows = {_key(record): (record.level, record.logger, record.message) for record in records}
     found = {_key(record): event_of(record) for record in records}
     events = {key: {**asdict(event), "offset": None} for key, event in found.items() if event}
@@ -38,16 +45,26 @@ def by_python(paths: list[Path], layout: str = "flink", zone: str = "UTC") -> tu
 
 
 def by_spark(
-    spark: SparkSession, paths: list[Path], layout: Layout = FLINK, zone: str = "UTC", block_bytes: int = BLOCK_BYTES
+    spark: SparkSession,
+    paths: list[Path],
+    layout: Layout = FLINK,
+    zone: str = "UTC",
+    block_bytes: int = BLOCK_BYTES,
 ) -> tuple[dict[Key, Any], dict[Key, Any]]:
     files, _ = find(map(str, paths))
     read = by_block(spark, files, layout, zone, block_bytes=block_bytes).frame()
     records = numbered(read.where("record_hash is not null"))
-    kept = records.withColumns({"cluster": F.lit("c"), "observed_at": F.lit(datetime(2026, 1, 1, tzinfo=UTC))}).persist()
+    kept = records.withColumns(
+        {"cluster": F.lit("c"), "observed_at": F.lit(datetime(2026, 1, 1, tzinfo=UTC))}
+    ).persist()
     rows = {_key(row): (row.level, row.logger, row.message) for row in _collected(kept)}
     events = {
         _key(row): row.asDict()
-        for row in _collected(WorkerRows(kept.select(*RECORD_COLUMNS, "message"), served_event_batches, SERVED_EVENT).frame())
+        for row in _collected(
+            WorkerRows(
+                kept.select(*RECORD_COLUMNS, "message"), served_event_batches, SERVED_EVENT
+            ).frame()
+        )
     }
     kept.unpersist()
     for event in events.values():
@@ -67,7 +84,13 @@ def _collected(frame: Any) -> list[Any]:
     return frame.collect()
 
 
-def assert_same(spark: SparkSession, paths: list[Path], layout: str = "flink", zone: str = "UTC", block_bytes: int = BLOCK_BYTES) -> int:
+def assert_same(
+    spark: SparkSession,
+    paths: list[Path],
+    layout: str = "flink",
+    zone: str = "UTC",
+    block_bytes: int = BLOCK_BYTES,
+) -> int:
     rows, events = by_python(paths, layout, zone)
     spark_rows, spark_events = by_spark(spark, paths, layout_of(layout), zone, block_bytes)
     assert spark_rows == rows
@@ -80,26 +103,49 @@ def test_every_recorded_log_gives_the_same_events(spark: SparkSession) -> None:
     assert assert_same(spark, paths) > 10_000
 
 
-def test_every_example_of_the_table_gives_the_same_event(spark: SparkSession, tmp_path: Path) -> None:
-    lines = [f"2026-11-21 04:00:{number % 60:02d},001 INFO  {CC}    [] - {pattern.example}\n" for number, pattern in enumerate(PATTERNS)]
-    lines += [f"2026-11-21 04:01:00,00{number} WARN  {CC}  - told\n{entry.example}\n" for number, entry in enumerate(TRACE_PATTERNS)]
+def test_every_example_of_the_table_gives_the_same_event(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lines = [
+        f"2026-11-21 04:00:{number % 60:02d},001 INFO  {CC}    [] - {pattern.example}\n"
+        for number, pattern in enumerate(PATTERNS)
+    ]
+    lines += [
+        f"2026-11-21 04:01:00,00{number} WARN  {CC}  - told\n{entry.example}\n"
+        for number, entry in enumerate(TRACE_PATTERNS)
+    ]
     path = tmp_path / "jm.log"
     path.write_text("".join(lines))
     assert assert_same(spark, [path]) == len(PATTERNS) + len(TRACE_PATTERNS)
 
 
-def test_traces_that_look_like_records_and_junk_give_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_traces_that_look_like_records_and_junk_give_the_same_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     header = f"2026-11-21 04:00:00,001 WARN  {CC}    [] - "
     pieces = [
         b"torn end of an older record\n2026 is a year\n",
-        header.encode() + b"one\n2026-11-21 is a day\n2026-11-21 04:00:00,001 not a header\njava.io.IOException: x\n\tat a.b.C\n",
+        header.encode()
+        + (
+            b"one\n2026-11-21 is a day\n2026-11-21 04:00:00,001 not a header\njava.io.IOException: "
+            b"x\n\tat a.b.C\n"
+        ),
         header.encode() + b"same\n" + header.encode() + b"same\n",
-        header.encode() + b"windows\r\n\tat line\r\n2026-11-21 04:00:00,002 WARN  a.B [] - next\r\n",
+        header.encode()
+        + b"windows\r\n\tat line\r\n2026-11-21 04:00:00,002 WARN  a.B [] - next\r\n",
         header.encode() + b"not utf-8 \xff\xfe\xc3( \xe2\x82 \xf0\x9f\x98 \x00 nul\n",
         b"2026-13-41 04:00:00,001 WARN  a.B [] - no such day\n",
-        header.encode() + b"x" * (MAX_RECORD_BYTES + 77) + b"\n" + header.encode() + b"after the long one\n",
+        header.encode()
+        + b"x" * (MAX_RECORD_BYTES + 77)
+        + b"\n"
+        + header.encode()
+        + b"after the long one\n",
         f"2026-11-21 04:00:00,003 NOTE  {CC} [] - unknown level\n".encode(),
-        b"2026-11-21 04:00:00,003 WARN   - no logger\n2026-11-21 04:00:00,003 WARN a.B - - dashes - all over\n",
+        (
+            b"2026-11-21 04:00:00,003 WARN   - no logger\n2026-11-21 04:00:00,003 WARN a.B - - "
+            b"dashes "
+            b"- all over\n"
+        ),
         header.encode() + b"the end, torn",
     ]
     whole = tmp_path / "jm.log"
@@ -109,17 +155,31 @@ def test_traces_that_look_like_records_and_junk_give_the_same_rows(spark: SparkS
     assert_same(spark, [whole, holey])
 
 
-def test_blocks_that_begin_amid_a_record_give_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_blocks_that_begin_amid_a_record_give_the_same_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     header = f"2026-11-21 04:00:00,001 WARN  {CC}    [] - "
     path = tmp_path / "jm.log"
-    path.write_text("".join(f"{header}number {number % 7}\n" + "2026 is a line of the trace\n" * (number % 5) for number in range(200)))
+    path.write_text(
+        "".join(
+            f"{header}number {number % 7}\n" + "2026 is a line of the trace\n" * (number % 5)
+            for number in range(200)
+        )
+    )
     assert_same(spark, [path], block_bytes=500)
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Shanghai", "Australia/Lord_Howe"])
-def test_local_times_mean_the_same_instant_over_clock_changes(spark: SparkSession, tmp_path: Path, zone: str) -> None:
+def test_local_times_mean_the_same_instant_over_clock_changes(
+    spark: SparkSession, tmp_path: Path, zone: str
+) -> None:
     days = ("2026-03-08", "2026-04-05", "2026-10-04", "2026-11-01")
-    lines = [f"{day} {hour:02d}:{minute}:00,000 WARN  a.B [] - {day}" for day in days for hour in range(4) for minute in (10, 40)]
+    lines = [
+        f"{day} {hour:02d}:{minute}:00,000 WARN  a.B [] - {day}"
+        for day in days
+        for hour in range(4)
+        for minute in (10, 40)
+    ]
     path = tmp_path / "jm.log"
     path.write_text("\n".join(lines) + "\n")
     assert_same(spark, [path], zone=zone)
@@ -128,12 +188,17 @@ def test_local_times_mean_the_same_instant_over_clock_changes(spark: SparkSessio
 @pytest.mark.parametrize(
     ("layout", "line"),
     [
-        ("%d{ISO8601} [%t] %-5p %c{1} - %m%n", "2026-11-21T04:00:00,123 [main (1)] WARN  Foo - message"),
+        (
+            "%d{ISO8601} [%t] %-5p %c{1} - %m%n",
+            "2026-11-21T04:00:00,123 [main (1)] WARN  Foo - message",
+        ),
         ("[%d{yyyy/MM/dd HH:mm:ss}] %p %m%n", "[2026/11/21 04:00:00] WARN message"),
         ("%-5p %d{dd.MM.yyyy HH:mm:ss.SSS} %c: %m%n", "WARN  21.11.2026 04:00:00.123 a.B: message"),
     ],
 )
-def test_declared_layouts_give_the_same_rows(spark: SparkSession, tmp_path: Path, layout: str, line: str) -> None:
+def test_declared_layouts_give_the_same_rows(
+    spark: SparkSession, tmp_path: Path, layout: str, line: str
+) -> None:
     path = tmp_path / "jm.log"
     path.write_text(f"{line} 1\n\tat a.b.C\n{line} 2\n20 more\n{line} 3\n")
     rows, _ = by_python([path], layout)
@@ -141,8 +206,18 @@ def test_declared_layouts_give_the_same_rows(spark: SparkSession, tmp_path: Path
     assert_same(spark, [path], layout)
 
 
-NAME = st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=("Cs",)), max_size=30) | st.sampled_from(
-    ["a (1/2)", "x switched from RUNNING to FAILED", "Decline checkpoint 5 by task", "(((", "$1 \\1", "it's - odd", "(2/4) (1/4)#3"]
+NAME = st.text(
+    st.characters(exclude_characters="\n\r\0", exclude_categories=("Cs",)), max_size=30
+) | st.sampled_from(
+    [
+        "a (1/2)",
+        "x switched from RUNNING to FAILED",
+        "Decline checkpoint 5 by task",
+        "(((",
+        "$1 \\1",
+        "it's - odd",
+        "(2/4) (1/4)#3",
+    ]
 )
 HEX = st.text("0123456789abcdef", min_size=32, max_size=32)
 
@@ -156,13 +231,33 @@ def lines(draw: st.DrawFn) -> str:
         text = text.replace(known, draw(NAME))
     text = text.replace("26eb676de8b3e133f9078fabe3704eb6", draw(HEX))
     level = draw(st.sampled_from(["INFO ", "WARN ", "DEBUG"]))
-    noise = draw(st.sampled_from(["", "", " ", "x", "\n\tat a.b.C(D.java:1)\nCaused by: java.io.IOException: y", "\n2026 things"]))
-    return f"2026-11-21 04:00:00,001 {level} {CC} [] - {draw(st.sampled_from([text, draw(NAME)]))}{noise}\n"
+    noise = draw(
+        st.sampled_from(
+            [
+                "",
+                "",
+                " ",
+                "x",
+                "\n\tat a.b.C(D.java:1)\nCaused by: java.io.IOException: y",
+                "\n2026 things",
+            ]
+        )
+    )
+    return (
+        f"2026-11-21 04:00:00,001 {level} {CC} [] - "
+        f"{draw(st.sampled_from([text, draw(NAME)]))}{noise}\n"
+    )
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(st.lists(lines(), min_size=30, max_size=80))
-def test_hostile_names_give_the_same_events(spark: SparkSession, tmp_path: Path, written: list[str]) -> None:
+def test_hostile_names_give_the_same_events(
+    spark: SparkSession, tmp_path: Path, written: list[str]
+) -> None:
     path = tmp_path / "jm.log"
     path.write_bytes("".join(written).encode())
     assert_same(spark, [path])

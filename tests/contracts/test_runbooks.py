@@ -9,7 +9,14 @@ from django.template.loader import render_to_string
 from spark_jobs.diagnosis.registry import all_rules
 
 FOLDER = Path(__file__).parents[2] / "templates" / "rules"
-BLOCKS = ("What it means", "Look here first", "Act now", "Usual causes", "Fix it for good", "When it is not this")
+BLOCKS = (
+    "What it means",
+    "Look here first",
+    "Act now",
+    "Usual causes",
+    "Fix it for good",
+    "When it is not this",
+)
 
 
 def runbooks() -> set[str]:
@@ -35,7 +42,14 @@ def test_a_runbook_is_the_same_for_everybody(rule_id: str) -> None:
     source = (FOLDER / f"{rule_id}.html").read_text()
     assert source.startswith('{% extends "rules/runbook.html" %}')
     assert "{{" not in source
-    assert set(re.findall(r"{% (\w+)", source)) <= {"extends", "block", "endblock", "translate", "blocktranslate", "endblocktranslate"}
+    assert set(re.findall(r"{% (\w+)", source)) <= {
+        "extends",
+        "block",
+        "endblock",
+        "translate",
+        "blocktranslate",
+        "endblocktranslate",
+    }
 
 
 @pytest.mark.parametrize("rule", all_rules().values(), ids=all_rules())

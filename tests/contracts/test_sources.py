@@ -27,7 +27,9 @@ LOGS = LogSource((str(RECORDINGS / "1.20.5/E/logs/*.log"),))
 
 @pytest.fixture
 def weather(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(ingest, "__path__", [*ingest.__path__, str(Path(__file__).parent / "made_up")])
+    monkeypatch.setattr(
+        ingest, "__path__", [*ingest.__path__, str(Path(__file__).parent / "made_up")]
+    )
     sources.cache_clear()
     yield
     sources.cache_clear()
@@ -46,7 +48,10 @@ def test_a_new_source_is_collected_by_its_folder_alone(lake: Lake) -> None:
         later = AT + timedelta(seconds=30)
         (again,) = collect_shard([cluster], {"a": first.cursor}, lake, at=lambda: later)
         assert probe(cluster).sees == ("weather: 1 station",)
-    assert {(row["source"], row["message"]) for row in rows(lake, "log_records")} == {("weather", "clear, 0"), ("weather", "clear, 1")}
+    assert {(row["source"], row["message"]) for row in rows(lake, "log_records")} == {
+        ("weather", "clear, 0"),
+        ("weather", "clear, 1"),
+    }
     assert (first.reachable, first.requests, again.cursor["weather"]) == (True, 1, {"turns": 2})
     assert "weather_url" in {setting.field for setting in settings("address")}
 
@@ -55,7 +60,9 @@ def test_a_new_source_is_collected_by_its_folder_alone(lake: Lake) -> None:
 def test_a_new_source_that_fails_stops_itself_alone(lake: Lake) -> None:
     with serving(lambda path, headers: told(["no", "sky"])) as (server,):
         bad = ClusterSource("bad", logs=LOGS, settings={"weather_url": server.url})
-        (one, other) = collect_shard([bad, ClusterSource("good", logs=LOGS)], {}, lake, at=lambda: AT)
+        (one, other) = collect_shard(
+            [bad, ClusterSource("good", logs=LOGS)], {}, lake, at=lambda: AT
+        )
     assert {row["cluster"] for row in rows(lake, "log_records")} == {"bad", "good"}
     assert "TypeError" in str(one.error) and "weather" not in one.cursor and "logs" in one.cursor
     assert other.error is None
@@ -66,7 +73,9 @@ def test_a_file_that_cannot_be_read_stops_its_source_alone(lake: Lake, tmp_path:
     bad = ClusterSource("bad", logs=LOGS, settings={"almanac_dir": str(tmp_path)})
     (one, other) = collect_shard([bad, ClusterSource("good", logs=LOGS)], {}, lake, at=lambda: AT)
     assert {row["cluster"] for row in rows(lake, "log_records")} == {"bad", "good"}
-    assert [(row["source"], row["reason"]) for row in rows(lake, "skips")] == [("almanac", "unreadable_file")]
+    assert [(row["source"], row["reason"]) for row in rows(lake, "skips")] == [
+        ("almanac", "unreadable_file")
+    ]
     assert one.reachable and one.skips == 1 and "almanac" not in one.cursor and other.skips == 0
 
 
@@ -83,12 +92,19 @@ def test_what_reads_and_probes_is_a_coroutine_unless_it_reads_files(source: Sour
 
 
 def test_every_table_of_the_lake_is_declared_by_a_source() -> None:
-    assert {record for source in sources() for record in source.tables} == set(TABLE_OF_RECORD) - {Skip}
+    assert {record for source in sources() for record in source.tables} == set(TABLE_OF_RECORD) - {
+        Skip
+    }
 
 
 def test_a_cluster_writes_the_tables_that_its_sources_declare(lake: Lake) -> None:
     with serving(recorded("1.20.5/B")) as (server,):
-        collect_shard([ClusterSource("a", server.url, logs=LOGS)], {}, lake, limits=RequestLimits(cycle_timeout_s=20))
+        collect_shard(
+            [ClusterSource("a", server.url, logs=LOGS)],
+            {},
+            lake,
+            limits=RequestLimits(cycle_timeout_s=20),
+        )
     declared = {"rest": "rest", "log": "logs"}
     by_name = {source.name: source for source in sources()}
     for record, table in TABLE_OF_RECORD.items():

@@ -25,7 +25,12 @@ def test_lists_and_structs_keep_their_inner_types(table: str) -> None:
 def test_a_serving_schema_has_the_declared_columns_in_order(table: str) -> None:
     schema = serving_schema(table)
     assert tuple(schema.fieldNames()) == SERVING_TABLES[table].column_names
-    kinds = {"text": T.StringType(), "json": T.StringType(), "int": T.LongType(), "real": T.DoubleType()}
+    kinds = {
+        "text": T.StringType(),
+        "json": T.StringType(),
+        "int": T.LongType(),
+        "real": T.DoubleType(),
+    }
     for column in SERVING_TABLES[table].columns:
         if column.kind in kinds:
             assert schema[column.name].dataType == kinds[column.kind]

@@ -20,7 +20,9 @@ from webapp.launch.variables import redis_server
 COMPOSE: dict[str, Any] = yaml.safe_load((PROJECT_DIR / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (PROJECT_DIR / "Dockerfile").read_text()
-OURS = {name: service for name, service in SERVICES.items() if str(service["image"]).startswith("weir-")}
+OURS = {
+    name: service for name, service in SERVICES.items() if str(service["image"]).startswith("weir-")
+}
 
 
 def option(command: list[str], name: str) -> str:
@@ -28,7 +30,11 @@ def option(command: list[str], name: str) -> str:
 
 
 def test_every_queue_has_its_worker() -> None:
-    served = [option(service["command"], "--queues") for service in OURS.values() if "--queues" in service.get("command", [])]
+    served = [
+        option(service["command"], "--queues")
+        for service in OURS.values()
+        if "--queues" in service.get("command", [])
+    ]
     assert sorted(served) == sorted(schedule.QUEUES)
 
 
@@ -36,7 +42,9 @@ def test_exactly_one_beat_runs() -> None:
     assert [name for name, service in OURS.items() if "beat" in service["command"]] == ["beat"]
 
 
-@pytest.mark.parametrize("name", ["POSTGRES_PASSWORD", "REDIS_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS"])
+@pytest.mark.parametrize(
+    "name", ["POSTGRES_PASSWORD", "REDIS_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS"]
+)
 def test_secrets_have_no_default(name: str) -> None:
     uses = re.findall(rf"\$\{{{name}([^}}]*)\}}", (PROJECT_DIR / "compose.yaml").read_text())
     assert uses
@@ -46,7 +54,10 @@ def test_secrets_have_no_default(name: str) -> None:
 def test_the_example_environment_names_every_required_secret_and_no_value_of_one() -> None:
     lines = (PROJECT_DIR / "compose.env.example").read_text().splitlines()
     given = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
-    assert {given[name] for name in ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS")} == {""}
+    assert {
+        given[name]
+        for name in ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS")
+    } == {""}
 
 
 def test_every_variable_is_one_that_weir_reads() -> None:
@@ -76,21 +87,31 @@ def test_what_is_waited_for_in_health_has_a_check() -> None:
 def test_every_service_that_goes_on_running_has_a_check() -> None:
     """Each is run in ``tests/integration/test_production.py``, that of the queue below."""
     unchecked = {name for name, service in SERVICES.items() if "test" not in service["healthcheck"]}
-    assert unchecked == {name for name, service in SERVICES.items() if service["restart"] == "no"} == {"database-schema"}
+    assert (
+        unchecked
+        == {name for name, service in SERVICES.items() if service["restart"] == "no"}
+        == {"database-schema"}
+    )
 
 
-@pytest.mark.parametrize("text", ["compose.yaml", "compose.env.example", "webapp/site/docs/pages/install.md"])
+@pytest.mark.parametrize(
+    "text", ["compose.yaml", "compose.env.example", "webapp/site/docs/pages/install.md"]
+)
 def test_commands_for_docker_name_services_files_and_commands_that_exist(text: str) -> None:
     """Of the example of secrets those of Python are run: what they print is accepted."""
     written = (PROJECT_DIR / text).read_text()
     for name in re.findall(r"\bcp (\S+) \.env\b", written):
         assert (PROJECT_DIR / name).is_file()
-    for service, command in re.findall(r"docker compose run --rm (\S+) python manage\.py (\w+)", written):
+    for service, command in re.findall(
+        r"docker compose run --rm (\S+) python manage\.py (\w+)", written
+    ):
         assert service in OURS and command in get_commands()
     for service in re.findall(r"docker compose up --scale (\S+)=", written):
         assert service in SERVICES
     for code, name in re.findall(r"^# python3 -c '(.+)'\n(\w+)=$", written, re.MULTILINE):
-        value = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        value = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
         assert len(value) >= 40
         if name == "WEIR_FIELD_KEYS":
             assert secrets.are_field_keys(value)
@@ -121,9 +142,14 @@ def test_the_web_server_is_started_as_the_image_starts_it() -> None:
 
 
 def test_the_image_takes_every_package_and_nothing_that_is_missing() -> None:
-    copied = {Path(source) for source in re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE, re.MULTILINE)}
+    copied = {
+        Path(source) for source in re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE, re.MULTILINE)
+    }
     assert all((PROJECT_DIR / path).exists() for path in copied)
-    assert {Path(name) for name in ("ingest", "spark_jobs", "webapp", "templates", "static", "manage.py")} <= copied
+    assert {
+        Path(name)
+        for name in ("ingest", "spark_jobs", "webapp", "templates", "static", "manage.py")
+    } <= copied
 
 
 def test_the_image_checks_hashes_and_runs_as_nobody_special() -> None:
@@ -132,11 +158,14 @@ def test_the_image_checks_hashes_and_runs_as_nobody_special() -> None:
 
 
 def is_healthy(password: str, socket: Path, folder: Path) -> bool:
-    """The check itself; ``redis-cli``, which the image of the queue brings, is what its client of Python says."""
+    """The check itself; ``redis-cli``, which the image of the queue brings, is what its client of
+    Python says.
+    """
     client = folder / "redis-cli"
     client.write_text(
         f"#!{sys.executable}\nimport os, redis, sys\n"
-        f"client = redis.Redis(unix_socket_path={str(socket)!r}, password=os.environ['REDISCLI_AUTH'])\n"
+        f"client = redis.Redis(unix_socket_path={str(socket)!r}, "
+        f"password=os.environ['REDISCLI_AUTH'])\n"
         "print('PONG' if sys.argv[1:] == ['ping'] and client.ping() else '')\n"
     )
     client.chmod(0o755)
@@ -147,14 +176,22 @@ def is_healthy(password: str, socket: Path, folder: Path) -> bool:
     return subprocess.run(shell, env=environment, capture_output=True, check=False).returncode == 0
 
 
-def test_the_queue_answers_nobody_without_its_password_and_shows_it_to_nobody(tmp_path: Path) -> None:
+def test_the_queue_answers_nobody_without_its_password_and_shows_it_to_nobody(
+    tmp_path: Path,
+) -> None:
     """The command itself, with the server that is at hand."""
     service, password = SERVICES["queue"], "a-b_c" * 8
     (tmp_path / "redis-server").symlink_to(redis_server())
-    command = [word.replace("$$", "$").replace("/tmp/", f"{tmp_path}/") for word in service["command"]]
+    command = [
+        word.replace("$$", "$").replace("/tmp/", f"{tmp_path}/") for word in service["command"]
+    ]
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "REDIS_PASSWORD": password}
     socket = tmp_path / "queue.sock"
-    server = subprocess.Popen([*command, "--port", "0", "--unixsocket", str(socket)], env=environment, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        [*command, "--port", "0", "--unixsocket", str(socket)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
     try:
         give_up = time.monotonic() + 30
         while not socket.exists() and time.monotonic() < give_up:
@@ -163,7 +200,9 @@ def test_the_queue_answers_nobody_without_its_password_and_shows_it_to_nobody(tm
             Redis(unix_socket_path=str(socket)).ping()
         client = Redis(unix_socket_path=str(socket), password=password)
         assert client.ping()
-        assert is_healthy(password, socket, tmp_path) and not is_healthy("another", socket, tmp_path)
+        assert is_healthy(password, socket, tmp_path) and not is_healthy(
+            "another", socket, tmp_path
+        )
         with pytest.raises(ResponseError, match="unknown command"):
             client.config_get("requirepass")
         assert password not in Path(f"/proc/{server.pid}/cmdline").read_text()
@@ -174,5 +213,7 @@ def test_the_queue_answers_nobody_without_its_password_and_shows_it_to_nobody(tm
 
 
 def test_who_uses_the_queue_knows_its_password() -> None:
-    assert COMPOSE["x-worker"]["environment"]["WEIR_REDIS_URL"].startswith("${WEIR_REDIS_URL:-redis://:${REDIS_PASSWORD:?")
+    assert COMPOSE["x-worker"]["environment"]["WEIR_REDIS_URL"].startswith(
+        "${WEIR_REDIS_URL:-redis://:${REDIS_PASSWORD:?"
+    )
     assert SERVICES["queue"]["user"] == "redis"

@@ -1,4 +1,6 @@
-"""Job windows made by hand: times in seconds after ``START_MS``, everything else unknown unless it is said."""
+"""Job windows made by hand: times in seconds after ``START_MS``, everything else unknown unless it
+is said.
+"""
 
 from itertools import pairwise
 from typing import Any
@@ -37,18 +39,24 @@ def ms(seconds: float) -> int:
     return START_MS + round(seconds * 1000)
 
 
-def checkpoint(id: int, at: float, outcome: str = "completed", took: float = 1, **values: Any) -> CheckpointSample:
+def checkpoint(
+    id: int, at: float, outcome: str = "completed", took: float = 1, **values: Any
+) -> CheckpointSample:
     """Triggered at ``at``, it ended ``took`` seconds later."""
     ended = None if outcome == "in_progress" else ms(at + took)
     values.setdefault("end_to_end_ms", round(took * 1000) if outcome == "completed" else None)
     return CheckpointSample(id, ms(at), outcome, end_time_ms=ended, **values)
 
 
-def savepoint(id: int, at: float, outcome: str = "completed", took: float = 1, **values: Any) -> CheckpointSample:
+def savepoint(
+    id: int, at: float, outcome: str = "completed", took: float = 1, **values: Any
+) -> CheckpointSample:
     return checkpoint(id, at, outcome, took, is_savepoint=True, **values)
 
 
-def minutely(count: int, first: int = 1, at: float = 0, **values: Any) -> tuple[CheckpointSample, ...]:
+def minutely(
+    count: int, first: int = 1, at: float = 0, **values: Any
+) -> tuple[CheckpointSample, ...]:
     """Completed checkpoints, one a minute."""
     return tuple(checkpoint(first + index, at + 60 * index, **values) for index in range(count))
 
@@ -86,7 +94,9 @@ def chain(*names: str) -> dict[str, Any]:
 
 
 def pressed(**states: str) -> tuple[VertexWindow, ...]:
-    """A window of two subtasks each: ``blocked``, ``busy`` or ``idle`` for nearly all of the time."""
+    """A window of two subtasks each: ``blocked``, ``busy`` or ``idle`` for nearly all of the
+    time.
+    """
     figures = {"blocked": (0.04, 0.95, 0.01), "busy": (0.98, 0.0, 0.02), "idle": (0.05, 0.0, 0.95)}
     return tuple(
         VertexWindow(
@@ -106,14 +116,26 @@ def pressed(**states: str) -> tuple[VertexWindow, ...]:
 def past(at: float, **states: str) -> tuple[VertexPast, ...]:
     """An earlier window that began at ``at``."""
     return tuple(
-        VertexPast(name, ms(at), backpressured_share=1.0 if state == "blocked" else 0.0, busy_share=1.0 if state == "busy" else 0.0)
+        VertexPast(
+            name,
+            ms(at),
+            backpressured_share=1.0 if state == "blocked" else 0.0,
+            busy_share=1.0 if state == "busy" else 0.0,
+        )
         for name, state in states.items()
     )
 
 
 def found(judged: JobWindow, rule: str, **overrides: float) -> tuple[Finding, ...]:
-    """What one rule says; ``overrides`` of its thresholds by their last name. A rule that could not judge fails the test."""
-    limits = registry.limits({f"{rule}.{name}": value for name, value in overrides.items()}) if overrides else LIMITS
+    """What one rule says; ``overrides`` of its thresholds by their last name.
+
+    A rule that could not judge fails the test.
+    """
+    limits = (
+        registry.limits({f"{rule}.{name}": value for name, value in overrides.items()})
+        if overrides
+        else LIMITS
+    )
     said = registry.diagnose(judged, limits, only=[rule])
     assert not said.unknowns, said.unknowns
     return said.findings

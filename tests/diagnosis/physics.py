@@ -2,13 +2,16 @@
 
 A fluid model of credit-based flow control, written from Flink's behaviour and not from the rules:
 
-* While the origin's hot subtasks are overloaded they are busy all the time. Every producer subtask with a channel to one of them runs out
-  of output buffers and waits whenever it is not busy; so does whoever feeds that producer, up to the sources, unless that feeder
-  sends only a trickle, which a fair reader takes without delay.
+* While the origin's hot subtasks are overloaded they are busy all the time. Every producer subtask
+  with a channel to one of them runs out of output buffers and waits whenever it is not busy; so
+  does whoever feeds that producer, up to the sources, unless that feeder sends only a trickle,
+  which a fair reader takes without delay.
 * Whatever is neither hot nor waiting has time to spare, though perhaps not much.
-* The overload lasts for a part of the window; for the rest of it the load is lighter and nobody waits. Metrics are means over both.
-* A backlog fills the buffers of its own channels and takes the floating ones of its gate. Channels inside one TaskManager have no
-  buffers on the input side. An idle output channel keeps one buffer, a blocked one up to ten.
+* The overload lasts for a part of the window; for the rest of it the load is lighter and nobody
+  waits. Metrics are means over both.
+* A backlog fills the buffers of its own channels and takes the floating ones of its gate. Channels
+  inside one TaskManager have no buffers on the input side. An idle output channel keeps one buffer,
+  a blocked one up to ten.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +30,9 @@ MOST_SUBTASKS = 20_000
 
 @dataclass
 class Job:
-    """``hot`` and ``waiting`` are subtask indexes; a trickling edge never makes its producer wait."""
+    """``hot`` and ``waiting`` are subtask indexes; a trickling edge never makes its producer
+    wait.
+    """
 
     parallelism: list[int]
     edges: list[tuple[int, int, str]]
@@ -60,7 +65,13 @@ def random_job(chance: Random, vertices: int, most_parallel: int) -> Job:
             nearest = max(0, target - chance.choice((1, 1, 2, 5, target)))
             source = chance.randint(nearest, target - 1)
             equal = parallelism[source] == parallelism[target]
-            edges.append((source, target, chance.choice(("FORWARD", *ALL_TO_ALL) if equal else ("RESCALE", *ALL_TO_ALL))))
+            edges.append(
+                (
+                    source,
+                    target,
+                    chance.choice(("FORWARD", *ALL_TO_ALL) if equal else ("RESCALE", *ALL_TO_ALL)),
+                )
+            )
     return Job(parallelism, edges)
 
 
@@ -86,7 +97,8 @@ def plant(chance: Random, job: Job) -> bool:
 
 def _spread_waiting(job: Job) -> None:
     job.waiting = [set() for _ in job.parallelism]
-    # Edges lead from lower to higher vertices, so that going down from the end meets every consumer before its producers.
+    # Edges lead from lower to higher vertices, so that going down from the end meets every consumer
+    # before its producers.
     for target in range(len(job.parallelism) - 1, 0, -1):
         blocked = job.waiting[target] | (job.hot if target == job.origin else set())
         if not blocked:
@@ -96,12 +108,18 @@ def _spread_waiting(job: Job) -> None:
                 job.waiting[source] |= writers(job, source, target, strategy, blocked)
 
 
-def writers(job: Job, source: int, target: int, strategy: str, consumers: set[int] | frozenset[int]) -> set[int]:
+def writers(
+    job: Job, source: int, target: int, strategy: str, consumers: set[int] | frozenset[int]
+) -> set[int]:
     """Producer subtasks with a channel to any of these consumers."""
     producers = job.parallelism[source]
     if strategy not in POINTWISE:
         return set(range(producers))
-    return {producer for consumer in consumers for producer in feeding(consumer, producers, job.parallelism[target])}
+    return {
+        producer
+        for consumer in consumers
+        for producer in feeding(consumer, producers, job.parallelism[target])
+    }
 
 
 def feeding(consumer: int, producers: int, consumers: int) -> range:
@@ -109,7 +127,11 @@ def feeding(consumer: int, producers: int, consumers: int) -> range:
     if producers >= consumers:
         return range(consumer * producers // consumers, (consumer + 1) * producers // consumers)
     return range(
-        *next((p, p + 1) for p in range(consumer * producers // consumers, producers) if consumer in _fed(p, producers, consumers))
+        *next(
+            (p, p + 1)
+            for p in range(consumer * producers // consumers, producers)
+            if consumer in _fed(p, producers, consumers)
+        )
     )
 
 
@@ -138,10 +160,16 @@ def observed(chance: Random, job: Job, weather: Weather) -> JobWindow:
     """The window that Weir would see, with nothing missing."""
     placed = [_places(chance, size, weather) for size in job.parallelism]
     lighter = chance.uniform(0.3, 0.9)
-    tops = [chance.uniform(0.02, weather.nearly if chance.random() < weather.crowded else 0.4) for _ in job.parallelism]
+    tops = [
+        chance.uniform(0.02, weather.nearly if chance.random() < weather.crowded else 0.4)
+        for _ in job.parallelism
+    ]
     if job.origin is not None:
         _make_somebody_wait_long(chance, job, tops)
-    windows = tuple(_vertex(chance, job, weather, vertex, tops[vertex], lighter, placed) for vertex in range(len(job.parallelism)))
+    windows = tuple(
+        _vertex(chance, job, weather, vertex, tops[vertex], lighter, placed)
+        for vertex in range(len(job.parallelism))
+    )
     return JobWindow(
         cluster="lab",
         job_id="planted",
@@ -150,8 +178,14 @@ def observed(chance: Random, job: Job, weather: Weather) -> JobWindow:
         job_name="planted",
         state="RUNNING",
         version=(1, 12, 7) if weather.before_1_13 else (1, 20, 5),
-        vertices=tuple(Vertex(vertex_id(index), f"operator {index}", size) for index, size in enumerate(job.parallelism)),
-        edges=tuple(Edge(vertex_id(source), vertex_id(target), strategy) for source, target, strategy in job.edges),
+        vertices=tuple(
+            Vertex(vertex_id(index), f"operator {index}", size)
+            for index, size in enumerate(job.parallelism)
+        ),
+        edges=tuple(
+            Edge(vertex_id(source), vertex_id(target), strategy)
+            for source, target, strategy in job.edges
+        ),
         vertex_windows=windows,
     )
 
@@ -161,8 +195,14 @@ def vertex_id(index: int) -> str:
 
 
 def _make_somebody_wait_long(chance: Random, job: Job, tops: list[float]) -> None:
-    """At least one feeder of the origin is much faster than it, or else nobody waits for the larger part of a window."""
-    feeders = [source for edge, (source, target, _s) in enumerate(job.edges) if target == job.origin and edge not in job.trickling]
+    """At least one feeder of the origin is much faster than it, or else nobody waits for the larger
+    part of a window.
+    """
+    feeders = [
+        source
+        for edge, (source, target, _s) in enumerate(job.edges)
+        if target == job.origin and edge not in job.trickling
+    ]
     tops[chance.choice(feeders)] = chance.uniform(0.02, 0.1)
 
 
@@ -174,7 +214,13 @@ def _places(chance: Random, size: int, weather: Weather) -> tuple[str, ...]:
 
 
 def _vertex(
-    chance: Random, job: Job, weather: Weather, vertex: int, top: float, lighter: float, placed: Sequence[tuple[str, ...]]
+    chance: Random,
+    job: Job,
+    weather: Weather,
+    vertex: int,
+    top: float,
+    lighter: float,
+    placed: Sequence[tuple[str, ...]],
 ) -> VertexWindow:
     size = job.parallelism[vertex]
     waiting = job.waiting[vertex] if job.waiting else set()
@@ -187,8 +233,14 @@ def _vertex(
         waits.append((1 - works) * share if subtask in waiting and subtask not in hot else 0.0)
     measured_busy = [_noisy(chance, value, weather) for value in busy]
     # A snapshot or a full output for an instant makes anybody wait now and then.
-    measured_waits = [_noisy(chance, value, weather) if value else chance.uniform(0.0, weather.noise) for value in waits]
-    idle = [max(0.0, 1 - b - (0.0 if weather.before_1_13 else w)) for b, w in zip(measured_busy, measured_waits, strict=True)]
+    measured_waits = [
+        _noisy(chance, value, weather) if value else chance.uniform(0.0, weather.noise)
+        for value in waits
+    ]
+    idle = [
+        max(0.0, 1 - b - (0.0 if weather.before_1_13 else w))
+        for b, w in zip(measured_busy, measured_waits, strict=True)
+    ]
     inputs = _inputs(chance, job, weather, vertex, waiting | hot, placed)
     rates = tuple(1000.0 * value / size for value in busy)
     is_source = vertex in job.sources
@@ -215,16 +267,29 @@ def _noisy(chance: Random, value: float, weather: Weather) -> float:
 
 
 def _inputs(
-    chance: Random, job: Job, weather: Weather, vertex: int, blocked: set[int] | frozenset[int], placed: Sequence[tuple[str, ...]]
+    chance: Random,
+    job: Job,
+    weather: Weather,
+    vertex: int,
+    blocked: set[int] | frozenset[int],
+    placed: Sequence[tuple[str, ...]],
 ) -> list[tuple[float, float, float]]:
-    """(all, exclusive, floating) buffers in use by subtask: a gate per edge, buffers for remote channels only."""
-    gates = [(index, source, strategy) for index, (source, target, strategy) in enumerate(job.edges) if target == vertex]
+    """(all, exclusive, floating) buffers in use by subtask: a gate per edge, buffers for remote
+    channels only.
+    """
+    gates = [
+        (index, source, strategy)
+        for index, (source, target, strategy) in enumerate(job.edges)
+        if target == vertex
+    ]
     by_place = {index: _count_by_place(job, source, placed) for index, source, _strategy in gates}
     usages = []
     for subtask, place in enumerate(placed[vertex]):
         remote = backlogged = queues = 0
         for index, source, strategy in gates:
-            far, far_waiting = _far(job, source, vertex, strategy, subtask, place, placed, by_place[index])
+            far, far_waiting = _far(
+                job, source, vertex, strategy, subtask, place, placed, by_place[index]
+            )
             remote += far
             if subtask in blocked and index not in job.trickling and far_waiting:
                 backlogged += far_waiting
@@ -232,14 +297,22 @@ def _inputs(
         share = weather.overloaded
         passing = chance.uniform(0, 0.1) if remote else 0.0
         floating_pool = FLOATING * len(gates)
-        total = (EXCLUSIVE * backlogged + FLOATING * queues) / (EXCLUSIVE * remote + floating_pool) if remote else 0.0
+        total = (
+            (EXCLUSIVE * backlogged + FLOATING * queues) / (EXCLUSIVE * remote + floating_pool)
+            if remote
+            else 0.0
+        )
         exclusive = backlogged / remote if remote else 0.0
         floating = queues / len(gates) if gates and remote else 0.0
-        usages.append(tuple(min(1.0, max(passing, usage * share)) for usage in (total, exclusive, floating)))
+        usages.append(
+            tuple(min(1.0, max(passing, usage * share)) for usage in (total, exclusive, floating))
+        )
     return usages
 
 
-def _count_by_place(job: Job, source: int, placed: Sequence[tuple[str, ...]]) -> dict[str, tuple[int, int]]:
+def _count_by_place(
+    job: Job, source: int, placed: Sequence[tuple[str, ...]]
+) -> dict[str, tuple[int, int]]:
     """TaskManager → (producer subtasks there, those of them that wait)."""
     counts: dict[str, tuple[int, int]] = {}
     waiting = job.waiting[source] if job.waiting else set()
@@ -261,7 +334,11 @@ def _far(
 ) -> tuple[int, int]:
     """Remote channels into one consumer, and how many of their producers wait."""
     if strategy in POINTWISE:
-        producers = [p for p in feeding(consumer, job.parallelism[source], job.parallelism[target]) if placed[source][p] != place]
+        producers = [
+            p
+            for p in feeding(consumer, job.parallelism[source], job.parallelism[target])
+            if placed[source][p] != place
+        ]
         waiting = job.waiting[source] if job.waiting else set()
         return len(producers), sum(p in waiting for p in producers)
     every = sum(count for count, _waits in by_place.values())
@@ -270,15 +347,21 @@ def _far(
     return every - here, waits - waits_here
 
 
-def _outputs(chance: Random, job: Job, weather: Weather, vertex: int, waiting: set[int]) -> tuple[float, ...]:
-    """Buffers in use over those of all output pools: one kept for every idle channel, up to ten behind a blocked one."""
+def _outputs(
+    chance: Random, job: Job, weather: Weather, vertex: int, waiting: set[int]
+) -> tuple[float, ...]:
+    """Buffers in use over those of all output pools: one kept for every idle channel, up to ten
+    behind a blocked one.
+    """
     outs = [(target, strategy) for source, target, strategy in job.edges if source == vertex]
     if not outs:
         return (0.0,) * job.parallelism[vertex]
     channels = []
     for target, strategy in outs:
         consumers = job.parallelism[target]
-        channels.append(max(1, -(-consumers // job.parallelism[vertex])) if strategy in POINTWISE else consumers)
+        channels.append(
+            max(1, -(-consumers // job.parallelism[vertex])) if strategy in POINTWISE else consumers
+        )
     pool = sum(2 * count + FLOATING for count in channels)
     kept = sum(channels)
     full = min(pool, kept + (PER_CHANNEL - 1))
@@ -312,7 +395,9 @@ def with_silent_subtasks(chance: Random, window: JobWindow, share: float) -> Job
 
 def with_silent_taskmanagers(chance: Random, window: JobWindow, share: float) -> JobWindow:
     """The same window with about this share of TaskManagers not reporting at all."""
-    every = sorted({place for vertex in window.vertex_windows for place in vertex.taskmanager_id if place})
+    every = sorted(
+        {place for vertex in window.vertex_windows for place in vertex.taskmanager_id if place}
+    )
     silent = {place for place in every if chance.random() < share}
     return _without(window, lambda vertex, subtask: vertex.taskmanager_id[subtask] in silent)
 
@@ -322,18 +407,38 @@ def _without(window: JobWindow, is_silent: Callable[[VertexWindow, int], bool]) 
     for vertex in window.vertex_windows:
         silent = [is_silent(vertex, subtask) for subtask in range(vertex.parallelism or 0)]
         if not all(silent):
-            told = {name: zip(getattr(vertex, name), silent, strict=False) for name in (*METRICS, "host", "taskmanager_id")}
-            kept.append(replace(vertex, **{name: tuple(None if gone else one for one, gone in pairs) for name, pairs in told.items()}))
+            told = {
+                name: zip(getattr(vertex, name), silent, strict=False)
+                for name in (*METRICS, "host", "taskmanager_id")
+            }
+            kept.append(
+                replace(
+                    vertex,
+                    **{
+                        name: tuple(None if gone else one for one, gone in pairs)
+                        for name, pairs in told.items()
+                    },
+                )
+            )
     return replace(window, vertex_windows=tuple(kept))
 
 
 METRICS = (
-    "busy_ratio", "backpressured_ratio", "idle_ratio", "in_pool_usage", "out_pool_usage", "exclusive_usage", "floating_usage",
-    "records_in_per_s", "records_out_per_s",
-)  # fmt: skip
+    "busy_ratio",
+    "backpressured_ratio",
+    "idle_ratio",
+    "in_pool_usage",
+    "out_pool_usage",
+    "exclusive_usage",
+    "floating_usage",
+    "records_in_per_s",
+    "records_out_per_s",
+)
 
 
-def _with_holes(chance: Random, values: tuple[float | None, ...], share: float) -> tuple[float | None, ...]:
+def _with_holes(
+    chance: Random, values: tuple[float | None, ...], share: float
+) -> tuple[float | None, ...]:
     kind = chance.random()
     if kind < share / 2:
         return ()

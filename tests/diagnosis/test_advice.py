@@ -7,9 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.diagnosis.advice import regional_what_if, settings_advice
-from spark_jobs.diagnosis.duration_history import HOUR_MS, Took, durations_of, rounded_down_ms, rounded_up_ms
+from spark_jobs.diagnosis.duration_history import (
+    HOUR_MS,
+    Took,
+    durations_of,
+    rounded_down_ms,
+    rounded_up_ms,
+)
 from spark_jobs.diagnosis.interval_advice import InForce, interval_advice, pause_advice
-from spark_jobs.diagnosis.regional_advice import Attempt, full_success, parts_of, region_size, regional_success, regions_of, replay
+from spark_jobs.diagnosis.regional_advice import (
+    Attempt,
+    full_success,
+    parts_of,
+    region_size,
+    regional_success,
+    regions_of,
+    replay,
+)
 from spark_jobs.diagnosis.samples import Edge, Vertex
 from spark_jobs.diagnosis.timeout_advice import timeout_advice
 from tests.diagnosis.jobs import checkpoint, minutely, savepoint
@@ -20,7 +34,10 @@ SET = InForce(interval_ms=3_000, min_pause_ms=0, timeout_ms=600_000)
 
 
 def in_hour(hour, durations, **values):
-    return [Took(DAY_START + hour * HOUR_MS + index, took, **values) for index, took in enumerate(durations)]
+    return [
+        Took(DAY_START + hour * HOUR_MS + index, took, **values)
+        for index, took in enumerate(durations)
+    ]
 
 
 def quick(count=100, took=300):
@@ -87,7 +104,10 @@ def test_only_a_recovery_time_target_shortens():
     assert interval_advice(quick(), rare).value_ms == 600_000
     assert interval_advice(quick(), replace(rare, recovery_target_ms=700_000)).value_ms == 600_000
     wanted = replace(rare, recovery_target_ms=61_000)
-    assert (interval_advice(quick(), wanted).value_ms, pause_advice(interval_advice(quick(), wanted), wanted).value_ms) == (60_000, 30_000)
+    assert (
+        interval_advice(quick(), wanted).value_ms,
+        pause_advice(interval_advice(quick(), wanted), wanted).value_ms,
+    ) == (60_000, 30_000)
 
 
 def test_a_target_never_makes_checkpoints_too_frequent():
@@ -118,7 +138,10 @@ def test_a_time_out_is_shortened_after_a_day_with_savepoints_and_without_expirie
 @pytest.mark.parametrize(
     ("took", "why"),
     [
-        (durations_of([*in_hour(3, [300] * 120), *in_hour(3, [500] * 5, is_savepoint=True)]), "a shorter one needs a day"),
+        (
+            durations_of([*in_hour(3, [300] * 120), *in_hour(3, [500] * 5, is_savepoint=True)]),
+            "a shorter one needs a day",
+        ),
         (day_of(300, savepoints=[467, 174, 541]), "3 completed savepoints known of at least 5"),
         (day_of(300), "0 completed savepoints known"),
         (day_of(300, savepoints=[500] * 5, expired=[600_000]), "1 expired"),
@@ -139,7 +162,10 @@ def test_a_time_out_that_is_too_short_is_lengthened_at_once():
 def test_what_a_time_out_would_have_failed_is_counted():
     slow_once = durations_of([*in_hour(3, [1_000] * 200), *in_hour(4, [500_000])])
     assert slow_once.longer_than(60_000) == (1, 0)
-    assert "failed 1 of 201 completed checkpoints" in timeout_advice(slow_once, replace(SET, timeout_ms=30_000)).why
+    assert (
+        "failed 1 of 201 completed checkpoints"
+        in timeout_advice(slow_once, replace(SET, timeout_ms=30_000)).why
+    )
 
 
 @given(
@@ -148,7 +174,9 @@ def test_what_a_time_out_would_have_failed_is_counted():
     st.integers(1_000, 7_200_000),
     st.integers(1_000, 7_200_000),
 )
-def test_advice_asks_for_no_shorter_interval_and_no_time_out_below_its_floors(checkpoints, savepoints, interval_ms, timeout_ms):
+def test_advice_asks_for_no_shorter_interval_and_no_time_out_below_its_floors(
+    checkpoints, savepoints, interval_ms, timeout_ms
+):
     took = durations_of(
         [
             *(Took(DAY_START + DAY_MS * n // 90, one) for n, one in enumerate(checkpoints)),
@@ -158,7 +186,9 @@ def test_advice_asks_for_no_shorter_interval_and_no_time_out_below_its_floors(ch
     now = InForce(interval_ms, 0, timeout_ms)
     assert interval_advice(took, now).value_ms >= interval_ms
     slow_ms = sorted(checkpoints)[-1 - len(checkpoints) // 100]
-    assert timeout_advice(took, now).value_ms >= max(60_000, 3 * slow_ms, 3 * max(savepoints, default=0))
+    assert timeout_advice(took, now).value_ms >= max(
+        60_000, 3 * slow_ms, 3 * max(savepoints, default=0)
+    )
 
 
 def test_advice_reads_a_jobs_checkpoints():
@@ -169,7 +199,11 @@ def test_advice_reads_a_jobs_checkpoints():
         checkpoint(902, 9_200, "declined"),
     )
     advice = settings_advice(history, replace(SET, timeout_ms=10_000))
-    assert (len(advice.took.checkpoints), len(advice.took.savepoints), advice.took.expired_checkpoints) == (120, 1, 1)
+    assert (
+        len(advice.took.checkpoints),
+        len(advice.took.savepoints),
+        advice.took.expired_checkpoints,
+    ) == (120, 1, 1)
     assert (advice.interval.value_ms, advice.timeout.value_ms) == (10_000, 180_000)
 
 
@@ -180,7 +214,11 @@ def test_rounding_down_never_goes_above(duration_ms):
 
 @given(st.floats(min_value=1, max_value=1e10))
 def test_rounding_never_goes_below(duration_ms):
-    assert duration_ms <= rounded_up_ms(duration_ms) <= max(3 * duration_ms, 1_000, duration_ms + 24 * HOUR_MS)
+    assert (
+        duration_ms
+        <= rounded_up_ms(duration_ms)
+        <= max(3 * duration_ms, 1_000, duration_ms + 24 * HOUR_MS)
+    )
 
 
 def test_the_reference_model_is_exact():
@@ -205,7 +243,12 @@ def done(id):
 
 
 def test_a_failure_of_few_parts_is_rescued_and_one_of_many_is_not():
-    said = replay([done(1), lost(2, "a"), lost(3, "a", "b", "c")], parts=10, max_failed_share=0.2, max_consecutive_reuse=3)
+    said = replay(
+        [done(1), lost(2, "a"), lost(3, "a", "b", "c")],
+        parts=10,
+        max_failed_share=0.2,
+        max_consecutive_reuse=3,
+    )
     assert (said.rescued, said.over_share) == ((2,), (3,))
     assert (said.rescued_share, said.success_share) == (0.5, 2 / 3)
 
@@ -217,12 +260,19 @@ def test_a_part_is_carried_only_so_often_in_a_row():
 
 
 def test_another_part_in_between_starts_its_own_count():
-    said = replay([done(1), lost(2, "a"), lost(3, "b"), lost(4, "a")], parts=10, max_failed_share=0.5, max_consecutive_reuse=1)
+    said = replay(
+        [done(1), lost(2, "a"), lost(3, "b"), lost(4, "a")],
+        parts=10,
+        max_failed_share=0.5,
+        max_consecutive_reuse=1,
+    )
     assert said.rescued == (2, 3, 4)
 
 
 def test_before_the_first_success_there_is_nothing_to_refer_to():
-    assert replay([lost(1, "a")], parts=10, max_failed_share=0.5, max_consecutive_reuse=2).over_reuse == (1,)
+    assert replay(
+        [lost(1, "a")], parts=10, max_failed_share=0.5, max_consecutive_reuse=2
+    ).over_reuse == (1,)
 
 
 def test_a_failure_of_nobody_known_is_not_rescued():
@@ -247,16 +297,28 @@ def test_the_region_of_a_task_is_what_restarts_with_it():
 def test_a_job_without_shuffles_would_gain_and_one_with_them_would_not():
     vertices = (Vertex("a", "a", 4), Vertex("b", "b", 4))
     decline = {"vertex_id": "b", "subtask": 1}
-    history = (*minutely(3), checkpoint(4, 240, "declined", declines=(decline,)), checkpoint(5, 300))
+    history = (
+        *minutely(3),
+        checkpoint(4, 240, "declined", declines=(decline,)),
+        checkpoint(5, 300),
+    )
     limits = {"max_failed_share": 0.25, "max_consecutive_reuse": 3}
-    assert regional_what_if(history, vertices, [Edge("a", "b", "FORWARD")], **limits).rescued == (4,)
-    assert regional_what_if(history, vertices, [Edge("a", "b", "REBALANCE")], **limits).over_share == (4,)
-    assert regional_what_if(history, vertices, [Edge("a", "b", "REBALANCE")], by_subtask=True, **limits).rescued == (4,)
+    assert regional_what_if(history, vertices, [Edge("a", "b", "FORWARD")], **limits).rescued == (
+        4,
+    )
+    assert regional_what_if(
+        history, vertices, [Edge("a", "b", "REBALANCE")], **limits
+    ).over_share == (4,)
+    assert regional_what_if(
+        history, vertices, [Edge("a", "b", "REBALANCE")], by_subtask=True, **limits
+    ).rescued == (4,)
 
 
 def test_a_failure_in_the_jobmanager_cannot_be_rescued():
     history = (*minutely(3), checkpoint(4, 240, "failed", reason="FINALIZE_CHECKPOINT_FAILURE"))
-    assert regional_what_if(history, [Vertex("a", "a", 4)], [], max_failed_share=1, max_consecutive_reuse=9).not_known == (4,)
+    assert regional_what_if(
+        history, [Vertex("a", "a", 4)], [], max_failed_share=1, max_consecutive_reuse=9
+    ).not_known == (4,)
 
 
 def test_a_list_that_was_cut_is_not_taken_for_all():

@@ -14,7 +14,11 @@ def silent(cycles, **values):
 
 def test_a_source_that_missed_three_cycles_is_told_with_its_error():
     [finding] = found(silent(3), RULE)
-    assert (finding.subject_kind, finding.subject_id, finding.severity) == ("cluster", "rest", "critical")
+    assert (finding.subject_kind, finding.subject_id, finding.severity) == (
+        "cluster",
+        "rest",
+        "critical",
+    )
     assert "connection refused" in finding.cause
     assert finding.evidence[0].value == 3
 

@@ -5,7 +5,20 @@ from dataclasses import replace
 import pytest
 
 from spark_jobs.diagnosis.samples import CheckpointConfig, RecoveryPoint, SizeTrend, VertexState
-from tests.diagnosis.jobs import MINUTELY, chain, checkpoint, evidence, found, minutely, ms, past, pressed, savepoint, unknown, window
+from tests.diagnosis.jobs import (
+    MINUTELY,
+    chain,
+    checkpoint,
+    evidence,
+    found,
+    minutely,
+    ms,
+    past,
+    pressed,
+    savepoint,
+    unknown,
+    window,
+)
 
 GIB = 1 << 30
 
@@ -41,7 +54,10 @@ def test_a_savepoint_is_no_recovery_point():
     assert found(window(*minutely(3), savepoint(4, 600), at=800), "checkpoint.stalled")
 
 
-@pytest.mark.parametrize("values", [{"terminal": True}, {"state": "FINISHED"}, {"state": "INITIALIZING"}, {"state": "CANCELLING"}])
+@pytest.mark.parametrize(
+    "values",
+    [{"terminal": True}, {"state": "FINISHED"}, {"state": "INITIALIZING"}, {"state": "CANCELLING"}],
+)
 def test_a_job_that_ended_or_has_not_begun_never_stalls(values):
     assert not found(window(*minutely(3), at=9_000, **values), "checkpoint.stalled")
 
@@ -51,7 +67,10 @@ def test_a_recording_that_ended_does_not_stall():
 
 
 def test_checkpoints_that_are_off_do_not_stall():
-    assert not found(window(at=9_000, start_time_ms=ms(0), config=replace(MINUTELY, interval_ms=None)), "checkpoint.stalled")
+    assert not found(
+        window(at=9_000, start_time_ms=ms(0), config=replace(MINUTELY, interval_ms=None)),
+        "checkpoint.stalled",
+    )
 
 
 def test_a_job_that_never_completed_one_stalls_from_its_start():
@@ -69,11 +88,15 @@ def test_a_success_before_all_known_checkpoints_is_known_by_its_state():
 
 def test_a_job_of_which_nothing_is_known_cannot_be_judged():
     assert "start of the job" in unknown(window(at=9_000), "checkpoint.stalled")
-    assert "interval" in unknown(window(checkpoint(1, 0), at=9_000, config=CheckpointConfig()), "checkpoint.stalled")
+    assert "interval" in unknown(
+        window(checkpoint(1, 0), at=9_000, config=CheckpointConfig()), "checkpoint.stalled"
+    )
 
 
 def test_where_no_setting_is_known_the_triggers_tell_the_interval():
-    [finding] = found(window(*minutely(6), at=2_000, config=CheckpointConfig()), "checkpoint.stalled")
+    [finding] = found(
+        window(*minutely(6), at=2_000, config=CheckpointConfig()), "checkpoint.stalled"
+    )
     assert evidence(finding, "last success") == "checkpoint 6"
 
 
@@ -151,7 +174,10 @@ def test_small_state_may_grow():
 def test_the_operator_that_holds_most_is_named_and_the_one_that_grows_before_it():
     states = (VertexState("a", 9, ms(60), (GIB, GIB)), VertexState("b", 9, ms(60), (3 * GIB, None)))
     [holds] = found(grown(vertex_states=states, **chain("a", "b")), "checkpoint.size_growth")
-    [grows] = found(grown(vertex_states=(*states, VertexState("a", 5, ms(0), (0, GIB))), **chain("a", "b")), "checkpoint.size_growth")
+    [grows] = found(
+        grown(vertex_states=(*states, VertexState("a", 5, ms(0), (0, GIB))), **chain("a", "b")),
+        "checkpoint.size_growth",
+    )
     assert evidence(holds, "largest state") == 3 * GIB
     assert evidence(grows, "grown by most") == GIB
 
@@ -159,7 +185,9 @@ def test_the_operator_that_holds_most_is_named_and_the_one_that_grows_before_it(
 def test_one_size_of_incremental_checkpoints_says_nothing_of_growth():
     known = grown(flink_version="1.13.6")
     assert found(known, "checkpoint.size_growth")
-    uploads_only = replace(known, checkpoints=tuple(replace(one, state_bytes=None) for one in known.checkpoints))
+    uploads_only = replace(
+        known, checkpoints=tuple(replace(one, state_bytes=None) for one in known.checkpoints)
+    )
     assert "uploaded size" in unknown(uploads_only, "checkpoint.size_growth")
 
 
@@ -167,7 +195,9 @@ def test_one_size_of_incremental_checkpoints_says_nothing_of_growth():
 
 
 def long_ones(took=40.0, **values):
-    return minutely(6, took=took, **{"slowest_end_to_end_ms": 40_000, "slowest_async_ms": 39_000, **values})
+    return minutely(
+        6, took=took, **{"slowest_end_to_end_ms": 40_000, "slowest_async_ms": 39_000, **values}
+    )
 
 
 CALM = pressed(source="idle", sink="idle")
@@ -182,13 +212,17 @@ def test_checkpoints_that_fill_their_interval_get_a_longer_one_advised():
 
 def test_a_pause_between_checkpoints_is_enough():
     paused = replace(MINUTELY, min_pause_ms=30_000)
-    assert not found(window(*long_ones(), vertex_windows=CALM, config=paused, **PLAN), "checkpoint.too_frequent")
+    assert not found(
+        window(*long_ones(), vertex_windows=CALM, config=paused, **PLAN), "checkpoint.too_frequent"
+    )
 
 
 def test_checkpoints_that_pressure_makes_long_are_not_too_frequent():
     held = window(*long_ones(), vertex_windows=pressed(source="blocked", sink="busy"), **PLAN)
     assert not found(held, "checkpoint.too_frequent")
-    before = window(*long_ones(), past=past(120, source="blocked", sink="busy"), vertex_windows=CALM, **PLAN)
+    before = window(
+        *long_ones(), past=past(120, source="blocked", sink="busy"), vertex_windows=CALM, **PLAN
+    )
     assert not found(before, "checkpoint.too_frequent")
 
 
@@ -205,7 +239,9 @@ def test_what_makes_them_long_must_be_known():
 def test_where_no_settings_were_seen_the_interval_is_unknown_and_where_checkpoints_are_off_there_is_none():
     unseen = window(*long_ones(), vertex_windows=CALM, config=CheckpointConfig(), **PLAN)
     assert "settings" in unknown(unseen, "checkpoint.too_frequent")
-    assert not found(replace(unseen, config=CheckpointConfig(mode="exactly_once")), "checkpoint.too_frequent")
+    assert not found(
+        replace(unseen, config=CheckpointConfig(mode="exactly_once")), "checkpoint.too_frequent"
+    )
     assert not found(replace(unseen, terminal=True), "checkpoint.too_frequent")
 
 
@@ -220,24 +256,43 @@ def test_a_minimum_for_the_fleet_counts_only_where_somebody_set_one():
 
 
 def with_savepoint(took, timeout_ms, checkpoint_took=2):
-    return window(*minutely(40, took=checkpoint_took), savepoint(41, 2_400, took=took), config=replace(MINUTELY, timeout_ms=timeout_ms))
+    return window(
+        *minutely(40, took=checkpoint_took),
+        savepoint(41, 2_400, took=took),
+        config=replace(MINUTELY, timeout_ms=timeout_ms),
+    )
 
 
 def test_a_time_out_sized_for_savepoints_hides_trouble_with_checkpoints():
     [finding] = found(with_savepoint(1_200, 3_600_000), "checkpoint.savepoint_timeout")
     assert finding.severity == "info"
-    assert (finding.data["checkpoints_need_ms"], finding.data["savepoints_it_would_fail"]) == (60_000, 1)
-    assert finding.next_step.startswith("Keep the time-out while such savepoints are taken: 60 s would have failed 1 of 1 savepoint.")
+    assert (finding.data["checkpoints_need_ms"], finding.data["savepoints_it_would_fail"]) == (
+        60_000,
+        1,
+    )
+    assert finding.next_step.startswith(
+        "Keep the time-out while such savepoints are taken: 60 s would have failed 1 of 1 "
+        "savepoint."
+    )
 
 
 def test_where_no_settings_were_seen_the_time_out_of_a_long_savepoint_is_unknown():
     told = with_savepoint(1_200, 3_600_000)
-    assert "settings" in unknown(replace(told, config=CheckpointConfig()), "checkpoint.savepoint_timeout")
-    assert not found(replace(with_savepoint(0.5, 3_600_000), config=CheckpointConfig()), "checkpoint.savepoint_timeout")
+    assert "settings" in unknown(
+        replace(told, config=CheckpointConfig()), "checkpoint.savepoint_timeout"
+    )
+    assert not found(
+        replace(with_savepoint(0.5, 3_600_000), config=CheckpointConfig()),
+        "checkpoint.savepoint_timeout",
+    )
 
 
 def test_few_checkpoints_do_not_size_a_time_out():
-    few = window(*minutely(29, took=2), savepoint(41, 2_400, took=1_200), config=replace(MINUTELY, timeout_ms=3_600_000))
+    few = window(
+        *minutely(29, took=2),
+        savepoint(41, 2_400, took=1_200),
+        config=replace(MINUTELY, timeout_ms=3_600_000),
+    )
     assert not found(few, "checkpoint.savepoint_timeout")
 
 
@@ -247,7 +302,9 @@ def test_few_checkpoints_do_not_size_a_time_out():
     ids=["quick savepoint", "Flink's default", "slow checkpoints", "never sized"],
 )
 def test_other_time_outs_are_left_alone(took, timeout_ms, checkpoint_took):
-    assert not found(with_savepoint(took, timeout_ms, checkpoint_took), "checkpoint.savepoint_timeout")
+    assert not found(
+        with_savepoint(took, timeout_ms, checkpoint_took), "checkpoint.savepoint_timeout"
+    )
 
 
 # checkpoint.deleted_on_cancel
@@ -258,17 +315,28 @@ DELETED = replace(MINUTELY, retained_on_cancellation=False)
 def test_checkpoints_that_a_cancel_deletes_are_told_where_no_savepoint_is_fresh():
     [finding] = found(window(*minutely(3), config=DELETED), "checkpoint.deleted_on_cancel")
     assert finding.cause.endswith("No savepoint of it is known.")
-    [finding] = found(window(savepoint(1, 0), *minutely(3), at=90_000, config=DELETED), "checkpoint.deleted_on_cancel")
+    [finding] = found(
+        window(savepoint(1, 0), *minutely(3), at=90_000, config=DELETED),
+        "checkpoint.deleted_on_cancel",
+    )
     assert evidence(finding, "age of the newest savepoint") > 86_400
 
 
 def test_a_fresh_savepoint_or_retention_protects_a_job_that_is_cancelled():
-    assert not found(window(*minutely(3), savepoint(4, 200), config=DELETED), "checkpoint.deleted_on_cancel")
+    assert not found(
+        window(*minutely(3), savepoint(4, 200), config=DELETED), "checkpoint.deleted_on_cancel"
+    )
     assert not found(window(*minutely(3)), "checkpoint.deleted_on_cancel")
-    assert not found(window(*minutely(3), config=DELETED, terminal=True), "checkpoint.deleted_on_cancel")
-    assert not found(window(*minutely(3), config=replace(DELETED, externalized=False)), "checkpoint.deleted_on_cancel")
+    assert not found(
+        window(*minutely(3), config=DELETED, terminal=True), "checkpoint.deleted_on_cancel"
+    )
+    assert not found(
+        window(*minutely(3), config=replace(DELETED, externalized=False)),
+        "checkpoint.deleted_on_cancel",
+    )
     assert "retained" in unknown(
-        window(*minutely(3), config=replace(DELETED, retained_on_cancellation=None)), "checkpoint.deleted_on_cancel"
+        window(*minutely(3), config=replace(DELETED, retained_on_cancellation=None)),
+        "checkpoint.deleted_on_cancel",
     )
 
 
@@ -276,21 +344,46 @@ def test_a_fresh_savepoint_or_retention_protects_a_job_that_is_cancelled():
 
 
 def late(id, at, took, late_ms, outcome="expired"):
-    return replace(checkpoint(id, at, outcome, took=took), late_message_count=1, late_messages=({"late_ms": late_ms},))
+    return replace(
+        checkpoint(id, at, outcome, took=took),
+        late_message_count=1,
+        late_messages=({"late_ms": late_ms},),
+    )
 
 
 def test_work_on_what_was_given_up_beside_the_next_checkpoint_is_told():
-    [finding] = found(window(late(1, 0, 10, 5_000), checkpoint(2, 11, took=20), at=60), "checkpoint.uploads_after_end")
-    assert (finding.data["together"], finding.data["given_up"], finding.data["over_ms"]) == ([1, 2], [1], 4_000)
+    [finding] = found(
+        window(late(1, 0, 10, 5_000), checkpoint(2, 11, took=20), at=60),
+        "checkpoint.uploads_after_end",
+    )
+    assert (finding.data["together"], finding.data["given_up"], finding.data["over_ms"]) == (
+        [1, 2],
+        [1],
+        4_000,
+    )
 
 
 def test_a_checkpoint_that_ended_last_is_told_beside_another_one():
-    [finding] = found(window(late(1, 0, 10, 5_000), late(2, 11, 10, 9_000), at=60), "checkpoint.uploads_after_end")
-    assert "worked on checkpoint 2 for 9 s" in finding.cause and "beside checkpoint 1." in finding.cause
+    [finding] = found(
+        window(late(1, 0, 10, 5_000), late(2, 11, 10, 9_000), at=60), "checkpoint.uploads_after_end"
+    )
+    assert (
+        "worked on checkpoint 2 for 9 s" in finding.cause
+        and "beside checkpoint 1." in finding.cause
+    )
 
 
 def test_a_pause_that_lets_it_end_or_more_that_may_be_at_once_is_no_matter():
-    assert not found(window(late(1, 0, 10, 5_000), checkpoint(2, 16, took=20), at=60), "checkpoint.uploads_after_end")
+    assert not found(
+        window(late(1, 0, 10, 5_000), checkpoint(2, 16, took=20), at=60),
+        "checkpoint.uploads_after_end",
+    )
     two = replace(MINUTELY, max_concurrent=2)
-    assert not found(window(late(1, 0, 10, 5_000), checkpoint(2, 11, took=20), at=60, config=two), "checkpoint.uploads_after_end")
-    assert not found(window(checkpoint(1, 0, took=10), checkpoint(2, 5, took=20), at=60), "checkpoint.uploads_after_end")
+    assert not found(
+        window(late(1, 0, 10, 5_000), checkpoint(2, 11, took=20), at=60, config=two),
+        "checkpoint.uploads_after_end",
+    )
+    assert not found(
+        window(checkpoint(1, 0, took=10), checkpoint(2, 5, took=20), at=60),
+        "checkpoint.uploads_after_end",
+    )

@@ -1,4 +1,6 @@
-"""A real heap that is nearly full holds a real job back: ``pressure.root`` names the collections, recounted from Flink's answers."""
+"""A real heap that is nearly full holds a real job back: ``pressure.root`` names the collections,
+recounted from Flink's answers.
+"""
 
 import pytest
 
@@ -15,9 +17,15 @@ def test_collections_are_the_cause_where_flink_counted_them(played):
     counted = collected_by_minute(played, float("inf"))
     for one in told:
         assert one["subject"] == "enrich"
-        [(name, share)] = [(part["name"], part["value"]) for part in one["evidence"] if part["name"].endswith(" in collections")]
+        [(name, share)] = [
+            (part["name"], part["value"])
+            for part in one["evidence"]
+            if part["name"].endswith(" in collections")
+        ]
         assert evidence(one, "parse back-pressured") > 0.9
-        [of_taskmanager] = [shares for key, shares in counted.items() if key.startswith(name.partition(" in ")[0])]
+        [of_taskmanager] = [
+            shares for key, shares in counted.items() if key.startswith(name.partition(" in ")[0])
+        ]
         assert any(share == pytest.approx(ratio, rel=0.02) for ratio in of_taskmanager)
         assert share > 0.4
 

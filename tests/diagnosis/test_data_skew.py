@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, CheckpointSample, JobWindow, VertexState
+from spark_jobs.diagnosis.samples import (
+    Annotation,
+    CheckpointConfig,
+    CheckpointSample,
+    JobWindow,
+    VertexState,
+)
 from tests import windows
 from tests.diagnosis.graphs import found, held, hot, job, unknown, vertex
 
@@ -20,17 +26,31 @@ GIB = 1 << 30
 def agg(*rates, busy=0.2, **values) -> JobWindow:
     """Counted over a minute in which the meters say the same."""
     counted = {"records_in_per_s": rates, "counted_in_per_s": rates, "counted_ms": 60_000}
-    return job(vertex("source"), vertex("agg", (busy,) * len(rates), **counted | values), edges="source>agg")
+    return job(
+        vertex("source"),
+        vertex("agg", (busy,) * len(rates), **counted | values),
+        edges="source>agg",
+    )
 
 
 def metered(*rates, busy=(0.9, 0.2, 0.2), **values) -> JobWindow:
     """Without counters: an old lake, or a vertex so large that it is seldom asked for them."""
-    return job(vertex("source"), vertex("agg", busy[: len(rates)], records_in_per_s=rates), edges="source>agg", **values)
+    return job(
+        vertex("source"),
+        vertex("agg", busy[: len(rates)], records_in_per_s=rates),
+        edges="source>agg",
+        **values,
+    )
 
 
 def test_a_subtask_with_several_times_the_records_is_named_with_its_share():
     skew = found(agg(900.0, 100.0, 110.0, 90.0), RULE)["agg"]
-    assert (skew.severity, skew.data["hot_subtasks"], skew.data["share"], skew.data["hosts"]) == ("info", [0], 0.75, ["host-0"])
+    assert (skew.severity, skew.data["hot_subtasks"], skew.data["share"], skew.data["hosts"]) == (
+        "info",
+        [0],
+        0.75,
+        ["host-0"],
+    )
     assert (skew.evidence[0].value, skew.evidence[0].threshold) == (9.0, 3.0)
 
 
@@ -65,20 +85,42 @@ def test_too_few_reports_leave_nobody_typical():
 
 
 def test_sources_without_a_partition_are_no_siblings():
-    idle = vertex("source", (0.1,) * 4, records_in_per_s=(0.0,) * 4, counted_out_per_s=(500.0, 480.0, 0.0, 0.0), counted_ms=60_000)
+    idle = vertex(
+        "source",
+        (0.1,) * 4,
+        records_in_per_s=(0.0,) * 4,
+        counted_out_per_s=(500.0, 480.0, 0.0, 0.0),
+        counted_ms=60_000,
+    )
     assert not found(job(idle, vertex("sink"), edges="source>sink"), RULE)
-    uneven = vertex("source", (0.9,) * 4, counted_out_per_s=(500.0, 40.0, 50.0, 0.0), counted_ms=60_000)
-    assert found(job(uneven, vertex("sink"), edges="source>sink"), RULE)["source"].severity == "info"
+    uneven = vertex(
+        "source", (0.9,) * 4, counted_out_per_s=(500.0, 40.0, 50.0, 0.0), counted_ms=60_000
+    )
+    assert (
+        found(job(uneven, vertex("sink"), edges="source>sink"), RULE)["source"].severity == "info"
+    )
 
 
 def test_uneven_full_state_is_skew_too():
-    window = job(vertex("agg"), edges="source>agg", vertex_states=(VertexState("agg", 7, 1000, (9 * GIB, GIB, GIB)),))
+    window = job(
+        vertex("agg"),
+        edges="source>agg",
+        vertex_states=(VertexState("agg", 7, 1000, (9 * GIB, GIB, GIB)),),
+    )
     skew = found(window, RULE)["agg"]
-    assert (skew.data["of"], skew.data["state_hot_subtasks"], skew.evidence[0].at_ms) == ("state", [0], 1000)
+    assert (skew.data["of"], skew.data["state_hot_subtasks"], skew.evidence[0].at_ms) == (
+        "state",
+        [0],
+        1000,
+    )
 
 
 def test_small_states_say_nothing():
-    window = job(vertex("agg"), edges="source>agg", vertex_states=(VertexState("agg", 7, 1000, (9_000_000, 10, 10)),))
+    window = job(
+        vertex("agg"),
+        edges="source>agg",
+        vertex_states=(VertexState("agg", 7, 1000, (9_000_000, 10, 10)),),
+    )
     assert not found(window, RULE)
 
 
@@ -93,19 +135,31 @@ def test_with_checkpoints_but_no_state_of_subtasks_only_records_are_judged():
     assert "state" in unknown(judged, RULE)
     by_rest = CheckpointConfig(mode="exactly_once", interval_ms=10_000)
     assert "state" in unknown(replace(judged, config=by_rest, at_ms=601_001), RULE)
-    assert not unknown(replace(judged, config=by_rest, at_ms=601_000), RULE), "which is still to come"
-    assert found(replace(agg(900.0, 100.0), checkpoints=completed), RULE)["agg"].data["of"] == "records"
+    assert not unknown(replace(judged, config=by_rest, at_ms=601_000), RULE), (
+        "which is still to come"
+    )
+    assert (
+        found(replace(agg(900.0, 100.0), checkpoints=completed), RULE)["agg"].data["of"]
+        == "records"
+    )
     told = (VertexState("agg", 7, 1000, (0, 0)),)
     assert not unknown(replace(agg(100.0, 110.0), checkpoints=completed, vertex_states=told), RULE)
 
 
 def counted(recording, vertex_id, from_ms, to_ms):
-    """Records by subtask between two instants, by the counters of Flink's own answers: out of sources, into the others."""
+    """Records by subtask between two instants, by the counters of Flink's own answers: out of
+    sources, into the others.
+    """
     rows, is_source = [], True
     for line in (RECORDINGS / recording / "rest.jsonl").open(encoding="utf-8"):
         answer = json.loads(line)
         path = answer["path"].split("?")[0].strip("/").split("/")
-        if len(path) == 4 and path[2:] == ["vertices", vertex_id] and answer["status"] == 200 and from_ms <= answer["ts"] * 1000 <= to_ms:
+        if (
+            len(path) == 4
+            and path[2:] == ["vertices", vertex_id]
+            and answer["status"] == 200
+            and from_ms <= answer["ts"] * 1000 <= to_ms
+        ):
             metrics = [subtask["metrics"] for subtask in answer["body"]["subtasks"]]
             is_source = all(one["read-records"] == 0 for one in metrics)
             rows.append(metrics)
@@ -120,17 +174,27 @@ def test_every_recorded_skew_of_records_is_one_by_flinks_counters(name):
     for window in windows.recorded_windows(name):
         said = registry.diagnose(window, registry.limits(), only=[RULE]).findings
         for finding in (one for one in said if one.data["of"] == "records"):
-            records = counted(name.replace("-", "/"), finding.subject_id, window.window_start_ms, window.at_ms)
+            records = counted(
+                name.replace("-", "/"), finding.subject_id, window.window_start_ms, window.at_ms
+            )
             others = sorted(records)[:-1]
             assert max(records) >= 3 * others[len(others) // 2], (finding.title, records)
             assert records.index(max(records)) in finding.data["hot_subtasks"]
 
 
 def test_a_burst_at_the_start_is_no_skew_of_now():
-    """1.20.5/G: one source subtask began with a backlog of 80,000 records; ever since, both read 250 records/s."""
+    """1.20.5/G: one source subtask began with a backlog of 80,000 records; ever since, both read
+    250 records/s.
+    """
     window = windows.recorded_windows("1.20.5-G")[-1]
-    [source] = [one for one in window.vertex_windows if window.vertex_name(one.vertex_id).startswith("Source")]
-    assert max(source.records_out_per_s) > 3 * min(source.records_out_per_s), "the meter still shows the burst"
+    [source] = [
+        one
+        for one in window.vertex_windows
+        if window.vertex_name(one.vertex_id).startswith("Source")
+    ]
+    assert max(source.records_out_per_s) > 3 * min(source.records_out_per_s), (
+        "the meter still shows the burst"
+    )
     first, second = counted("1.20.5/G", source.vertex_id, window.window_start_ms, window.at_ms)
     assert abs(first - second) < 0.05 * first
     assert not found(window, RULE)
@@ -146,18 +210,37 @@ def test_the_hot_key_of_a_young_job_is_found_by_what_it_counted():
 
 def test_a_busy_subtask_that_nobody_waits_for_sets_no_pace():
     assert "sets the pace" not in found(agg(900.0, 100.0, busy=0.9), RULE)["agg"].cause
-    busy = vertex("agg", (0.9, 0.3), counted_in_per_s=(900.0, 100.0), counted_ms=60_000, in_pool_usage=(1.0, 0.0))
-    assert "sets the pace" in found(job(held("source", 0.9, 0.9), busy, edges="source>agg"), RULE)["agg"].cause
+    busy = vertex(
+        "agg",
+        (0.9, 0.3),
+        counted_in_per_s=(900.0, 100.0),
+        counted_ms=60_000,
+        in_pool_usage=(1.0, 0.0),
+    )
+    assert (
+        "sets the pace"
+        in found(job(held("source", 0.9, 0.9), busy, edges="source>agg"), RULE)["agg"].cause
+    )
 
 
 def test_it_sets_no_pace_where_its_input_waits_for_another_vertex():
-    busy = vertex("agg", (0.6, 0.1), counted_in_per_s=(900.0, 100.0), counted_ms=60_000, in_pool_usage=(0.0, 0.0))
-    both = job(held("source", 0.9, 0.9), busy, hot("slow", 1.0, 1.0), edges="source>agg source>slow")
+    busy = vertex(
+        "agg",
+        (0.6, 0.1),
+        counted_in_per_s=(900.0, 100.0),
+        counted_ms=60_000,
+        in_pool_usage=(0.0, 0.0),
+    )
+    both = job(
+        held("source", 0.9, 0.9), busy, hot("slow", 1.0, 1.0), edges="source>agg source>slow"
+    )
     assert "sets the pace" not in found(both, RULE)["agg"].cause
 
 
 def test_a_meter_that_remembers_a_burst_is_no_skew_where_the_counters_are_even():
-    assert not found(agg(200.0, 200.0, 200.0, records_in_per_s=(1_200.0, 200.0, 200.0), busy=0.9), RULE)
+    assert not found(
+        agg(200.0, 200.0, 200.0, records_in_per_s=(1_200.0, 200.0, 200.0), busy=0.9), RULE
+    )
 
 
 def test_counters_that_meters_contradict_were_collected_a_while_apart():
@@ -188,8 +271,13 @@ def test_without_counters_an_uneven_meter_alone_is_unknown():
 def test_without_counters_a_meter_says_nothing_for_a_minute_after_a_start():
     uneven = metered(900.0, 100.0, 110.0)
     begun = uneven.window_start_ms - 30_000
-    for young in (replace(uneven, annotations=(Annotation(begun, "restart"),)), replace(uneven, start_time_ms=begun)):
+    for young in (
+        replace(uneven, annotations=(Annotation(begun, "restart"),)),
+        replace(uneven, start_time_ms=begun),
+    ):
         assert not found(young, RULE)
         assert "remember a minute" in unknown(young, RULE)
     assert found(replace(uneven, annotations=(Annotation(begun - 40_000, "restart"),)), RULE)
-    assert found(replace(agg(900.0, 100.0, 110.0), start_time_ms=begun), RULE), "counters do not remember"
+    assert found(replace(agg(900.0, 100.0, 110.0), start_time_ms=begun), RULE), (
+        "counters do not remember"
+    )

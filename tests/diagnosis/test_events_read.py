@@ -1,4 +1,6 @@
-"""Log events that rules read: declared, in the windows of real recordings, and bounded however many tasks log them."""
+"""Log events that rules read: declared, in the windows of real recordings, and bounded however many
+tasks log them.
+"""
 
 import pytest
 
@@ -11,10 +13,22 @@ from tests.diagnosis.jobs import LIMITS, checkpoint, event, ms, restart, window
 from tests.windows import recorded, recorded_windows
 
 NOT_RECORDED = {"trigger_failed"}
-"""No recording has a storage that does not answer; since 1.14 ``checkpoint_failed`` is logged beside it."""
-ONLY_IN_INCIDENTS = {"partition_state_request", "slot_request_failed", "transaction_lost", "transaction_open", "transaction_timeout_set"}
+"""No recording has a storage that does not answer; since 1.14 ``checkpoint_failed`` is logged
+beside it.
+"""
+ONLY_IN_INCIDENTS = {
+    "partition_state_request",
+    "slot_request_failed",
+    "transaction_lost",
+    "transaction_open",
+    "transaction_timeout_set",
+}
 """Played for one rule each, whose own tests read them."""
-READ = sorted((rule.id, told) for rule in registry.all_rules().values() for told in rule.reads - NOT_RECORDED - ONLY_IN_INCIDENTS)
+READ = sorted(
+    (rule.id, told)
+    for rule in registry.all_rules().values()
+    for told in rule.reads - NOT_RECORDED - ONLY_IN_INCIDENTS
+)
 
 
 def state(at, to, **values):
@@ -23,7 +37,12 @@ def state(at, to, **values):
 
 @pytest.fixture(scope="module")
 def seen():
-    return {one.rule_kind for name in recorded() for judged in recorded_windows(name) for one in judged.events}
+    return {
+        one.rule_kind
+        for name in recorded()
+        for judged in recorded_windows(name)
+        for one in judged.events
+    }
 
 
 @pytest.mark.parametrize(("rule", "told"), READ)
@@ -46,7 +65,11 @@ def test_a_rule_sees_the_kinds_that_it_declares_and_no_others(monkeypatch):
         given.append(judged.events)
         return ()
 
-    monkeypatch.setitem(registry.RULES, "probe.told", Rule("probe.told", "", "", judge, 60, (), reads=frozenset({"task_state RUNNING"})))
+    monkeypatch.setitem(
+        registry.RULES,
+        "probe.told",
+        Rule("probe.told", "", "", judge, 60, (), reads=frozenset({"task_state RUNNING"})),
+    )
     events = (event(1, "region_restart"), state(2, "RUNNING"), state(3, "FAILED"))
     registry.diagnose(window(events=events), LIMITS, only=["probe.told"])
     assert given == [(events[1],)]
@@ -62,29 +85,50 @@ def timed(events):
 
 
 def test_five_thousand_deployed_tasks_do_not_push_out_what_else_was_told():
-    told = [event(0, "job_state"), *(event(1, "task_deployed", subtask=index) for index in range(5_000))]
+    told = [
+        event(0, "job_state"),
+        *(event(1, "task_deployed", subtask=index) for index in range(5_000)),
+    ]
     kept = newest_events(timed(told), ms(60))
     assert [one.kind for one in kept].count("job_state") == 1
-    assert [one.subtask for one in kept if one.kind == "task_deployed"] == list(range(5_000 - EVENTS, 5_000))
+    assert [one.subtask for one in kept if one.kind == "task_deployed"] == list(
+        range(5_000 - EVENTS, 5_000)
+    )
 
 
 def test_lines_of_subtasks_are_looked_back_to_for_an_hour_and_others_longer():
     told = [event(0, "task_deployed"), event(0, "job_state")]
-    assert [one.kind for one in newest_events(timed(told), ms(0) + BRIEFLY_MS)] == ["task_deployed", "job_state"]
+    assert [one.kind for one in newest_events(timed(told), ms(0) + BRIEFLY_MS)] == [
+        "task_deployed",
+        "job_state",
+    ]
     assert [one.kind for one in newest_events(timed(told), ms(0) + BRIEFLY_MS + 1)] == ["job_state"]
 
 
 def test_a_window_knows_since_when_it_holds_all_lines_of_a_kind():
-    assert whole_since([event(at, "task_deployed") for at in range(EVENTS - 1)], "task_deployed") == 0
-    assert whole_since([event(at, "task_deployed") for at in range(EVENTS)], "task_deployed") == ms(0) + 1
+    assert (
+        whole_since([event(at, "task_deployed") for at in range(EVENTS - 1)], "task_deployed") == 0
+    )
+    assert (
+        whole_since([event(at, "task_deployed") for at in range(EVENTS)], "task_deployed")
+        == ms(0) + 1
+    )
 
 
 def lives_of(tasks, running):
-    """A restart after which ``running`` of ``tasks`` tasks are told to run, a checkpoint that was never triggered since."""
+    """A restart after which ``running`` of ``tasks`` tasks are told to run, a checkpoint that was
+    never triggered since.
+    """
     deployed = [event(1, "task_deployed", vertex_id="e", subtask=index) for index in range(tasks)]
     ran = [state(2, "RUNNING", vertex_id="e", subtask=index) for index in range(running)]
     [episode] = episodes(
-        window(checkpoint(1, -300), annotations=(restart(0),), events=newest_events(timed(deployed + ran), ms(60)), at=15), ms(-10)
+        window(
+            checkpoint(1, -300),
+            annotations=(restart(0),),
+            events=newest_events(timed(deployed + ran), ms(60)),
+            at=15,
+        ),
+        ms(-10),
     )
     return episode.ended_ms
 

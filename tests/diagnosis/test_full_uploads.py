@@ -7,7 +7,17 @@ import pytest
 from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.flink_bugs import has_flink_23949
 from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, UploadedFiles
-from tests.diagnosis.jobs import MIB, checkpoint, evidence, found, ms, restart, savepoint, unknown, window
+from tests.diagnosis.jobs import (
+    MIB,
+    checkpoint,
+    evidence,
+    found,
+    ms,
+    restart,
+    savepoint,
+    unknown,
+    window,
+)
 
 RULE = "checkpoint.full_after_savepoint"
 FULL = 80 * MIB
@@ -23,7 +33,9 @@ def one_size(id, at, uploaded_mib):
 
 
 def story(uploaded_mib, after_savepoint, make=sized, **values):
-    """Checkpoints a minute apart that upload these MiB; a savepoint before each of those in ``after_savepoint`` (by place)."""
+    """Checkpoints a minute apart that upload these MiB; a savepoint before each of those in
+    ``after_savepoint`` (by place).
+    """
     told, id = [], 0
     for place, uploaded in enumerate(uploaded_mib):
         if place in after_savepoint:
@@ -46,7 +58,10 @@ def test_a_full_upload_after_a_savepoint_is_told_with_its_excess_first():
 
 
 def test_where_both_sizes_are_told_the_uploaded_one_decides():
-    [finding, *_] = found(story([80, 1, 1, 1, 1, 78, 1, 1, 1, 78, 1, 1, 1, 78, 1], {5, 9, 13}, flink_version=None), RULE)
+    [finding, *_] = found(
+        story([80, 1, 1, 1, 1, 78, 1, 1, 1, 78, 1, 1, 1, 78, 1], {5, 9, 13}, flink_version=None),
+        RULE,
+    )
     assert (finding.subject, finding.data["one_size_only"]) == ("checkpoint 7", False)
     assert evidence(finding, "uploaded share of the full state") == 78 / 80
 
@@ -79,7 +94,10 @@ def test_more_full_uploads_after_savepoints_never_make_it_less_sure():
     rank = {"low": 0, "medium": 1, "high": 2}
     uploads = [[1, 1, 1] + [1, 78, 1] * times for times in range(1, 6)]
     after = [{4 + 3 * place for place in range(times)} for times in range(1, 6)]
-    told = [found(story(mib, places, one_size), RULE) for mib, places in zip(uploads, after, strict=True)]
+    told = [
+        found(story(mib, places, one_size), RULE)
+        for mib, places in zip(uploads, after, strict=True)
+    ]
     assert [len(findings) for findings in told] == [1, 2, 3, 4, 5]
     ranks = [min(rank[finding.confidence] for finding in findings) for findings in told]
     assert ranks == sorted(ranks)
@@ -102,7 +120,9 @@ def files(id, at, **values):
 
 def test_metadata_with_the_old_files_makes_it_certain_on_any_release():
     seen = files(7, 300, kept_bytes=78 * MIB, same_name_bytes=0, new_name_bytes=0)
-    [finding] = found(story([1, 1, 1, 1, 1, 78, 1], {5}, flink_version="1.20.5", uploads=(seen,)), RULE)
+    [finding] = found(
+        story([1, 1, 1, 1, 1, 78, 1], {5}, flink_version="1.20.5", uploads=(seen,)), RULE
+    )
     assert finding.confidence == "high"
     assert evidence(finding, "old files among those uploaded") == 1
 
@@ -113,8 +133,18 @@ def test_metadata_with_new_names_is_compaction_on_any_release():
 
 
 def test_where_no_savepoint_tells_its_size_the_files_of_the_metadata_do():
-    told = story([1, 1, 1, 1, 1, 78, 1], {5}, one_size, uploads=(files(7, 300, kept_bytes=79 * MIB, new_name_bytes=1 * MIB),))
-    told = replace(told, checkpoints=tuple(replace(one, state_bytes=None) if one.is_savepoint else one for one in told.checkpoints))
+    told = story(
+        [1, 1, 1, 1, 1, 78, 1],
+        {5},
+        one_size,
+        uploads=(files(7, 300, kept_bytes=79 * MIB, new_name_bytes=1 * MIB),),
+    )
+    told = replace(
+        told,
+        checkpoints=tuple(
+            replace(one, state_bytes=None) if one.is_savepoint else one for one in told.checkpoints
+        ),
+    )
     [finding] = found(told, RULE)
     assert evidence(finding, "uploaded share of the full state") == 78 / 80
     assert not found(replace(told, uploads=()), RULE)
@@ -128,13 +158,18 @@ def test_the_first_upload_after_a_break_has_reasons_of_its_own(kind):
 
 def test_a_savepoint_that_failed_changes_nothing():
     told = story([1, 1, 1, 1, 1, 78, 1], {5}, one_size)
-    failed = tuple(replace(one, outcome="failed") if one.is_savepoint else one for one in told.checkpoints)
+    failed = tuple(
+        replace(one, outcome="failed") if one.is_savepoint else one for one in told.checkpoints
+    )
     assert not found(replace(told, checkpoints=failed), RULE)
 
 
 def test_a_checkpoint_that_only_the_log_told_of_has_no_uploaded_size():
     told = story([1, 1, 1, 1, 1, 1, 1], {5}, flink_version="1.20.5")
-    by_log = tuple(replace(one, checkpointed_bytes=None) if one.checkpoint_id == 7 else one for one in told.checkpoints)
+    by_log = tuple(
+        replace(one, checkpointed_bytes=None) if one.checkpoint_id == 7 else one
+        for one in told.checkpoints
+    )
     assert not found(replace(told, checkpoints=by_log, version=(1, 16, 0)), RULE)
 
 
@@ -152,16 +187,33 @@ def test_each_checkpoint_is_a_finding_of_its_own():
 
 @pytest.mark.parametrize(
     ("version", "affected"),
-    [("1.12.5", "yes"), ("1.11.4", "yes"), ("1.13.2", "yes"), ("1.13.3", "no"), ("1.13.6", "no"), ("1.14.0", "no"), ("2.0.1", "no"),
-     ("1.10.3", "unknown"), (None, "unknown"), ("1.13", "unknown"), ("1.12", "yes"), ("1.20-SNAPSHOT", "no"), ("1.13.2-amzn-0", "yes"),
-     ("next", "unknown")],
-)  # fmt: skip
+    [
+        ("1.12.5", "yes"),
+        ("1.11.4", "yes"),
+        ("1.13.2", "yes"),
+        ("1.13.3", "no"),
+        ("1.13.6", "no"),
+        ("1.14.0", "no"),
+        ("2.0.1", "no"),
+        ("1.10.3", "unknown"),
+        (None, "unknown"),
+        ("1.13", "unknown"),
+        ("1.12", "yes"),
+        ("1.20-SNAPSHOT", "no"),
+        ("1.13.2-amzn-0", "yes"),
+        ("next", "unknown"),
+    ],
+)
 def test_releases_with_the_fault(version, affected):
     assert has_flink_23949(release(version)) == affected
 
 
 RESTORE = Annotation(
-    ms(0), "restore", "7", "restored from savepoint 7", {"path": "file:/sp/savepoint-7", "claim_mode": "NO_CLAIM or LEGACY"}
+    ms(0),
+    "restore",
+    "7",
+    "restored from savepoint 7",
+    {"path": "file:/sp/savepoint-7", "claim_mode": "NO_CLAIM or LEGACY"},
 )
 
 
@@ -171,7 +223,10 @@ def restored(*checkpoints, **values):
 
 def test_a_first_checkpoint_with_the_restored_names_is_a_copy():
     seen = files(8, 60, kept_bytes=0, same_name_bytes=70 * MIB, new_name_bytes=5 * MIB)
-    [finding] = found(restored(sized(8, 60, 75), sized(9, 120, 1), uploads=(seen,)), "checkpoint.full_after_restore")
+    [finding] = found(
+        restored(sized(8, 60, 75), sized(9, 120, 1), uploads=(seen,)),
+        "checkpoint.full_after_restore",
+    )
     assert finding.severity == "info"
     assert evidence(finding, "claim mode") == "NO_CLAIM or LEGACY"
     assert finding.data["bytes_again"] == 70 * MIB
@@ -183,14 +238,21 @@ def test_a_first_checkpoint_with_new_names_is_compaction():
 
 
 def test_without_metadata_there_is_no_finding_but_a_word():
-    assert "`_metadata` of checkpoint 8" in unknown(restored(sized(8, 60, 80)), "checkpoint.full_after_restore")
+    assert "`_metadata` of checkpoint 8" in unknown(
+        restored(sized(8, 60, 80)), "checkpoint.full_after_restore"
+    )
 
 
 def test_a_restore_of_unknown_origin_is_its_own_where_checkpoints_completed_before():
     nowhere = Annotation(ms(100), "restore", "7")
-    assert not found(window(sized(7, 60, 80), sized(8, 160, 80), annotations=(nowhere,)), "checkpoint.full_after_restore")
+    assert not found(
+        window(sized(7, 60, 80), sized(8, 160, 80), annotations=(nowhere,)),
+        "checkpoint.full_after_restore",
+    )
 
 
 def test_a_recovery_from_its_own_checkpoint_is_no_restore():
     own = Annotation(ms(0), "restore", "7", detail={"path": f"file:/ck/{'a' * 32}/chk-7"})
-    assert not found(window(sized(8, 60, 80), annotations=(own, restart(0))), "checkpoint.full_after_restore")
+    assert not found(
+        window(sized(8, 60, 80), annotations=(own, restart(0))), "checkpoint.full_after_restore"
+    )

@@ -39,11 +39,18 @@ def test_each_deduction_is_told_with_its_finding():
 
 
 def test_information_and_held_vertices_cost_nothing():
-    assert health_of([Open("checkpoint.late_message", "info"), Open("pressure.transit", "warning")]).value == 100
+    assert (
+        health_of(
+            [Open("checkpoint.late_message", "info"), Open("pressure.transit", "warning")]
+        ).value
+        == 100
+    )
 
 
 def test_many_findings_of_one_rule_weigh_little_more_than_one():
-    assert health_of([Open("checkpoint.full_after_savepoint", "warning")] * 20).value == 100 - 15 - 10
+    assert (
+        health_of([Open("checkpoint.full_after_savepoint", "warning")] * 20).value == 100 - 15 - 10
+    )
 
 
 def test_no_data_no_health():
@@ -55,7 +62,10 @@ def test_points_fall_with_severity_and_with_confidence():
     for severity in ("critical", "warning"):
         points = [POINTS[severity, confidence] for confidence in CONFIDENCES]
         assert points == sorted(points)
-    assert all(POINTS["critical", confidence] >= POINTS["warning", confidence] for confidence in CONFIDENCES)
+    assert all(
+        POINTS["critical", confidence] >= POINTS["warning", confidence]
+        for confidence in CONFIDENCES
+    )
 
 
 @given(st.lists(FINDINGS, max_size=5))

@@ -31,7 +31,9 @@ def test_the_share_is_that_of_flinks_own_counters(played):
     assert sights and {one["severity"] for one in sights} == {"info"}
     for sight in sights:
         counted = [told[number] for number in sight["data"]["checkpoints"]]
-        share = sum(one["persisted_data"] for one in counted) / sum(one["checkpointed_size"] for one in counted)
+        share = sum(one["persisted_data"] for one in counted) / sum(
+            one["checkpointed_size"] for one in counted
+        )
         assert evidence(sight, "data in flight of all that was written") == pytest.approx(share)
         assert share > 0.8
         assert "buffer-debloat.enabled: true" in sight["next_step"]
@@ -40,9 +42,17 @@ def test_the_share_is_that_of_flinks_own_counters(played):
 @pytest.mark.parametrize("played", ["1.20.5/summed-merged", "2.3.0/summed-merged"])
 def test_unaligned_checkpoints_of_a_job_that_keeps_up_hold_next_to_nothing_in_flight(played):
     *_, last = answers(played, r"/jobs/[0-9a-f]{32}/checkpoints")
-    done = [one for one in last.body["history"] if one["status"] == "COMPLETED" and one["checkpoint_type"] == "UNALIGNED_CHECKPOINT"]
+    done = [
+        one
+        for one in last.body["history"]
+        if one["status"] == "COMPLETED" and one["checkpoint_type"] == "UNALIGNED_CHECKPOINT"
+    ]
     assert len(done) >= 5
-    assert 0 < sum(one["persisted_data"] for one in done) < 0.1 * sum(one["checkpointed_size"] for one in done)
+    assert (
+        0
+        < sum(one["persisted_data"] for one in done)
+        < 0.1 * sum(one["checkpointed_size"] for one in done)
+    )
     assert not of_rule(played, RULE)
 
 
@@ -57,14 +67,19 @@ def test_where_neither_settings_nor_checkpoints_say_whether_they_are_unaligned_i
     logged = tuple(replace(one, unaligned=None, persisted_bytes=None) for one in window.checkpoints)
     (lacking,) = judged(replace(window, checkpoints=logged, config=CheckpointConfig())).unknowns
     assert "unaligned" in lacking.missing
-    assert not judged(replace(window, checkpoints=logged)).unknowns, "details of some are still to come"
+    assert not judged(replace(window, checkpoints=logged)).unknowns, (
+        "details of some are still to come"
+    )
 
 
 def test_unaligned_checkpoints_that_write_mostly_state_are_well():
     window = newest_of_l2()
     assert judged(window).findings
     larger = tuple(
-        replace(one, checkpointed_bytes=one.checkpointed_bytes and one.checkpointed_bytes + 4_000_000) for one in window.checkpoints
+        replace(
+            one, checkpointed_bytes=one.checkpointed_bytes and one.checkpointed_bytes + 4_000_000
+        )
+        for one in window.checkpoints
     )
     assert not judged(replace(window, checkpoints=larger)).findings
 

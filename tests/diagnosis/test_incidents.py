@@ -23,24 +23,44 @@ from tests.played import sights
 from tests.windows import recorded_windows
 
 T0 = datetime(2026, 3, 1, 12, tzinfo=UTC)
-RULES = sorted({*CONSEQUENCES, *(rule for led_to in CONSEQUENCES.values() for rule in led_to), "placement.uneven"})
+RULES = sorted(
+    {
+        *CONSEQUENCES,
+        *(rule for led_to in CONSEQUENCES.values() for rule in led_to),
+        "placement.uneven",
+    }
+)
 
 
 def finding(key, rule, begin_s=0, end_s=60, *, job="orders", at=(), shared=(), subject="s", rank=2):
     begin, end = T0 + timedelta(seconds=begin_s), T0 + timedelta(seconds=end_s)
-    return IncidentFinding(key, "prod-eu", job, rule, subject, begin, end, rank, trace=Trace(frozenset(at), frozenset(shared)))
+    return IncidentFinding(
+        key,
+        "prod-eu",
+        job,
+        rule,
+        subject,
+        begin,
+        end,
+        rank,
+        trace=Trace(frozenset(at), frozenset(shared)),
+    )
 
 
 def seen(rows) -> list[IncidentFinding]:
     """One finding of each rule and subject, from its first occurrence to its last."""
     spans: dict[tuple[str, ...], IncidentFinding] = {}
-    for cluster, job, rule, kind, subject, severity, at, data in sorted(rows, key=lambda row: (row[6], row[2], row[4])):
+    for cluster, job, rule, kind, subject, severity, at, data in sorted(
+        rows, key=lambda row: (row[6], row[2], row[4])
+    ):
         key = (cluster, job, rule, subject)
         number = spans[key].key if key in spans else len(spans)
         first = spans[key].first_seen if key in spans else at
         rank = ("info", "warning", "critical").index(severity) + 1
         lasts = timedelta(seconds=registry.all_rules()[rule].hold_s)
-        spans[key] = IncidentFinding(number, *key, first, at, rank, lasts=lasts, trace=trace_of(rule, kind, subject, data))
+        spans[key] = IncidentFinding(
+            number, *key, first, at, rank, lasts=lasts, trace=trace_of(rule, kind, subject, data)
+        )
     return list(spans.values())
 
 
@@ -54,7 +74,16 @@ def recorded(name: str) -> list[IncidentFinding]:
 
 
 def lab(name: str) -> list[IncidentFinding]:
-    names = ("cluster", "job_id", "rule", "subject_kind", "subject_id", "severity", "seen_at", "data")
+    names = (
+        "cluster",
+        "job_id",
+        "rule",
+        "subject_kind",
+        "subject_id",
+        "severity",
+        "seen_at",
+        "data",
+    )
     return seen(tuple(one[name] for name in names) for one in sights(name))
 
 
@@ -62,7 +91,9 @@ def told(findings) -> list[list[str]]:
     """Rules of each incident that is worth one, its cause first."""
     by_key = {one.key: one for one in findings}
     of_each = ([by_key[key] for key in keys] for keys in incidents(findings))
-    ordered = (in_order_of_cause(members) for members in of_each if max(one.rank for one in members) > 1)
+    ordered = (
+        in_order_of_cause(members) for members in of_each if max(one.rank for one in members) > 1
+    )
     return sorted(list(dict.fromkeys(one.rule for one in members)) for members in ordered)
 
 
@@ -72,9 +103,28 @@ def told(findings) -> list[list[str]]:
         ("1.20.5-E", [["checkpoint.declined"]]),
         (
             "1.20.5-F",
-            [["pressure.root", "checkpoint.expired", "pressure.transit", "checkpoint.uploads_after_end", "checkpoint.late_message"]],
+            [
+                [
+                    "pressure.root",
+                    "checkpoint.expired",
+                    "pressure.transit",
+                    "checkpoint.uploads_after_end",
+                    "checkpoint.late_message",
+                ]
+            ],
         ),
-        ("1.20.5-C2", [["data.skew", "pressure.skew", "pressure.root", "checkpoint.alignment", "pressure.transit"]]),
+        (
+            "1.20.5-C2",
+            [
+                [
+                    "data.skew",
+                    "pressure.skew",
+                    "pressure.root",
+                    "checkpoint.alignment",
+                    "pressure.transit",
+                ]
+            ],
+        ),
         ("1.20.5-I", [["restart.loop"]]),
         ("1.20.5-B", [["pressure.root", "checkpoint.start_delay", "pressure.transit"]]),
         ("1.20.5-L2", [["pressure.root", "checkpoint.in_flight_share", "pressure.transit"]]),
@@ -92,8 +142,14 @@ def test_a_recorded_incident_is_one_with_its_cause_on_top(name, expected):
         ("2.3.0/leaking", [["restart.loop", "memory.step_after_restart"]]),
         # Two troubles of one job at one time, with nothing to do with each other:
         # an input that lags is one vertex, a RocksDB that stalls another.
-        ("1.20.5/write-stall", [["join.slow_input"], ["rocksdb.write_stall", "pressure.root", "pressure.transit"]]),
-        ("1.20.5/short-transactions", [["checkpoint.too_frequent"], ["restart.loop", "sink.transaction_timeout"]]),
+        (
+            "1.20.5/write-stall",
+            [["join.slow_input"], ["rocksdb.write_stall", "pressure.root", "pressure.transit"]],
+        ),
+        (
+            "1.20.5/short-transactions",
+            [["checkpoint.too_frequent"], ["restart.loop", "sink.transaction_timeout"]],
+        ),
     ],
 )
 def test_an_incident_of_the_lab_is_one_and_two_are_two(name, expected):
@@ -101,29 +157,48 @@ def test_an_incident_of_the_lab_is_one_and_two_are_two(name, expected):
 
 
 def test_barriers_held_by_another_vertex_do_not_follow_from_a_pressure():
-    root, held = finding(1, "pressure.root", at=["map"]), finding(2, "checkpoint.expired", at=["sink"])
+    root, held = (
+        finding(1, "pressure.root", at=["map"]),
+        finding(2, "checkpoint.expired", at=["sink"]),
+    )
     assert not belong_together(root, held)
     assert belong_together(root, finding(3, "checkpoint.expired", at=["map", "sink"]))
 
 
 def test_jobs_that_lost_one_taskmanager_are_in_one_incident_and_others_of_that_time_are_not():
-    one, other = (finding(number, "restart.loop", job=str(number), shared=["taskmanager tm-7"]) for number in (1, 2))
+    one, other = (
+        finding(number, "restart.loop", job=str(number), shared=["taskmanager tm-7"])
+        for number in (1, 2)
+    )
     third = finding(3, "restart.loop", job="3", shared=["taskmanager tm-8"])
     assert incidents([third, other, one]) == [{1, 2}, {3}]
 
 
 def test_what_happens_hours_later_is_another_incident():
-    assert incidents([finding(1, "pressure.root", at=["map"]), finding(2, "checkpoint.expired", 7200, 7260, at=["map"])]) == [{1}, {2}]
+    assert incidents(
+        [
+            finding(1, "pressure.root", at=["map"]),
+            finding(2, "checkpoint.expired", 7200, 7260, at=["map"]),
+        ]
+    ) == [{1}, {2}]
 
 
 def test_a_decline_by_several_hosts_names_none_of_them():
     declines = [{"host": "a"}, {"host": "b"}]
-    assert trace_of("checkpoint.declined", "job", "job", {"declines": declines, "reason": "X"}).shared == frozenset()
-    assert trace_of("checkpoint.declined", "job", "job", {"declines": declines[:1], "reason": "X"}).shared == {"host a X"}
+    assert (
+        trace_of("checkpoint.declined", "job", "job", {"declines": declines, "reason": "X"}).shared
+        == frozenset()
+    )
+    assert trace_of(
+        "checkpoint.declined", "job", "job", {"declines": declines[:1], "reason": "X"}
+    ).shared == {"host a X"}
 
 
 def test_data_of_another_shape_ties_nothing():
-    for data in ({"held_by": 3, "slowest": "x", "declines": [1], "lost_taskmanagers": {"a": 1}}, {"lost_taskmanagers": [None]}):
+    for data in (
+        {"held_by": 3, "slowest": "x", "declines": [1], "lost_taskmanagers": {"a": 1}},
+        {"lost_taskmanagers": [None]},
+    ):
         for rule in RULES:
             assert trace_of(rule, "job", "job", data) == Trace()
 
@@ -140,11 +215,20 @@ def test_every_declared_rule_is_one_and_none_follows_from_itself():
 FINDINGS = st.lists(
     st.builds(
         lambda rule, begin, lasts, job, at, shared: (rule, begin, begin + lasts, job, at, shared),
-        st.sampled_from(RULES), st.integers(0, 4_000), st.integers(0, 900), st.sampled_from("ab"),
-        st.sets(st.sampled_from("vw")), st.sets(st.sampled_from("xy")),
+        st.sampled_from(RULES),
+        st.integers(0, 4_000),
+        st.integers(0, 900),
+        st.sampled_from("ab"),
+        st.sets(st.sampled_from("vw")),
+        st.sets(st.sampled_from("xy")),
     ),
     max_size=14,
-).map(lambda rows: [finding(key, row[0], *row[1:3], job=row[3], at=row[4], shared=row[5]) for key, row in enumerate(rows)])  # fmt: skip
+).map(
+    lambda rows: [
+        finding(key, row[0], *row[1:3], job=row[3], at=row[4], shared=row[5])
+        for key, row in enumerate(rows)
+    ]
+)
 
 
 @given(FINDINGS, st.randoms())
@@ -160,7 +244,9 @@ def test_incidents_and_their_causes_do_not_depend_on_order(findings, random):
 
 @given(FINDINGS, st.randoms())
 def test_findings_that_come_late_join_what_is_there_and_no_address_is_lost(findings, random):
-    """Fed one by one in any order, the same incidents come out; who had joined another keeps that one's number or an older one."""
+    """Fed one by one in any order, the same incidents come out; who had joined another keeps that
+    one's number or an older one.
+    """
     known: dict[int, int] = {}
     arrived: list[IncidentFinding] = []
     numbers = iter(range(1, 100))

@@ -1,4 +1,6 @@
-"""Collections and CPU of a TaskManager as causes: on recorded windows, with samples of JVMs that stand still, wait or compute."""
+"""Collections and CPU of a TaskManager as causes: on recorded windows, with samples of JVMs that
+stand still, wait or compute.
+"""
 
 from dataclasses import replace
 
@@ -14,7 +16,9 @@ RULE = "pressure.root"
 
 
 def windows():
-    found = [one for one in recorded_windows("1.20.5-B") if diagnose(one, LIMITS, only=[RULE]).findings]
+    found = [
+        one for one in recorded_windows("1.20.5-B") if diagnose(one, LIMITS, only=[RULE]).findings
+    ]
     assert found
     return found
 
@@ -23,7 +27,13 @@ def judged(window, **rates):
     """``rates``: of gc_ms and cpu_ms, per ms, of every TaskManager over the minute."""
     names = {name for vertex in window.vertex_windows for name in vertex.taskmanager_id if name}
     samples = tuple(
-        TaskManagerSample(name, at_ms, host="h", cpu_cores=2.0, **{counter: round(rate * at_ms) for counter, rate in rates.items()})
+        TaskManagerSample(
+            name,
+            at_ms,
+            host="h",
+            cpu_cores=2.0,
+            **{counter: round(rate * at_ms) for counter, rate in rates.items()},
+        )
         for name in sorted(names)
         for at_ms in (window.window_start_ms - 5_000, window.window_start_ms + 55_000)
     )
@@ -42,7 +52,9 @@ def test_collections_are_named_before_anything_else(window):
 
 def test_a_jvm_that_has_all_processors_computes_and_one_that_uses_hardly_any_waits():
     window = windows()[0]
-    assert "used 1.9 of the 2 processors that it sees" in judged(window, gc_ms=0.01, cpu_ms=1.95).cause
+    assert (
+        "used 1.9 of the 2 processors that it sees" in judged(window, gc_ms=0.01, cpu_ms=1.95).cause
+    )
     waits = judged(window, gc_ms=0.01, cpu_ms=0.05)
     assert "they wait for something outside" in waits.cause
     assert "used 0.05 processors while" in waits.cause
@@ -63,7 +75,9 @@ def test_a_job_whose_taskmanagers_were_not_sampled_in_the_minute_is_judged_as_be
 
 
 def collected(sight, played):
-    """Share of the time in collections from the last answer of the minute before to the last one of the minute, as Flink answered."""
+    """Share of the time in collections from the last answer of the minute before to the last one of
+    the minute, as Flink answered.
+    """
     (name,) = [one["name"] for one in sight["evidence"] if one["name"].endswith(" in collections")]
     begin, last = sight["window_start"].timestamp(), {}
     for one in answers(played, rf"/taskmanagers/{name.split()[0]}:[^/]+"):
@@ -75,10 +89,18 @@ def collected(sight, played):
 
 
 def told(played, rule):
-    return [one for one in of_rule(played, rule) if any(item["name"].endswith(" in collections") for item in one["evidence"])]
+    return [
+        one
+        for one in of_rule(played, rule)
+        if any(item["name"].endswith(" in collections") for item in one["evidence"])
+    ]
 
 
-QUIET = [("1.20.5/slow-sync", "checkpoint.sync"), ("2.3.0/slow-sync", "checkpoint.sync"), ("2.3.0/slow-storage", "checkpoint.async")]
+QUIET = [
+    ("1.20.5/slow-sync", "checkpoint.sync"),
+    ("2.3.0/slow-sync", "checkpoint.sync"),
+    ("2.3.0/slow-storage", "checkpoint.async"),
+]
 
 
 @pytest.mark.parametrize(("played", "rule"), QUIET)

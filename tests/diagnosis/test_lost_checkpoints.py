@@ -21,9 +21,16 @@ from tests.diagnosis.jobs import (
 )
 
 DECLINE = {
-    "vertex_id": "e", "vertex_name": "enrich", "subtask": 1, "attempt": 0, "host": "host-2", "container": "tm-2",
-    "reason": "CHECKPOINT_ASYNC_EXCEPTION", "exception": "java.io.IOException: disk full", "log_line": "Decline checkpoint 9 by task …",
-}  # fmt: skip
+    "vertex_id": "e",
+    "vertex_name": "enrich",
+    "subtask": 1,
+    "attempt": 0,
+    "host": "host-2",
+    "container": "tm-2",
+    "reason": "CHECKPOINT_ASYNC_EXCEPTION",
+    "exception": ("java.io.IOException: disk full"),
+    "log_line": "Decline checkpoint 9 by task …",
+}
 
 
 def declined(id, at, **values):
@@ -46,13 +53,18 @@ def test_a_decline_names_task_host_and_exception():
 
 
 def test_the_first_evidence_of_declines_is_their_count():
-    [finding] = found(window(declined(1, 0), *minutely(3, 2, 60), declined(5, 240)), "checkpoint.declined")
+    [finding] = found(
+        window(declined(1, 0), *minutely(3, 2, 60), declined(5, 240)), "checkpoint.declined"
+    )
     assert (finding.evidence[0].name, finding.evidence[0].value) == ("declined checkpoints", 2)
 
 
 def test_declines_are_seen_when_they_happened_whenever_they_are_judged():
     lost = window(*minutely(3), declined(4, 180))
-    [now], [later] = found(lost, "checkpoint.declined"), found(replace(lost, at_ms=ms(300)), "checkpoint.declined")
+    [now], [later] = (
+        found(lost, "checkpoint.declined"),
+        found(replace(lost, at_ms=ms(300)), "checkpoint.declined"),
+    )
     assert now.seen_at_ms == later.seen_at_ms == ms(181)
 
 
@@ -60,7 +72,9 @@ def test_a_decline_beyond_the_look_back_is_over():
     assert not found(window(declined(1, 0), *minutely(20, 2, 60)), "checkpoint.declined")
 
 
-@pytest.mark.parametrize("outcome", ["preflight", "aborted", "subsumed", "in_progress", "completed"])
+@pytest.mark.parametrize(
+    "outcome", ["preflight", "aborted", "subsumed", "in_progress", "completed"]
+)
 def test_what_is_no_failure_is_never_told_as_one(outcome):
     quiet = window(*minutely(3), checkpoint(4, 180, outcome, reason="CHECKPOINT_DECLINED"), at=200)
     for rule in ("checkpoint.declined", "checkpoint.failed", "checkpoint.expired"):
@@ -87,7 +101,10 @@ def test_the_distance_to_the_tolerance_is_told_and_makes_it_critical():
 
 
 def test_a_success_restores_the_whole_tolerance():
-    [finding] = found(window(*minutely(8), declined(9, 480), declined(10, 540), checkpoint(11, 600)), "checkpoint.declined")
+    [finding] = found(
+        window(*minutely(8), declined(9, 480), declined(10, 540), checkpoint(11, 600)),
+        "checkpoint.declined",
+    )
     assert evidence(finding, "tolerable failures left") == 3
     assert finding.severity == "warning"
 
@@ -99,34 +116,58 @@ def test_a_tolerance_without_end_is_not_counted_down():
 
 
 def test_tasks_that_were_not_ready_after_a_start_are_information():
-    [finding] = found(window(declined(1, 0, reason="CHECKPOINT_DECLINED_TASK_NOT_READY"), checkpoint(2, 60)), "checkpoint.declined")
+    [finding] = found(
+        window(declined(1, 0, reason="CHECKPOINT_DECLINED_TASK_NOT_READY"), checkpoint(2, 60)),
+        "checkpoint.declined",
+    )
     assert finding.severity == "info"
 
 
 def test_a_decline_without_a_name_is_told_with_what_rest_says():
-    nameless = checkpoint(4, 180, "declined", reason="CHECKPOINT_DECLINED", failure_message="Checkpoint was declined.")
+    nameless = checkpoint(
+        4, 180, "declined", reason="CHECKPOINT_DECLINED", failure_message="Checkpoint was declined."
+    )
     [finding] = found(window(*minutely(3), nameless), "checkpoint.declined")
     assert finding.confidence == "medium"
     assert evidence(finding, "exception") == "Checkpoint was declined."
 
 
 def test_where_nobody_is_named_those_who_had_not_acknowledged_are():
-    missing = ({"vertex_id": "e", "vertex_name": "enrich", "subtasks": [1], "count": 1, "hosts": []},)
-    nameless = checkpoint(4, 180, "declined", reason="CHECKPOINT_DECLINED", not_acknowledged=missing)
+    missing = (
+        {"vertex_id": "e", "vertex_name": "enrich", "subtasks": [1], "count": 1, "hosts": []},
+    )
+    nameless = checkpoint(
+        4, 180, "declined", reason="CHECKPOINT_DECLINED", not_acknowledged=missing
+    )
     [finding] = found(window(*minutely(3), nameless), "checkpoint.declined")
     assert evidence(finding, "not acknowledged by enrich") == 1
 
 
 def test_failures_are_told_by_reason():
-    lost = [checkpoint(id, 60 * id, "failed", reason="FINALIZE_CHECKPOINT_FAILURE", failure_message="no space") for id in (4, 5)]
-    [finding] = found(window(*minutely(3), *lost, checkpoint(6, 360, "failed", reason="IO_EXCEPTION")), "checkpoint.failed")
+    lost = [
+        checkpoint(
+            id, 60 * id, "failed", reason="FINALIZE_CHECKPOINT_FAILURE", failure_message="no space"
+        )
+        for id in (4, 5)
+    ]
+    [finding] = found(
+        window(*minutely(3), *lost, checkpoint(6, 360, "failed", reason="IO_EXCEPTION")),
+        "checkpoint.failed",
+    )
     assert finding.title == "3 checkpoints failed: FINALIZE_CHECKPOINT_FAILURE"
     assert evidence(finding, "failed with FINALIZE_CHECKPOINT_FAILURE") == 2
     assert evidence(finding, "failed with IO_EXCEPTION") == 1
 
 
 def with_a_task(id, at):
-    return checkpoint(id, at, "failed", reason="TASK_FAILURE", reason_text="java.io.IOException: disk full", failure_message="suspending")
+    return checkpoint(
+        id,
+        at,
+        "failed",
+        reason="TASK_FAILURE",
+        reason_text="java.io.IOException: disk full",
+        failure_message="suspending",
+    )
 
 
 def test_one_lost_with_a_failed_task_is_told_by_its_restart():
@@ -141,14 +182,25 @@ def test_where_failed_tasks_take_every_second_checkpoint_it_is_critical_with_the
 
 
 INNERMOST = "Permission denied"
-LONG = f"org.apache.flink.util.FlinkException: Could not finalize checkpoint: /checkpoints/{'deep/' * 120}_metadata: {INNERMOST}"
-TRACE = "java.lang.Exception: outer\n" + "\tat org.apache.flink.A.b(A.java:1)\n" * 40 + f"Caused by: java.io.IOException: {INNERMOST}\n"
+LONG = (
+    f"org.apache.flink.util.FlinkException: Could not finalize checkpoint: "
+    f"/checkpoints/{'deep/' * 120}_metadata: {INNERMOST}"
+)
+TRACE = (
+    "java.lang.Exception: outer\n"
+    + "\tat org.apache.flink.A.b(A.java:1)\n" * 40
+    + f"Caused by: java.io.IOException: {INNERMOST}\n"
+)
 
 
 @pytest.mark.parametrize("message", [LONG, TRACE])
 def test_of_a_long_failure_message_the_innermost_cause_stays(message):
     [finding] = found(
-        window(*minutely(3), checkpoint(4, 180, "failed", reason="IO_EXCEPTION", failure_message=message)), "checkpoint.failed"
+        window(
+            *minutely(3),
+            checkpoint(4, 180, "failed", reason="IO_EXCEPTION", failure_message=message),
+        ),
+        "checkpoint.failed",
     )
     told = evidence(finding, "failure message")
     assert len(told) <= 500
@@ -169,7 +221,10 @@ def test_a_failure_without_a_reason_is_less_certain():
 
 
 def test_a_storage_that_does_not_answer_is_told_by_the_log_alone():
-    lines = [event(200, "checkpoint_failed", reason="IO_EXCEPTION", message="…"), event(200.1, "trigger_failed", reason="IO_EXCEPTION")]
+    lines = [
+        event(200, "checkpoint_failed", reason="IO_EXCEPTION", message="…"),
+        event(200.1, "trigger_failed", reason="IO_EXCEPTION"),
+    ]
     lines += [event(260, "checkpoint_failed", reason="IO_EXCEPTION", message="…")]
     [finding] = found(window(*minutely(3), events=tuple(lines), at=300), "checkpoint.failed")
     assert finding.title == "2 checkpoints failed: IO_EXCEPTION"
@@ -183,12 +238,22 @@ def test_refusals_that_do_not_count_are_no_failures():
 
 
 def test_a_lost_savepoint_is_called_a_savepoint():
-    [finding] = found(window(*minutely(3), savepoint(4, 180, "expired", took=600)), "checkpoint.expired")
+    [finding] = found(
+        window(*minutely(3), savepoint(4, 180, "expired", took=600)), "checkpoint.expired"
+    )
     assert finding.title.startswith("1 savepoint expired")
     assert finding.severity == "warning"
 
 
-MISSING = ({"vertex_id": "sink", "vertex_name": "sink", "subtasks": [0, 1], "count": 2, "hosts": ["host-3"]},)
+MISSING = (
+    {
+        "vertex_id": "sink",
+        "vertex_name": "sink",
+        "subtasks": [0, 1],
+        "count": 2,
+        "hosts": ["host-3"],
+    },
+)
 PLAN = chain("source", "enrich", "sink")
 
 
@@ -202,9 +267,17 @@ def test_an_expiry_tells_who_had_not_acknowledged():
 
 def test_an_expiry_is_laid_to_the_origin_that_held_the_barrier():
     lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
-    held = window(*minutely(3), lost, vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), **PLAN)
+    held = window(
+        *minutely(3),
+        lost,
+        vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"),
+        **PLAN,
+    )
     [finding] = found(held, "checkpoint.expired")
-    assert finding.title == "1 checkpoint expired after 10 min, barrier held by back-pressure from enrich"
+    assert (
+        finding.title
+        == "1 checkpoint expired after 10 min, barrier held by back-pressure from enrich"
+    )
     assert evidence(finding, "barrier held by") == "enrich"
     assert evidence(finding, "phase at the time-out") == "start_delay"
     assert finding.confidence == "high"
@@ -215,23 +288,39 @@ def test_an_expiry_is_laid_to_the_origin_that_held_the_barrier():
 def test_the_pressure_of_the_checkpoints_own_time_counts_even_if_it_is_over():
     lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
     over = window(
-        *minutely(3), lost, checkpoint(5, 840), vertex_windows=pressed(source="idle", enrich="idle", sink="idle"),
-        past=past(600, source="blocked", enrich="busy", sink="idle"), at=900, **PLAN,
-    )  # fmt: skip
+        *minutely(3),
+        lost,
+        checkpoint(5, 840),
+        vertex_windows=pressed(source="idle", enrich="idle", sink="idle"),
+        past=past(600, source="blocked", enrich="busy", sink="idle"),
+        at=900,
+        **PLAN,
+    )
     [finding] = found(over, "checkpoint.expired")
     assert evidence(finding, "barrier held by") == "enrich"
 
 
 def test_a_job_that_ended_had_its_pressure_before():
     lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
-    ended = window(lost, vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), terminal=True, state="CANCELED", **PLAN)
+    ended = window(
+        lost,
+        vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"),
+        terminal=True,
+        state="CANCELED",
+        **PLAN,
+    )
     [finding] = found(ended, "checkpoint.expired")
     assert evidence(finding, "barrier held by") == "enrich"
 
 
 def test_without_pressure_nobody_is_blamed():
     lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
-    calm = window(*minutely(3), lost, vertex_windows=pressed(source="idle", enrich="idle", sink="idle"), **PLAN)
+    calm = window(
+        *minutely(3),
+        lost,
+        vertex_windows=pressed(source="idle", enrich="idle", sink="idle"),
+        **PLAN,
+    )
     [finding] = found(calm, "checkpoint.expired")
     assert "No back-pressure was observed" in finding.cause
     assert finding.data["held_by"] is None
@@ -244,8 +333,13 @@ def test_without_metrics_it_says_that_pressure_is_not_known():
 
 
 def lost_while_writing(at, vertex_id="sink"):
-    """Of the two that did not acknowledge a checkpoint of 180 to 780 s, as long as ``vertex_id`` says nothing else."""
-    begun = tuple(event(at, "checkpoint_async_started", checkpoint_id=4, vertex_id=vertex_id, subtask=index) for index in (0, 1))
+    """Of the two that did not acknowledge a checkpoint of 180 to 780 s, as long as ``vertex_id``
+    says nothing else.
+    """
+    begun = tuple(
+        event(at, "checkpoint_async_started", checkpoint_id=4, vertex_id=vertex_id, subtask=index)
+        for index in (0, 1)
+    )
     return window(*minutely(3), expired(4, 180, not_acknowledged=MISSING), events=begun, **PLAN)
 
 
@@ -266,24 +360,36 @@ def test_what_those_did_who_acknowledged_says_nothing_of_those_who_did_not():
 
 
 def late(*late_ms):
-    told = tuple({"vertex_id": "sink", "vertex_name": "sink", "subtask": 0, "host": "host-3", "late_ms": one} for one in late_ms)
+    told = tuple(
+        {"vertex_id": "sink", "vertex_name": "sink", "subtask": 0, "host": "host-3", "late_ms": one}
+        for one in late_ms
+    )
     return {"late_message_count": len(late_ms), "late_messages": told}
 
 
 def test_late_acknowledgements_tell_by_how_much_the_time_out_was_missed():
-    [finding] = found(window(*minutely(3), expired(4, 180, **late(2_000, 8_000))), "checkpoint.late_message")
+    [finding] = found(
+        window(*minutely(3), expired(4, 180, **late(2_000, 8_000))), "checkpoint.late_message"
+    )
     assert finding.evidence[0].value == 8_000
     assert finding.data["enough_timeout_ms"] == 608_000
     assert finding.severity == "info"
 
 
 def test_late_acknowledgements_of_a_declined_checkpoint_are_normal():
-    assert not found(window(*minutely(3), declined(4, 180, **late(2_000))), "checkpoint.late_message")
+    assert not found(
+        window(*minutely(3), declined(4, 180, **late(2_000))), "checkpoint.late_message"
+    )
 
 
 def test_no_checkpoint_at_all_is_unknown_and_checkpoints_switched_off_are_not():
     off = replace(MINUTELY, interval_ms=None)
-    for rule in ("checkpoint.declined", "checkpoint.failed", "checkpoint.expired", "checkpoint.late_message"):
+    for rule in (
+        "checkpoint.declined",
+        "checkpoint.failed",
+        "checkpoint.expired",
+        "checkpoint.late_message",
+    ):
         assert "no checkpoint" in unknown(window(), rule)
         assert not found(window(config=off), rule)
 

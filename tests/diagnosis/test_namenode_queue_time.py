@@ -1,4 +1,8 @@
-"""namenode.queue_time: by the median of its readings, in two grades, and unknown where it is silent. No NameNode ran here."""
+"""namenode.queue_time: by the median of its readings, in two grades, and unknown where it is
+silent.
+
+No NameNode ran here.
+"""
 
 import pytest
 
@@ -9,7 +13,12 @@ LIMITS = registry.limits()
 
 
 def judged(*queue_ms: float):
-    return registry.diagnose(NameNodeReadings("prod-eu", 1_795_234_560_000, queue_ms, 0.4, 900, 5_000.0, {"create": 900.0}), LIMITS)
+    return registry.diagnose(
+        NameNodeReadings(
+            "prod-eu", 1_795_234_560_000, queue_ms, 0.4, 900, 5_000.0, {"create": 900.0}
+        ),
+        LIMITS,
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,9 +41,12 @@ def test_the_finding_names_what_is_called_most_and_the_waits():
     (finding,) = judged(200.0, 300.0, 4_000.0).findings
     assert "create 900/s" in finding.cause
     assert {one.name: one.value for one in finding.evidence} == {
-        "wait in the queue": 300.0, "longest wait of a reading": 4_000.0, "time a call is worked on": 0.4, "calls in the queue": 900,
+        "wait in the queue": 300.0,
+        ("longest wait of a reading"): 4_000.0,
+        "time a call is worked on": 0.4,
+        "calls in the queue": 900,
         "calls of all clients": 5_000.0,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("queue_ms", [(), (5_000.0, 5_000.0)])

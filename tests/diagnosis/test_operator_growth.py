@@ -1,10 +1,16 @@
-"""state.operator_growth over made-up checkpoints; those that a real Flink wrote are in tests/webapp/storage/test_operator_state.py."""
+"""state.operator_growth over made-up checkpoints; those that a real Flink wrote are in
+tests/webapp/storage/test_operator_state.py.
+"""
 
 import pytest
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.operator_growth import growth
-from spark_jobs.diagnosis.storage_samples import OperatorStatePoint, OperatorStateTrend, StorageJobSample
+from spark_jobs.diagnosis.storage_samples import (
+    OperatorStatePoint,
+    OperatorStateTrend,
+    StorageJobSample,
+)
 
 RULE = "state.operator_growth"
 AT_MS = 1_795_234_560_000
@@ -14,15 +20,29 @@ def trend(*elements, subtasks=4, union=False):
     """One checkpoint an hour; ``subtasks``: of all, or of each."""
     each = subtasks if isinstance(subtasks, tuple) else (subtasks,) * len(elements)
     points = [
-        OperatorStatePoint(AT_MS + number * 3_600_000, number + 1, "a" * 32, of, 8 * count, 0, count, count if union else 0)
+        OperatorStatePoint(
+            AT_MS + number * 3_600_000,
+            number + 1,
+            "a" * 32,
+            of,
+            8 * count,
+            0,
+            count,
+            count if union else 0,
+        )
         for number, (count, of) in enumerate(zip(elements, each, strict=True))
     ]
     return OperatorStateTrend("b" * 32, "buffered", tuple(points))
 
 
 def said(of, **job):
-    sample = StorageJobSample("file:/ckpt", "c", "a" * 32, AT_MS, job_name="orders", operator_states=(of,), **job)
-    return [(one.severity, one.data.get("restores")) for one in registry.diagnose(sample, registry.limits(), only=[RULE]).findings]
+    sample = StorageJobSample(
+        "file:/ckpt", "c", "a" * 32, AT_MS, job_name="orders", operator_states=(of,), **job
+    )
+    return [
+        (one.severity, one.data.get("restores"))
+        for one in registry.diagnose(sample, registry.limits(), only=[RULE]).findings
+    ]
 
 
 @pytest.mark.parametrize(

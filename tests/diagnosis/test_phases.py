@@ -4,7 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from tests.diagnosis.jobs import MINUTELY, chain, checkpoint, evidence, found, minutely, ms, past, pressed, unknown, window
+from tests.diagnosis.jobs import (
+    MINUTELY,
+    chain,
+    checkpoint,
+    evidence,
+    found,
+    minutely,
+    ms,
+    past,
+    pressed,
+    unknown,
+    window,
+)
 
 PHASES = ("start_delay", "alignment", "sync", "async")
 PLAN = chain("source", "enrich", "sink")
@@ -14,8 +26,18 @@ RULES = {phase: f"checkpoint.{phase}" for phase in PHASES}
 def slow(id, at, phase, took=40.0, **values):
     """Its slowest subtask spends nearly all of the time in one phase."""
     parts = {f"slowest_{name}_ms": round(took * 950) if name == phase else 10 for name in PHASES}
-    slowest = {"slowest_vertex_id": "sink", "slowest_vertex_name": "sink", "slowest_subtask": 1, "slowest_host": "host-3"}
-    return checkpoint(id, at, took=took, **{**parts, **slowest, "slowest_end_to_end_ms": round(took * 1000), **values})
+    slowest = {
+        "slowest_vertex_id": "sink",
+        "slowest_vertex_name": "sink",
+        "slowest_subtask": 1,
+        "slowest_host": "host-3",
+    }
+    return checkpoint(
+        id,
+        at,
+        took=took,
+        **{**parts, **slowest, "slowest_end_to_end_ms": round(took * 1000), **values},
+    )
 
 
 def slow_ones(phase, count=3, **values):
@@ -38,9 +60,16 @@ def test_one_slow_checkpoint_is_chance(phase):
     assert not found(window(slow(1, 0, phase), *minutely(10, 2, 60)), RULES[phase])
 
 
-@pytest.mark.parametrize(("phase", "tells"), [("start_delay", True), ("alignment", True), ("sync", False), ("async", False)])
+@pytest.mark.parametrize(
+    ("phase", "tells"),
+    [("start_delay", True), ("alignment", True), ("sync", False), ("async", False)],
+)
 def test_one_slow_checkpoint_is_enough_where_the_holder_of_its_barrier_was_seen(phase, tells):
-    held = window(slow(1, 0, phase), vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), **PLAN)
+    held = window(
+        slow(1, 0, phase),
+        vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"),
+        **PLAN,
+    )
     assert bool(found(held, RULES[phase])) is tells
 
 
@@ -58,7 +87,11 @@ def test_the_finding_names_the_slowest_subtask_and_its_host():
 
 
 def test_start_delay_points_to_the_origin_of_the_pressure():
-    held = window(*slow_ones("start_delay"), vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), **PLAN)
+    held = window(
+        *slow_ones("start_delay"),
+        vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"),
+        **PLAN,
+    )
     [finding] = found(held, "checkpoint.start_delay")
     assert "held by back-pressure from enrich" in finding.title
     assert evidence(finding, "barrier held by") == "enrich"
@@ -67,13 +100,22 @@ def test_start_delay_points_to_the_origin_of_the_pressure():
 
 
 def test_start_delay_after_the_pressure_still_points_to_the_origin_of_that_time():
-    over = window(*slow_ones("start_delay"), past=past(180, source="blocked", enrich="busy", sink="idle"), at=400, **PLAN)
+    over = window(
+        *slow_ones("start_delay"),
+        past=past(180, source="blocked", enrich="busy", sink="idle"),
+        at=400,
+        **PLAN,
+    )
     [finding] = found(over, "checkpoint.start_delay")
     assert evidence(finding, "barrier held by") == "enrich"
 
 
 def test_start_delay_without_pressure_suspects_a_busy_thread():
-    calm = window(*slow_ones("start_delay"), vertex_windows=pressed(source="idle", enrich="idle", sink="busy"), **PLAN)
+    calm = window(
+        *slow_ones("start_delay"),
+        vertex_windows=pressed(source="idle", enrich="idle", sink="busy"),
+        **PLAN,
+    )
     [finding] = found(calm, "checkpoint.start_delay")
     assert "busy task thread of sink" in finding.cause
     assert not finding.related
@@ -86,33 +128,52 @@ CALM = {"source": "idle", "enrich": "idle", "sink": "busy"}
 def test_a_source_that_started_late_is_named_though_a_task_behind_it_was_slowest():
     late = window(*slow_ones("start_delay", **LATE), vertex_windows=pressed(**CALM), **PLAN)
     [finding] = found(late, "checkpoint.start_delay")
-    assert finding.cause.startswith("source/2 started its part 36 s after the trigger. No barrier travels to a source")
+    assert finding.cause.startswith(
+        "source/2 started its part 36 s after the trigger. No barrier travels to a source"
+    )
     assert "flame graph of source" in finding.next_step
     assert evidence(finding, "start delay of the source") == 36_000
-    assert finding.data["source"] == {"vertex_id": "source", "name": "source", "subtask": 2, "checkpoint_id": 3}
+    assert finding.data["source"] == {
+        "vertex_id": "source",
+        "name": "source",
+        "subtask": 2,
+        "checkpoint_id": 3,
+    }
 
 
 def test_where_sources_started_in_time_none_of_them_is_named():
-    in_time = window(*slow_ones("start_delay", **{**LATE, "source_start_delay_ms": 900}), vertex_windows=pressed(**CALM), **PLAN)
+    in_time = window(
+        *slow_ones("start_delay", **{**LATE, "source_start_delay_ms": 900}),
+        vertex_windows=pressed(**CALM),
+        **PLAN,
+    )
     [finding] = found(in_time, "checkpoint.start_delay")
     assert "busy task thread of sink" in finding.cause
     assert finding.data["source"] is None
 
 
 def test_a_source_that_is_back_pressured_is_late_for_that():
-    held = window(*slow_ones("start_delay", **LATE), vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), **PLAN)
+    held = window(
+        *slow_ones("start_delay", **LATE),
+        vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"),
+        **PLAN,
+    )
     [finding] = found(held, "checkpoint.start_delay")
     assert evidence(finding, "barrier held by") == "enrich"
     assert finding.data["source"] is None
 
 
 def test_a_finding_ends_with_the_slow_checkpoints():
-    [finding] = found(window(*slow_ones("start_delay"), *minutely(4, 4, 240)), "checkpoint.start_delay")
+    [finding] = found(
+        window(*slow_ones("start_delay"), *minutely(4, 4, 240)), "checkpoint.start_delay"
+    )
     assert finding.seen_at_ms == ms(180 + 40)
 
 
 def test_near_the_time_out_it_is_critical():
-    [near] = found(window(*slow_ones("async"), config=replace(MINUTELY, timeout_ms=45_000)), "checkpoint.async")
+    [near] = found(
+        window(*slow_ones("async"), config=replace(MINUTELY, timeout_ms=45_000)), "checkpoint.async"
+    )
     [far] = found(window(*slow_ones("async")), "checkpoint.async")
     assert (near.severity, far.severity) == ("critical", "warning")
 
@@ -134,7 +195,10 @@ def test_a_derived_start_delay_is_taken_without_the_alignment_and_says_so():
 
 def test_phases_that_are_only_known_as_the_largest_over_all_subtasks_are_less_certain():
     largest = {"start_delay_ms": 38_000, "alignment_ms": 5, "sync_ms": 5, "async_ms": 5}
-    [finding] = found(window(*(checkpoint(id, 60 * id, took=40, **largest) for id in (1, 2, 3))), "checkpoint.start_delay")
+    [finding] = found(
+        window(*(checkpoint(id, 60 * id, took=40, **largest) for id in (1, 2, 3))),
+        "checkpoint.start_delay",
+    )
     assert finding.confidence == "medium"
 
 

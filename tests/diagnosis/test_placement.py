@@ -17,21 +17,31 @@ UNSPREAD, VERTEX = "2.3.0/unspread", r"/jobs/[^/]+/vertices/([^/]+)"
 
 
 def judged(window, **overrides):
-    return diagnose(window, limits({f"{RULE}.{name}": value for name, value in overrides.items()}), only=[RULE])
+    return diagnose(
+        window, limits({f"{RULE}.{name}": value for name, value in overrides.items()}), only=[RULE]
+    )
 
 
 def findings(recording, **overrides):
-    return [(window, one) for window in recorded_windows(recording) for one in judged(window, **overrides).findings]
+    return [
+        (window, one)
+        for window in recorded_windows(recording)
+        for one in judged(window, **overrides).findings
+    ]
 
 
 def tasks_by_taskmanager(recording):
     """(epoch s, job, vertex) → tasks by TaskManager, as Flink answered."""
     found = {}
-    for line in (RECORDINGS / recording.replace("-", "/", 1) / "rest.jsonl").read_text("utf-8").splitlines():
+    for line in (
+        (RECORDINGS / recording.replace("-", "/", 1) / "rest.jsonl").read_text("utf-8").splitlines()
+    ):
         entry = json.loads(line)
         parts = entry["path"].strip("/").split("/")
         if entry["status"] == 200 and len(parts) == 4 and parts[::2] == ["jobs", "vertices"]:
-            found[entry["ts"], parts[1], parts[3]] = Counter(one.get("taskmanager-id") for one in entry["body"]["subtasks"])
+            found[entry["ts"], parts[1], parts[3]] = Counter(
+                one.get("taskmanager-id") for one in entry["body"]["subtasks"]
+            )
     return found
 
 
@@ -51,7 +61,9 @@ def test_a_taskmanager_with_eleven_of_fourteen_tasks_is_found():
     assert found.evidence[0].value == pytest.approx(11 / 7)
 
 
-@pytest.mark.parametrize("recording", ["1.20.5-B", "1.20.5-E", "1.20.5-G", "1.20.5-K", "1.20.5-L1", "1.12.5-G"])
+@pytest.mark.parametrize(
+    "recording", ["1.20.5-B", "1.20.5-E", "1.20.5-G", "1.20.5-K", "1.20.5-L1", "1.12.5-G"]
+)
 def test_small_differences_are_no_finding(recording):
     assert findings(recording) == []
 
@@ -61,7 +73,10 @@ def test_flinks_balanced_scheduling_is_no_finding():
 
 
 def test_on_2_3_0_too_a_taskmanager_with_ten_of_twelve_tasks_is_found():
-    newest = {one.found: Counter(task["taskmanager-id"] for task in one.body["subtasks"]) for one in answers(UNSPREAD, VERTEX)}
+    newest = {
+        one.found: Counter(task["taskmanager-id"] for task in one.body["subtasks"])
+        for one in answers(UNSPREAD, VERTEX)
+    }
     counted = sum(newest.values(), Counter())
     assert sorted(counted.values()) == [2, 10]
     found = of_rule(UNSPREAD, RULE)[-1]
@@ -73,7 +88,10 @@ def test_on_2_3_0_too_a_taskmanager_with_ten_of_twelve_tasks_is_found():
 def test_it_is_a_warning_where_the_fullest_taskmanager_is_the_busiest():
     (window, found), *_ = findings("1.20.5-L2")
     fullest = found.data["taskmanager_id"]
-    busy = [replace(v, busy_ratio=tuple(0.9 if tm == fullest else 0.1 for tm in v.taskmanager_id)) for v in window.vertex_windows]
+    busy = [
+        replace(v, busy_ratio=tuple(0.9 if tm == fullest else 0.1 for tm in v.taskmanager_id))
+        for v in window.vertex_windows
+    ]
     (loaded,) = judged(replace(window, vertex_windows=tuple(busy))).findings
     assert loaded.severity == "warning"
     assert "It is the busiest too" in loaded.cause
@@ -81,7 +99,9 @@ def test_it_is_a_warning_where_the_fullest_taskmanager_is_the_busiest():
 
 def test_where_tasks_run_is_unknown_while_they_are_scheduled():
     window, _found = findings("1.20.5-L2")[0]
-    nowhere = [replace(v, taskmanager_id=(None,) * len(v.taskmanager_id)) for v in window.vertex_windows]
+    nowhere = [
+        replace(v, taskmanager_id=(None,) * len(v.taskmanager_id)) for v in window.vertex_windows
+    ]
     found = judged(replace(window, vertex_windows=tuple(nowhere)))
     assert found.findings == ()
     assert [one.missing for one in found.unknowns] == ["on which TaskManagers its subtasks run"]
@@ -89,13 +109,21 @@ def test_where_tasks_run_is_unknown_while_they_are_scheduled():
 
 def test_one_taskmanager_has_nothing_to_spread():
     window, _found = findings("1.20.5-L2")[0]
-    alone = [replace(v, taskmanager_id=("tm",) * len(v.taskmanager_id)) for v in window.vertex_windows]
-    assert judged(replace(window, vertex_windows=tuple(alone))) == judged(replace(window, terminal=True))
+    alone = [
+        replace(v, taskmanager_id=("tm",) * len(v.taskmanager_id)) for v in window.vertex_windows
+    ]
+    assert judged(replace(window, vertex_windows=tuple(alone))) == judged(
+        replace(window, terminal=True)
+    )
 
 
 @pytest.mark.parametrize(
     ("version", "setting"),
-    [("1.20.5", "cluster.evenly-spread-out-slots: true"), ("2.1.0", "load-balance.mode: SLOTS"), ("2.3.0", "load-balance.mode: TASKS")],
+    [
+        ("1.20.5", "cluster.evenly-spread-out-slots: true"),
+        ("2.1.0", "load-balance.mode: SLOTS"),
+        ("2.3.0", "load-balance.mode: TASKS"),
+    ],
 )
 def test_what_to_set_fits_the_version(version, setting):
     window, _found = findings("1.20.5-L2")[0]

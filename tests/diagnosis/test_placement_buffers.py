@@ -1,4 +1,6 @@
-"""placement.network_buffers: a real Flink whose TaskManagers had 32 buffers, against its raw answers and logs."""
+"""placement.network_buffers: a real Flink whose TaskManagers had 32 buffers, against its raw
+answers and logs.
+"""
 
 import gzip
 import re
@@ -13,11 +15,14 @@ from tests.played import FOLDER, answers, evidence, of_rule, sights
 RULE = "placement.network_buffers"
 VERSIONS = ("1.20.5", "2.3.0")
 TOLD = re.compile(
-    r"required (\d+), but only (\d+) available. The total number of network buffers is currently set to (\d+) of (\d+) bytes each"
+    r"required (\d+), but only (\d+) available. The total number of network buffers is currently "
+    r"set to (\d+) of (\d+) bytes each"
 )
 TRACE = (
-    "java.io.IOException: Insufficient number of network buffers: required 65, but only 6 available. "
-    "The total number of network buffers is currently set to 2048 of 32768 bytes each. You can increase this number by …"
+    "java.io.IOException: Insufficient number of network buffers: required 65, but only 6 "
+    "available. "
+    "The total number of network buffers is currently set to 2048 of 32768 bytes each. You can "
+    "increase this number by …"
 )
 
 
@@ -42,8 +47,16 @@ def test_the_figures_are_those_of_flinks_exception(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_hosts_are_those_whose_log_has_the_exception(version):
     *_, newest = of_rule(f"{version}/few-buffers", RULE)
-    logs = {path: gzip.decompress(path.read_bytes()).decode() for path in (FOLDER / version / "few-buffers" / "logs").iterdir()}
-    hosts = {host for host in ("flink-tm-1", "flink-tm-2") for path, text in logs.items() if host in path.name and TOLD.search(text)}
+    logs = {
+        path: gzip.decompress(path.read_bytes()).decode()
+        for path in (FOLDER / version / "few-buffers" / "logs").iterdir()
+    }
+    hosts = {
+        host
+        for host in ("flink-tm-1", "flink-tm-2")
+        for path, text in logs.items()
+        if host in path.name and TOLD.search(text)
+    }
     assert newest["data"]["hosts"]
     assert set(newest["data"]["hosts"]) <= hosts
 
@@ -57,15 +70,24 @@ def judged(one):
 
 
 def test_a_log_alone_tells_it_too():
-    event = LogEvent(990_000, "task_state", host="tm-3", detail=TRACE, fields={"to_state": "FAILED"})
+    event = LogEvent(
+        990_000, "task_state", host="tm-3", detail=TRACE, fields={"to_state": "FAILED"}
+    )
     (found,) = judged(window(events=(event,)))
     assert found.title == "1 task found too few network buffers on tm-3"
     assert dict(found.data) == {"hosts": ["tm-3"], "required": 65, "available": 6, "total": 2048}
 
 
 def test_one_failure_that_both_sources_tell_counts_once():
-    event = LogEvent(990_000, "task_state", host="tm-3", detail=TRACE, fields={"to_state": "FAILED"})
-    (found,) = judged(window(events=(event,), failures=(JobFailure(990_001, "java.io.IOException", host="tm-3", stacktrace=TRACE),)))
+    event = LogEvent(
+        990_000, "task_state", host="tm-3", detail=TRACE, fields={"to_state": "FAILED"}
+    )
+    (found,) = judged(
+        window(
+            events=(event,),
+            failures=(JobFailure(990_001, "java.io.IOException", host="tm-3", stacktrace=TRACE),),
+        )
+    )
     assert found.evidence[0].value == 1
 
 
@@ -76,11 +98,27 @@ def test_one_failure_is_a_warning_and_forgotten_after_ten_minutes():
 
 
 def test_other_failures_are_none_of_it():
-    assert judged(window(failures=(JobFailure(990_000, "java.io.IOException", stacktrace="java.io.IOException: disk full"),))) == ()
+    assert (
+        judged(
+            window(
+                failures=(
+                    JobFailure(
+                        990_000, "java.io.IOException", stacktrace="java.io.IOException: disk full"
+                    ),
+                )
+            )
+        )
+        == ()
+    )
     assert not [one for one in sights("2.3.0/balanced") if one["rule"] == RULE]
 
 
 def test_a_text_without_the_size_of_the_pool_is_understood():
-    bare = "java.io.IOException: Insufficient number of network buffers: required 65, but only 6 available."
-    (found,) = judged(window(failures=(JobFailure(990_000, "java.io.IOException", stacktrace=bare),)))
+    bare = (
+        "java.io.IOException: Insufficient number of network buffers: required 65, but only 6 "
+        "available."
+    )
+    (found,) = judged(
+        window(failures=(JobFailure(990_000, "java.io.IOException", stacktrace=bare),))
+    )
     assert (found.data["required"], found.data["total"]) == (65, None)

@@ -1,4 +1,6 @@
-"""checkpoint.sync and checkpoint.async as a real Flink played them; expected figures are taken from its raw answers."""
+"""checkpoint.sync and checkpoint.async as a real Flink played them; expected figures are taken from
+its raw answers.
+"""
 
 import gzip
 import re
@@ -14,7 +16,12 @@ from tests.windows import recorded_windows
 
 CHECKPOINT = r"/jobs/[0-9a-f]{32}/checkpoints/details/([0-9]+)"
 SLOW_MS = {"sync": 3_000, "async": 30_000}
-PLAYED = [("1.20.5/slow-sync", "sync"), ("2.3.0/slow-sync", "sync"), ("1.20.5/slow-storage", "async"), ("2.3.0/slow-storage", "async")]
+PLAYED = [
+    ("1.20.5/slow-sync", "sync"),
+    ("2.3.0/slow-sync", "sync"),
+    ("1.20.5/slow-storage", "async"),
+    ("2.3.0/slow-storage", "async"),
+]
 
 
 class Slowest(NamedTuple):
@@ -32,24 +39,37 @@ class Slowest(NamedTuple):
 def slowest(played: str) -> dict[int, Slowest]:
     names, hosts, whole = {id: name for name, id in vertices(played).items()}, {}, {}
     for answer in answers(played, r"/jobs/[0-9a-f]{32}/vertices/([0-9a-f]{32})"):
-        hosts[answer.found[0]] = [one["endpoint"].rpartition(":")[0] for one in answer.body["subtasks"]]
+        hosts[answer.found[0]] = [
+            one["endpoint"].rpartition(":")[0] for one in answer.body["subtasks"]
+        ]
     for answer in answers(played, CHECKPOINT):
         if answer.body["status"] == "COMPLETED":
             whole[answer.found[0]] = answer.body
     last: dict[int, Slowest] = {}
-    for (number, vertex_id), body in {one.found: one.body for one in answers(played, CHECKPOINT + r"/subtasks/([0-9a-f]{32})")}.items():
+    for (number, vertex_id), body in {
+        one.found: one.body for one in answers(played, CHECKPOINT + r"/subtasks/([0-9a-f]{32})")
+    }.items():
         for one in body["subtasks"] if number in whole else ():
             known, took = last.get(int(number)), one["checkpoint"]
             if known is None or one["end_to_end_duration"] > known.end_to_end_ms:
                 last[int(number)] = Slowest(
-                    names[vertex_id], one["index"], hosts[vertex_id][one["index"]], took["sync"], took["async"],
-                    one["end_to_end_duration"], whole[number]["latest_ack_timestamp"],
-                )  # fmt: skip
+                    names[vertex_id],
+                    one["index"],
+                    hosts[vertex_id][one["index"]],
+                    took["sync"],
+                    took["async"],
+                    one["end_to_end_duration"],
+                    whole[number]["latest_ack_timestamp"],
+                )
     return last
 
 
 def duration_ms(played: str) -> dict[int, int]:
-    ended = {int(one.found[0]): one.body for one in answers(played, CHECKPOINT) if one.body["status"] == "COMPLETED"}
+    ended = {
+        int(one.found[0]): one.body
+        for one in answers(played, CHECKPOINT)
+        if one.body["status"] == "COMPLETED"
+    }
     return {number: body["end_to_end_duration"] for number, body in ended.items()}
 
 
@@ -58,18 +78,33 @@ def nearest_rank(values: list[int], share: float) -> int:
 
 
 @pytest.mark.parametrize(("played", "phase"), PLAYED)
-def test_the_phase_its_operator_subtask_and_host_are_those_that_flink_reports(played: str, phase: str) -> None:
+def test_the_phase_its_operator_subtask_and_host_are_those_that_flink_reports(
+    played: str, phase: str
+) -> None:
     by_flink, whole = slowest(played), duration_ms(played)
     newest = of_rule(played, f"checkpoint.{phase}")[-1]
-    slow = [number for number, one in sorted(by_flink.items()) if getattr(one, f"{phase}_ms") >= SLOW_MS[phase]]
+    slow = [
+        number
+        for number, one in sorted(by_flink.items())
+        if getattr(one, f"{phase}_ms") >= SLOW_MS[phase]
+    ]
     assert newest["data"]["checkpoints"] == slow and len(slow) >= 2
     for one in newest["data"]["slowest"]:
         told = by_flink[one["checkpoint_id"]]
-        assert (one["vertex_name"], one["subtask"], one["host"]) == (told.vertex, told.subtask, told.host)
-        assert (one["phase_ms"], one["end_to_end_ms"]) == (getattr(told, f"{phase}_ms"), whole[one["checkpoint_id"]])
+        assert (one["vertex_name"], one["subtask"], one["host"]) == (
+            told.vertex,
+            told.subtask,
+            told.host,
+        )
+        assert (one["phase_ms"], one["end_to_end_ms"]) == (
+            getattr(told, f"{phase}_ms"),
+            whole[one["checkpoint_id"]],
+        )
     assert {one["vertex_name"] for one in newest["data"]["slowest"]} == {"enrich"}
     name = {"sync": "synchronous part", "async": "asynchronous part"}[phase]
-    assert evidence(newest, name) == nearest_rank([getattr(one, f"{phase}_ms") for one in by_flink.values()], 0.95)
+    assert evidence(newest, name) == nearest_rank(
+        [getattr(one, f"{phase}_ms") for one in by_flink.values()], 0.95
+    )
     assert evidence(newest, "end to end") == nearest_rank(list(whole.values()), 0.95)
 
 
@@ -82,12 +117,19 @@ def test_a_slow_synchronous_part_is_of_the_one_subtask_that_has_it(played: str) 
 
 @pytest.mark.parametrize(("played", "phase"), PLAYED)
 def test_no_other_phase_is_blamed(played: str, phase: str) -> None:
-    phases = {"checkpoint.sync", "checkpoint.async", "checkpoint.alignment", "checkpoint.start_delay"}
+    phases = {
+        "checkpoint.sync",
+        "checkpoint.async",
+        "checkpoint.alignment",
+        "checkpoint.start_delay",
+    }
     assert {one["rule"] for one in sights(played)} & phases == {f"checkpoint.{phase}"}
 
 
 @pytest.mark.parametrize("played", ["1.20.5/expired", "2.3.0/expired"])
-def test_work_on_an_expired_checkpoint_beside_a_later_one_is_that_of_the_jobmanagers_log(played: str) -> None:
+def test_work_on_an_expired_checkpoint_beside_a_later_one_is_that_of_the_jobmanagers_log(
+    played: str,
+) -> None:
     """A late acknowledgement of one that had expired comes after the trigger of the next one."""
     (log,) = (FOLDER / played / "logs").glob("*standalonesession*")
     begun, late = {}, {}
@@ -101,15 +143,24 @@ def test_work_on_an_expired_checkpoint_beside_a_later_one_is_that_of_the_jobmana
     for sight in told:
         newest = max(sight["data"]["together"])
         assert sight["data"]["given_up"] and newest not in sight["data"]["given_up"]
-        assert all(number not in late or late[number] > begun[newest] for number in sight["data"]["given_up"])
+        assert all(
+            number not in late or late[number] > begun[newest]
+            for number in sight["data"]["given_up"]
+        )
     assert any(number in late for sight in told for number in sight["data"]["given_up"])
 
 
 @pytest.mark.parametrize("name", ["1.20.5-A", "1.20.5-B", "1.20.5-F", "1.20.5-G", "1.20.5-L2"])
 def test_neither_is_blamed_where_checkpoints_are_fast_or_wait_for_barriers(name: str) -> None:
-    """Healthy, back-pressured, expiring, with savepoints, unaligned: in B they take 25 s, all of it before the snapshot begins."""
+    """Healthy, back-pressured, expiring, with savepoints, unaligned: in B they take 25 s, all of it
+    before the snapshot begins.
+    """
     rules = ("checkpoint.sync", "checkpoint.async")
-    found: list[Any] = [one for window in recorded_windows(name) for one in registry.diagnose(window, LIMITS, rules).findings]
+    found: list[Any] = [
+        one
+        for window in recorded_windows(name)
+        for one in registry.diagnose(window, LIMITS, rules).findings
+    ]
     assert found == []
 
 
@@ -121,9 +172,15 @@ SLOW_SAVEPOINTS = ["1.20.5/slow-savepoint", "2.3.0/slow-savepoint"]
 
 @pytest.mark.parametrize("played", SLOW_SAVEPOINTS)
 def test_a_savepoint_that_takes_longer_than_a_minute_explains_the_timeout(played: str) -> None:
-    ended = {one.body["id"]: one.body for one in answers(played, CHECKPOINT) if one.body["status"] == "COMPLETED"}
+    ended = {
+        one.body["id"]: one.body
+        for one in answers(played, CHECKPOINT)
+        if one.body["status"] == "COMPLETED"
+    }
     (savepoint,) = [one for one in ended.values() if one["is_savepoint"]]
-    (timeout_ms,) = {one.body["timeout"] for one in answers(played, r"/jobs/[0-9a-f]{32}/checkpoints/config")}
+    (timeout_ms,) = {
+        one.body["timeout"] for one in answers(played, r"/jobs/[0-9a-f]{32}/checkpoints/config")
+    }
     found = of_rule(played, SAVEPOINT_TIMEOUT)
     assert found
     for one in found:
@@ -142,22 +199,40 @@ def test_a_savepoint_that_takes_longer_than_a_minute_explains_the_timeout(played
 @pytest.mark.parametrize("name", ["1.20.5-G", "1.12.5-G", "1.20.5-L2"])
 def test_savepoints_of_seconds_explain_no_timeout(name: str) -> None:
     assert any(one.is_savepoint for window in recorded_windows(name) for one in window.checkpoints)
-    assert [one for window in recorded_windows(name) for one in registry.diagnose(window, LIMITS, (SAVEPOINT_TIMEOUT,)).findings] == []
+    assert [
+        one
+        for window in recorded_windows(name)
+        for one in registry.diagnose(window, LIMITS, (SAVEPOINT_TIMEOUT,)).findings
+    ] == []
 
 
 @pytest.mark.parametrize("played", SLOW_SAVEPOINTS)
 def test_before_the_savepoint_the_timeout_is_not_spoken_of(played: str) -> None:
-    (begun_ms,) = {one.body["trigger_timestamp"] for one in answers(played, CHECKPOINT) if one.body["is_savepoint"]}
-    assert all(one["as_of"].timestamp() * 1000 > begun_ms + 60_000 for one in of_rule(played, SAVEPOINT_TIMEOUT))
+    (begun_ms,) = {
+        one.body["trigger_timestamp"]
+        for one in answers(played, CHECKPOINT)
+        if one.body["is_savepoint"]
+    }
+    assert all(
+        one["as_of"].timestamp() * 1000 > begun_ms + 60_000
+        for one in of_rule(played, SAVEPOINT_TIMEOUT)
+    )
 
 
 @pytest.mark.parametrize("played", ["1.20.5/busy-source", "2.3.0/busy-source"])
-def test_a_source_whose_thread_is_blocked_starts_late_by_what_flink_reports_of_it(played: str) -> None:
-    """checkpoint.start_delay. The slowest subtask is another one: no barrier comes to it before the source has started."""
+def test_a_source_whose_thread_is_blocked_starts_late_by_what_flink_reports_of_it(
+    played: str,
+) -> None:
+    """checkpoint.start_delay.
+
+    The slowest subtask is another one: no barrier comes to it before the source has started.
+    """
     (source,) = (id for name, id in vertices(played).items() if name.startswith("Source:"))
     delays = {
         int(found[0]): max(one["start_delay"] for one in body["subtasks"])
-        for found, body in {one.found: one.body for one in answers(played, CHECKPOINT + r"/subtasks/([0-9a-f]{32})")}.items()
+        for found, body in {
+            one.found: one.body for one in answers(played, CHECKPOINT + r"/subtasks/([0-9a-f]{32})")
+        }.items()
         if found[1] == source and all(one["status"] == "completed" for one in body["subtasks"])
     }
     findings = of_rule(played, "checkpoint.start_delay")
@@ -165,11 +240,15 @@ def test_a_source_whose_thread_is_blocked_starts_late_by_what_flink_reports_of_i
     for finding in findings:
         told = finding["data"]["source"]
         assert (told["vertex_id"], told["subtask"]) == (source, 0)
-        assert evidence(finding, "start delay of the source") == delays[told["checkpoint_id"]] > 8_000
+        assert (
+            evidence(finding, "start delay of the source") == delays[told["checkpoint_id"]] > 8_000
+        )
         assert "No barrier travels to a source" in finding["cause"]
         assert slowest(played)[told["checkpoint_id"]].vertex != told["name"]
 
 
-@pytest.mark.parametrize("played", ["1.20.5/slow-sync", "1.20.5/slow-storage", "1.20.5/slow-network", "2.3.0/slow-sync"])
+@pytest.mark.parametrize(
+    "played", ["1.20.5/slow-sync", "1.20.5/slow-storage", "1.20.5/slow-network", "2.3.0/slow-sync"]
+)
 def test_a_source_that_starts_in_time_is_named_by_no_rule(played: str) -> None:
     assert not [one for one in of_rule(played, "checkpoint.start_delay") if one["data"]["source"]]

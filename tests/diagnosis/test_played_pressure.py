@@ -1,4 +1,6 @@
-"""pressure.outbound, watermark.stalled and uneven state, as a real Flink played them; expected figures are taken from its raw answers."""
+"""pressure.outbound, watermark.stalled and uneven state, as a real Flink played them; expected
+figures are taken from its raw answers.
+"""
 
 from collections import defaultdict
 from statistics import mean, median
@@ -14,7 +16,9 @@ VERTEX_METRICS = r"/jobs/[0-9a-f]{32}/vertices/([0-9a-f]{32})/metrics\?.*"
 
 
 def measured(played: str, vertex: str, metric: str) -> dict[int, list[tuple[float, float]]]:
-    """Subtask → (time, value) of one metric, as Flink answered; what it is below has another name in each release."""
+    """Subtask → (time, value) of one metric, as Flink answered; what it is below has another name
+    in each release.
+    """
     vertex_id, found = vertices(played)[vertex], defaultdict(list)
     for answer in answers(played, VERTEX_METRICS):
         if answer.found == (vertex_id,):
@@ -39,13 +43,20 @@ def test_a_slow_network_holds_what_produces_more_than_it_carries(played):
     for one in found:
         assert (one["subject"], one["subject_id"]) == ("enrich", vertices(played)["enrich"])
         begin = one["window_start"].timestamp()
-        by_subtask = {subtask: mean_between(samples, begin, begin + 60) / 1000 for subtask, samples in waits.items()}
+        by_subtask = {
+            subtask: mean_between(samples, begin, begin + 60) / 1000
+            for subtask, samples in waits.items()
+        }
         held = sorted(subtask for subtask, share in by_subtask.items() if share >= 0.5)
         assert one["data"]["hot_subtasks"] == held != []
-        assert evidence(one, "enrich back-pressured") == pytest.approx(median(by_subtask[subtask] for subtask in held))
+        assert evidence(one, "enrich back-pressured") == pytest.approx(
+            median(by_subtask[subtask] for subtask in held)
+        )
         full = max(mean_between(outputs[subtask], begin, begin + 60) for subtask in held)
         assert evidence(one, "enrich output") == pytest.approx(full, abs=0.02)
-        assert evidence(one, "sink working") == pytest.approx(1 - mean_between(rests[0], begin, begin + 60) / 1000, abs=0.02)
+        assert evidence(one, "sink working") == pytest.approx(
+            1 - mean_between(rests[0], begin, begin + 60) / 1000, abs=0.02
+        )
 
 
 @pytest.mark.parametrize("played", ["1.20.5/slow-network", "2.3.0/slow-network"])
@@ -54,20 +65,33 @@ def test_nothing_else_is_blamed_for_a_slow_network(played):
 
 
 def state_of(played: str, vertex: str) -> dict[int, list[int]]:
-    """Trigger time (epoch ms) of each completed checkpoint → full state of the subtasks of a vertex, in bytes."""
+    """Trigger time (epoch ms) of each completed checkpoint → full state of the subtasks of a
+    vertex, in bytes.
+    """
     vertex_id, triggered, sizes = vertices(played)[vertex], {}, {}
     for answer in answers(played, r"/jobs/[0-9a-f]{32}/checkpoints/details/([0-9]+)"):
         if answer.body["status"] == "COMPLETED":
             triggered[answer.found[0]] = answer.body["trigger_timestamp"]
-    for answer in answers(played, rf"/jobs/[0-9a-f]{{32}}/checkpoints/details/([0-9]+)/subtasks/{vertex_id}"):
-        if answer.found[0] in triggered and answer.body["num_acknowledged_subtasks"] == answer.body["num_subtasks"]:
-            sizes[triggered[answer.found[0]]] = [one["state_size"] for one in answer.body["subtasks"]]
+    for answer in answers(
+        played, rf"/jobs/[0-9a-f]{{32}}/checkpoints/details/([0-9]+)/subtasks/{vertex_id}"
+    ):
+        if (
+            answer.found[0] in triggered
+            and answer.body["num_acknowledged_subtasks"] == answer.body["num_subtasks"]
+        ):
+            sizes[triggered[answer.found[0]]] = [
+                one["state_size"] for one in answer.body["subtasks"]
+            ]
     return sizes
 
 
 @pytest.mark.parametrize("name", ["1.20.5-B", "1.20.5-C2", "1.20.5-F", "1.20.5-L2"])
 def test_a_job_held_by_a_slow_operator_is_not_held_by_its_channels(name):
-    assert [one for window in recorded_windows(name) for one in registry.diagnose(window, LIMITS, ("pressure.outbound",)).findings] == []
+    assert [
+        one
+        for window in recorded_windows(name)
+        for one in registry.diagnose(window, LIMITS, ("pressure.outbound",)).findings
+    ] == []
 
 
 LARGE = 64 * 1024**2
@@ -79,15 +103,28 @@ def test_one_key_that_grows_is_state_of_one_subtask_although_records_are_even(pl
     found = of_rule(played, "data.skew")
     assert found
     for one in found:
-        (at_ms,) = {known["at_ms"] for known in one["evidence"] if known["name"] == "state of the largest subtask"}
+        (at_ms,) = {
+            known["at_ms"]
+            for known in one["evidence"]
+            if known["name"] == "state of the largest subtask"
+        }
         sizes = states[at_ms]
         assert (one["subject"], one["data"]["of"]) == ("enrich", "state")
-        assert one["data"]["hot_subtasks"] == one["data"]["state_hot_subtasks"] == [sizes.index(max(sizes))]
+        assert (
+            one["data"]["hot_subtasks"]
+            == one["data"]["state_hot_subtasks"]
+            == [sizes.index(max(sizes))]
+        )
         assert evidence(one, "state of the largest subtask") == max(sizes) >= LARGE
-        assert evidence(one, "state, largest over typical") == pytest.approx(max(sizes) / min(sizes))
+        assert evidence(one, "state, largest over typical") == pytest.approx(
+            max(sizes) / min(sizes)
+        )
         assert one["data"]["share"] == pytest.approx(max(sizes) / sum(sizes))
         assert "single keys of enrich" in one["next_step"]
-    rates = [mean(value for _at, value in samples) for samples in measured(played, "enrich", "numRecordsInPerSecond").values()]
+    rates = [
+        mean(value for _at, value in samples)
+        for samples in measured(played, "enrich", "numRecordsInPerSecond").values()
+    ]
     assert max(rates) < 1.5 * min(rates)
 
 
@@ -95,9 +132,16 @@ def test_one_key_that_grows_is_state_of_one_subtask_although_records_are_even(pl
 def test_a_state_that_is_not_large_yet_is_left_alone(played):
     """The same job in its first minute: as uneven, but written in no time."""
     states = state_of(played, "enrich")
-    small = [at_ms for at_ms, sizes in states.items() if max(sizes) > 3 * min(sizes) and max(sizes) < LARGE]
+    small = [
+        at_ms
+        for at_ms, sizes in states.items()
+        if max(sizes) > 3 * min(sizes) and max(sizes) < LARGE
+    ]
     assert len(small) >= 3
-    assert all(one["window_start"].timestamp() * 1000 + 60_000 > max(small) for one in of_rule(played, "data.skew"))
+    assert all(
+        one["window_start"].timestamp() * 1000 + 60_000 > max(small)
+        for one in of_rule(played, "data.skew")
+    )
 
 
 @pytest.mark.parametrize("played", ["1.20.5/large-state", "2.3.0/large-state"])
@@ -121,9 +165,15 @@ def test_a_partition_without_data_that_is_not_declared_idle_holds_event_time(pla
     assert found
     for one in found:
         begin, judged_at = one["window_start"].timestamp(), one["as_of"].timestamp()
-        silent = [subtask for subtask, samples in emitted.items() if mean_between(samples, begin, begin + 60) == 0]
+        silent = [
+            subtask
+            for subtask, samples in emitted.items()
+            if mean_between(samples, begin, begin + 60) == 0
+        ]
         assert (one["subject"], silent) == ("parse", [1])
-        assert one["data"]["silent_inputs"] == [{"vertex_id": vertices(played)[source], "subtasks": silent}]
+        assert one["data"]["silent_inputs"] == [
+            {"vertex_id": vertices(played)[source], "subtasks": silent}
+        ]
         assert evidence(one, "watermark") == final
         still_s = evidence(one, "watermark unmoved") / 1000
         assert 300 <= still_s <= judged_at - moved <= still_s + 120
@@ -134,12 +184,18 @@ def test_a_partition_without_data_that_is_not_declared_idle_holds_event_time(pla
 def test_event_time_that_stands_still_for_less_than_five_minutes_is_left_alone(played):
     marks = measured(played, "parse", "currentInputWatermark")[0]
     moved = max(at for at, mark in marks if mark != marks[-1][1])
-    assert all(one["as_of"].timestamp() >= moved + 300 for one in of_rule(played, "watermark.stalled"))
+    assert all(
+        one["as_of"].timestamp() >= moved + 300 for one in of_rule(played, "watermark.stalled")
+    )
 
 
-@pytest.mark.parametrize("played", ["1.20.5/declared-idle", "2.3.0/declared-idle:lab-declared-idle"])
+@pytest.mark.parametrize(
+    "played", ["1.20.5/declared-idle", "2.3.0/declared-idle:lab-declared-idle"]
+)
 def test_a_partition_without_data_that_is_declared_idle_holds_nothing(played):
-    """As silent as the one that is not, and for as long, on 2.3.0 on the same cluster: but event time moves on."""
+    """As silent as the one that is not, and for as long, on 2.3.0 on the same cluster: but event
+    time moves on.
+    """
     source = next(name for name in vertices(played) if name.startswith("Source"))
     rates = measured(played, source, "numRecordsOutPerSecond")[1]
     spoke = max(at for at, rate in rates if rate)
@@ -147,7 +203,8 @@ def test_a_partition_without_data_that_is_declared_idle_holds_nothing(played):
     assert silent_s > 300
     for samples in measured(played, "parse", "currentInputWatermark").values():
         marks = [mark for at, mark in samples if at > spoke]
-        # Flink answers a poll with figures that it fetched at the one before now and then: the same mark twice.
+        # Flink answers a poll with figures that it fetched at the one before now and then: the same
+        # mark twice.
         assert marks == sorted(marks) and len(set(marks)) > 5
         assert marks[-1] - marks[0] > 0.9 * silent_s * 1000
     assert of_rule(played, "watermark.stalled") == []

@@ -18,15 +18,25 @@ def burst(request: pytest.FixtureRequest) -> str:
 
 def source(burst: str) -> tuple[str, str]:
     """Name and id."""
-    (found,) = [(name, vertex_id) for name, vertex_id in vertices(burst).items() if name.startswith("Source")]
+    (found,) = [
+        (name, vertex_id)
+        for name, vertex_id in vertices(burst).items()
+        if name.startswith("Source")
+    ]
     return found
 
 
 def emitted(burst: str) -> list[tuple[float, list[int]]]:
-    """Time, and records that both subtasks of the source had emitted by then; only answers that Flink calls complete."""
+    """Time, and records that both subtasks of the source had emitted by then; only answers that
+    Flink calls complete.
+    """
     found = answers(burst, rf".*/vertices/{source(burst)[1]}")
     told = [(one.at, [subtask["metrics"] for subtask in one.body["subtasks"]]) for one in found]
-    whole = [(at, metrics) for at, metrics in told if all(one["write-records-complete"] for one in metrics)]
+    whole = [
+        (at, metrics)
+        for at, metrics in told
+        if all(one["write-records-complete"] for one in metrics)
+    ]
     return [(at, [one["write-records"] for one in metrics]) for at, metrics in whole]
 
 
@@ -43,7 +53,9 @@ def by_counters(burst: str, begin: float) -> list[float]:
 def by_meters(burst: str, begin: float) -> list[float]:
     """The same as Flink's meters say, a mean over the minute's answers."""
     told = measured(burst, source(burst)[0], "numRecordsOutPerSecond")
-    return [mean(rate for at, rate in told[subtask] if begin <= at < begin + 60) for subtask in (0, 1)]
+    return [
+        mean(rate for at, rate in told[subtask] if begin <= at < begin + 60) for subtask in (0, 1)
+    ]
 
 
 def minutes(burst: str) -> list[float]:
@@ -54,7 +66,11 @@ def minutes(burst: str) -> list[float]:
 
 
 def test_a_burst_is_uneven_in_its_minute_and_no_more_when_it_is_over(burst):
-    uneven = [begin for begin in minutes(burst) if max(by_counters(burst, begin)) >= RATIO * min(by_counters(burst, begin))]
+    uneven = [
+        begin
+        for begin in minutes(burst)
+        if max(by_counters(burst, begin)) >= RATIO * min(by_counters(burst, begin))
+    ]
     assert len(uneven) == 1
     assert [one["window_start"].timestamp() for one in of_rule(burst, "data.skew")] == uneven
 
@@ -71,10 +87,21 @@ def test_its_figures_are_differences_of_flinks_counters(burst):
     (found,) = of_rule(burst, "data.skew")
     begin = found["window_start"].timestamp()
     typical, hottest = by_counters(burst, begin)
-    assert (found["subject_id"], found["data"]["hot_subtasks"], found["severity"]) == (source(burst)[1], [1], "info")
-    for name, value in (("records of the hottest subtask", hottest), ("records of a typical sibling", typical)):
+    assert (found["subject_id"], found["data"]["hot_subtasks"], found["severity"]) == (
+        source(burst)[1],
+        [1],
+        "info",
+    )
+    for name, value in (
+        ("records of the hottest subtask", hottest),
+        ("records of a typical sibling", typical),
+    ):
         assert abs(evidence(found, name) - value) < 0.001 * value
     assert abs(found["data"]["share"] - hottest / (hottest + typical)) < 0.001
     (since, _), *_, (until, _) = of_minute(burst, begin)
-    notes = {one["note"].rpartition("; ")[2] for one in found["evidence"] if one["name"].startswith("records")}
+    notes = {
+        one["note"].rpartition("; ")[2]
+        for one in found["evidence"]
+        if one["name"].startswith("records")
+    }
     assert notes == {f"counted over {until - since:.1f} s"}

@@ -6,9 +6,16 @@ from spark_jobs.diagnosis.pressure import Subtasks, output_bounds
 from spark_jobs.diagnosis.samples import Edge, VertexWindow
 
 
-@pytest.mark.parametrize(("consumers", "floor", "ceiling"), [(1, 0.1, 1.0), (4, 0.25, 13 / 16), (5000, 5000 / 10008, 5009 / 10008)])
-def test_an_idle_output_stands_at_its_floor_and_one_hot_channel_lifts_it_to_the_ceiling(consumers, floor, ceiling):
-    assert output_bounds([Edge("a", "b", "HASH")], 2, [consumers]) == pytest.approx((floor, ceiling))
+@pytest.mark.parametrize(
+    ("consumers", "floor", "ceiling"),
+    [(1, 0.1, 1.0), (4, 0.25, 13 / 16), (5000, 5000 / 10008, 5009 / 10008)],
+)
+def test_an_idle_output_stands_at_its_floor_and_one_hot_channel_lifts_it_to_the_ceiling(
+    consumers, floor, ceiling
+):
+    assert output_bounds([Edge("a", "b", "HASH")], 2, [consumers]) == pytest.approx(
+        (floor, ceiling)
+    )
 
 
 def test_a_forward_output_has_one_channel_whatever_the_parallelism():

@@ -36,7 +36,11 @@ weathers = st.builds(
     scattered=st.booleans(),
     before_1_13=st.booleans(),
 )
-often = settings(max_examples=examples(50, 400), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+often = settings(
+    max_examples=examples(50, 400),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 
 
 def planted(seed: int, shape: tuple[int, int], weather: Weather) -> tuple[JobWindow, str]:
@@ -55,11 +59,15 @@ def judged(window: JobWindow) -> Diagnosis:
 
 def roots(diagnosis: Diagnosis) -> dict[str, str]:
     """Vertex id → confidence."""
-    return {one.subject_id: one.confidence for one in diagnosis.findings if one.rule == "pressure.root"}
+    return {
+        one.subject_id: one.confidence for one in diagnosis.findings if one.rule == "pressure.root"
+    }
 
 
 def is_unknown(diagnosis: Diagnosis) -> bool:
-    return any(one.rule == "pressure.root" and "broke" not in one.missing for one in diagnosis.unknowns)
+    return any(
+        one.rule == "pressure.root" and "broke" not in one.missing for one in diagnosis.unknowns
+    )
 
 
 @often
@@ -71,12 +79,32 @@ def test_the_origin_is_named_or_unknown(seed, shape, weather):
     assert origin in roots(diagnosis) or is_unknown(diagnosis)
 
 
-# Two subtasks of a busy vertex wait for one that tells nothing: they hold its producer, not those that are busy and never wait.
-@example(886643797, (200, 5000), Weather(overloaded=1.0, taskmanagers=1, scattered=True), 0.375, with_gaps)
-# A third of its subtasks waits, which none of them told; the others are busy and never wait, as the rest of their time shows.
-@example(886643797, (200, 5000), Weather(overloaded=1.0, taskmanagers=1, scattered=True), 0.40234375, with_gaps)
+# Two subtasks of a busy vertex wait for one that tells nothing: they hold its producer, not those
+# that are busy and never wait.
+@example(
+    886643797,
+    (200, 5000),
+    Weather(overloaded=1.0, taskmanagers=1, scattered=True),
+    0.375,
+    with_gaps,
+)
+# A third of its subtasks waits, which none of them told; the others are busy and never wait, as the
+# rest of their time shows.
+@example(
+    886643797,
+    (200, 5000),
+    Weather(overloaded=1.0, taskmanagers=1, scattered=True),
+    0.40234375,
+    with_gaps,
+)
 @often
-@given(seeds, shapes, weathers, st.floats(0.02, 0.6), st.sampled_from((with_gaps, with_silent_subtasks, with_silent_taskmanagers)))
+@given(
+    seeds,
+    shapes,
+    weathers,
+    st.floats(0.02, 0.6),
+    st.sampled_from((with_gaps, with_silent_subtasks, with_silent_taskmanagers)),
+)
 def test_where_metrics_are_missing_the_origin_is_named_or_unknown(seed, shape, weather, gaps, lose):
     window, origin = planted(seed, shape, weather)
     diagnosis = judged(lose(Random(seed), window, gaps))
@@ -100,7 +128,9 @@ def test_more_evidence_never_lowers_confidence_in_the_origin(seed, shape, weathe
 @given(seeds, shapes, weathers)
 def test_whoever_is_transit_waits_and_its_path_ends_at_the_origin(seed, shape, weather):
     window, origin = planted(seed, shape, weather)
-    waiting = {one.vertex_id for one in window.vertex_windows if max(one.backpressured_ratio) >= 0.5}
+    waiting = {
+        one.vertex_id for one in window.vertex_windows if max(one.backpressured_ratio) >= 0.5
+    }
     for finding in judged(window).findings:
         if finding.rule == "pressure.transit":
             assert finding.subject_id in waiting
@@ -126,7 +156,9 @@ def test_no_rule_fires_on_no_data(seed, shape, weather):
 
 @st.composite
 def sketched(draw: st.DrawFn) -> tuple[JobWindow, str]:
-    """Figures that agree less than a real cluster's: every subtask's drawn by itself, only the roles are kept."""
+    """Figures that agree less than a real cluster's: every subtask's drawn by itself, only the
+    roles are kept.
+    """
     chance = Random(draw(seeds))
     job = random_job(chance, draw(st.integers(2, 60)), draw(st.sampled_from((1, 3, 16))))
     while not plant(chance, job):
@@ -144,11 +176,23 @@ def sketched(draw: st.DrawFn) -> tuple[JobWindow, str]:
 
     def one(vertex: int, subtask: int) -> tuple[float | None, ...]:
         if vertex == job.origin and (subtask == 0 or not few):
-            busy, waits, full = chance.uniform(0.6, 1), chance.uniform(0, 0.1), chance.uniform(0.5, 1)
+            busy, waits, full = (
+                chance.uniform(0.6, 1),
+                chance.uniform(0, 0.1),
+                chance.uniform(0.5, 1),
+            )
         elif vertex in upstream:
-            busy, waits, full = chance.uniform(0, 0.3), chance.uniform(0.6, 1), chance.uniform(0.5, 1)
+            busy, waits, full = (
+                chance.uniform(0, 0.3),
+                chance.uniform(0.6, 1),
+                chance.uniform(0.5, 1),
+            )
         else:
-            busy, waits, full = chance.uniform(0, 0.45), chance.uniform(0, 0.05), chance.uniform(0, 0.15)
+            busy, waits, full = (
+                chance.uniform(0, 0.45),
+                chance.uniform(0, 0.05),
+                chance.uniform(0, 0.15),
+            )
         local = 0.0 if vertex % 3 == 0 else full
         return (
             known(busy),
@@ -162,10 +206,27 @@ def sketched(draw: st.DrawFn) -> tuple[JobWindow, str]:
     window = observed(chance, job, Weather())
     kept = []
     for index, vertex in enumerate(window.vertex_windows):
-        rows = zip(*(one(index, subtask) for subtask in range(vertex.parallelism or 0)), strict=True)
-        names = ("busy_ratio", "backpressured_ratio", "idle_ratio", "in_pool_usage", "floating_usage", "out_pool_usage")
+        rows = zip(
+            *(one(index, subtask) for subtask in range(vertex.parallelism or 0)), strict=True
+        )
+        names = (
+            "busy_ratio",
+            "backpressured_ratio",
+            "idle_ratio",
+            "in_pool_usage",
+            "floating_usage",
+            "out_pool_usage",
+        )
         if chance.random() >= missing / 2:
-            kept.append(replace(vertex, **dict(zip(names, rows, strict=True)), exclusive_usage=(), taskmanager_id=(), host=()))
+            kept.append(
+                replace(
+                    vertex,
+                    **dict(zip(names, rows, strict=True)),
+                    exclusive_usage=(),
+                    taskmanager_id=(),
+                    host=(),
+                )
+            )
     assert job.origin is not None
     return replace(window, vertex_windows=tuple(kept)), vertex_id(job.origin)
 

@@ -6,18 +6,32 @@ import pytest
 
 from tests.diagnosis.graphs import found, held, hot, job, unknown, vertex
 
-ROOT, TRANSIT, OUTBOUND, SKEW = "pressure.root", "pressure.transit", "pressure.outbound", "pressure.skew"
+ROOT, TRANSIT, OUTBOUND, SKEW = (
+    "pressure.root",
+    "pressure.transit",
+    "pressure.outbound",
+    "pressure.skew",
+)
 CHAIN = "source>parse parse>enrich enrich>sink"
 
 
 def slow_enrich(**values):
-    windows = (held("source", 0.95, 0.95), held("parse", 0.9, 0.9), hot("enrich", 0.99, 0.98), vertex("sink"))
+    windows = (
+        held("source", 0.95, 0.95),
+        held("parse", 0.9, 0.9),
+        hot("enrich", 0.99, 0.98),
+        vertex("sink"),
+    )
     return job(*windows, edges=CHAIN, **values)
 
 
 def test_it_blames_the_vertex_below_the_blocked_ones():
     root = found(slow_enrich(), ROOT)["enrich"]
-    assert (root.severity, root.confidence, root.data["hot_subtasks"]) == ("critical", "high", [0, 1])
+    assert (root.severity, root.confidence, root.data["hot_subtasks"]) == (
+        "critical",
+        "high",
+        [0, 1],
+    )
     assert [step["name"] for step in root.data["path"]] == ["source", "parse", "enrich"]
     assert root.evidence[0].name == "enrich busy"
 
@@ -51,25 +65,34 @@ def test_back_pressure_that_has_not_come_through_is_transitional():
 
 
 @pytest.mark.parametrize(("parse_input", "source_output"), [(0.9, 0.1), (0.2, 0.9), (0.0, 0.1)])
-def test_back_pressure_that_came_through_or_an_input_that_is_local_is_not(parse_input, source_output):
+def test_back_pressure_that_came_through_or_an_input_that_is_local_is_not(
+    parse_input, source_output
+):
     finding = beginning(parse_input, source_output)
     assert "transitional" not in finding.cause
     assert len(finding.evidence) == 1
 
 
 def test_a_busy_source_without_an_upstream_is_never_an_origin():
-    assert not found(job(vertex("source", (1.0, 1.0)), vertex("sink", (0.9, 0.9)), edges="source>sink"), ROOT)
+    assert not found(
+        job(vertex("source", (1.0, 1.0)), vertex("sink", (0.9, 0.9)), edges="source>sink"), ROOT
+    )
 
 
 def test_a_busy_vertex_that_nobody_waits_for_is_no_origin():
-    assert not found(job(vertex("source", (0.5, 0.5), (0.3, 0.3)), hot("sink", 1.0, 1.0), edges="source>sink"), ROOT)
+    assert not found(
+        job(vertex("source", (0.5, 0.5), (0.3, 0.3)), hot("sink", 1.0, 1.0), edges="source>sink"),
+        ROOT,
+    )
 
 
 def test_one_hot_subtask_of_five_thousand_is_enough():
     busy = [0.1] * 5000
     busy[4711] = 1.0
     full = tuple(float(one == 1.0) for one in busy)
-    window = job(held("source", *[0.9] * 8), vertex("agg", busy, floating_usage=full), edges="source>agg")
+    window = job(
+        held("source", *[0.9] * 8), vertex("agg", busy, floating_usage=full), edges="source>agg"
+    )
     assert found(window, ROOT)["agg"].data["hot_subtasks"] == [4711]
     assert found(window, SKEW)["agg"].data["hot_subtask_count"] == 1
 
@@ -77,11 +100,18 @@ def test_one_hot_subtask_of_five_thousand_is_enough():
 def test_only_subtasks_on_the_held_channels_of_a_pointwise_edge_count():
     windows = (held("map", 0.9, 0.0), hot("sink", 0.1, 1.0))
     assert not found(job(*windows, edges="source>map map=sink"), ROOT)
-    assert found(job(held("map", 0.0, 0.9), hot("sink", 0.1, 1.0), edges="source>map map=sink"), ROOT)["sink"].data["hot_subtasks"] == [1]
+    assert found(
+        job(held("map", 0.0, 0.9), hot("sink", 0.1, 1.0), edges="source>map map=sink"), ROOT
+    )["sink"].data["hot_subtasks"] == [1]
 
 
 def test_of_two_in_a_row_the_one_downstream_wins_where_it_holds_the_other():
-    window = job(held("source", 0.95), vertex("a", (0.8,), (0.2,), in_pool_usage=(1.0,)), hot("b", 1.0), edges="source>a a>b")
+    window = job(
+        held("source", 0.95),
+        vertex("a", (0.8,), (0.2,), in_pool_usage=(1.0,)),
+        hot("b", 1.0),
+        edges="source>a a>b",
+    )
     assert list(found(window, ROOT)) == ["b"]
     assert found(window, TRANSIT)["source"].related[0].path == ("source", "a", "b")
 
@@ -94,22 +124,32 @@ def test_both_of_two_in_a_row_are_origins_where_each_has_its_own_busy_subtasks()
 
 def test_an_origin_that_waits_now_and_then_is_named_where_its_consumers_have_time_to_spare():
     window = job(
-        held("source", 0.9), vertex("agg", (0.85,), (0.1,), in_pool_usage=(1.0,)), vertex("sink", (0.3,)), edges="source>agg agg>sink"
+        held("source", 0.9),
+        vertex("agg", (0.85,), (0.1,), in_pool_usage=(1.0,)),
+        vertex("sink", (0.3,)),
+        edges="source>agg agg>sink",
     )
     assert list(found(window, ROOT)) == ["agg"]
 
 
 def test_of_two_branches_the_one_with_a_full_input_is_the_origin():
     busy_but_empty = vertex("quick", (0.92,), taskmanager_id=("tm-source-0",), in_pool_usage=(0.0,))
-    window = job(held("source", 0.95), busy_but_empty, hot("slow", 1.0), edges="source>quick source>slow")
+    window = job(
+        held("source", 0.95), busy_but_empty, hot("slow", 1.0), edges="source>quick source>slow"
+    )
     assert list(found(window, ROOT)) == ["slow"]
 
 
 def test_a_busy_remote_vertex_with_an_empty_input_is_blamed_last():
     empty = vertex("empty", (0.99,), in_pool_usage=(0.0,), floating_usage=(0.0,))
     local = vertex("local", (0.97,), in_pool_usage=(0.0,), taskmanager_id=("tm-source-0",))
-    assert list(found(job(held("source", 0.95), empty, local, edges="source>empty source>local"), ROOT)) == ["local"]
-    assert found(job(held("source", 0.95), empty, edges="source>empty"), ROOT)["empty"].confidence == "low"
+    assert list(
+        found(job(held("source", 0.95), empty, local, edges="source>empty source>local"), ROOT)
+    ) == ["local"]
+    assert (
+        found(job(held("source", 0.95), empty, edges="source>empty"), ROOT)["empty"].confidence
+        == "low"
+    )
 
 
 def test_figures_that_do_not_agree_yet_still_name_the_busy_vertex_with_less_confidence():
@@ -125,16 +165,29 @@ def test_a_local_channel_shows_no_buffers_and_still_holds():
 
 
 def test_two_local_branches_that_are_both_busy_cannot_be_told_apart():
-    branches = [vertex(name, (0.97,), in_pool_usage=(0.0,), taskmanager_id=("tm-source-0",)) for name in ("left", "right")]
+    branches = [
+        vertex(name, (0.97,), in_pool_usage=(0.0,), taskmanager_id=("tm-source-0",))
+        for name in ("left", "right")
+    ]
     window = job(held("source", 0.95), *branches, edges="source>left source>right")
     assert not found(window, ROOT)
     assert "left and right" in unknown(window, ROOT)
 
 
 def told_by_one_subtask(*sink_busy):
-    """Subtask 0 of enrich is busy and never waits; nothing is known of subtask 1, which feeds subtask 1 of the sink alone."""
-    local = vertex("enrich", (0.7, None), (0.0, None), in_pool_usage=(0.0, None), taskmanager_id=("tm-source-0",))
-    return job(held("source", 0.7), local, vertex("sink", sink_busy), edges="source>enrich enrich=sink")
+    """Subtask 0 of enrich is busy and never waits; nothing is known of subtask 1, which feeds
+    subtask 1 of the sink alone.
+    """
+    local = vertex(
+        "enrich",
+        (0.7, None),
+        (0.0, None),
+        in_pool_usage=(0.0, None),
+        taskmanager_id=("tm-source-0",),
+    )
+    return job(
+        held("source", 0.7), local, vertex("sink", sink_busy), edges="source>enrich enrich=sink"
+    )
 
 
 def test_a_busy_subtask_is_not_blamed_while_a_silent_one_beside_it_may_wait_for_something_further_on():
@@ -150,11 +203,17 @@ def test_a_silent_subtask_changes_nothing_where_all_that_follows_it_has_time_to_
 def test_of_two_branches_the_busier_one_is_not_blamed_while_a_subtask_of_the_other_is_silent():
     left, *rights = (
         vertex(
-            name, busy, [None if one is None else 0.0 for one in busy], in_pool_usage=(0.0,) * len(busy), taskmanager_id=("tm-source-0",)
+            name,
+            busy,
+            [None if one is None else 0.0 for one in busy],
+            in_pool_usage=(0.0,) * len(busy),
+            taskmanager_id=("tm-source-0",),
         )
         for name, busy in (("left", (0.97,)), ("right", (0.86, 0.1)), ("right", (0.86, None)))
     )
-    told, silent = (job(held("source", 0.95), left, right, edges="source>left source>right") for right in rights)
+    told, silent = (
+        job(held("source", 0.95), left, right, edges="source>left source>right") for right in rights
+    )
     assert list(found(told, ROOT)) == ["left"]
     assert not found(silent, ROOT)
     assert "left and right" in unknown(silent, ROOT)
@@ -172,13 +231,20 @@ def test_all_buffers_together_do_not_prove_that_no_channel_queues():
 
 
 def test_two_origins_on_two_branches_are_both_named():
-    window = job(held("source", 0.95), hot("left", 1.0), hot("right", 1.0), edges="source>left source>right")
+    window = job(
+        held("source", 0.95), hot("left", 1.0), hot("right", 1.0), edges="source>left source>right"
+    )
     assert set(found(window, ROOT)) == {"left", "right"}
 
 
 def test_a_join_names_each_input_it_holds():
-    window = job(held("orders", 0.9), held("clicks", 0.8), hot("join", 1.0), edges="orders>join clicks>join")
-    assert {related.subject for related in found(window, ROOT)["join"].related} == {"orders", "clicks"}
+    window = job(
+        held("orders", 0.9), held("clicks", 0.8), hot("join", 1.0), edges="orders>join clicks>join"
+    )
+    assert {related.subject for related in found(window, ROOT)["join"].related} == {
+        "orders",
+        "clicks",
+    }
 
 
 def test_a_cycle_that_waits_for_itself_ends_in_unknown():
@@ -190,13 +256,17 @@ def test_a_cycle_that_waits_for_itself_ends_in_unknown():
 @pytest.mark.parametrize("hidden", ["enrich", "parse"])
 def test_where_a_vertex_is_silent_the_origin_is_unknown_and_nobody_is_blamed(hidden):
     whole = slow_enrich()
-    window = replace(whole, vertex_windows=tuple(one for one in whole.vertex_windows if one.vertex_id != hidden))
+    window = replace(
+        whole, vertex_windows=tuple(one for one in whole.vertex_windows if one.vertex_id != hidden)
+    )
     assert not found(window, ROOT)
     assert hidden in unknown(window, ROOT)
 
 
 def test_a_silent_subtask_may_be_the_hot_one():
-    window = job(held("source", 0.9), vertex("agg", (0.1, None, 0.2), (0.0, None, 0.0)), edges="source>agg")
+    window = job(
+        held("source", 0.9), vertex("agg", (0.1, None, 0.2), (0.0, None, 0.0)), edges="source>agg"
+    )
     assert not found(window, ROOT)
     assert "agg" in unknown(window, ROOT)
 
@@ -204,7 +274,10 @@ def test_a_silent_subtask_may_be_the_hot_one():
 def test_a_silent_vertex_matters_only_where_something_could_hold_it():
     idle = job(vertex("source", (), (None, None)), vertex("sink", (0.1, 0.1)), edges="source>sink")
     busy = job(vertex("source", (), (None, None)), vertex("sink", (0.9, 0.9)), edges="source>sink")
-    assert (unknown(idle, ROOT), unknown(busy, ROOT)) == ("", "back-pressure of source in this window")
+    assert (unknown(idle, ROOT), unknown(busy, ROOT)) == (
+        "",
+        "back-pressure of source in this window",
+    )
 
 
 def test_without_any_metrics_every_rule_about_pressure_is_unknown():
@@ -220,22 +293,40 @@ def test_before_busy_time_the_first_vertex_that_does_not_wait_and_has_full_input
     gap = vertex("enrich", (), (0.0, 0.0), in_pool_usage=(0.9, 1.0), idle_ratio=(0.05, 0.02))
     above = vertex("source", (), (0.97, 0.95), idle_ratio=(0.98, 0.97))
     window = job(
-        above, gap, vertex("sink", (), (0.0, 0.0), idle_ratio=(0.9, 0.9)), edges="source>enrich enrich>sink", flink_version="1.12.5"
+        above,
+        gap,
+        vertex("sink", (), (0.0, 0.0), idle_ratio=(0.9, 0.9)),
+        edges="source>enrich enrich>sink",
+        flink_version="1.12.5",
     )
     root = found(window, ROOT)["enrich"]
     assert (root.confidence, root.evidence[0].name) == ("medium", "source back-pressured")
 
 
 def test_before_busy_time_an_empty_local_input_leaves_it_unknown():
-    gap = vertex("enrich", (), (0.0,), in_pool_usage=(0.0,), idle_ratio=(0.05,), taskmanager_id=("tm-source-0",))
-    window = job(vertex("source", (), (0.97,), idle_ratio=(0.98,)), gap, edges="source>enrich", flink_version="1.12.5")
+    gap = vertex(
+        "enrich",
+        (),
+        (0.0,),
+        in_pool_usage=(0.0,),
+        idle_ratio=(0.05,),
+        taskmanager_id=("tm-source-0",),
+    )
+    window = job(
+        vertex("source", (), (0.97,), idle_ratio=(0.98,)),
+        gap,
+        edges="source>enrich",
+        flink_version="1.12.5",
+    )
     assert not found(window, ROOT)
     assert "enrich" in unknown(window, ROOT)
 
 
 def test_one_sample_softens_severity_and_confidence():
     window = slow_enrich()
-    once = replace(window, vertex_windows=tuple(replace(one, samples=1) for one in window.vertex_windows))
+    once = replace(
+        window, vertex_windows=tuple(replace(one, samples=1) for one in window.vertex_windows)
+    )
     root = found(once, ROOT)["enrich"]
     assert (root.severity, root.confidence) == ("warning", "medium")
 
@@ -252,12 +343,19 @@ def amplifying(usage, busy=0.2):
 def test_outbound_names_a_full_output_above_consumers_with_time_to_spare():
     outbound = found(amplifying((0.9, 0.95)), OUTBOUND)["flatMap"]
     assert outbound.evidence[1].threshold == pytest.approx(2 / 12 + 0.5 * 9 / 12)
-    assert found(amplifying((0.9, 0.95)), TRANSIT)["source"].related[0].path == ("source", "flatMap")
+    assert found(amplifying((0.9, 0.95)), TRANSIT)["source"].related[0].path == (
+        "source",
+        "flatMap",
+    )
 
 
 def test_outbound_is_silent_at_the_idle_floor_and_where_the_sink_is_the_origin():
     assert not found(amplifying((2 / 12, 2 / 12)), OUTBOUND)
-    behind_the_sink = job(held("flatMap", 0.9, out_pool_usage=(1.0,)), hot("sink", 1.0), edges="source>flatMap flatMap>sink")
+    behind_the_sink = job(
+        held("flatMap", 0.9, out_pool_usage=(1.0,)),
+        hot("sink", 1.0),
+        edges="source>flatMap flatMap>sink",
+    )
     assert not found(behind_the_sink, OUTBOUND)
     assert list(found(behind_the_sink, ROOT)) == ["sink"]
 
@@ -268,15 +366,23 @@ def test_outbound_without_output_usage_is_unknown():
 
 def skewed(siblings):
     agg = vertex(
-        "agg", (1.0, *siblings), in_pool_usage=(0.5, 0.0, 0.0, 0.0), exclusive_usage=(0.17, 0.0, 0.0, 0.0),
-        floating_usage=(1.0, 0.0, 0.0, 0.0), records_in_per_s=(900.0, 30.0, 40.0, 30.0),
-    )  # fmt: skip
+        "agg",
+        (1.0, *siblings),
+        in_pool_usage=(0.5, 0.0, 0.0, 0.0),
+        exclusive_usage=(0.17, 0.0, 0.0, 0.0),
+        floating_usage=(1.0, 0.0, 0.0, 0.0),
+        records_in_per_s=(900.0, 30.0, 40.0, 30.0),
+    )
     return job(held("parse", 0.0, 0.95), agg, edges="source>parse parse>agg")
 
 
 def test_skew_names_hot_subtasks_with_their_share_and_the_hot_channels():
     skew = found(skewed((0.1, 0.1, 0.1)), SKEW)["agg"]
-    assert (skew.data["hot_subtasks"], skew.data["records_in_share"], skew.data["hosts"]) == ([0], 0.9, ["host-0"])
+    assert (skew.data["hot_subtasks"], skew.data["records_in_share"], skew.data["hosts"]) == (
+        [0],
+        0.9,
+        ["host-0"],
+    )
     assert (skew.data["hot_channel_subtasks"], skew.data["hot_producers"]) == ([0], ["parse/1"])
 
 
@@ -287,7 +393,9 @@ def test_siblings_that_work_too_are_no_skew():
 
 def test_a_slow_host_with_an_ordinary_share_of_records_is_told_apart():
     window = job(
-        held("parse", 0.95), vertex("agg", (1.0, 0.3), floating_usage=(1.0, 0.0), records_in_per_s=(50.0, 50.0)), edges="parse>agg"
+        held("parse", 0.95),
+        vertex("agg", (1.0, 0.3), floating_usage=(1.0, 0.0), records_in_per_s=(50.0, 50.0)),
+        edges="parse>agg",
     )
     assert "compare its host" in found(window, SKEW)["agg"].next_step
 

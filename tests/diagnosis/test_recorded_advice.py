@@ -17,7 +17,9 @@ FEW = 5
 
 @cache
 def raw(name):
-    """(interval, time-out, longest completed checkpoint, longest completed savepoint) of the jobs of a recording, in ms."""
+    """(interval, time-out, longest completed checkpoint, longest completed savepoint) of the jobs
+    of a recording, in ms.
+    """
     config, longest = {}, {False: 0, True: 0}
     for line in (RECORDINGS / name.replace("-", "/") / "rest.jsonl").open(encoding="utf-8"):
         answer = json.loads(line)
@@ -28,7 +30,9 @@ def raw(name):
         elif answer["path"].endswith("/checkpoints"):
             for one in answer["body"].get("history", ()):
                 if one["status"] == "COMPLETED":
-                    longest[one["is_savepoint"]] = max(longest[one["is_savepoint"]], one["end_to_end_duration"])
+                    longest[one["is_savepoint"]] = max(
+                        longest[one["is_savepoint"]], one["end_to_end_duration"]
+                    )
     return config["interval"], config["timeout"], longest[False], longest[True]
 
 
@@ -37,7 +41,11 @@ def advised(name):
     last = {window.job_id: window for window in windows.recorded_windows(name)}
     for window in last.values():
         config = window.config
-        yield settings_advice(window.checkpoints, InForce(config.interval_ms, config.min_pause_ms, config.timeout_ms), FEW)
+        yield settings_advice(
+            window.checkpoints,
+            InForce(config.interval_ms, config.min_pause_ms, config.timeout_ms),
+            FEW,
+        )
 
 
 @pytest.mark.parametrize("name", windows.recorded())
@@ -53,7 +61,11 @@ def test_no_recorded_job_is_asked_for_more_frequent_checkpoints_or_a_time_out_th
 def test_the_healthy_job_keeps_its_interval_and_time_out():
     """1.20.5/A: 3 s, and checkpoints of a third of a second at most."""
     (advice,) = advised("1.20.5-A")
-    assert raw("1.20.5-A")[:2] == (advice.interval.value_ms, advice.timeout.value_ms) == (3_000, 600_000)
+    assert (
+        raw("1.20.5-A")[:2]
+        == (advice.interval.value_ms, advice.timeout.value_ms)
+        == (3_000, 600_000)
+    )
     assert 2 * raw("1.20.5-A")[2] < 3_000
 
 

@@ -12,13 +12,19 @@ from tests.diagnosis.jobs import LIMITS, evidence
 from tests.ingest.recorded import RECORDINGS
 from tests.windows import recorded, recorded_windows
 
-CHECKPOINT_RULES = tuple(id for id in registry.all_rules() if id.split(".")[0] in ("checkpoint", "restart", "collect"))
+CHECKPOINT_RULES = tuple(
+    id for id in registry.all_rules() if id.split(".")[0] in ("checkpoint", "restart", "collect")
+)
 
 
 def told(recording: str, *rules: str) -> list[Finding]:
     """Every finding of these rules (all by default) in every window of a recording, by time."""
     windows = recorded_windows(recording)
-    return [finding for one in windows for finding in registry.diagnose(one, LIMITS, only=rules or CHECKPOINT_RULES).findings]
+    return [
+        finding
+        for one in windows
+        for finding in registry.diagnose(one, LIMITS, only=rules or CHECKPOINT_RULES).findings
+    ]
 
 
 def rules_of(recording: str) -> set[str]:
@@ -45,7 +51,9 @@ def test_each_recording_shows_what_was_done_to_it_and_nothing_else(recording):
 
 
 def test_barriers_that_back_pressure_holds_are_not_blamed_on_a_source():
-    assert {finding.data["source"] for finding in told("1.20.5-B", "checkpoint.start_delay")} == {None}
+    assert {finding.data["source"] for finding in told("1.20.5-B", "checkpoint.start_delay")} == {
+        None
+    }
 
 
 def test_no_rule_breaks_on_a_recording():
@@ -79,22 +87,32 @@ def test_late_acknowledgements_tell_how_far_the_time_out_was_missed():
 
 
 def test_checkpoints_that_tasks_still_worked_on_are_counted_with_those_that_were_pending():
-    """By the log of the JobManager: a checkpoint was at work from its trigger to its end, or to its last late acknowledgement."""
+    """By the log of the JobManager: a checkpoint was at work from its trigger to its end, or to its
+    last late acknowledgement.
+    """
     (log,) = (RECORDINGS / "1.20.5/F/logs").glob("*standalonesession*")
     late = "late message for now expired checkpoint attempt"
     of = r"(?:\(type|for job|of job|from task)"
-    pattern = rf"^(\S+ \S+) .*?(Triggering checkpoint|Completed checkpoint|Checkpoint|{late}) (\d+) {of}"
+    pattern = (
+        rf"^(\S+ \S+) .*?(Triggering checkpoint|Completed checkpoint|Checkpoint|{late}) (\d+) {of}"
+    )
     lines = re.findall(pattern, log.read_text("utf-8"), re.MULTILINE)
     begun, until = {}, {}
     for at, what, number in lines:
-        instant = round(datetime.strptime(at, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000)
+        instant = round(
+            datetime.strptime(at, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000
+        )
         (begun if what.startswith("Trigger") else until)[number] = instant
     first = told("1.20.5-F", "checkpoint.uploads_after_end")[-1]
     assert first.data["allowed"] == 1
     names = [str(number) for number in first.data["together"]]
     assert max(begun[number] for number in names) < min(until[number] for number in names)
     assert [str(number) for number in first.data["given_up"]] == ["3"]
-    over = sum(max(0, until["3"] - max(begun[number], begun["3"])) for number in ("5",)) + until["4"] - begun["4"]
+    over = (
+        sum(max(0, until["3"] - max(begun[number], begun["3"])) for number in ("5",))
+        + until["4"]
+        - begun["4"]
+    )
     assert first.data["over_ms"] == pytest.approx(over, abs=60)
 
 
@@ -124,7 +142,9 @@ def test_a_loop_by_lost_taskmanagers_names_them():
 
 def test_a_loop_by_an_exception_names_it_with_task_and_host():
     finding = told("1.20.5-J", "restart.loop")[-1]
-    assert list(finding.data["groups"]) == ["java.io.IOException at lab.LabJob$StateOp.flatMap(LabJob.java:117)"]
+    assert list(finding.data["groups"]) == [
+        "java.io.IOException at lab.LabJob$StateOp.flatMap(LabJob.java:117)"
+    ]
     assert "Connection reset by peer" in finding.cause
     assert evidence(finding, "last failed task").startswith("enrich (2/4)")
     assert evidence(finding, "share of failures on one host") == 1
@@ -151,7 +171,11 @@ def test_merged_files_are_told_by_their_names_too():
 
 
 def test_bytes_uploaded_again_are_those_of_the_restored_files():
-    [finding] = {one.subject: one for one in told("1.20.5-H", "checkpoint.full_after_restore") if one.subject == "checkpoint 7"}.values()
+    [finding] = {
+        one.subject: one
+        for one in told("1.20.5-H", "checkpoint.full_after_restore")
+        if one.subject == "checkpoint 7"
+    }.values()
     assert evidence(finding, "bytes uploaded again") == 5_744_465
 
 
@@ -159,18 +183,24 @@ def test_the_metadata_makes_the_fault_of_old_releases_certain():
     findings = told("1.12.5-G", "checkpoint.full_after_savepoint")
     last = {finding.subject: finding for finding in findings}
     assert {finding.confidence for finding in last.values()} == {"high"}
-    assert all(evidence(finding, "old files among those uploaded") > 0.85 for finding in last.values())
+    assert all(
+        evidence(finding, "old files among those uploaded") > 0.85 for finding in last.values()
+    )
 
 
 def test_what_was_uploaded_after_savepoints_is_known_of_a_sound_release_too():
     [uploads] = {judged.uploads for judged in recorded_windows("1.20.5-G")[-1:]}
     assert [one.checkpoint_id for one in uploads] == [8, 12, 16]
-    assert all(one.same_name_bytes == 0 and one.kept_bytes > 100 * one.new_name_bytes for one in uploads)
+    assert all(
+        one.same_name_bytes == 0 and one.kept_bytes > 100 * one.new_name_bytes for one in uploads
+    )
 
 
 def test_every_restore_of_the_chain_can_be_judged():
     for judged in recorded_windows("1.20.5-H"):
-        assert not registry.diagnose(judged, LIMITS, only=["checkpoint.full_after_restore"]).unknowns, judged.job_name
+        assert not registry.diagnose(
+            judged, LIMITS, only=["checkpoint.full_after_restore"]
+        ).unknowns, judged.job_name
 
 
 def test_slow_alignment_tells_how_much_was_processed_between_the_barriers():
@@ -178,7 +208,15 @@ def test_slow_alignment_tells_how_much_was_processed_between_the_barriers():
     reported = {}
     for line in (RECORDINGS / "1.20.5/C2/rest.jsonl").open(encoding="utf-8"):
         answer = json.loads(line)
-        for one in answer["body"]["history"] if answer["path"].endswith("/checkpoints") and answer["status"] == 200 else ():
+        for one in (
+            answer["body"]["history"]
+            if answer["path"].endswith("/checkpoints") and answer["status"] == 200
+            else ()
+        ):
             reported[one["id"]] = one["processed_data"]
     for finding in told("1.20.5-C2", "checkpoint.alignment"):
-        assert evidence(finding, "processed during alignment") == reported[finding.data["checkpoints"][-1]] > 1_000_000
+        assert (
+            evidence(finding, "processed during alignment")
+            == reported[finding.data["checkpoints"][-1]]
+            > 1_000_000
+        )

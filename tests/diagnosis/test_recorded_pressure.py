@@ -7,21 +7,35 @@ from spark_jobs.diagnosis.findings import Finding
 from tests.diagnosis.graphs import LIMITS
 from tests.windows import recorded, recorded_windows
 
-RULES = ("pressure.root", "pressure.transit", "pressure.outbound", "pressure.skew", "data.skew", "watermark.stalled")
+RULES = (
+    "pressure.root",
+    "pressure.transit",
+    "pressure.outbound",
+    "pressure.skew",
+    "data.skew",
+    "watermark.stalled",
+)
 UNDER_PRESSURE = ("1.20.5-B", "1.20.5-C2", "1.20.5-F", "1.20.5-L2")
 YOUNG = ("1.20.5-G", recorded_windows("1.20.5-G")[0])
 """Its first twenty seconds: nothing was counted for half a minute yet."""
 
 
 def findings(name: str, *rules: str) -> list[Finding]:
-    return [one for window in recorded_windows(name) for one in registry.diagnose(window, LIMITS, rules or RULES).findings]
+    return [
+        one
+        for window in recorded_windows(name)
+        for one in registry.diagnose(window, LIMITS, rules or RULES).findings
+    ]
 
 
 @pytest.mark.parametrize("name", ["1.20.5-B", "1.20.5-F"])
 def test_a_slow_operator_is_the_origin_and_what_precedes_it_is_transit(name):
     assert {one.subject for one in findings(name, "pressure.root")} == {"slow-enrich"}
     paths = {one.subject: one.related[0].path for one in findings(name, "pressure.transit")}
-    assert paths == {"Source: clicks": ("Source: clicks", "parse", "slow-enrich"), "parse": ("parse", "slow-enrich")}
+    assert paths == {
+        "Source: clicks": ("Source: clicks", "parse", "slow-enrich"),
+        "parse": ("parse", "slow-enrich"),
+    }
 
 
 def test_a_hot_key_is_skew_with_its_subtask_and_share():
@@ -29,7 +43,9 @@ def test_a_hot_key_is_skew_with_its_subtask_and_share():
     (skew,) = findings("1.20.5-C2", "pressure.skew")
     assert (skew.data["hot_subtasks"], skew.data["hot_channel_subtasks"]) == ([0], [0])
     assert skew.data["records_in_share"] > 0.8
-    assert {(one.subject, *one.data["hot_subtasks"]) for one in findings("1.20.5-C2", "data.skew")} == {("slow-enrich", 0), ("parse", 1, 3)}
+    assert {
+        (one.subject, *one.data["hot_subtasks"]) for one in findings("1.20.5-C2", "data.skew")
+    } == {("slow-enrich", 0), ("parse", 1, 3)}
 
 
 def test_a_job_that_holds_its_barriers_for_channel_state_has_its_origin_too():
@@ -38,7 +54,14 @@ def test_a_job_that_holds_its_barriers_for_channel_state_has_its_origin_too():
 
 @pytest.mark.parametrize("name", [name for name in recorded() if name not in UNDER_PRESSURE])
 def test_nobody_is_blamed_where_nobody_waits(name):
-    assert not findings(name, "pressure.root", "pressure.transit", "pressure.outbound", "pressure.skew", "watermark.stalled")
+    assert not findings(
+        name,
+        "pressure.root",
+        "pressure.transit",
+        "pressure.outbound",
+        "pressure.skew",
+        "watermark.stalled",
+    )
 
 
 def test_a_healthy_job_has_nothing_above_info():

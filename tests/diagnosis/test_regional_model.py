@@ -1,4 +1,6 @@
-"""Regional checkpoints by both limits: the formula against checkpoints that are played one by one, and against closed forms."""
+"""Regional checkpoints by both limits: the formula against checkpoints that are played one by one,
+and against closed forms.
+"""
 
 import random
 from math import comb
@@ -18,16 +20,27 @@ def played(failure: float, parts: int, allowed: int, reuse: int) -> float:
     draw, carried, completed = random.Random(7), [0] * parts, 0
     for _ in range(PLAYED):
         failed = [draw.random() < failure for _ in range(parts)]
-        if sum(failed) <= allowed and not any(one and carried[at] >= reuse for at, one in enumerate(failed)):
+        if sum(failed) <= allowed and not any(
+            one and carried[at] >= reuse for at, one in enumerate(failed)
+        ):
             completed += 1
             carried = [count + 1 if one else 0 for count, one in zip(carried, failed, strict=True)]
     return completed / PLAYED
 
 
 CASES = [
-    (0.02, 10, 2, 1), (0.1, 8, 2, 1), (0.1, 8, 8, 1), (0.1, 8, 8, 2), (0.3, 4, 2, 2), (0.3, 6, 1, 3), (0.05, 40, 4, 2), (0.05, 40, 1, 1),
-    (0.2, 20, 4, 3), (0.5, 3, 3, 1), (0.01, 60, 12, 1),
-]  # fmt: skip
+    (0.02, 10, 2, 1),
+    (0.1, 8, 2, 1),
+    (0.1, 8, 8, 1),
+    (0.1, 8, 8, 2),
+    (0.3, 4, 2, 2),
+    (0.3, 6, 1, 3),
+    (0.05, 40, 4, 2),
+    (0.05, 40, 1, 1),
+    (0.2, 20, 4, 3),
+    (0.5, 3, 3, 1),
+    (0.01, 60, 12, 1),
+]
 
 
 @pytest.mark.parametrize(("failure", "parts", "allowed", "reuse"), CASES)
@@ -44,22 +57,32 @@ def test_the_played_model_is_that_of_the_replay_of_a_history():
     for number in range(4_000):
         failed = frozenset(name for name in names if draw.random() < 0.1)
         history.append(Attempt(number, not failed, failed))
-    assert replay(history, 6, 0.5, 1).success_share == pytest.approx(regional_share(0.1, 6, 3, 1), abs=0.025)
+    assert replay(history, 6, 0.5, 1).success_share == pytest.approx(
+        regional_share(0.1, 6, 3, 1), abs=0.025
+    )
 
 
 @given(st.floats(0, 1), st.integers(1, 300), st.integers(0, 300), st.integers(0, 8))
 @settings(max_examples=80)
-def test_it_is_a_share_never_below_a_full_checkpoint_and_never_falls_with_a_wider_limit(failure, parts, allowed, reuse):
+def test_it_is_a_share_never_below_a_full_checkpoint_and_never_falls_with_a_wider_limit(
+    failure, parts, allowed, reuse
+):
     share = regional_share(failure, parts, allowed, reuse)
     assert 0 <= share <= 1
     assert share >= full_success(1 - failure, parts) - 0.02
-    assert regional_share(failure, parts, parts, reuse + 1) >= regional_share(failure, parts, parts, reuse) - 1e-9
+    assert (
+        regional_share(failure, parts, parts, reuse + 1)
+        >= regional_share(failure, parts, parts, reuse) - 1e-9
+    )
 
 
 @given(st.integers(1, 60), st.integers(0, 60), st.floats(0.001, 0.999))
 @settings(max_examples=60)
 def test_the_tail_is_that_of_the_binomial_distribution(parts, allowed, failure):
-    plain = sum(comb(parts, count) * failure**count * (1 - failure) ** (parts - count) for count in range(min(allowed, parts) + 1))
+    plain = sum(
+        comb(parts, count) * failure**count * (1 - failure) ** (parts - count)
+        for count in range(min(allowed, parts) + 1)
+    )
     assert at_most(parts, allowed, failure) == pytest.approx(plain, abs=1e-9)
 
 
@@ -69,7 +92,13 @@ def test_a_large_job_is_worked_out_at_once():
     assert 0 <= regional_share(0.3, 50_000, 20_000, 2) <= 1e-6
 
 
-@given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200), st.integers(1, 500)), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 200), st.integers(0, 200), st.integers(1, 500)),
+        min_size=1,
+        max_size=5,
+    )
+)
 @settings(max_examples=60)
 def test_no_other_rate_makes_a_history_likelier(history):
     from math import log
@@ -80,11 +109,22 @@ def test_no_other_rate_makes_a_history_likelier(history):
         return
 
     def likelihood(rate):
-        return sum(one.completed * one.tasks * log(rate) + one.failed * log(max(1 - rate**one.tasks, 1e-300)) for one in tried)
+        return sum(
+            one.completed * one.tasks * log(rate)
+            + one.failed * log(max(1 - rate**one.tasks, 1e-300))
+            for one in tried
+        )
 
-    assert all(likelihood(found) >= likelihood(other) - 1e-6 for other in (found**0.9, found**1.1, found**0.99, found**1.01))
+    assert all(
+        likelihood(found) >= likelihood(other) - 1e-6
+        for other in (found**0.9, found**1.1, found**0.99, found**1.01)
+    )
 
 
 def test_of_one_job_it_is_the_root_of_its_completed_share():
     assert task_success([Tried(90, 10, 20)]) == pytest.approx(0.9 ** (1 / 20))
-    assert (task_success([Tried(9, 0, 20)]), task_success([Tried(0, 9, 20)]), task_success([])) == (1.0, 0.0, None)
+    assert (task_success([Tried(9, 0, 20)]), task_success([Tried(0, 9, 20)]), task_success([])) == (
+        1.0,
+        0.0,
+        None,
+    )

@@ -8,7 +8,17 @@ from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 
 LIMITS = registry.limits()
-COPIED = ReplicaSample("c", "a" * 32, 1_795_234_560_000, "hdfs://other/copies/orders", 300_000, 90_000_000, 12, 60_000, job_name="orders")
+COPIED = ReplicaSample(
+    "c",
+    "a" * 32,
+    1_795_234_560_000,
+    "hdfs://other/copies/orders",
+    300_000,
+    90_000_000,
+    12,
+    60_000,
+    job_name="orders",
+)
 
 
 def said(sample: ReplicaSample) -> list[tuple[str, str]]:
@@ -32,12 +42,16 @@ def said(sample: ReplicaSample) -> list[tuple[str, str]]:
         ),
     ],
 )
-def test_a_copy_is_judged_by_what_would_be_lost_with_the_original(sample: ReplicaSample, expected: list[tuple[str, str]]) -> None:
+def test_a_copy_is_judged_by_what_would_be_lost_with_the_original(
+    sample: ReplicaSample, expected: list[tuple[str, str]]
+) -> None:
     assert said(sample) == expected
 
 
 def test_why_the_last_try_failed_is_the_cause() -> None:
-    (finding,) = registry.diagnose(replace(COPIED, behind_ms=900_000, trouble="No space left"), LIMITS).findings
+    (finding,) = registry.diagnose(
+        replace(COPIED, behind_ms=900_000, trouble="No space left"), LIMITS
+    ).findings
     assert "No space left" in finding.cause and finding.data["checkpoint_id"] == 12
 
 

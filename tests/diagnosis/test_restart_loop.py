@@ -8,7 +8,18 @@ from spark_jobs.diagnosis.restart_episodes import episodes
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, unnumbered
 from spark_jobs.diagnosis.samples import Annotation
 from tests import windows
-from tests.diagnosis.jobs import MINUTELY, chain, checkpoint, event, evidence, failure, found, ms, restart, window
+from tests.diagnosis.jobs import (
+    MINUTELY,
+    chain,
+    checkpoint,
+    event,
+    evidence,
+    failure,
+    found,
+    ms,
+    restart,
+    window,
+)
 from tests.raw_outages import raw_outages
 
 RULE = "restart.loop"
@@ -19,7 +30,8 @@ def trace(key=7, line=117):
     return (
         f"java.lang.RuntimeException: Enrichment failed for key {key}\n"
         f"\tat shop.Enrich.map(Enrich.java:{line})\n"
-        "\tat org.apache.flink.streaming.api.operators.StreamMap.processElement(StreamMap.java:38)\n"
+        "\tat "
+        "org.apache.flink.streaming.api.operators.StreamMap.processElement(StreamMap.java:38)\n"
         "\tat java.base/java.lang.Thread.run(Thread.java:840)\n"
         "Caused by: java.io.IOException: Connection reset by peer: /10.11.12.13:5432\n"
         "\t... 17 more\n"
@@ -27,23 +39,37 @@ def trace(key=7, line=117):
 
 
 LOST = (
-    "org.apache.flink.runtime.io.network.netty.exception.RemoteTransportException: Connection unexpectedly closed by remote task manager "
-    "'flink-tm-1/127.0.2.11:33701 [ tm-{n}:37687-13b354 ] '. This might indicate that the remote task manager was lost.\n"
-    "\tat org.apache.flink.runtime.io.network.netty.CreditBasedPartitionRequestClientHandler.channelInactive(X.java:134)\n"
+    "org.apache.flink.runtime.io.network.netty.exception.RemoteTransportException: Connection "
+    "unexpectedly closed by remote task manager "
+    "'flink-tm-1/127.0.2.11:33701 [ tm-{n}:37687-13b354 ] '. This might indicate that the remote "
+    "task manager was lost.\n"
+    "\tat "
+    "org.apache.flink.runtime.io.network.netty.CreditBasedPartitionRequestClientHandler.channelInactive(X.java:134)\n"
 )
 
 
 def loop(at, make=lambda index: trace(index), config=QUICK, **values):
     """A failure, a restart and a checkpoint two seconds later at each of these times."""
     checkpoints = [checkpoint(index + 1, begun + 2, "aborted") for index, begun in enumerate(at)]
-    failures = tuple(failure(begun, make(index), task="enrich (2/4)", host="host-3") for index, begun in enumerate(at))
+    failures = tuple(
+        failure(begun, make(index), task="enrich (2/4)", host="host-3")
+        for index, begun in enumerate(at)
+    )
     values.setdefault("failures", failures)
-    return window(*checkpoints, annotations=tuple(restart(begun) for begun in at), at=max(at) + 10, config=config, **values)
+    return window(
+        *checkpoints,
+        annotations=tuple(restart(begun) for begun in at),
+        at=max(at) + 10,
+        config=config,
+        **values,
+    )
 
 
 def test_three_episodes_in_ten_minutes_are_a_loop_of_one_root_exception():
     [finding] = found(loop([0, 60, 120]), RULE)
-    assert finding.title == "3 restart episodes within 10 min: java.io.IOException at shop.Enrich.map(Enrich.java:117)"
+    assert finding.title == (
+        "3 restart episodes within 10 min: java.io.IOException at shop.Enrich.map(Enrich.java:117)"
+    )
     assert (finding.severity, finding.confidence) == ("critical", "high")
     assert finding.evidence[0].value == 3
     assert finding.seen_at_ms == ms(120)
@@ -58,14 +84,18 @@ def test_two_are_none_and_neither_are_three_hours_apart():
 def test_restarts_before_all_tasks_run_again_are_one_episode():
     cascade = loop([0])
     many = tuple(restart(at) for at in (0, 1, 2, 3, 4))
-    assert not found(replace(cascade, annotations=many, checkpoints=(checkpoint(1, 9, "aborted"),)), RULE)
+    assert not found(
+        replace(cascade, annotations=many, checkpoints=(checkpoint(1, 9, "aborted"),)), RULE
+    )
 
 
 def test_five_lost_taskmanagers_with_cascades_are_five_episodes():
     begun = [0, 60, 120, 180, 240]
     cascades = tuple(restart(at + step) for at in begun for step in (0, 1.5, 3))
     lost = replace(loop(begun, lambda index: LOST.replace("{n}", str(index))), annotations=cascades)
-    shifted = tuple(replace(one, trigger_time_ms=one.trigger_time_ms + 5_000) for one in lost.checkpoints)
+    shifted = tuple(
+        replace(one, trigger_time_ms=one.trigger_time_ms + 5_000) for one in lost.checkpoints
+    )
     [finding] = found(replace(lost, checkpoints=shifted), RULE)
     assert evidence(finding, "restart episodes") == 5
     assert evidence(finding, "restarts") == 15
@@ -80,13 +110,17 @@ def test_a_host_with_nearly_all_failures_is_named():
 
 
 def test_a_host_on_which_different_tasks_fail_is_looked_at_first():
-    several = tuple(failure(60 * n, trace(), task=f"enrich ({n}/4)", host="host-3") for n in range(3))
+    several = tuple(
+        failure(60 * n, trace(), task=f"enrich ({n}/4)", host="host-3") for n in range(3)
+    )
     [finding] = found(loop([0, 60, 120], failures=several), RULE)
     assert finding.next_step.startswith("Look at host-3 first")
 
 
 def test_failures_on_many_hosts_blame_none():
-    spread = tuple(failure(60 * n, trace(), task="enrich (2/4)", host=f"host-{n}") for n in range(4))
+    spread = tuple(
+        failure(60 * n, trace(), task="enrich (2/4)", host=f"host-{n}") for n in range(4)
+    )
     [finding] = found(loop([0, 60, 120, 180], failures=spread), RULE)
     assert "share of failures on one host" not in {one.name for one in finding.evidence}
 
@@ -98,7 +132,10 @@ def test_without_exceptions_it_is_told_with_less_certainty():
 
 
 def test_the_log_tells_exceptions_where_rest_did_not():
-    failed = tuple(event(60 * n, "task_state", fields={"to_state": "FAILED"}, detail=trace(n), host="host-3") for n in range(3))
+    failed = tuple(
+        event(60 * n, "task_state", fields={"to_state": "FAILED"}, detail=trace(n), host="host-3")
+        for n in range(3)
+    )
     [finding] = found(loop([0, 60, 120], failures=(), events=failed), RULE)
     assert "shop.Enrich.map" in finding.title
 
@@ -116,8 +153,13 @@ def test_a_global_failure_restarts_all_tasks():
 
 
 def test_a_job_whose_tasks_never_all_run_again_is_stuck():
-    stuck = window(annotations=tuple(restart(at) for at in (0, 100, 200, 300, 380)), at=400, config=QUICK)
-    deployed = tuple(event(at + 1, "task_deployed", vertex_id="enrich", subtask=0) for at in (0, 100, 200, 300, 380))
+    stuck = window(
+        annotations=tuple(restart(at) for at in (0, 100, 200, 300, 380)), at=400, config=QUICK
+    )
+    deployed = tuple(
+        event(at + 1, "task_deployed", vertex_id="enrich", subtask=0)
+        for at in (0, 100, 200, 300, 380)
+    )
     [finding] = found(replace(stuck, events=deployed), RULE)
     assert "without all tasks running again" in finding.title
 
@@ -126,12 +168,18 @@ def test_a_job_that_fails_at_each_start_by_the_same_exception_is_a_loop_although
     starts = [0, 2, 4, 6]
     at_start = loop(starts, config=replace(MINUTELY, interval_ms=60_000))
     [finding] = found(replace(at_start, checkpoints=(checkpoint(1, -300),), at_ms=ms(9)), RULE)
-    assert finding.title.startswith("4 restarts without all tasks running again: java.io.IOException at shop.Enrich.map")
+    assert finding.title.startswith(
+        "4 restarts without all tasks running again: java.io.IOException at shop.Enrich.map"
+    )
     assert finding.evidence[0].value == 4
 
 
 def test_one_lost_taskmanager_is_no_loop_however_many_restarts_it_makes():
-    cascade = loop([0, 2, 4, 6], lambda index: LOST.replace("{n}", "1"), config=replace(MINUTELY, interval_ms=60_000))
+    cascade = loop(
+        [0, 2, 4, 6],
+        lambda index: LOST.replace("{n}", "1"),
+        config=replace(MINUTELY, interval_ms=60_000),
+    )
     assert not found(replace(cascade, checkpoints=(checkpoint(1, -300),), at_ms=ms(9)), RULE)
 
 
@@ -145,9 +193,14 @@ def test_the_log_shows_when_all_deployed_tasks_run():
     seen = (
         restart(0),
         [event(1, "task_deployed", vertex_id="e", subtask=n) for n in (0, 1)],
-        [event(3 + n, "task_state", vertex_id="e", subtask=n, fields={"to_state": "RUNNING"}) for n in (0, 1)],
+        [
+            event(3 + n, "task_state", vertex_id="e", subtask=n, fields={"to_state": "RUNNING"})
+            for n in (0, 1)
+        ],
     )
-    [episode] = episodes(window(annotations=seen[:1], events=tuple(seen[1] + seen[2]), at=30), ms(-10))
+    [episode] = episodes(
+        window(annotations=seen[:1], events=tuple(seen[1] + seen[2]), at=30), ms(-10)
+    )
     assert episode.ended_ms == ms(4)
 
 
@@ -177,7 +230,10 @@ def test_exceptions_of_one_place_are_one_group_whatever_their_words():
 def test_without_own_frames_the_message_counts_and_numbers_in_it_do_not():
     first = root_of("x", "java.util.concurrent.TimeoutException: Heartbeat of 'a' after 50000 ms")
     assert first.frame is None
-    assert first.group == root_of("x", "java.util.concurrent.TimeoutException: Heartbeat of 'b' after 7 ms").group
+    assert (
+        first.group
+        == root_of("x", "java.util.concurrent.TimeoutException: Heartbeat of 'b' after 7 ms").group
+    )
 
 
 def test_an_exception_without_a_trace_is_its_name():
@@ -194,7 +250,10 @@ def test_words_survive_the_removal_of_numbers():
         ("TimeoutException: Heartbeat of TaskManager with id tm-1:4-d1 timed out.", "tm-1:4-d1"),
         ("TaskManager with id tm-1:4-d1(host-1:6122) is no longer reachable.", "tm-1:4-d1"),
         (LOST.replace("{n}", "3"), "tm-3:37687-13b354"),
-        ("Connection unexpectedly closed by remote task manager 'host-1/10.0.0.1:6121'.", "host-1/10.0.0.1:6121"),
+        (
+            "Connection unexpectedly closed by remote task manager 'host-1/10.0.0.1:6121'.",
+            "host-1/10.0.0.1:6121",
+        ),
         ("java.io.IOException: disk full", None),
         (None, None),
     ],
@@ -204,16 +263,27 @@ def test_a_lost_taskmanager_is_named(text, name):
 
 
 WRAPPED = (
-    "org.apache.flink.runtime.checkpoint.CheckpointException: Could not complete snapshot 7 for operator enrich (2/4)#0. "
+    "org.apache.flink.runtime.checkpoint.CheckpointException: Could not complete snapshot 7 for "
+    "operator enrich (2/4)#0. "
     "Failure reason: Checkpoint was declined.\n"
-    + "".join(f"\tat org.apache.flink.streaming.runtime.tasks.Frame{n}.run(Frame{n}.java:{n})\n" for n in range(80))
+    + "".join(
+        f"\tat org.apache.flink.streaming.runtime.tasks.Frame{n}.run(Frame{n}.java:{n})\n"
+        for n in range(80)
+    )
 )
 
 
 def test_flinks_wrapper_is_not_the_root_where_anybody_tells_what_it_wraps():
     wrapped = tuple(failure(begun, WRAPPED, task=None) for begun in (0, 60, 120))
     told = tuple(
-        event(begun + 1, "task_state", fields={"to_state": "FAILED"}, vertex_name="enrich", subtask=1, detail=trace(3))
+        event(
+            begun + 1,
+            "task_state",
+            fields={"to_state": "FAILED"},
+            vertex_name="enrich",
+            subtask=1,
+            detail=trace(3),
+        )
         for begun in (0, 60, 120)
     )
     [finding] = found(loop([0, 60, 120], failures=wrapped, events=told), RULE)
@@ -223,21 +293,45 @@ def test_flinks_wrapper_is_not_the_root_where_anybody_tells_what_it_wraps():
 
 
 def test_a_failure_that_rest_and_log_both_tell_is_one():
-    failures = tuple(failure(begun, trace(), task="enrich (2/4) - execution #0") for begun in (0, 60, 120))
+    failures = tuple(
+        failure(begun, trace(), task="enrich (2/4) - execution #0") for begun in (0, 60, 120)
+    )
     later = tuple(
-        event(begun + 0.5, "task_state", fields={"to_state": "FAILED"}, vertex_name="enrich", detail=WRAPPED) for begun in (0, 60, 120)
+        event(
+            begun + 0.5,
+            "task_state",
+            fields={"to_state": "FAILED"},
+            vertex_name="enrich",
+            detail=WRAPPED,
+        )
+        for begun in (0, 60, 120)
     )
     for episode in episodes(loop([0, 60, 120], failures=failures, events=later), ms(-10)):
         assert [one.name for one in episode.failures] == ["java.lang.RuntimeException"]
 
 
 def test_taskmanagers_that_any_failure_of_an_episode_names_are_counted():
-    """The first failure of two of the episodes is another one, and the log alone names the TaskManager of the last."""
+    """The first failure of two of the episodes is another one, and the log alone names the
+    TaskManager of the last.
+    """
     first = tuple(failure(begun, trace(), task="enrich (2/4)") for begun in (0, 60, 120))
-    named = (failure(1.5, LOST.replace("{n}", "1"), task="sink (1/2)"), failure(61.5, LOST.replace("{n}", "2"), task="sink (1/2)"))
-    by_log = event(121.5, "task_state", fields={"to_state": "FAILED"}, vertex_name="sink", detail=LOST.replace("{n}", "3"))
+    named = (
+        failure(1.5, LOST.replace("{n}", "1"), task="sink (1/2)"),
+        failure(61.5, LOST.replace("{n}", "2"), task="sink (1/2)"),
+    )
+    by_log = event(
+        121.5,
+        "task_state",
+        fields={"to_state": "FAILED"},
+        vertex_name="sink",
+        detail=LOST.replace("{n}", "3"),
+    )
     [finding] = found(loop([0, 60, 120], failures=(*first, *named), events=(by_log,)), RULE)
-    assert finding.data["lost_taskmanagers"] == ["tm-1:37687-13b354", "tm-2:37687-13b354", "tm-3:37687-13b354"]
+    assert finding.data["lost_taskmanagers"] == [
+        "tm-1:37687-13b354",
+        "tm-2:37687-13b354",
+        "tm-3:37687-13b354",
+    ]
 
 
 def lost(at, name):
@@ -245,9 +339,15 @@ def lost(at, name):
 
 
 def test_taskmanagers_that_the_log_alone_says_were_lost_are_counted_once_each():
-    named = tuple(failure(begun, LOST.replace("{n}", "1"), task="sink (1/2)") for begun in (0, 60, 120))
+    named = tuple(
+        failure(begun, LOST.replace("{n}", "1"), task="sink (1/2)") for begun in (0, 60, 120)
+    )
     judged = loop([0, 60, 120], failures=named)
-    by_log = (lost(0, "tm-1:37687-13b354"), lost(61, "tm-2:37687-13b354"), lost(-300, "tm-9:37687-13b354"))
+    by_log = (
+        lost(0, "tm-1:37687-13b354"),
+        lost(61, "tm-2:37687-13b354"),
+        lost(-300, "tm-9:37687-13b354"),
+    )
     [finding] = found(replace(judged, annotations=(*judged.annotations, *by_log)), RULE)
     assert finding.data["lost_taskmanagers"] == ["tm-1:37687-13b354", "tm-2:37687-13b354"]
 
@@ -256,12 +356,20 @@ def test_where_no_exception_is_known_the_lost_taskmanagers_are_the_cause():
     judged = loop([0, 60, 120], failures=())
     by_log = tuple(lost(60 * n, f"tm-{n}:37687-13b354") for n in range(3))
     [finding] = found(replace(judged, annotations=(*judged.annotations, *by_log)), RULE)
-    assert finding.cause.startswith("TaskManagers were lost in 3 of 3 restart episodes: tm-0:37687-13b354, tm-1:37687-13b354")
+    assert finding.cause.startswith(
+        "TaskManagers were lost in 3 of 3 restart episodes: tm-0:37687-13b354, tm-1:37687-13b354"
+    )
     assert finding.confidence == "medium"
 
 
 def test_a_taskmanager_that_reports_an_error_of_its_task_is_not_lost():
-    assert lost_taskmanager("RemoteTransportException: Error at remote task manager 'host-1/10.0.0.1:6121 [ tm-1:4-d1 ] '.") is None
+    assert (
+        lost_taskmanager(
+            "RemoteTransportException: Error at remote task manager 'host-1/10.0.0.1:6121 [ "
+            "tm-1:4-d1 ] '."
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize("name", ["1.20.5-I", "1.20.5-J"])
@@ -275,10 +383,14 @@ def test_of_one_episode_no_share_stands_beside_the_number_of_its_restarts():
     at_start = loop([0, 2, 4, 6], config=replace(MINUTELY, interval_ms=60_000))
     [finding] = found(replace(at_start, checkpoints=(checkpoint(1, -300),), at_ms=ms(9)), RULE)
     assert finding.title.startswith("4 restarts ")
-    assert finding.cause.startswith("The root exception of these restarts was java.io.IOException at shop.Enrich.map")
+    assert finding.cause.startswith(
+        "The root exception of these restarts was java.io.IOException at shop.Enrich.map"
+    )
     assert "1 of 1" not in finding.cause
 
 
 def test_of_several_episodes_the_cause_says_that_episodes_are_counted():
     [finding] = found(loop([0, 60, 120]), RULE)
-    assert finding.cause.startswith("In 3 of 3 restart episodes the root exception was java.io.IOException at shop.Enrich.map")
+    assert finding.cause.startswith(
+        "In 3 of 3 restart episodes the root exception was java.io.IOException at shop.Enrich.map"
+    )

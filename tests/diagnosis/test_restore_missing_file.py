@@ -1,4 +1,6 @@
-"""restore.missing_file: a real Flink whose files were deleted by age, against its raw answers; and the words of other file systems."""
+"""restore.missing_file: a real Flink whose files were deleted by age, against its raw answers; and
+the words of other file systems.
+"""
 
 import re
 from dataclasses import replace
@@ -7,7 +9,13 @@ import pytest
 
 from spark_jobs.diagnosis.missing_files import missing_at_restore, missing_file
 from spark_jobs.diagnosis.registry import diagnose, limits
-from spark_jobs.diagnosis.samples import Annotation, CheckpointSample, JobFailure, JobWindow, LogEvent
+from spark_jobs.diagnosis.samples import (
+    Annotation,
+    CheckpointSample,
+    JobFailure,
+    JobWindow,
+    LogEvent,
+)
 from tests.played import answers, evidence, of_rule, sights
 
 RULE = "restore.missing_file"
@@ -16,7 +24,10 @@ GONE = re.compile(r"FileNotFoundException: (\S+/shared/[0-9a-f-]{36}) \(No such 
 UUID = "6dea109d-347c-43cc-9d5e-42e05de6ad57"
 JOB = "37c37bd26da17b2e6ac433866d51201d"
 HDFS = f"/user/flink/checkpoints/{JOB}/shared/{UUID}"
-RESTORE = "\tat org.apache.flink.streaming.api.operators.BackendRestorerProcedure.createAndRestore(BackendRestorerProcedure.java:160)\n"
+RESTORE = (
+    "\tat "
+    "org.apache.flink.streaming.api.operators.BackendRestorerProcedure.createAndRestore(BackendRestorerProcedure.java:160)\n"
+)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -46,14 +57,19 @@ def test_the_missing_file_lies_in_the_directory_of_the_job_before(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_attempts_are_counted_once_though_two_processes_log_them(version):
     *_, newest = of_rule(f"{version}/lost-file", RULE)
-    assert evidence(newest, "restores that lacked a file") == sum(one["attempts"] for one in newest["data"]["files"])
+    assert evidence(newest, "restores that lacked a file") == sum(
+        one["attempts"] for one in newest["data"]["files"]
+    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_checkpoint_that_is_gone_as_a_whole_is_told_of_the_job_that_did_not_start(version):
     """Flink refuses the submission and lists the job as failed; the job beside it is healthy."""
     (told,) = sights(f"{version}/lost-checkpoint")
-    states = {one.found[0]: one.body["state"] for one in answers(f"{version}/lost-checkpoint", "/jobs/([0-9a-f]{32})")}
+    states = {
+        one.found[0]: one.body["state"]
+        for one in answers(f"{version}/lost-checkpoint", "/jobs/([0-9a-f]{32})")
+    }
     assert (told["rule"], states[told["job_id"]]) == (RULE, "FAILED")
     assert "RUNNING" in states.values()
     (lost,) = told["data"]["files"]
@@ -68,31 +84,79 @@ def test_other_restarts_are_none_of_it():
 @pytest.mark.parametrize(
     ("line", "path"),
     [
-        (f"java.io.FileNotFoundException: /ck/{JOB}/shared/{UUID} (No such file or directory)", f"/ck/{JOB}/shared/{UUID}"),
+        (
+            f"java.io.FileNotFoundException: /ck/{JOB}/shared/{UUID} (No such file or directory)",
+            f"/ck/{JOB}/shared/{UUID}",
+        ),
         (f"java.nio.file.NoSuchFileException: /ck/{JOB}/shared/{UUID}", f"/ck/{JOB}/shared/{UUID}"),
         (f"java.io.FileNotFoundException: File does not exist: {HDFS}", HDFS),
-        (f"java.io.FileNotFoundException: File does not exist: {HDFS} (inode 16409) Holder x", HDFS),
-        (f"java.io.FileNotFoundException: File does not exist: hdfs://nn1:8020{HDFS}", f"hdfs://nn1:8020{HDFS}"),
-        (f"java.io.FileNotFoundException: No such file or directory: s3a://b/{JOB}/shared/{UUID}", f"s3a://b/{JOB}/shared/{UUID}"),
-        (f"java.io.FileNotFoundException: oss://b/{JOB}/chk-7/{UUID}: No such file or directory!", f"oss://b/{JOB}/chk-7/{UUID}"),
-        (f"…S3Exception: The specified key does not exist. (Service: S3; NoSuchKey) (Path: s3://b/{JOB}/{UUID})", f"s3://b/{JOB}/{UUID}"),
-        (f"java.io.FileNotFoundException: Item not found: 'gs://b/{JOB}/shared/{UUID}'. Note …", f"gs://b/{JOB}/shared/{UUID}"),
-        ("java.io.FileNotFoundException: Cannot find meta data file '_metadata' in directory 'hdfs:/x/chk-7'. Please", "hdfs:/x/chk-7"),
-        ("…: Cannot find checkpoint or savepoint file/directory 's3://b/sp/savepoint-1-2' on file system 's3'.", "s3://b/sp/savepoint-1-2"),
+        (
+            f"java.io.FileNotFoundException: File does not exist: {HDFS} (inode 16409) Holder x",
+            HDFS,
+        ),
+        (
+            f"java.io.FileNotFoundException: File does not exist: hdfs://nn1:8020{HDFS}",
+            f"hdfs://nn1:8020{HDFS}",
+        ),
+        (
+            f"java.io.FileNotFoundException: No such file or directory: "
+            f"s3a://b/{JOB}/shared/{UUID}",
+            f"s3a://b/{JOB}/shared/{UUID}",
+        ),
+        (
+            f"java.io.FileNotFoundException: oss://b/{JOB}/chk-7/{UUID}: No such file or "
+            f"directory!",
+            f"oss://b/{JOB}/chk-7/{UUID}",
+        ),
+        (
+            f"…S3Exception: The specified key does not exist. (Service: S3; NoSuchKey) (Path: "
+            f"s3://b/{JOB}/{UUID})",
+            f"s3://b/{JOB}/{UUID}",
+        ),
+        (
+            f"java.io.FileNotFoundException: Item not found: 'gs://b/{JOB}/shared/{UUID}'. Note …",
+            f"gs://b/{JOB}/shared/{UUID}",
+        ),
+        (
+            "java.io.FileNotFoundException: Cannot find meta data file '_metadata' in directory "
+            "'hdfs:/x/chk-7'. Please",
+            "hdfs:/x/chk-7",
+        ),
+        (
+            "…: Cannot find checkpoint or savepoint file/directory 's3://b/sp/savepoint-1-2' on "
+            "file system 's3'.",
+            "s3://b/sp/savepoint-1-2",
+        ),
     ],
 )
 def test_each_file_system_has_its_words(line, path):
     assert missing_file(line) == path
-    assert missing_file(f"java.lang.Exception: x\n{RESTORE}Caused by: {line}\n\tat a.B.c(B.java:1)\n") == path
+    assert (
+        missing_file(f"java.lang.Exception: x\n{RESTORE}Caused by: {line}\n\tat a.B.c(B.java:1)\n")
+        == path
+    )
 
 
-@pytest.mark.parametrize("text", [None, "", "java.io.IOException: disk full", "Cannot find a way", "File does not exist", RESTORE])
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "java.io.IOException: disk full",
+        "Cannot find a way",
+        "File does not exist",
+        RESTORE,
+    ],
+)
 def test_what_names_no_file_gives_none(text):
     assert missing_file(text) is None
 
 
 def test_a_file_missed_elsewhere_than_in_a_restore_is_no_matter_of_it():
-    writing = f"java.io.FileNotFoundException: /ck/{JOB}/chk-7/{UUID} (No such file or directory)\n\tat user.Sink.invoke(Sink.java:1)\n"
+    writing = (
+        f"java.io.FileNotFoundException: /ck/{JOB}/chk-7/{UUID} (No such file or "
+        f"directory)\n\tat user.Sink.invoke(Sink.java:1)\n"
+    )
     assert missing_at_restore(writing) is None
     assert judged(window(failures=(JobFailure(990_000, "x", stacktrace=writing),))) == ()
 
@@ -112,12 +176,24 @@ TRACE = (
 
 
 def failed(at_ms=990_000, attempt=3):
-    return LogEvent(at_ms, "task_state", vertex_name="enrich", subtask=1, attempt=attempt, detail=TRACE, fields={"to_state": "FAILED"})
+    return LogEvent(
+        at_ms,
+        "task_state",
+        vertex_name="enrich",
+        subtask=1,
+        attempt=attempt,
+        detail=TRACE,
+        fields={"to_state": "FAILED"},
+    )
 
 
 def test_a_log_alone_tells_it_and_names_task_and_checkpoint():
     restored = Annotation(988_000, "restore", "41")
-    (found,) = judged(window(events=(failed(), failed(990_020), failed(995_000, attempt=4)), annotations=(restored,)))
+    (found,) = judged(
+        window(
+            events=(failed(), failed(990_020), failed(995_000, attempt=4)), annotations=(restored,)
+        )
+    )
     assert found.title == "Restore failed: 1 file of checkpoint 41 not there"
     assert dict(found.data) == {"files": [{"path": HDFS, "attempts": 2}], "checkpoint": "41"}
     assert "enrich (2) looked for" in found.cause
@@ -135,7 +211,9 @@ def test_a_log_alone_tells_it_of_a_job_that_did_not_start():
     (found,) = judged(window(events=(ended,)))
     assert dict(found.data)["files"] == [{"path": "s3://b/sp/savepoint-1-2", "attempts": 1}]
     assert "did not start" in found.cause
-    (same,) = judged(window(events=(ended,), failures=(JobFailure(989_990, "x", stacktrace=GONE_AS_A_WHOLE),)))
+    (same,) = judged(
+        window(events=(ended,), failures=(JobFailure(989_990, "x", stacktrace=GONE_AS_A_WHOLE),))
+    )
     assert same.data == found.data
 
 
@@ -146,11 +224,17 @@ def test_the_end_of_a_job_is_no_attempt_beside_those_of_its_tasks():
 
 
 def test_rest_alone_tells_it_too_and_it_is_forgotten_after_ten_minutes():
-    told = window(failures=(JobFailure(990_000, "java.lang.Exception", task="enrich (2/4)", stacktrace=TRACE),))
+    told = window(
+        failures=(
+            JobFailure(990_000, "java.lang.Exception", task="enrich (2/4)", stacktrace=TRACE),
+        )
+    )
     assert judged(told)[0].severity == "critical"
     assert judged(replace(told, at_ms=990_000 + 600_001)) == ()
 
 
 def test_a_job_that_took_a_checkpoint_since_runs_again():
-    (found,) = judged(window(events=(failed(),), checkpoints=(CheckpointSample(42, 995_000, "completed"),)))
+    (found,) = judged(
+        window(events=(failed(),), checkpoints=(CheckpointSample(42, 995_000, "completed"),))
+    )
     assert found.severity == "warning"

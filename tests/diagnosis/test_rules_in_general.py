@@ -26,7 +26,9 @@ from tests.windows import recorded, recorded_windows
 
 RULES = tuple(registry.rules_for(JobWindow))
 WITH_NEEDS = tuple(known.id for known in registry.rules_for(JobWindow).values() if known.needs)
-LOWEST = registry.limits({threshold.key: threshold.minimum for threshold in registry.all_thresholds()})
+LOWEST = registry.limits(
+    {threshold.key: threshold.minimum for threshold in registry.all_thresholds()}
+)
 RUNBOOKS = Path(__file__).parents[2] / "templates" / "rules"
 
 small = st.none() | st.integers(0, 3_000_000)
@@ -61,9 +63,12 @@ CONFIGS = st.builds(
 )
 WINDOWS = st.builds(
     lambda checkpoints, config, version, restarts: replace(
-        window(*checkpoints, at=1_900, config=config, flink_version=version), annotations=tuple(restart(at) for at in restarts)
+        window(*checkpoints, at=1_900, config=config, flink_version=version),
+        annotations=tuple(restart(at) for at in restarts),
     ),
-    st.lists(CHECKPOINTS, max_size=12, unique_by=lambda one: (one.checkpoint_id, one.trigger_time_ms)),
+    st.lists(
+        CHECKPOINTS, max_size=12, unique_by=lambda one: (one.checkpoint_id, one.trigger_time_ms)
+    ),
     CONFIGS,
     st.sampled_from([None, "1.12.5", "1.13.6", "1.20.5"]),
     st.lists(st.integers(1_400, 1_900), max_size=6),
@@ -83,25 +88,45 @@ def in_order(findings):
 
 def test_every_module_of_a_rule_is_imported():
     folder = Path(all_rules.__file__).parent
-    modules = {f"import spark_jobs.diagnosis.rules.{path.stem}" for path in folder.glob("*_*.py") if "@rule(" in path.read_text()}
-    assert modules == set(re.findall("^import .*", Path(all_rules.__file__).read_text(), re.MULTILINE)), "name it in rules/all.py"
+    modules = {
+        f"import spark_jobs.diagnosis.rules.{path.stem}"
+        for path in folder.glob("*_*.py")
+        if "@rule(" in path.read_text()
+    }
+    assert modules == set(
+        re.findall("^import .*", Path(all_rules.__file__).read_text(), re.MULTILINE)
+    ), "name it in rules/all.py"
 
 
 def test_a_rule_that_is_not_there_is_named_with_what_may_be_missing():
-    with pytest.raises(KeyError, match=r"no rule 'x.y' judges such samples: is its module imported in spark_jobs/diagnosis/rules/all.py"):
+    with pytest.raises(
+        KeyError,
+        match=(
+            r"no rule 'x.y' judges such samples: is its module imported in "
+            r"spark_jobs/diagnosis/rules/all.py"
+        ),
+    ):
         registry.diagnose(window(), LIMITS, only=["x.y"])
 
 
 @pytest.mark.parametrize("limits", [LIMITS, LOWEST])
 @pytest.mark.parametrize("rule", WITH_NEEDS)
-def test_a_rule_says_nothing_and_lacks_what_it_declares_where_all_that_it_needs_is_empty(rule, limits):
+def test_a_rule_says_nothing_and_lacks_what_it_declares_where_all_that_it_needs_is_empty(
+    rule, limits
+):
     known = registry.RULES[rule]
-    empty = {one.name: None if one.default is None else () for one in fields(JobWindow) if one.name in known.needs}
+    empty = {
+        one.name: None if one.default is None else ()
+        for one in fields(JobWindow)
+        if one.name in known.needs
+    }
     assert len(empty) == len(known.needs)
     for judged in (one for name in recorded() for one in recorded_windows(name)):
         for terminal in (judged.terminal, not judged.terminal):
             unasked = registry.as_read(replace(judged, terminal=terminal, **empty), known.reads)
-            assert registry.diagnose(unasked, limits, only=[rule]) == Diagnosis((), tuple(lacked(known, unasked, limits)))
+            assert registry.diagnose(unasked, limits, only=[rule]) == Diagnosis(
+                (), tuple(lacked(known, unasked, limits))
+            )
 
 
 def lacked(known, judged, limits):
@@ -117,7 +142,9 @@ def test_no_data_is_no_finding(rule):
     assert not say(JobWindow("prod", "a" * 32, ms(60), ms(0)), rule)
 
 
-@pytest.mark.parametrize("outcome", ["completed", "aborted", "subsumed", "preflight", "in_progress"])
+@pytest.mark.parametrize(
+    "outcome", ["completed", "aborted", "subsumed", "preflight", "in_progress"]
+)
 @pytest.mark.parametrize("rule", RULES)
 def test_checkpoints_of_which_nothing_else_is_known_are_no_finding(rule, outcome):
     hollow = tuple(CheckpointSample(id, ms(60 * id), outcome) for id in range(1, 9))
@@ -130,7 +157,9 @@ def test_the_order_of_what_is_told_does_not_matter(judged, chance):
     def shuffled(values):
         return tuple(chance.sample(values, len(values)))
 
-    other = replace(judged, checkpoints=shuffled(judged.checkpoints), annotations=shuffled(judged.annotations))
+    other = replace(
+        judged, checkpoints=shuffled(judged.checkpoints), annotations=shuffled(judged.annotations)
+    )
     for rule in RULES:
         assert say(judged, rule) == say(other, rule)
 
@@ -150,16 +179,34 @@ RANK = {confidence: rank for rank, confidence in enumerate(CONFIDENCES)}
 
 @pytest.mark.parametrize("outcome", ["declined", "expired", "failed"])
 def test_more_losses_never_make_it_less_sure(outcome):
-    lost = [CheckpointSample(id, ms(20 * id), outcome, reason="CHECKPOINT_EXPIRED", end_time_ms=ms(20 * id + 4)) for id in range(1, 15)]
-    ranks = [RANK[say(window(*lost[:count], at=320), f"checkpoint.{outcome}")[0].confidence] for count in range(1, 15)]
+    lost = [
+        CheckpointSample(
+            id, ms(20 * id), outcome, reason="CHECKPOINT_EXPIRED", end_time_ms=ms(20 * id + 4)
+        )
+        for id in range(1, 15)
+    ]
+    ranks = [
+        RANK[say(window(*lost[:count], at=320), f"checkpoint.{outcome}")[0].confidence]
+        for count in range(1, 15)
+    ]
     assert ranks == sorted(ranks)
 
 
 @pytest.mark.parametrize("phase", ["start_delay", "alignment", "sync", "async"])
 def test_more_slow_checkpoints_never_make_it_less_sure(phase):
-    values = {f"slowest_{phase}_ms": 59_000, "slowest_end_to_end_ms": 60_000, "end_to_end_ms": 60_000}
-    slow = [CheckpointSample(id, ms(60 * id), "completed", end_time_ms=ms(60 * id + 60), **values) for id in range(1, 12)]
-    ranks = [RANK[say(window(*slow[:count]), f"checkpoint.{phase}")[0].confidence] for count in range(2, 12)]
+    values = {
+        f"slowest_{phase}_ms": 59_000,
+        "slowest_end_to_end_ms": 60_000,
+        "end_to_end_ms": 60_000,
+    }
+    slow = [
+        CheckpointSample(id, ms(60 * id), "completed", end_time_ms=ms(60 * id + 60), **values)
+        for id in range(1, 12)
+    ]
+    ranks = [
+        RANK[say(window(*slow[:count]), f"checkpoint.{phase}")[0].confidence]
+        for count in range(2, 12)
+    ]
     assert ranks == sorted(ranks)
 
 
@@ -182,7 +229,11 @@ def test_reasons_that_count_are_those_that_the_logs_know():
 
 
 def test_every_reason_of_a_lost_checkpoint_has_words():
-    lost = {reason.code for reason in REASONS if OUTCOME_OF_REASON[reason.code] in ("declined", "failed")}
+    lost = {
+        reason.code
+        for reason in REASONS
+        if OUTCOME_OF_REASON[reason.code] in ("declined", "failed")
+    }
     assert lost == set(REASON_WORDS)
 
 
@@ -191,12 +242,25 @@ def test_recorded_windows_say_the_same_in_any_order():
     for name in recorded():
         for judged in recorded_windows(name):
             parts = {
-                field.name: tuple(chance.sample(getattr(judged, field.name), len(getattr(judged, field.name))))
+                field.name: tuple(
+                    chance.sample(getattr(judged, field.name), len(getattr(judged, field.name)))
+                )
                 for field in fields(judged)
-                if field.name in ("checkpoints", "annotations", "failures", "events", "vertex_windows", "past", "gaps")
+                if field.name
+                in (
+                    "checkpoints",
+                    "annotations",
+                    "failures",
+                    "events",
+                    "vertex_windows",
+                    "past",
+                    "gaps",
+                )
             }
             for rule in RULES:
-                assert in_order(say(judged, rule)) == in_order(say(replace(judged, **parts), rule)), (name, rule)
+                assert in_order(say(judged, rule)) == in_order(
+                    say(replace(judged, **parts), rule)
+                ), (name, rule)
 
 
 def test_a_silent_source_is_no_business_of_other_rules():
@@ -206,7 +270,10 @@ def test_a_silent_source_is_no_business_of_other_rules():
 
 def test_what_could_not_be_judged_is_not_held_by_its_error():
     """Workers fold thousands of jobs with the garbage collector off."""
-    without_metrics = [window(checkpoint(1, 60), at=1_900, **chain("source", f"sink {number}")) for number in range(3)]
+    without_metrics = [
+        window(checkpoint(1, 60), at=1_900, **chain("source", f"sink {number}"))
+        for number in range(3)
+    ]
     registry.diagnose(window(checkpoint(1, 60)), LIMITS)
     gc.collect()
     gc.disable()
@@ -218,14 +285,25 @@ def test_what_could_not_be_judged_is_not_held_by_its_error():
 
 
 def test_jobs_that_threads_judge_at_one_time_are_not_mixed_up():
-    told = [judged for name in recorded() for judged in recorded_windows(name)[-4:] if judged.vertex_windows]
-    rules = [id for id in RULES if id.startswith(("pressure.", "checkpoint.alignment", "checkpoint.start_delay", "data."))]
+    told = [
+        judged
+        for name in recorded()
+        for judged in recorded_windows(name)[-4:]
+        if judged.vertex_windows
+    ]
+    rules = [
+        id
+        for id in RULES
+        if id.startswith(("pressure.", "checkpoint.alignment", "checkpoint.start_delay", "data."))
+    ]
     alone = [registry.diagnose(judged, LIMITS, rules) for judged in told]
     switched_after_s = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as threads:
-            together = list(threads.map(lambda judged: registry.diagnose(judged, LIMITS, rules), told * 100))
+            together = list(
+                threads.map(lambda judged: registry.diagnose(judged, LIMITS, rules), told * 100)
+            )
     finally:
         sys.setswitchinterval(switched_after_s)
     assert together == alone * 100

@@ -1,4 +1,6 @@
-"""sink.transaction_timeout: a sink of a real Flink whose store aborts what is open for too long, against the log lines of Flink's sink."""
+"""sink.transaction_timeout: a sink of a real Flink whose store aborts what is open for too long,
+against the log lines of Flink's sink.
+"""
 
 import gzip
 import re
@@ -14,12 +16,17 @@ from tests.played import FOLDER, evidence, of_rule
 
 RULE = "sink.transaction_timeout"
 VERSIONS = ("1.20.5", "2.3.0")
-_WARNED = re.compile(r"^(\S+ \S+) WARN .*TwoPhaseCommitSinkFunction .* has been open for (\d+) ms", re.MULTILINE)
+_WARNED = re.compile(
+    r"^(\S+ \S+) WARN .*TwoPhaseCommitSinkFunction .* has been open for (\d+) ms", re.MULTILINE
+)
 _DONE = re.compile(r"^(\S+ \S+) INFO .* - Completed checkpoint (\d+) for job", re.MULTILINE)
 
 
 def text(played: str) -> str:
-    return "\n".join(gzip.decompress(path.read_bytes()).decode() for path in sorted((FOLDER / played / "logs").iterdir()))
+    return "\n".join(
+        gzip.decompress(path.read_bytes()).decode()
+        for path in sorted((FOLDER / played / "logs").iterdir())
+    )
 
 
 def instant(at: str) -> float:
@@ -27,7 +34,9 @@ def instant(at: str) -> float:
 
 
 def open_at_commits(played: str) -> Iterator[int]:
-    """As Flink's sink says, right after a checkpoint completed: those that it commits after a restart it tells of by themselves."""
+    """As Flink's sink says, right after a checkpoint completed: those that it commits after a
+    restart it tells of by themselves.
+    """
     done = [instant(at) for at, _ in _DONE.findall(text(played))]
     for at, open_ms in _WARNED.findall(text(played)):
         if any(0 <= instant(at) - one < 0.5 for one in done):
@@ -35,12 +44,18 @@ def open_at_commits(played: str) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_transactions_that_flinks_sink_lost_are_told_with_how_long_they_were_open(version: str) -> None:
+def test_transactions_that_flinks_sink_lost_are_told_with_how_long_they_were_open(
+    version: str,
+) -> None:
     played = f"{version}/short-transactions"
     *_, newest = of_rule(played, RULE)
     assert newest["severity"] == "critical"
     assert evidence(newest, "time-out of transactions") == 12_000
-    assert evidence(newest, "transactions lost by the sink's log") == text(played).count("Data loss might have occurred") >= 3
+    assert (
+        evidence(newest, "transactions lost by the sink's log")
+        == text(played).count("Data loss might have occurred")
+        >= 3
+    )
     told = max(open_at_commits(played))
     # A transaction is begun a moment after the trigger, and committed a moment after the end.
     assert -500 <= evidence(newest, "longest that one was open") - told < 2_500
@@ -73,9 +88,14 @@ def test_a_time_out_is_compared_with_the_time_from_one_checkpoint_to_the_end_of_
 
 def test_failed_checkpoints_and_savepoints_commit_nothing() -> None:
     between = (checkpoint(3, 120, "expired", took=50), savepoint(4, 170))
-    (said,) = found(window(*minutely(2), *between, checkpoint(5, 180), events=(told(OPEN, timeout_s=100),)), RULE)
+    (said,) = found(
+        window(*minutely(2), *between, checkpoint(5, 180), events=(told(OPEN, timeout_s=100),)),
+        RULE,
+    )
     assert said.data["open_ms"] == 121_000
-    (said,) = found(window(*minutely(2), *between, at=400, events=(told(OPEN, timeout_s=100),)), RULE)
+    (said,) = found(
+        window(*minutely(2), *between, at=400, events=(told(OPEN, timeout_s=100),)), RULE
+    )
     assert said.data["open_ms"] == 340_000
 
 
@@ -83,7 +103,11 @@ def test_a_restart_aborts_what_was_open_and_comes_on_top_of_what_was_prepared() 
     done = (*minutely(2), *minutely(3, first=3, at=320))
     starts = (start(-10, "start", 5), start(200, "restart", 100))
     (said,) = found(window(*done, starts=starts, events=(told(TIMEOUT_SET, 290, 150),)), RULE)
-    assert (said.severity, said.data["open_ms"], said.data["restart_ms"]) == ("warning", 61_000, 100_000)
+    assert (said.severity, said.data["open_ms"], said.data["restart_ms"]) == (
+        "warning",
+        61_000,
+        100_000,
+    )
     assert said.data["advised_ms"] == 600_000
     assert not found(window(*done, starts=starts, events=(told(TIMEOUT_SET, 290, 170),)), RULE)
 

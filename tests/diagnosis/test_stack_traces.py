@@ -38,13 +38,18 @@ def test_recorded_traces_keep_their_innermost_cause(most: int) -> None:
         assert len(short) <= most
         assert innermost[:200] in short
         assert root_of("x", short).name == root_of("x", trace).name
-    assert any(root_of("x", trace[:most]).name != root_of("x", trace).name for trace in long), "a plain cut would do as well"
+    assert any(root_of("x", trace[:most]).name != root_of("x", trace).name for trace in long), (
+        "a plain cut would do as well"
+    )
 
 
 def test_the_own_frame_of_a_cause_stays_however_deep_it_is() -> None:
     frames = "".join(f"\tat org.apache.flink.Frame{n}.run(Frame{n}.java:{n})\n" for n in range(60))
     own = "\tat shop.Sink.write(Sink.java:9)\n"
-    trace = f"java.lang.Exception: outer\n{frames}Caused by: java.io.IOException: disk full\n{frames}{own}{frames}"
+    trace = (
+        f"java.lang.Exception: outer\n{frames}Caused by: java.io.IOException: disk "
+        f"full\n{frames}{own}{frames}"
+    )
     short = condensed(trace, 1_500) or ""
     assert root_of("x", short) == root_of("x", trace)
     assert root_of("x", short).frame == "shop.Sink.write(Sink.java:9)"
@@ -56,17 +61,29 @@ def test_what_fits_is_left_as_it_is() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["a.B: c", "Caused by: d.E: f", "\tat x.y(Z.java:1)", "", "words " * 50]), max_size=60), st.integers(1, 500)
+    st.lists(
+        st.sampled_from(["a.B: c", "Caused by: d.E: f", "\tat x.y(Z.java:1)", "", "words " * 50]),
+        max_size=60,
+    ),
+    st.integers(1, 500),
 )
 def test_it_is_never_longer_than_it_may_be(lines: list[str], most: int) -> None:
     assert len(condensed("\n".join(lines), most) or "") <= most
 
 
 def test_what_stands_behind_a_long_path_stays() -> None:
-    """RocksDB names its log after the whole path of its directory; what it says of it comes last."""
-    said = f"While open a file for appending: /var/log/flink/{'data_tm_' * 60}_LOG: File name too long"
+    """RocksDB names its log after the whole path of its directory; what it says of it comes
+    last.
+    """
+    said = (
+        f"While open a file for appending: /var/log/flink/{'data_tm_' * 60}_LOG: File name too long"
+    )
     frames = "".join(f"\tat org.apache.flink.Frame{n}.run(Frame{n}.java:{n})\n" for n in range(60))
-    short = condensed(f"java.lang.Exception: outer\n{frames}Caused by: org.rocksdb.RocksDBException: {said}\n{frames}", 2_000)
+    short = condensed(
+        f"java.lang.Exception: outer\n{frames}Caused by: org.rocksdb.RocksDBException: "
+        f"{said}\n{frames}",
+        2_000,
+    )
     message = root_of("x", short).message
     for one in (message, without_middle(message, 200)):
         assert one.startswith("While open a file for appending: /var/log/flink/data_tm_")
@@ -75,7 +92,9 @@ def test_what_stands_behind_a_long_path_stays() -> None:
 
 
 @given(st.text(max_size=40), st.integers(0, 30))
-def test_a_message_is_never_longer_than_it_may_be_and_what_fits_is_whole(message: str, most: int) -> None:
+def test_a_message_is_never_longer_than_it_may_be_and_what_fits_is_whole(
+    message: str, most: int
+) -> None:
     short = without_middle(message, most)
     assert len(short) <= most
     assert len(message) > most or short == message

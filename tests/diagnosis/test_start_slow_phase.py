@@ -1,4 +1,6 @@
-"""start.slow_phase: a real Flink one task of which takes 15 s to restore, against its raw answers; and starts that are not slow."""
+"""start.slow_phase: a real Flink one task of which takes 15 s to restore, against its raw answers;
+and starts that are not slow.
+"""
 
 import pytest
 
@@ -12,13 +14,17 @@ PLAYED = "slow-restore"
 
 
 @pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
-def test_the_task_that_restores_slowly_is_named_with_the_time_that_all_others_waited(version: str) -> None:
+def test_the_task_that_restores_slowly_is_named_with_the_time_that_all_others_waited(
+    version: str,
+) -> None:
     *_, newest = of_rule(f"{version}/{PLAYED}", RULE)
     first, *_, last = by_rest(f"incidents/{version}/{PLAYED}")
     restore_ms = last["RUNNING"] - last["INITIALIZING"]
     assert 14_000 < evidence(newest, "time that all other tasks waited") <= restore_ms
     assert evidence(newest, "restore phase over the median of earlier starts") > 3
-    assert evidence(newest, "restore phase longer than that median by") == restore_ms - (first["RUNNING"] - first["INITIALIZING"])
+    assert evidence(newest, "restore phase longer than that median by") == restore_ms - (
+        first["RUNNING"] - first["INITIALIZING"]
+    )
     assert newest["subject_id"] == vertices(f"{version}/{PLAYED}")["enrich"]
     assert newest["title"].startswith("enrich/0 held the restart up for 1")
     assert newest["data"]["phase"] == "restore"
@@ -26,7 +32,12 @@ def test_the_task_that_restores_slowly_is_named_with_the_time_that_all_others_wa
 
 
 @pytest.mark.parametrize(
-    "played", sorted(str(path.relative_to(FOLDER)) for path in FOLDER.glob("*/*") if path.name in ("balanced", "few-buffers", "slow-sync"))
+    "played",
+    sorted(
+        str(path.relative_to(FOLDER))
+        for path in FOLDER.glob("*/*")
+        if path.name in ("balanced", "few-buffers", "slow-sync")
+    ),
 )
 def test_starts_that_are_even_are_not_slow(played: str) -> None:
     assert not of_rule(played, RULE)
@@ -45,10 +56,18 @@ def start(**phases: int) -> JobStart:
 
 
 def test_a_phase_is_compared_with_the_median_of_earlier_starts() -> None:
-    earlier = [start(slots_ms=4_000, deploy_ms=100), start(slots_ms=6_000, deploy_ms=90), start(slots_ms=90_000)]
-    assert judged(window(*earlier, start(slots_ms=18_000))) == ["Waiting for slots took 18 s, otherwise 6 s"]
+    earlier = [
+        start(slots_ms=4_000, deploy_ms=100),
+        start(slots_ms=6_000, deploy_ms=90),
+        start(slots_ms=90_000),
+    ]
+    assert judged(window(*earlier, start(slots_ms=18_000))) == [
+        "Waiting for slots took 18 s, otherwise 6 s"
+    ]
     assert not judged(window(*earlier, start(slots_ms=17_999)))
-    assert not judged(window(*earlier, start(deploy_ms=9_000)))  # a hundred times as long, and still short
+    assert not judged(
+        window(*earlier, start(deploy_ms=9_000))
+    )  # a hundred times as long, and still short
     assert not judged(window(start(slots_ms=900_000)))  # nothing to compare with
 
 
@@ -56,11 +75,16 @@ def test_starts_of_long_ago_are_not_judged_again() -> None:
     old = JobStart(at_ms=1, kind="start", running_at_ms=399_999, held_up_ms=60_000)
     assert not judged(window(old))
     assert judged(
-        window(JobStart(at_ms=1, kind="start", running_at_ms=400_000, slots_ms=1), old.__class__(2, "restart", 400_000, slots_ms=60_000))
+        window(
+            JobStart(at_ms=1, kind="start", running_at_ms=400_000, slots_ms=1),
+            old.__class__(2, "restart", 400_000, slots_ms=60_000),
+        )
     )
 
 
 def test_a_start_that_was_not_seen_to_its_end_is_unknown() -> None:
     result = diagnose(window(annotations=(Annotation(999_000, "restart"),)), limits(), only=[RULE])
     assert not result.findings
-    assert [one.missing for one in result.unknowns] == ["when its tasks were scheduled, deployed and ran"]
+    assert [one.missing for one in result.unknowns] == [
+        "when its tasks were scheduled, deployed and ran"
+    ]

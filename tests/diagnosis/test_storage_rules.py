@@ -1,4 +1,6 @@
-"""Rules on checkpoint storage: figures of the recorded clusters (recounted in their listings), and what must stay quiet."""
+"""Rules on checkpoint storage: figures of the recorded clusters (recounted in their listings), and
+what must stay quiet.
+"""
 
 from dataclasses import replace
 
@@ -8,7 +10,13 @@ from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.storage_samples import Dependence, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
+from spark_jobs.diagnosis.storage_samples import (
+    Dependence,
+    IncompleteSnapshot,
+    Share,
+    StorageJobSample,
+    StorageRootSample,
+)
 from spark_jobs.diagnosis.weir_samples import StageProgress
 
 ROOT = "file:/opt/l/lab/run/ckpt"
@@ -22,7 +30,13 @@ def root(**values):
 
 
 def job(**values):
-    return StorageJobSample(ROOT, "c", "a" * 32, AT_MS, **{"job_name": "orders", "all": Share(100, 100 * MB), "checkpoints": 1, **values})
+    return StorageJobSample(
+        ROOT,
+        "c",
+        "a" * 32,
+        AT_MS,
+        **{"job_name": "orders", "all": Share(100, 100 * MB), "checkpoints": 1, **values},
+    )
 
 
 def said(sample, rule, limits=LIMITS):
@@ -35,7 +49,11 @@ def incomplete(**values):
     return IncompleteSnapshot(f"{ROOT}/chk-11/_metadata", Share(16, 4_800_000), 11, **values)
 
 
-KILLED = root(orphans=Share(14, 17_600_000), orphan_kinds=(("unacknowledged", Share(14, 17_600_000)),), jobs_with_most_orphans=("lab-I",))
+KILLED = root(
+    orphans=Share(14, 17_600_000),
+    orphan_kinds=(("unacknowledged", Share(14, 17_600_000)),),
+    jobs_with_most_orphans=("lab-I",),
+)
 """1.20.5/I: TaskManagers killed five times within the asynchronous part."""
 MERGED = job(segmented=Share(12, 76_000_000), live_segment_bytes=11_330_996)
 """1.20.5/K at checkpoint 21."""
@@ -96,17 +114,28 @@ def test_an_empty_directory_has_nothing(rule):
 def test_each_rule_judges_one_kind_of_sample_and_is_asked_for_no_other():
     kinds = [
         set(registry.rules_for(kind))
-        for kind in (JobWindow, StorageRootSample, StorageJobSample, ReplicaSample, NameNodeReadings, StageProgress)
+        for kind in (
+            JobWindow,
+            StorageRootSample,
+            StorageJobSample,
+            ReplicaSample,
+            NameNodeReadings,
+            StageProgress,
+        )
     ]
     assert set.union(*kinds) == set(registry.all_rules())
     assert sum(map(len, kinds)) == len(registry.all_rules())
-    assert {finding.rule for finding in registry.diagnose(KILLED, LIMITS).findings} == {"storage.orphans"}
+    assert {finding.rule for finding in registry.diagnose(KILLED, LIMITS).findings} == {
+        "storage.orphans"
+    }
 
 
 def test_the_kinds_of_orphans_are_words_and_figures():
     [finding] = said(KILLED, "storage.orphans")
     assert "TaskManagers that died" in finding.cause
-    assert [one.value for one in finding.evidence if one.name == "of kind unacknowledged"] == [17_600_000]
+    assert [one.value for one in finding.evidence if one.name == "of kind unacknowledged"] == [
+        17_600_000
+    ]
 
 
 @pytest.mark.parametrize(("orphans_mb", "severity"), [(5, "info"), (25, "warning")])
@@ -120,7 +149,9 @@ def test_very_many_bytes_matter_whatever_their_share():
 
 
 def test_the_step_names_the_command_and_what_bars_it():
-    [finding] = said(replace(KILLED, clean_up_barred_by=("the audit has doubts",)), "storage.orphans")
+    [finding] = said(
+        replace(KILLED, clean_up_barred_by=("the audit has doubts",)), "storage.orphans"
+    )
     assert f"manage.py plan_cleanup {ROOT}" in finding.next_step
     assert "the audit has doubts" in finding.next_step
     assert "--waste" in said(SUPERSEDED, "storage.retained_waste")[0].next_step
@@ -137,18 +168,25 @@ def test_the_step_names_the_command_and_what_bars_it():
     ],
 )
 def test_missing_files_are_as_bad_as_what_would_be_lost(lacking, ended, severity):
-    assert said(job(incomplete=(lacking,), ended=ended), "storage.missing_reference")[0].severity == severity
+    assert (
+        said(job(incomplete=(lacking,), ended=ended), "storage.missing_reference")[0].severity
+        == severity
+    )
 
 
 def test_the_worst_snapshot_gives_the_words_and_all_are_listed():
     older = replace(incomplete(), path=f"{ROOT}/chk-9/_metadata", checkpoint_id=9, superseded=True)
-    [finding] = said(job(incomplete=(older, incomplete(is_newest=True))), "storage.missing_reference")
+    [finding] = said(
+        job(incomplete=(older, incomplete(is_newest=True))), "storage.missing_reference"
+    )
     assert finding.title.startswith("Checkpoint 11 cannot be restored: 16 files")
     assert {one.subject for one in finding.related} == {"checkpoint 11", "checkpoint 9"}
 
 
 def test_a_running_job_with_missing_files_must_not_be_stopped():
-    [finding] = said(job(incomplete=(incomplete(is_newest=True),), ended=False), "storage.missing_reference")
+    [finding] = said(
+        job(incomplete=(incomplete(is_newest=True),), ended=False), "storage.missing_reference"
+    )
     assert "Do not stop" in finding.next_step
 
 
@@ -158,7 +196,10 @@ def test_a_long_chain_of_a_running_job_is_a_warning():
     assert said(replace(CHAINED, chain=3, ended=True), "storage.cross_job")[0].severity == "info"
 
 
-@pytest.mark.parametrize(("ended", "says"), [(False, "flink checkpoint --full"), (True, "has ended"), (None, "look in Flink first")])
+@pytest.mark.parametrize(
+    ("ended", "says"),
+    [(False, "flink checkpoint --full"), (True, "has ended"), (None, "look in Flink first")],
+)
 def test_the_advice_on_a_chain_fits_the_state_of_the_job(ended, says):
     [finding] = said(replace(CHAINED, ended=ended, retained=2, dependent=1), "storage.cross_job")
     assert says in finding.next_step

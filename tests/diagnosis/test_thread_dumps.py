@@ -1,4 +1,6 @@
-"""What thread dumps of real Flinks say of a slow synchronous part, of a busy vertex and of idle tasks; and deadlocks."""
+"""What thread dumps of real Flinks say of a slow synchronous part, of a busy vertex and of idle
+tasks; and deadlocks.
+"""
 
 import pytest
 
@@ -50,7 +52,12 @@ def test_a_task_that_computes_runs_in_its_own_code_or_in_the_state_that_it_reads
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_tasks_are_known_by_the_names_of_the_plan_and_threads_that_serve_them_are_none(version):
-    names = {task_of(one.name).task for body in dumps(version, "slow-sync") for one in threads(body) if task_of(one.name)}
+    names = {
+        task_of(one.name).task
+        for body in dumps(version, "slow-sync")
+        for one in threads(body)
+        if task_of(one.name)
+    }
     assert names == {"Source: Sequence Source -> throttle", "parse", "enrich", "sink"}
 
 
@@ -60,7 +67,13 @@ def blocked(name, number, by):
 
 def test_threads_that_wait_for_each_other_are_a_deadlock_and_those_behind_them_are_not():
     circle = [blocked("t1", 1, 2), blocked("t2", 2, 3), blocked("t3", 3, 1)]
-    behind = [blocked("t4", 4, 1), blocked("t5", 5, 6), DumpedThread("t6", 6, "RUNNABLE"), blocked("t7", 7, 99), blocked("t8", 8, 8)]
+    behind = [
+        blocked("t4", 4, 1),
+        blocked("t5", 5, 6),
+        DumpedThread("t6", 6, "RUNNABLE"),
+        blocked("t7", 7, 99),
+        blocked("t8", 8, 8),
+    ]
     found = deadlocks([behind[0], *circle, *behind[1:]])
     assert [{one.name for one in threads} for threads in found] == [{"t1", "t2", "t3"}]
     assert deadlock_sentence(found[0]).startswith("Deadlock: ")
@@ -74,7 +87,10 @@ def test_a_thread_at_the_same_place_is_counted_over_dumps_whatever_its_line():
     )
     assert in_a_row(first, {}) == 1
     assert in_a_row(second, {"t": (place_of(first), 2)}) == 3
-    assert in_a_row(DumpedThread("t", 1, "RUNNABLE", frames=("a.B.d:1",)), {"t": (place_of(first), 2)}) == 1
+    assert (
+        in_a_row(DumpedThread("t", 1, "RUNNABLE", frames=("a.B.d:1",)), {"t": (place_of(first), 2)})
+        == 1
+    )
 
 
 def test_a_blocked_thread_is_told_with_the_lock_and_its_holder():

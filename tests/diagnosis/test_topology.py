@@ -8,7 +8,10 @@ from spark_jobs.diagnosis.topology import Topology, consumers
 
 def topology(*edges: str) -> Topology:
     links = [Edge(*edge.split(">")) for edge in edges]
-    return Topology([Vertex(name, f"name of {name}") for link in links for name in (link.source, link.target)], links)
+    return Topology(
+        [Vertex(name, f"name of {name}") for link in links for name in (link.source, link.target)],
+        links,
+    )
 
 
 DIAMOND = topology("a>b", "a>c", "b>d", "c>d", "d>e")
@@ -43,10 +46,17 @@ def test_a_vertex_the_plan_does_not_name_goes_by_its_id():
     assert Topology([], [Edge("a", "b")]).name("b") == "b"
 
 
-@pytest.mark.parametrize(("producers", "consumer_count"), [(4, 4), (8, 4), (7, 3), (4, 8), (3, 7), (1, 5), (5, 1), (5000, 3), (3, 5000)])
-def test_a_pointwise_edge_gives_every_consumer_a_producer_and_no_producer_to_all(producers, consumer_count):
+@pytest.mark.parametrize(
+    ("producers", "consumer_count"),
+    [(4, 4), (8, 4), (7, 3), (4, 8), (3, 7), (1, 5), (5, 1), (5000, 3), (3, 5000)],
+)
+def test_a_pointwise_edge_gives_every_consumer_a_producer_and_no_producer_to_all(
+    producers, consumer_count
+):
     edge = Edge("a", "b", "RESCALE")
-    reached = [list(consumers(edge, producer, producers, consumer_count)) for producer in range(producers)]
+    reached = [
+        list(consumers(edge, producer, producers, consumer_count)) for producer in range(producers)
+    ]
     assert sorted({index for some in reached for index in some}) == list(range(consumer_count))
     assert max(map(len, reached)) <= -(-consumer_count // producers)
 

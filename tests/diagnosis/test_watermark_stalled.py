@@ -8,13 +8,24 @@ MARK_MS = AT_MS - 3_600_000
 MINUTE_MS = 60_000
 
 
-def past(name: str, minutes: int, watermark=lambda minute: MARK_MS, rate=100.0) -> tuple[VertexPast, ...]:
+def past(
+    name: str, minutes: int, watermark=lambda minute: MARK_MS, rate=100.0
+) -> tuple[VertexPast, ...]:
     """Windows one to ``minutes`` before the judged one."""
-    return tuple(VertexPast(name, AT_MS - MINUTE_MS * (minute + 1), watermark(minute), rate) for minute in range(1, minutes + 1))
+    return tuple(
+        VertexPast(name, AT_MS - MINUTE_MS * (minute + 1), watermark(minute), rate)
+        for minute in range(1, minutes + 1)
+    )
 
 
 def joined(
-    minutes=10, left=(50.0, 50.0), right=(0.0, 0.0), marks=(MARK_MS, MARK_MS), arriving=100.0, edges="left>join right>join", **values
+    minutes=10,
+    left=(50.0, 50.0),
+    right=(0.0, 0.0),
+    marks=(MARK_MS, MARK_MS),
+    arriving=100.0,
+    edges="left>join right>join",
+    **values,
 ) -> JobWindow:
     windows = (
         vertex("left", records_out_per_s=left),
@@ -27,7 +38,10 @@ def joined(
 
 def test_an_idle_input_that_holds_event_time_is_named():
     stalled = found(joined(), RULE)["join"]
-    assert (stalled.confidence, stalled.data["silent_inputs"]) == ("high", [{"vertex_id": "right", "subtasks": []}])
+    assert (stalled.confidence, stalled.data["silent_inputs"]) == (
+        "high",
+        [{"vertex_id": "right", "subtasks": []}],
+    )
     assert (stalled.evidence[0].value, stalled.evidence[0].threshold) == (10 * MINUTE_MS, 300_000)
 
 
@@ -43,7 +57,9 @@ def test_inputs_that_all_emit_point_to_timestamps():
 
 
 def test_a_watermark_that_moves_is_not_stalled():
-    assert not found(joined(past=past("join", 10, lambda minute: MARK_MS - minute * MINUTE_MS)), RULE)
+    assert not found(
+        joined(past=past("join", 10, lambda minute: MARK_MS - minute * MINUTE_MS)), RULE
+    )
 
 
 def test_a_few_minutes_are_too_short():
@@ -57,17 +73,25 @@ def test_without_records_nothing_should_move():
 
 def test_an_input_that_ended_holds_nobody():
     final = 2**63 - 1
-    assert not found(joined(marks=(final, final), past=past("join", 10, lambda minute: final)), RULE)
+    assert not found(
+        joined(marks=(final, final), past=past("join", 10, lambda minute: final)), RULE
+    )
 
 
 def test_the_lowest_subtask_counts():
-    assert found(joined(marks=(MARK_MS, MARK_MS + 600_000)), RULE)["join"].data["lowest_subtasks"] == [0]
+    assert found(joined(marks=(MARK_MS, MARK_MS + 600_000)), RULE)["join"].data[
+        "lowest_subtasks"
+    ] == [0]
 
 
 def test_what_stands_still_behind_it_is_listed_and_not_found_again():
-    window = joined(edges="left>join right>join join>sink", past=(*past("join", 10), *past("sink", 10)))
+    window = joined(
+        edges="left>join right>join join>sink", past=(*past("join", 10), *past("sink", 10))
+    )
     sink = vertex("sink", watermark_ms=(MARK_MS,), records_in_per_s=(5.0, 5.0))
-    both = job(*window.vertex_windows, sink, edges="left>join right>join join>sink", past=window.past)
+    both = job(
+        *window.vertex_windows, sink, edges="left>join right>join join>sink", past=window.past
+    )
     stalled = found(both, RULE)
     assert list(stalled) == ["join"]
     assert stalled["join"].related[-1].subject == "sink"

@@ -1,4 +1,6 @@
-"""The flame graph of a late source in a real browser: asked for on the page of its finding, then seen there."""
+"""The flame graph of a late source in a real browser: asked for on the page of its finding, then
+seen there.
+"""
 
 import pytest
 from django.utils import timezone
@@ -26,29 +28,41 @@ def of(site):
 @pytest.fixture
 def address(site, of):
     source = {"vertex_id": SOURCE, "name": "Source: clicks", "subtask": 0, "checkpoint_id": 31}
-    late = finding(of, "checkpoint.start_delay", timezone.now(), subject_id="late", data={"source": source})
+    late = finding(
+        of, "checkpoint.start_delay", timezone.now(), subject_id="late", data={"source": source}
+    )
     return f"{site}/findings/{late.pk}/"
 
 
 def sampled(of, vertex, body):
     now = timezone.now()
     want(of.cluster, of.job_id, vertex, now)
-    keep(of.cluster, [FlameGraphAnswer(WantedFlameGraph(of.job_id, vertex), now, None, flame_graph(body))])
+    keep(
+        of.cluster,
+        [FlameGraphAnswer(WantedFlameGraph(of.job_id, vertex), now, None, flame_graph(body))],
+    )
 
 
 def test_it_is_asked_for_on_the_page_of_the_finding_and_seen_there(page, of, address, complaints):
     page.goto(address)
     page.get_by_role("button", name="Ask Flink for its flame graph").click()
-    expect(page.locator(".flame-words")).to_have_text("A flame graph is wanted; the next collect cycle asks for it.")
+    expect(page.locator(".flame-words")).to_have_text(
+        "A flame graph is wanted; the next collect cycle asks for it."
+    )
     sampled(of, SOURCE, BODY)
     page.goto(address)
     [(method, samples)] = own_methods(BODY).most_common(1)
-    expect(page.locator(".flame-words")).to_contain_text(f"{samples} % of {BODY['data']['value']} samples are in {method}")
+    expect(page.locator(".flame-words")).to_contain_text(
+        f"{samples} % of {BODY['data']['value']} samples are in {method}"
+    )
     picture = page.get_by_role("img", name="Flame graph: ")
     expect(picture.locator(".own").first).to_contain_text("◆ IncidentJob$Throttle.map")
     # Every sample has the same stack.
     whole = picture.bounding_box()["width"]
-    assert all(box.bounding_box()["width"] == pytest.approx(whole, abs=2) for box in picture.locator("rect").all())
+    assert all(
+        box.bounding_box()["width"] == pytest.approx(whole, abs=2)
+        for box in picture.locator("rect").all()
+    )
     assert complaints == []
 
 
@@ -61,7 +75,10 @@ def test_boxes_are_as_wide_as_their_samples_and_readable_in_both_themes(page, of
     parked = picture.locator("svg", has_text="TaskMailboxImpl.take").first
     share = parked.bounding_box()["width"] / picture.bounding_box()["width"]
     assert share == pytest.approx(196 / 200, abs=0.01)
-    colours = parked.evaluate("one => [getComputedStyle(one.querySelector('rect')).fill, getComputedStyle(one.querySelector('text')).fill]")
+    colours = parked.evaluate(
+        "one => [getComputedStyle(one.querySelector('rect')).fill, "
+        "getComputedStyle(one.querySelector('text')).fill]"
+    )
     assert contrast(*colours) > 4.5
 
 
@@ -82,5 +99,7 @@ def contrast(one, other):
 
 def luminance(colour):
     parts = [int(part) / 255 for part in colour.removeprefix("rgb(").rstrip(")").split(",")]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -18,16 +18,49 @@ HOST = "tm-1"
 PASSWORD = "correct horse battery"
 JOB = f"/jobs/prod-eu/{'c' * 32}/"
 PAGES = (
-    "/", JOB, "checkpoint 30", "checkpoint 31", "finding", f"{JOB}what-if/pressure.root/", f"{JOB}placement/",
-    f"{JOB}filesystem-calls/", "/filesystem-calls/", f"{JOB}before-after/", f"{JOB}before-after/?at=now-60m",
-    f"{JOB}recovery/", f"{JOB}starts/", f"{JOB}resources/", "/resources/", f"{JOB}exactly-once/", f"{JOB}backend/",
-    f"{JOB}replication/", f"{JOB}threads/", f"{JOB}in-flight/", f"{JOB}state-expiry/",
-    "/findings/", "/rules/", "/rules/pressure.root/", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/",
-    "/clusters/prod-eu/pushed-logs/", "/hosts/", f"/hosts/{HOST}/",
-    "/storage/", "/storage/roots/add", f"/storage/root/?uri={ROOT}", f"/storage/files/?uri={ROOT}", f"/storage/simulator/?uri={ROOT}",
-    f"/storage/xray/?path={CHECKPOINT}", f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
-    f"/storage/retention/?uri={ROOT}", f"/storage/merging/?uri={ROOT}", f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
-)  # fmt: skip
+    "/",
+    JOB,
+    "checkpoint 30",
+    "checkpoint 31",
+    "finding",
+    f"{JOB}what-if/pressure.root/",
+    f"{JOB}placement/",
+    f"{JOB}filesystem-calls/",
+    "/filesystem-calls/",
+    f"{JOB}before-after/",
+    f"{JOB}before-after/?at=now-60m",
+    f"{JOB}recovery/",
+    f"{JOB}starts/",
+    f"{JOB}resources/",
+    "/resources/",
+    f"{JOB}exactly-once/",
+    f"{JOB}backend/",
+    f"{JOB}replication/",
+    f"{JOB}threads/",
+    f"{JOB}in-flight/",
+    f"{JOB}state-expiry/",
+    "/findings/",
+    "/rules/",
+    "/rules/pressure.root/",
+    "/clusters/",
+    "/clusters/add/",
+    "/pipeline/",
+    "/account/",
+    "/api/v1/docs/",
+    "/clusters/prod-eu/pushed-logs/",
+    "/hosts/",
+    f"/hosts/{HOST}/",
+    "/storage/",
+    "/storage/roots/add",
+    f"/storage/root/?uri={ROOT}",
+    f"/storage/files/?uri={ROOT}",
+    f"/storage/simulator/?uri={ROOT}",
+    f"/storage/xray/?path={CHECKPOINT}",
+    f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
+    f"/storage/retention/?uri={ROOT}",
+    f"/storage/merging/?uri={ROOT}",
+    f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
+)
 
 
 def address(path):
@@ -43,12 +76,16 @@ def all_charts_drawn(page):
     """Scroll to each, since charts load when they come into view."""
     for chart in page.locator("[data-chart]").all():
         chart.scroll_into_view_if_needed()
-        expect(chart).to_have_attribute("data-state", re.compile("drawn|empty|failed"), timeout=20_000)
+        expect(chart).to_have_attribute(
+            "data-state", re.compile("drawn|empty|failed"), timeout=20_000
+        )
     return [chart.get_attribute("data-state") for chart in page.locator("[data-chart]").all()]
 
 
 def zoomed_in(page):
-    """Drag over the middle of the first chart of time; returns the query of the page that this leads to."""
+    """Drag over the middle of the first chart of time; returns the query of the page that this
+    leads to.
+    """
     box = page.locator("[data-axis=time] .nsewdrag").first.bounding_box()
     height = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] * 0.3, height)
@@ -86,14 +123,22 @@ def test_charts_ask_once_the_tables_are_worked_out(page, site, path):
     page.wait_for_selector("[data-chart]")
     assert all_charts_drawn(page)
     _page, document = [place for place, one in enumerate(seen) if one == ("answered", path)]
-    charts = [place for place, (what, of) in enumerate(seen) if what == "asked" and of.endswith(".json") and of.startswith(path)]
+    charts = [
+        place
+        for place, (what, of) in enumerate(seen)
+        if what == "asked" and of.endswith(".json") and of.startswith(path)
+    ]
     assert charts and min(charts) > document
 
 
 def test_a_click_on_a_bar_opens_its_checkpoint(page, site):
     page.goto(site + JOB)
     all_charts_drawn(page)
-    box = page.locator("[data-chart*=checkpoints] .barlayer .trace").first.locator(".point").last.bounding_box()
+    box = (
+        page.locator("[data-chart*=checkpoints] .barlayer .trace")
+        .first.locator(".point")
+        .last.bounding_box()
+    )
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.up()
@@ -204,7 +249,9 @@ def test_the_origin_in_the_graph_leads_over_its_subtasks_to_its_finding_by_keybo
     origin = page.locator(".graph-frame:visible [data-origin] a")
     origin.focus()
     page.keyboard.press("Enter")
-    page.locator("#vertex-panel").get_by_role("link", name="slow-enrich back-pressures the whole job").focus()
+    page.locator("#vertex-panel").get_by_role(
+        "link", name="slow-enrich back-pressures the whole job"
+    ).focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/findings/*/")
     expect(page.locator("h1")).to_have_text("slow-enrich back-pressures the whole job")
@@ -212,7 +259,9 @@ def test_the_origin_in_the_graph_leads_over_its_subtasks_to_its_finding_by_keybo
 
 def test_the_cause_is_on_the_first_screen(page, site):
     page.goto(site + JOB)
-    expect(page.get_by_role("heading", name="slow-enrich back-pressures the whole job")).to_be_in_viewport()
+    expect(
+        page.get_by_role("heading", name="slow-enrich back-pressures the whole job")
+    ).to_be_in_viewport()
     page.goto(site + address("checkpoint 30"))
     expect(page.get_by_text("Had not acknowledged").first).to_be_in_viewport()
     expect(page.get_by_text("Next:").first).to_be_in_viewport()
@@ -232,7 +281,9 @@ def test_moving_a_slider_shows_at_once_what_would_have_been(page, site):
     slider = page.get_by_role("slider", name="backpressured", exact=True)
     before = page.locator(".slider output").first.inner_text()
     slider.focus()
-    with page.expect_response(lambda answer: "what-if" in answer.url and "backpressured_ratio" in answer.url):
+    with page.expect_response(
+        lambda answer: "what-if" in answer.url and "backpressured_ratio" in answer.url
+    ):
         page.keyboard.press("ArrowRight")
     assert page.locator(".slider output").first.inner_text() != before
     expect(page.locator("#preview")).to_contain_text("would have fired")
@@ -282,7 +333,9 @@ def test_ctrl_k_leads_from_a_part_of_a_name_to_the_job_by_keyboard_alone(page, s
     assert complaints == []
 
 
-def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_and_a_double_click_goes_back(page, site, complaints):
+def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_and_a_double_click_goes_back(
+    page, site, complaints
+):
     page.goto(site + JOB)
     all_charts_drawn(page)
     chosen = zoomed_in(page)
@@ -296,13 +349,19 @@ def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_and_a_double_click_g
     assert complaints == []
 
 
-def test_local_time_moves_the_clocks_of_a_page_and_of_its_charts_and_z_moves_them_back(page, site, complaints):
+def test_local_time_moves_the_clocks_of_a_page_and_of_its_charts_and_z_moves_them_back(
+    page, site, complaints
+):
     """What is zoomed in on is still in UTC in the address, which others open elsewhere."""
-    page.context.new_cdp_session(page).send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
+    page.context.new_cdp_session(page).send(
+        "Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"}
+    )
     page.goto(site + JOB)
     all_charts_drawn(page)
     first_bar = (
-        "() => new Date(document.querySelector('[data-chart*=checkpoints]').data[0].x[0].slice(0, 19).replace(' ', 'T') + 'Z') / 60_000"
+        "() => new "
+        "Date(document.querySelector('[data-chart*=checkpoints]').data[0].x[0].slice(0, "
+        "19).replace(' ', 'T') + 'Z') / 60_000"
     )
     in_utc = page.evaluate(first_bar)
     page.locator("#footer").get_by_role("button", name="Local time").click()
@@ -319,12 +378,21 @@ def test_local_time_moves_the_clocks_of_a_page_and_of_its_charts_and_z_moves_the
 
 
 def test_the_time_range_is_there_where_it_means_something(page, site):
-    for path, is_there in ((JOB, True), ("/findings/", True), ("/hosts/", True), ("/clusters/", False), ("/rules/", False), ("/", False)):
+    for path, is_there in (
+        (JOB, True),
+        ("/findings/", True),
+        ("/hosts/", True),
+        ("/clusters/", False),
+        ("/rules/", False),
+        ("/", False),
+    ):
         page.goto(f"{site}{path}?from=now-24h&to=now")
         assert (page.locator(".range").count() == 1) == is_there
 
 
-def test_a_click_on_a_vertex_of_the_graph_opens_its_subtasks_which_sort_in_place(page, site, complaints):
+def test_a_click_on_a_vertex_of_the_graph_opens_its_subtasks_which_sort_in_place(
+    page, site, complaints
+):
     page.goto(site + JOB)
     page.locator("svg.graph a[href*='/vertices/v2/']").first.click()
     panel = page.locator("#vertex-panel .vertex-subtasks")

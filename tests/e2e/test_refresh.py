@@ -1,4 +1,6 @@
-"""Pages of the present bring themselves up to date in a real browser, and leave the reader where they are."""
+"""Pages of the present bring themselves up to date in a real browser, and leave the reader where
+they are.
+"""
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +13,9 @@ REFRESH = "document.dispatchEvent(new CustomEvent('weir:refresh'))"
 
 
 def reveal_advice(page):
-    """In one step: once it comes into view, which the focus may have done already, another element takes its place."""
+    """In one step: once it comes into view, which the focus may have done already, another element
+    takes its place.
+    """
     page.locator("#advice").evaluate("advice => advice.scrollIntoView()")
 
 
@@ -42,10 +46,14 @@ def test_advice_is_worked_out_again_with_what_the_reader_entered(page, site, com
     reveal_advice(page)
     expect(page.locator("#advice")).not_to_contain_text("Worked out once")
     page.locator("#target").fill("77")
-    with page.expect_response(lambda answer: "/advice?" in answer.url and "target=77" in answer.url):
+    with page.expect_response(
+        lambda answer: "/advice?" in answer.url and "target=77" in answer.url
+    ):
         page.locator("#target").press("Tab")
     page.wait_for_load_state("networkidle")
-    with page.expect_response(lambda answer: "/advice?" in answer.url and "target=77" in answer.url):
+    with page.expect_response(
+        lambda answer: "/advice?" in answer.url and "target=77" in answer.url
+    ):
         page.evaluate(REFRESH)
     page.wait_for_load_state("networkidle")
     assert page.locator("#target").input_value() == "77"

@@ -1,4 +1,6 @@
-"""Bursts, staggering and balance of random small fleets, against every second and every way to do it."""
+"""Bursts, staggering and balance of random small fleets, against every second and every way to do
+it.
+"""
 
 from itertools import product
 
@@ -11,7 +13,13 @@ from spark_jobs.filesystem_calls.bursts import Periodic, Written, by_second, sta
 
 SECONDS = 24
 WRITTEN = st.builds(Written, st.floats(-5, 30), st.floats(0, 9), st.integers(0, 100))
-JOBS = st.lists(st.builds(Periodic, st.integers(0, 5), st.integers(2, 6), st.integers(1, 2), st.integers(1, 50)), min_size=1, max_size=4)
+JOBS = st.lists(
+    st.builds(
+        Periodic, st.integers(0, 5), st.integers(2, 6), st.integers(1, 2), st.integers(1, 50)
+    ),
+    min_size=1,
+    max_size=4,
+)
 LOADS = st.lists(st.tuples(st.integers(1, 100), st.sampled_from("ab")), min_size=1, max_size=7)
 
 
@@ -37,14 +45,18 @@ def peak(jobs, later):
             first = (job.start_s + shift) % job.period_s
             running = [n for n in range(SECONDS) if first + n * job.period_s < SECONDS]
             began = [first + n * job.period_s for n in running]
-            calls += sum(job.calls / job.duration_s for at in began if at <= second < at + job.duration_s)
+            calls += sum(
+                job.calls / job.duration_s for at in began if at <= second < at + job.duration_s
+            )
         worst = max(worst, calls)
     return worst
 
 
 @settings(max_examples=60, deadline=None)
 @given(JOBS)
-def test_a_staggered_fleet_has_the_peak_that_a_recount_finds_never_above_now_nor_below_the_best_of_all(jobs):
+def test_a_staggered_fleet_has_the_peak_that_a_recount_finds_never_above_now_nor_below_the_best_of_all(
+    jobs,
+):
     found = staggered(jobs, SECONDS)
     assert found.before == pytest.approx(peak(jobs, [0] * len(jobs)))
     assert found.after == pytest.approx(peak(jobs, found.later_s))
@@ -60,20 +72,27 @@ def test_jobs_that_fit_between_each_other_do_not_meet():
 
 @settings(deadline=None)
 @given(LOADS, st.integers(0, 1))
-def test_balance_is_within_grahams_bound_of_the_best_and_its_figures_are_those_of_its_moves(jobs, empty):
+def test_balance_is_within_grahams_bound_of_the_best_and_its_figures_are_those_of_its_moves(
+    jobs, empty
+):
     per_s, at = [load for load, _name in jobs], [name for _load, name in jobs]
     groups = ["a", "b", *"c"[:empty]]
     found = balanced(per_s, at, groups)
 
     def worst(placed):
-        return max(sum(load for load, name in zip(per_s, placed, strict=True) if name == group) for group in groups)
+        return max(
+            sum(load for load, name in zip(per_s, placed, strict=True) if name == group)
+            for group in groups
+        )
 
     targets = {move.job: move.target for move in found.moves}
     assert all(move.source == at[move.job] != move.target for move in found.moves)
     placed = [targets.get(job, name) for job, name in enumerate(at)]
     for group in groups:
         assert found.before[group] == sum(load for load, name in jobs if name == group)
-        assert found.after[group] == sum(load for load, name in zip(per_s, placed, strict=True) if name == group)
+        assert found.after[group] == sum(
+            load for load, name in zip(per_s, placed, strict=True) if name == group
+        )
     best = min(worst(ways) for ways in product(groups, repeat=len(jobs)))
     assert worst(placed) <= worst(at)
     assert worst(placed) <= best * (4 / 3 - 1 / (3 * len(groups))) + 1e-9

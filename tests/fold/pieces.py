@@ -1,4 +1,6 @@
-"""One job told in two runs: the second gets what the first remembered, and of the lake what it asks for."""
+"""One job told in two runs: the second gets what the first remembered, and of the lake what it asks
+for.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -67,7 +69,9 @@ def with_found(late: JobUpdate, early: JobUpdate, lookup: Lookup) -> JobUpdate:
 
     def of(name: str, instant: str, to_ms: int = lookup.to_ms) -> list[Row]:
         return [
-            row for row in (*getattr(early, name), *getattr(late, name)) if row[instant] is None or lookup.from_ms <= row[instant] <= to_ms
+            row
+            for row in (*getattr(early, name), *getattr(late, name))
+            if row[instant] is None or lookup.from_ms <= row[instant] <= to_ms
         ]
 
     return replace(
@@ -75,10 +79,16 @@ def with_found(late: JobUpdate, early: JobUpdate, lookup: Lookup) -> JobUpdate:
         found=(lookup.from_ms, lookup.to_ms),
         found_checkpoints=of("checkpoints", "trigger_time"),
         found_vertex_checkpoints=of("vertex_checkpoints", "trigger_time"),
-        found_lines=[line for line in of("events", "ts", lookup.to_ms + 86_400_000) if line["kind"] in KINDS_OF_CHECKPOINT],
+        found_lines=[
+            line
+            for line in of("events", "ts", lookup.to_ms + 86_400_000)
+            if line["kind"] in KINDS_OF_CHECKPOINT
+        ],
         found_snapshots=[*early.snapshots, *late.snapshots] if lookup.keys else (),
     )
 
 
 def _where(job: JobUpdate, is_wanted: Callable[[Row], bool]) -> JobUpdate:
-    return replace(job, **{name: [row for row in getattr(job, name) if is_wanted(row)] for name in PARTS})
+    return replace(
+        job, **{name: [row for row in getattr(job, name) if is_wanted(row)] for name in PARTS}
+    )

@@ -1,4 +1,6 @@
-"""The small builders of :mod:`tests.rows` as plain rows of the fold: instants are epoch ms, structs have all their fields."""
+"""The small builders of :mod:`tests.rows` as plain rows of the fold: instants are epoch ms, structs
+have all their fields.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -6,7 +8,16 @@ from typing import Any
 import pyarrow as pa
 
 from ingest.lake.tables import TABLES
-from tests.rows import EPOCH_MS, JOB, VERTEX, Row, event_values, fact_values, lake_values, serving_values
+from tests.rows import (
+    EPOCH_MS,
+    JOB,
+    VERTEX,
+    Row,
+    event_values,
+    fact_values,
+    lake_values,
+    serving_values,
+)
 
 __all__ = ["JOB", "VERTEX", "Row", "events", "facts", "lake", "noon", "only", "serving"]
 
@@ -17,7 +28,10 @@ UNREAD = ("cluster", "source", "date")
 
 def lake(table: str, rows: Iterable[Row]) -> list[dict[str, Any]]:
     kinds = {field.name: field.type for field in TABLES[table].schema if field.name not in UNREAD}
-    return [{name: _whole(row[name], kind) for name, kind in kinds.items()} for row in lake_values(table, rows, EPOCH_MS)]
+    return [
+        {name: _whole(row[name], kind) for name, kind in kinds.items()}
+        for row in lake_values(table, rows, EPOCH_MS)
+    ]
 
 
 def facts(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -48,6 +62,10 @@ def _whole(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return [_whole(one, kind.value_type) for one in value]
     if pa.types.is_struct(kind):
-        given = value if isinstance(value, Mapping) else dict(zip((field.name for field in kind), value, strict=True))
+        given = (
+            value
+            if isinstance(value, Mapping)
+            else dict(zip((field.name for field in kind), value, strict=True))
+        )
         return {field.name: _whole(given.get(field.name), field.type) for field in kind}
     return value

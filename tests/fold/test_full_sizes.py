@@ -1,4 +1,6 @@
-"""Full sizes before Flink 1.15, which only ``_metadata`` tell: which file is that of which checkpoint, and when it may come."""
+"""Full sizes before Flink 1.15, which only ``_metadata`` tell: which file is that of which
+checkpoint, and when it may come.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -19,31 +21,57 @@ FIXED = "0" * 32
 EVERY_S = 60
 
 
-def read(number: int, size: int | None = 82, directory: str = "", written_s: float | None = None, **more: Any) -> dict[str, Any]:
+def read(
+    number: int,
+    size: int | None = 82,
+    directory: str = "",
+    written_s: float | None = None,
+    **more: Any,
+) -> dict[str, Any]:
     """A ``_metadata`` as the lake tells of it, written ``written_s`` after noon."""
     owner = more.pop("owner_id", JOB)
     return {
-        "owner_id": owner, "metadata_path": f"{directory or f'file:/c/{owner}/chk-{number}'}/_metadata", "metadata_bytes": 9,
-        "metadata_modified": None if written_s is None else noon(written_s), "reader_version": 2, "checkpoint_id": number,
-        "state_bytes": size, "is_savepoint": None, "observed_at": noon(86_400), **more,
-    }  # fmt: skip
+        "owner_id": owner,
+        "metadata_path": f"{directory or f'file:/c/{owner}/chk-{number}'}/_metadata",
+        "metadata_bytes": 9,
+        "metadata_modified": None if written_s is None else noon(written_s),
+        "reader_version": 2,
+        "checkpoint_id": number,
+        "state_bytes": size,
+        "is_savepoint": None,
+        "observed_at": noon(86_400),
+        **more,
+    }
 
 
-def answered(*numbers: int, path: str = f"file:/c/{JOB}/chk-%s", at_s: float | None = None) -> list[dict[str, Any]]:
+def answered(
+    *numbers: int, path: str = f"file:/c/{JOB}/chk-%s", at_s: float | None = None
+) -> list[dict[str, Any]]:
     """Checkpoints as a 1.12 answers of them, one a minute."""
     triggers = {number: EVERY_S * number if at_s is None else at_s for number in numbers}
     return lake(
         "checkpoints",
         [
-            {"job_id": JOB, "checkpoint_id": number, "trigger_time": noon(at), "observed_at": noon(at + 5), "status": "COMPLETED",
-             "state_bytes": 1, "is_savepoint": False, "external_path": path % number}
+            {
+                "job_id": JOB,
+                "checkpoint_id": number,
+                "trigger_time": noon(at),
+                "observed_at": noon(at + 5),
+                "status": "COMPLETED",
+                "state_bytes": 1,
+                "is_savepoint": False,
+                "external_path": path % number,
+            }
             for number, at in triggers.items()
         ],
-    )  # fmt: skip
+    )
 
 
 def version(release: str) -> list[dict[str, Any]]:
-    return lake("jobs", [{"job_id": JOB, "state": "RUNNING", "flink_version": release, "observed_at": noon()}])
+    return lake(
+        "jobs",
+        [{"job_id": JOB, "state": "RUNNING", "flink_version": release, "observed_at": noon()}],
+    )
 
 
 def after(news: JobUpdate, before: JobState | None = None) -> JobState:
@@ -51,12 +79,18 @@ def after(news: JobUpdate, before: JobState | None = None) -> JobState:
 
 
 def sizes(result: JobResult) -> dict[int, tuple[int | None, int | None]]:
-    return {fact["checkpoint_id"]: (fact["state_bytes"], fact["checkpointed_bytes"]) for fact in result.facts}
+    return {
+        fact["checkpoint_id"]: (fact["state_bytes"], fact["checkpointed_bytes"])
+        for fact in result.facts
+    }
 
 
 def test_the_file_of_a_checkpoint_tells_its_full_size_and_nothing_else_of_it() -> None:
     news = JobUpdate("c", JOB, checkpoints=answered(1, 2))
-    without, with_files = told(news, JobState(), Settings()), told(replace(news, snapshots=[read(2)]), JobState(), Settings())
+    without, with_files = (
+        told(news, JobState(), Settings()),
+        told(replace(news, snapshots=[read(2)]), JobState(), Settings()),
+    )
     assert sizes(without) == {1: (None, 1), 2: (None, 1)}
     assert sizes(with_files) == {1: (None, 1), 2: (82, 1)}
     own = {"state_bytes": 82, "uploaded_ratio": 1 / 82}
@@ -66,11 +100,16 @@ def test_the_file_of_a_checkpoint_tells_its_full_size_and_nothing_else_of_it() -
 
 @pytest.mark.parametrize("first", ["answer", "file"])
 def test_it_does_not_matter_which_comes_first(first: str) -> None:
-    answer, file = JobUpdate("c", JOB, checkpoints=answered(1)), JobUpdate("c", JOB, snapshots=[read(1)])
+    answer, file = (
+        JobUpdate("c", JOB, checkpoints=answered(1)),
+        JobUpdate("c", JOB, snapshots=[read(1)]),
+    )
     early, late = (answer, file) if first == "answer" else (file, answer)
     result = told(late, after(early), Settings())
     assert sizes(result) == {1: (82, 1)}
-    assert told(late, after(late, after(early)), Settings()).facts == result.facts or first == "answer"
+    assert (
+        told(late, after(late, after(early)), Settings()).facts == result.facts or first == "answer"
+    )
 
 
 def test_a_file_that_was_read_before_tells_nothing_again() -> None:
@@ -84,18 +123,28 @@ def test_from_1_15_on_a_file_changes_nothing_as_flink_reports_the_full_size() ->
     assert sizes(told(news, JobState(), Settings())) == {1: (50, 1)}
 
 
-def test_of_a_checkpoint_that_only_the_log_tells_of_the_jobs_directory_and_its_number_say_which_file_it_is() -> None:
+def test_of_a_checkpoint_that_only_the_log_tells_of_the_jobs_directory_and_its_number_say_which_file_it_is() -> (
+    None
+):
     line = {"checkpoint_id": 3, "trigger_time": noon(180), "job_id": JOB}
     log = events(
         [
             line | {"kind": "checkpoint_triggered", "ts": noon(180)},
-            line | {"kind": "checkpoint_completed", "ts": noon(182), "state_bytes": 7, "duration_ms": 900,
-                    "message": f"Completed checkpoint 3 for job {JOB} (7 bytes in 900 ms)."},
+            line
+            | {
+                "kind": "checkpoint_completed",
+                "ts": noon(182),
+                "state_bytes": 7,
+                "duration_ms": 900,
+                "message": f"Completed checkpoint 3 for job {JOB} (7 bytes in 900 ms).",
+            },
         ]
-    )  # fmt: skip
+    )
     for owner, expected in ((JOB, 82), ("f" * 32, None), (None, None)):
         directory = f"s3://b/{owner or 'c'}/chk-3"
-        news = JobUpdate("c", JOB, events=log, snapshots=[read(3, directory=directory, owner_id=owner)])
+        news = JobUpdate(
+            "c", JOB, events=log, snapshots=[read(3, directory=directory, owner_id=owner)]
+        )
         assert sizes(told(news, JobState(), Settings())) == {3: (expected, 7)}
 
 
@@ -119,7 +168,9 @@ def test_two_copies_that_differ_tell_nothing_of_a_checkpoint_without_a_path() ->
     assert FullSizes(JOB, copies[:1] * 2).of((1, noon()), None) == 82
 
 
-def test_of_a_number_that_repeats_the_file_is_that_of_the_last_trigger_before_it_was_written() -> None:
+def test_of_a_number_that_repeats_the_file_is_that_of_the_last_trigger_before_it_was_written() -> (
+    None
+):
     path, triggers = f"file:/c/{JOB}/chk-1", [(1, noon(0)), (1, noon(1000))]
 
     def both(*files: dict[str, Any]) -> list[int | None]:
@@ -130,7 +181,9 @@ def test_of_a_number_that_repeats_the_file_is_that_of_the_last_trigger_before_it
     assert both(read(1, written_s=1002)) == [None, 82]
     assert both(read(1, written_s=2), read(1, size=99, written_s=1002)) == [82, 99]
     assert both(read(1)) == [None, None], "when it was written is not known"
-    assert both(read(1, observed_at=noon(500))) == [82, None], "it was read before the second was triggered"
+    assert both(read(1, observed_at=noon(500))) == [82, None], (
+        "it was read before the second was triggered"
+    )
 
 
 def test_a_file_whose_number_is_not_that_of_its_directory_tells_nothing() -> None:
@@ -141,7 +194,13 @@ def test_a_file_whose_number_is_not_that_of_its_directory_tells_nothing() -> Non
 
 def test_a_checkpoint_that_was_lost_has_no_full_size() -> None:
     rows = [
-        row | {"status": "FAILED", "state_bytes": None, "failure_message": "Checkpoint expired before completing."} for row in answered(1)
+        row
+        | {
+            "status": "FAILED",
+            "state_bytes": None,
+            "failure_message": "Checkpoint expired before completing.",
+        }
+        for row in answered(1)
     ]
     news = JobUpdate("c", JOB, checkpoints=rows, snapshots=[read(1)])
     assert sizes(told(news, JobState(), Settings())) == {1: (None, None)}
@@ -149,12 +208,16 @@ def test_a_checkpoint_that_was_lost_has_no_full_size() -> None:
 
 def long_life() -> tuple[JobUpdate, JobState]:
     """More checkpoints than facts are kept of."""
-    every = JobUpdate("c", JOB, answers=version("1.12.5"), checkpoints=answered(*range(1, FACTS_KEPT_MOST + 100)))
+    every = JobUpdate(
+        "c", JOB, answers=version("1.12.5"), checkpoints=answered(*range(1, FACTS_KEPT_MOST + 100))
+    )
     return every, after(every)
 
 
 @pytest.mark.parametrize("number", [2, 150])
-def test_the_file_of_a_checkpoint_that_left_memory_asks_for_its_rows_and_then_tells_its_full_size(number: int) -> None:
+def test_the_file_of_a_checkpoint_that_left_memory_asks_for_its_rows_and_then_tells_its_full_size(
+    number: int,
+) -> None:
     every, before = long_life()
     news = JobUpdate("c", JOB, snapshots=[read(number, written_s=EVERY_S * number + 3)])
     lookup = fold(news, before, Settings())
@@ -167,7 +230,16 @@ def test_a_late_line_about_a_checkpoint_that_left_memory_does_not_take_its_full_
     every, before = long_life()
     every = replace(every, snapshots=[read(150, written_s=EVERY_S * 150 + 3)])
     line = events(
-        [{"kind": "late_message", "checkpoint_id": 150, "ts": noon(EVERY_S * 150 + 9), "task": "map", "host": "a", "job_id": JOB}]
+        [
+            {
+                "kind": "late_message",
+                "checkpoint_id": 150,
+                "ts": noon(EVERY_S * 150 + 9),
+                "task": "map",
+                "host": "a",
+                "job_id": JOB,
+            }
+        ]
     )
     news = JobUpdate("c", JOB, events=line, older_snapshots=True)
     lookup = fold(news, before, Settings())
@@ -177,13 +249,22 @@ def test_a_late_line_about_a_checkpoint_that_left_memory_does_not_take_its_full_
 
 
 def test_a_job_that_appears_after_its_files_were_read_asks_for_them_once() -> None:
-    news = JobUpdate("c", JOB, answers=version("1.12.5"), checkpoints=answered(1), older_snapshots=True)
+    news = JobUpdate(
+        "c", JOB, answers=version("1.12.5"), checkpoints=answered(1), older_snapshots=True
+    )
     lookup = fold(news, JobState(), Settings())
     assert isinstance(lookup, Lookup) and lookup.from_ms > lookup.to_ms
     assert set(lookup.keys) == {JOB, f"file:/c/{JOB}"}
     found = replace(news, found=lookup[:2], found_snapshots=[read(1)])
     assert sizes(told(found, JobState(), Settings())) == {1: (82, 1)}
-    assert isinstance(fold(JobUpdate("c", JOB, checkpoints=answered(2), older_snapshots=True), after(found), Settings()), JobResult)
+    assert isinstance(
+        fold(
+            JobUpdate("c", JOB, checkpoints=answered(2), older_snapshots=True),
+            after(found),
+            Settings(),
+        ),
+        JobResult,
+    )
 
 
 def test_a_job_of_1_20_asks_for_nothing() -> None:

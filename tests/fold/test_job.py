@@ -1,4 +1,6 @@
-"""One pass over one job: nothing depends on the order of rows, on replays, or on the run in which a row came."""
+"""One pass over one job: nothing depends on the order of rows, on replays, or on the run in which a
+row came.
+"""
 
 import json
 import zlib
@@ -28,7 +30,9 @@ from tests.fold.told import NEWS
 
 NEW = JobState()
 RECORDED = ("1.12.5/G", "1.20.5/H", "1.20.5/J")
-patient = settings(max_examples=examples(25, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+patient = settings(
+    max_examples=examples(25, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def told(job: JobUpdate, before: JobState = NEW) -> JobResult:
@@ -39,14 +43,19 @@ def rows(result: JobResult) -> dict[str, Any]:
     """All that is told of the job, in one order."""
     return lasting(result) | {
         "facts": sorted(result.facts, key=key_of),
-        "judgement": result.judgement and result.judgement | {"occurrences": sorted(result.judgement["occurrences"], key=str)},
+        "judgement": result.judgement
+        and result.judgement | {"occurrences": sorted(result.judgement["occurrences"], key=str)},
         "windows": result.windows,
     }
 
 
 def lasting(result: JobResult) -> dict[str, Any]:
     """What does not depend on which windows are judged."""
-    return {"annotations": sorted(result.annotations, key=str), "current": result.current, "trend": result.trend}
+    return {
+        "annotations": sorted(result.annotations, key=str),
+        "current": result.current,
+        "trend": result.trend,
+    }
 
 
 def shuffled(job: JobUpdate, chance: Random) -> JobUpdate:
@@ -59,7 +68,11 @@ def shuffled(job: JobUpdate, chance: Random) -> JobUpdate:
 
 
 def is_about_a_checkpoint(row: Row) -> bool:
-    return row["kind"] in KINDS_OF_CHECKPOINT if "kind" in row else "trigger_time" in row or "metadata_path" in row
+    return (
+        row["kind"] in KINDS_OF_CHECKPOINT
+        if "kind" in row
+        else "trigger_time" in row or "metadata_path" in row
+    )
 
 
 def is_lucky(row: Row, salt: int) -> bool:
@@ -68,10 +81,16 @@ def is_lucky(row: Row, salt: int) -> bool:
 
 
 def with_one_trigger_for_each_id(job: JobUpdate) -> JobUpdate:
-    """Of an id that repeats, a trigger that comes late takes lines from a fact that is not told again."""
+    """Of an id that repeats, a trigger that comes late takes lines from a fact that is not told
+    again.
+    """
 
     def dated(row: Row) -> Row:
-        known = is_about_a_checkpoint(row) and row.get("trigger_time") is not None and row["checkpoint_id"] is not None
+        known = (
+            is_about_a_checkpoint(row)
+            and row.get("trigger_time") is not None
+            and row["checkpoint_id"] is not None
+        )
         return {**row, "trigger_time": noon(60 * row["checkpoint_id"])} if known else row
 
     return replace(job, **{name: [dated(row) for row in getattr(job, name)] for name in PARTS})
@@ -99,10 +118,14 @@ def test_order_and_replays_of_a_recorded_life_do_not_matter(job: JobUpdate, chan
 
 @patient
 @given(NEWS, st.integers(0, 99))
-def test_rows_of_checkpoints_that_come_late_in_any_order_are_as_if_they_had_come_at_once(job: JobUpdate, salt: int) -> None:
+def test_rows_of_checkpoints_that_come_late_in_any_order_are_as_if_they_had_come_at_once(
+    job: JobUpdate, salt: int
+) -> None:
     job = with_one_trigger_for_each_id(job)
     once = told(job)
-    twice = in_two_runs(*split(job, lambda row: not is_about_a_checkpoint(row) or is_lucky(row, salt)), Settings())
+    twice = in_two_runs(
+        *split(job, lambda row: not is_about_a_checkpoint(row) or is_lucky(row, salt)), Settings()
+    )
     assert twice.facts == {key_of(fact): fact for fact in once.facts}
     assert lasting(twice.second) == lasting(once)
 
@@ -110,17 +133,27 @@ def test_rows_of_checkpoints_that_come_late_in_any_order_are_as_if_they_had_come
 @patient
 @given(NEWS, st.integers(0, 99))
 def test_what_is_told_of_a_life_may_come_late_in_any_order(job: JobUpdate, salt: int) -> None:
-    life = replace(split(job, lambda row: not is_about_a_checkpoint(row))[0], uploads=job.uploads, snapshots=job.snapshots)
-    assert lasting(in_two_runs(*split(life, lambda row: is_lucky(row, salt)), Settings()).second) == lasting(told(life))
+    life = replace(
+        split(job, lambda row: not is_about_a_checkpoint(row))[0],
+        uploads=job.uploads,
+        snapshots=job.snapshots,
+    )
+    assert lasting(
+        in_two_runs(*split(life, lambda row: is_lucky(row, salt)), Settings()).second
+    ) == lasting(told(life))
 
 
 @settings(patient, max_examples=10)
 @given(recorded_job, st.floats(0, 1))
-def test_a_life_that_is_read_while_it_goes_on_is_as_read_at_once(job: JobUpdate, part: float) -> None:
+def test_a_life_that_is_read_while_it_goes_on_is_as_read_at_once(
+    job: JobUpdate, part: float
+) -> None:
     instants = sorted(event["ts"] for event in job.events)
     now = instants[round(part * (len(instants) - 1))]
     once = told(job)
-    twice = in_two_runs(*split(job, lambda row: row.get("ts", row.get("observed_at")) < now), Settings())
+    twice = in_two_runs(
+        *split(job, lambda row: row.get("ts", row.get("observed_at")) < now), Settings()
+    )
     assert twice.facts == {key_of(fact): fact for fact in once.facts}
     assert lasting(twice.second) == lasting(once)
     windows = {window.window_start_ms: window for window in once.windows}
@@ -147,7 +180,13 @@ def test_what_is_remembered_survives_packing(job: JobUpdate) -> None:
 
 def test_nothing_told_is_a_job_without_anything() -> None:
     result = told(JobUpdate("c", "0" * 32))
-    assert (result.facts, result.annotations, result.trend, result.judgement, result.windows) == ([], [], None, None, [])
+    assert (result.facts, result.annotations, result.trend, result.judgement, result.windows) == (
+        [],
+        [],
+        None,
+        None,
+        [],
+    )
     assert set(result.current.values()) == {None}
 
 

@@ -18,11 +18,17 @@ def minutes(spans: list[dict[str, int]]) -> set[int]:
 
 
 def answered_minutes(recording: str, job_id: str) -> set[int]:
-    """Minutes in which the JobManager answered for this job while it had not ended, from the raw lines."""
+    """Minutes in which the JobManager answered for this job while it had not ended, from the raw
+    lines.
+    """
     found: set[int] = set()
     for line in (RECORDINGS / recording / "rest.jsonl").read_text().splitlines():
         answer: dict[str, Any] = json.loads(line)
-        if answer["path"] == f"/jobs/{job_id}" and answer["status"] == 200 and answer["body"]["end-time"] < 0:
+        if (
+            answer["path"] == f"/jobs/{job_id}"
+            and answer["status"] == 200
+            and answer["body"]["end-time"] < 0
+        ):
             found.add(int(answer["ts"]) // MINUTE_S * MINUTE_S)
     return found
 
@@ -40,7 +46,10 @@ def test_every_minute_in_which_a_running_job_was_answered_for_is_judged(recordin
 
 
 def test_what_was_judged_in_earlier_runs_stays_judged() -> None:
-    assert joined([*runs([120_000]), *runs([0, 60_000]), *runs([300_000])]) == [{"first": 0, "last": 120}, {"first": 300, "last": 300}]
+    assert joined([*runs([120_000]), *runs([0, 60_000]), *runs([300_000])]) == [
+        {"first": 0, "last": 120},
+        {"first": 300, "last": 300},
+    ]
 
 
 def test_runs_are_bounded_and_the_newest_stay() -> None:

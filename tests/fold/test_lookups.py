@@ -20,34 +20,60 @@ def answered(numbers: Iterable[int]) -> list[dict[str, Any]]:
     return lake(
         "checkpoints",
         [
-            {"checkpoint_id": number, "trigger_time": noon(EVERY_S * number), "observed_at": noon(EVERY_S * number + 5),
-             "status": "COMPLETED", "state_bytes": 10, "checkpointed_bytes": 1, "end_to_end_ms": 900}
+            {
+                "checkpoint_id": number,
+                "trigger_time": noon(EVERY_S * number),
+                "observed_at": noon(EVERY_S * number + 5),
+                "status": "COMPLETED",
+                "state_bytes": 10,
+                "checkpointed_bytes": 1,
+                "end_to_end_ms": 900,
+            }
             for number in numbers
         ],
-    )  # fmt: skip
+    )
 
 
 def late_line(number: int, at_s: float) -> dict[str, Any]:
     (line,) = events(
-        [{"kind": "late_message", "checkpoint_id": number, "ts": noon(at_s), "observed_at": noon(at_s), "task": "map", "host": "a"}]
+        [
+            {
+                "kind": "late_message",
+                "checkpoint_id": number,
+                "ts": noon(at_s),
+                "observed_at": noon(at_s),
+                "task": "map",
+                "host": "a",
+            }
+        ]
     )
     return line
 
 
 def after(count: int) -> JobState:
-    """What is remembered after that many checkpoints, each read in a run of its own but for those at first."""
-    state = told(JobUpdate("c", JOB, checkpoints=answered(range(1, count))), JobState(), Settings()).state
-    return unpacked(told(JobUpdate("c", JOB, checkpoints=answered([count])), state, Settings()).state.packed())
+    """What is remembered after that many checkpoints, each read in a run of its own but for those
+    at first.
+    """
+    state = told(
+        JobUpdate("c", JOB, checkpoints=answered(range(1, count))), JobState(), Settings()
+    ).state
+    return unpacked(
+        told(JobUpdate("c", JOB, checkpoints=answered([count])), state, Settings()).state.packed()
+    )
 
 
 def test_a_line_about_the_newest_checkpoint_needs_nothing_of_the_lake() -> None:
-    result = fold(JobUpdate("c", JOB, events=[late_line(200, EVERY_S * 200 + 30)]), after(200), Settings())
+    result = fold(
+        JobUpdate("c", JOB, events=[late_line(200, EVERY_S * 200 + 30)]), after(200), Settings()
+    )
     assert isinstance(result, JobResult)
     (fact,) = result.facts
     assert (fact["checkpoint_id"], fact["late_message_count"], fact["state_bytes"]) == (200, 1, 10)
 
 
-def test_a_line_about_a_checkpoint_whose_rows_are_not_held_asks_for_them_and_then_adds_to_its_fact() -> None:
+def test_a_line_about_a_checkpoint_whose_rows_are_not_held_asks_for_them_and_then_adds_to_its_fact() -> (
+    None
+):
     before, number = after(200), 200 - HELD_LEAST - HELD_MS // 1000 // EVERY_S - 1
     news = JobUpdate("c", JOB, events=[late_line(number, EVERY_S * 200)])
     lookup = fold(news, before, Settings())
@@ -55,10 +81,16 @@ def test_a_line_about_a_checkpoint_whose_rows_are_not_held_asks_for_them_and_the
     assert lookup.from_ms < noon(EVERY_S * number) <= lookup.to_ms
     found = with_found(news, JobUpdate("c", JOB, checkpoints=answered(range(1, 201))), lookup)
     (fact,) = told(found, before, Settings()).facts
-    assert (fact["checkpoint_id"], fact["late_message_count"], fact["state_bytes"]) == (number, 1, 10)
+    assert (fact["checkpoint_id"], fact["late_message_count"], fact["state_bytes"]) == (
+        number,
+        1,
+        10,
+    )
 
 
-def test_a_window_of_long_ago_sees_the_checkpoints_before_it_though_their_facts_are_not_kept() -> None:
+def test_a_window_of_long_ago_sees_the_checkpoints_before_it_though_their_facts_are_not_kept() -> (
+    None
+):
     before, at = after(1000), 600
     failure = {
         "ts": noon(EVERY_S * at),

@@ -12,7 +12,13 @@ from tests.fold.rows import JOB, events, noon
 
 
 def line(at_s=0, kind="tm_unreachable", container="tm-1:4-d1", reason_text=None):
-    values = {"ts": noon(at_s), "kind": kind, "container": container, "reason_text": reason_text, "record_hash": f"{at_s:032}"}
+    values = {
+        "ts": noon(at_s),
+        "kind": kind,
+        "container": container,
+        "reason_text": reason_text,
+        "record_hash": f"{at_s:032}",
+    }
     return {name: value for name, value in events([values])[0].items() if name in COLUMNS}
 
 
@@ -27,7 +33,8 @@ def notes(*lines, states=()):
         ("The heartbeat of TaskManager with id tm-1 timed out.", True),
         ("The TaskExecutor is shutting down.", True),
         (
-            "Pod terminated, container termination statuses: [flink-main-container(exitCode=137, reason=OOMKilled)], pod status: Failed",
+            "Pod terminated, container termination statuses: [flink-main-container(exitCode=137, "
+            "reason=OOMKilled)], pod status: Failed",
             True,
         ),
         ("Container released on a *lost* node", True),
@@ -42,7 +49,11 @@ def test_a_closed_connection_is_a_loss_by_its_reason(reason, is_loss):
 
 def test_one_loss_that_several_processes_notice_is_one_annotation():
     reason = "The heartbeat of TaskManager with id tm-1:4-d1 timed out."
-    [row] = notes(line(52, "tm_disconnected", reason_text=reason), line(50, "tm_heartbeat_timeout"), line(61, "tm_unreachable"))
+    [row] = notes(
+        line(52, "tm_disconnected", reason_text=reason),
+        line(50, "tm_heartbeat_timeout"),
+        line(61, "tm_unreachable"),
+    )
     assert (row["kind"], row["subject"], row["at"], row["label"]) == (
         "taskmanager_lost",
         "tm-1:4-d1",
@@ -61,7 +72,9 @@ def test_a_taskmanager_that_outlived_the_job_is_no_loss_to_it():
 def test_what_came_in_an_earlier_run_is_remembered_and_not_told_twice():
     first = told(JobUpdate("c", JOB, taskmanager_lines=[line(0), line(0)]), JobState(), Settings())
     second = told(
-        JobUpdate("c", JOB, taskmanager_lines=[line(0), line(300, container="tm-2:4-d1")]), unpacked(first.state.packed()), Settings()
+        JobUpdate("c", JOB, taskmanager_lines=[line(0), line(300, container="tm-2:4-d1")]),
+        unpacked(first.state.packed()),
+        Settings(),
     )
     assert [row["subject"] for row in first.new_annotations] == ["tm-1:4-d1"]
     assert [row["subject"] for row in second.new_annotations] == ["tm-2:4-d1"]

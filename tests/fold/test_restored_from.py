@@ -8,7 +8,10 @@ from spark_jobs.fold.snapshots import is_savepoint
 from tests.fold.test_recorded_lives import lives
 from tests.ingest.recorded import ALL, RECORDINGS
 
-RESTORED = re.compile(r"Restoring job [0-9a-f]{32} from \w+ (?P<id>\d+) @ \d+ for (?P<job>[0-9a-f]{32}) located at (?P<path>\S+?)\.?$")
+RESTORED = re.compile(
+    r"Restoring job [0-9a-f]{32} from \w+ (?P<id>\d+) @ \d+ for (?P<job>[0-9a-f]{32}) located at "
+    r"(?P<path>\S+?)\.?$"
+)
 
 
 def restored(recording: str) -> dict[str, list[str]]:
@@ -17,7 +20,9 @@ def restored(recording: str) -> dict[str, list[str]]:
     for log in sorted((RECORDINGS / recording / "logs").glob("*standalonesession*")):
         for line in log.read_text(errors="replace").splitlines():
             if match := RESTORED.search(line):
-                kind = "checkpoint" if match["path"].endswith(f"/chk-{match['id']}") else "savepoint"
+                kind = (
+                    "checkpoint" if match["path"].endswith(f"/chk-{match['id']}") else "savepoint"
+                )
                 found.setdefault(match["job"], []).append(f"{kind} {match['id']}")
     return found
 
@@ -27,13 +32,17 @@ def test_every_restore_is_called_what_its_directory_is(recording: str) -> None:
     expected = restored(recording)
     for life in lives(recording):
         job_id = next(row["job_id"] for row in (*life.state.answers, *life.state.events))
-        marks = sorted((row for row in life.annotations if row["kind"] == "restore"), key=lambda row: row["at"])
+        marks = sorted(
+            (row for row in life.annotations if row["kind"] == "restore"), key=lambda row: row["at"]
+        )
         wanted = expected.get(job_id, [])
         assert {row["label"] for row in marks} == {f"restored from {words}" for words in wanted}
         if wanted:
             kind = "savepoint" if life.current["restored_is_savepoint"] else "checkpoint"
             assert f"{kind} {life.current['restored_checkpoint_id']}" == wanted[-1]
-            assert {row["detail"]["from"] for row in marks} == {words.split()[0] for words in wanted}
+            assert {row["detail"]["from"] for row in marks} == {
+                words.split()[0] for words in wanted
+            }
 
 
 @pytest.mark.parametrize(
@@ -53,5 +62,9 @@ def test_every_restore_is_called_what_its_directory_is(recording: str) -> None:
 def test_the_directory_decides_or_the_type_in_its_file_and_never_flinks_word(
     path: str | None, told: bool | None, expected: bool | None
 ) -> None:
-    types = {"s3://b/read/savepoint": True, "s3://b/read/checkpoint": False, "hdfs://n/sp/savepoint-read-as-checkpoint": False}
+    types = {
+        "s3://b/read/savepoint": True,
+        "s3://b/read/checkpoint": False,
+        "hdfs://n/sp/savepoint-read-as-checkpoint": False,
+    }
     assert is_savepoint(path, told, types) is expected

@@ -1,4 +1,6 @@
-"""What an audit found of the newest retained checkpoint reaches the rules, in windows after the audit alone."""
+"""What an audit found of the newest retained checkpoint reaches the rules, in windows after the
+audit alone.
+"""
 
 from dataclasses import asdict
 
@@ -12,7 +14,10 @@ BROKEN = RecoveryPoint(3, ms(600), "s3://b/chk-3/_metadata", missing_files=2, mi
 
 
 def rules_told(point, *checkpoints, at=700):
-    return {sight["rule"]: sight for sight in judged([window(*checkpoints, at=at)], registry.limits(), point)["occurrences"]}
+    return {
+        sight["rule"]: sight
+        for sight in judged([window(*checkpoints, at=at)], registry.limits(), point)["occurrences"]
+    }
 
 
 def test_a_checkpoint_that_lacks_files_leaves_its_job_unprotected():

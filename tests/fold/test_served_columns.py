@@ -1,4 +1,6 @@
-"""Every column of a serving table that the fold makes is computed: else it would stay empty for ever, and nothing else would say so."""
+"""Every column of a serving table that the fold makes is computed: else it would stay empty for
+ever, and nothing else would say so.
+"""
 
 import pytest
 
@@ -29,13 +31,17 @@ MADE = {
     JOB_CURRENT: lambda result: [result.current],
     SIZE_TREND: lambda result: [result.trend] if result.trend else [],
     FINDING_SIGHT: lambda result: result.judgement["occurrences"] if result.judgement else [],
-    JOB_JUDGEMENT: lambda result: [result.judgement | {"as_of": result.judgement["judged_to"]}] if result.judgement else [],
+    JOB_JUDGEMENT: lambda result: (
+        [result.judgement | {"as_of": result.judgement["judged_to"]}] if result.judgement else []
+    ),
 }
 
 
 @pytest.fixture(scope="module")
 def results() -> list[JobResult]:
-    names = sorted(str(path.parent.relative_to(RECORDINGS)) for path in RECORDINGS.glob("*/*/rest.jsonl"))
+    names = sorted(
+        str(path.parent.relative_to(RECORDINGS)) for path in RECORDINGS.glob("*/*/rest.jsonl")
+    )
     found = [fold(job, JobState(), Settings()) for name in names for job in recorded_jobs(name)]
     return [one for one in found if isinstance(one, JobResult)]
 

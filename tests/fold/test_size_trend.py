@@ -12,7 +12,12 @@ MB = 1_000_000
 
 def sized(sizes: Iterable[int], every_s: float = 3_600) -> list[dict[str, Any]]:
     return [
-        {"checkpoint_id": n, "trigger_time": noon(every_s * n), "state_bytes": size, "checkpointed_bytes": 1}
+        {
+            "checkpoint_id": n,
+            "trigger_time": noon(every_s * n),
+            "state_bytes": size,
+            "checkpointed_bytes": 1,
+        }
         for n, size in enumerate(sizes, start=1)
     ]
 
@@ -54,21 +59,31 @@ def test_less_than_an_hour_gives_no_rate_and_less_than_six_no_forecast() -> None
     sizes = [100 * MB + n * MB for n in range(1, 62)]
     row = trend(sized(sizes[:60], every_s=60))
     assert (row["points"], row["from_time"], row["to_time"]) == (60, noon(60), noon(3_600))
-    assert (row["bytes_per_h"], row["bytes_per_h_high"], row["forecast_24h_bytes"]) == (None, None, None)
+    assert (row["bytes_per_h"], row["bytes_per_h_high"], row["forecast_24h_bytes"]) == (
+        None,
+        None,
+        None,
+    )
     hour = trend(sized(sizes, every_s=60))
     assert (hour["bytes_per_h"], hour["forecast_24h_bytes"]) == (pytest.approx(60 * MB), None)
     assert trend(sized(sizes[:6], every_s=4_320))["forecast_24h_bytes"] is not None
 
 
 def test_sizes_of_which_only_one_is_reported_have_no_trend() -> None:
-    row = trend([fact | {"checkpointed_bytes": None} for fact in sized([80 * MB, 1, 1, 1, 80 * MB, 1, 1])])
+    row = trend(
+        [fact | {"checkpointed_bytes": None} for fact in sized([80 * MB, 1, 1, 1, 80 * MB, 1, 1])]
+    )
     assert (row["points"], row["bytes_per_h"], row["from_time"]) == (0, None, None)
 
 
 def test_it_starts_anew_after_a_step_and_tells_the_sizes_beside_it() -> None:
     row = trend(sized([10 * MB + n for n in range(10)] + [90 * MB + n for n in range(10)]))
     (step,) = row["change_points"]
-    assert (step["kind"], step["state_bytes_before"], step["state_bytes_after"]) == ("step", 10 * MB + 9, 90 * MB)
+    assert (step["kind"], step["state_bytes_before"], step["state_bytes_after"]) == (
+        "step",
+        10 * MB + 9,
+        90 * MB,
+    )
     assert (row["points"], row["bytes_per_h"]) == (10, pytest.approx(1))
 
 
@@ -79,7 +94,11 @@ def test_it_starts_anew_after_a_restart_but_not_after_a_savepoint() -> None:
     savepoint = trend(sizes, [at_10 | {"kind": "savepoint"}])
     assert savepoint["points"] == 20
     (change,) = savepoint["change_points"]
-    assert (change["kind"], change["state_bytes_before"], change["state_bytes_after"]) == ("savepoint", MB + 9, MB + 10)
+    assert (change["kind"], change["state_bytes_before"], change["state_bytes_after"]) == (
+        "savepoint",
+        MB + 9,
+        MB + 10,
+    )
 
 
 def test_ten_thousand_checkpoints_are_thinned_and_keep_their_slope() -> None:
@@ -94,11 +113,16 @@ def test_a_falling_forecast_ends_at_zero() -> None:
 
 def test_savepoints_and_failures_are_no_points() -> None:
     others: list[dict[str, Any]] = [{"is_savepoint": True}, {"outcome": "failed"}]
-    rows = sized([MB] * 6) + [fact | other | {"checkpoint_id": 90} for fact in sized([9 * MB]) for other in others]
+    rows = sized([MB] * 6) + [
+        fact | other | {"checkpoint_id": 90} for fact in sized([9 * MB]) for other in others
+    ]
     assert trend(rows)["points"] == 6
 
 
 def test_order_and_replays_do_not_matter() -> None:
     rows = sized([MB + (n * 7919) % 1000 for n in range(90)])
-    notes = [{"at": noon(6_000), "kind": "restart", "subject": ""}, {"at": noon(30_000), "kind": "savepoint", "subject": "7"}]
+    notes = [
+        {"at": noon(6_000), "kind": "restart", "subject": ""},
+        {"at": noon(30_000), "kind": "savepoint", "subject": "7"},
+    ]
     assert trend(rows, notes) == trend([*reversed(rows), *rows[:40]], [*reversed(notes), *notes])

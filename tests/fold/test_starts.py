@@ -1,4 +1,6 @@
-"""Starts by their phases, against the raw lines of the JobManager's log, and against tasks made up."""
+"""Starts by their phases, against the raw lines of the JobManager's log, and against tasks made
+up.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -28,14 +30,21 @@ def starts(job: Any, before: JobState | None = None) -> list[dict[str, Any]]:
 def test_the_log_tells_the_phases_of_each_start(recording: str) -> None:
     found = starts(replace(recorded_job(recording), vertex_starts=()))
     raw = by_log(f"recordings/{recording}")[-12:]
-    assert [(one["running_at"], one["tasks"]) for one in found] == [(one["RUNNING"], one["tasks"]) for one in raw]
+    assert [(one["running_at"], one["tasks"]) for one in found] == [
+        (one["RUNNING"], one["tasks"]) for one in raw
+    ]
     for one, lines in zip(found, raw, strict=True):
         assert abs(one["at"] - lines["at"]) <= 50  # REST may have dated it
         assert one["slots_ms"] == max(lines["DEPLOYING"] - one["at"], 0)
         assert one["deploy_ms"] == lines.get("INITIALIZING", lines["RUNNING"]) - lines["DEPLOYING"]
-        assert one["restore_ms"] == (lines["RUNNING"] - lines["INITIALIZING"] if "INITIALIZING" in lines else None)
+        assert one["restore_ms"] == (
+            lines["RUNNING"] - lines["INITIALIZING"] if "INITIALIZING" in lines else None
+        )
         assert one["total_ms"] is not None
-        assert abs(sum(one[f"{part}_ms"] or 0 for part in PARTS if part != "detect") - one["total_ms"]) <= 50
+        assert (
+            abs(sum(one[f"{part}_ms"] or 0 for part in PARTS if part != "detect") - one["total_ms"])
+            <= 50
+        )
         assert one["kind"] == ("start" if one is found[0] else "restart")
 
 
@@ -48,23 +57,54 @@ def test_a_log_that_comes_in_pieces_tells_the_same(cut: int) -> None:
     if cut:
         found = starts(late, unpacked(told(early, JobState(), Settings()).state.packed()))
         assert [one["running_at"] for one in found] == [one["running_at"] for one in whole]
-        assert [one["total_ms"] for one in found] == pytest.approx([one["total_ms"] for one in whole], abs=50)
+        assert [one["total_ms"] for one in found] == pytest.approx(
+            [one["total_ms"] for one in whole], abs=50
+        )
 
 
 def job_with(rows: list[dict[str, Any]], *states: tuple[str, float], seen: float = 200) -> Any:
     since = [{"state": state, "since": noon(at)} for state, at in states]
-    answers = lake("jobs", [{"observed_at": noon(seen), "start_time": noon(0), "state": "RUNNING", "state_since": since}])
-    return replace(recorded_job("1.20.5/E"), events=(), checkpoints=(), vertex_checkpoints=(), placements=(), answers=answers,
-                   vertex_starts=rows)  # fmt: skip
+    answers = lake(
+        "jobs",
+        [
+            {
+                "observed_at": noon(seen),
+                "start_time": noon(0),
+                "state": "RUNNING",
+                "state_since": since,
+            }
+        ],
+    )
+    return replace(
+        recorded_job("1.20.5/E"),
+        events=(),
+        checkpoints=(),
+        vertex_checkpoints=(),
+        placements=(),
+        answers=answers,
+        vertex_starts=rows,
+    )
 
 
 def ran(*subtasks: tuple[int, float, float, float, float], ts: float = 100) -> dict[str, Any]:
-    """``subtasks``: attempt, and seconds at which it was scheduled, deployed, initialised and ran."""
+    """``subtasks``: attempt, and seconds at which it was scheduled, deployed, initialised and
+    ran.
+    """
     columns = dict(
-        zip(("attempt", "scheduled_at", "deploying_at", "initializing_at", "running_at"), zip(*subtasks, strict=True), strict=True)
+        zip(
+            ("attempt", "scheduled_at", "deploying_at", "initializing_at", "running_at"),
+            zip(*subtasks, strict=True),
+            strict=True,
+        )
     )
-    instants = {name: [noon(at) for at in values] for name, values in columns.items() if name != "attempt"}
-    place = {"attempt": list(columns["attempt"]), "host": ["a"] * len(subtasks), "taskmanager_id": ["tm"] * len(subtasks)}
+    instants = {
+        name: [noon(at) for at in values] for name, values in columns.items() if name != "attempt"
+    }
+    place = {
+        "attempt": list(columns["attempt"]),
+        "host": ["a"] * len(subtasks),
+        "taskmanager_id": ["tm"] * len(subtasks),
+    }
     return {"vertex_id": VERTEX, "ts": noon(ts), "observed_at": noon(ts), **place, **instants}
 
 
@@ -72,24 +112,60 @@ def test_rest_alone_tells_a_start_and_a_restart_of_one_region() -> None:
     first = ran((0, 1, 2, 3, 5), (0, 1, 2.5, 4, 6))
     again = ran((0, 1, 2, 3, 5), (1, 51, 52, 53, 60), ts=150)
     job = job_with(lake("vertex_starts", [first]), ("CREATED", 0.5), ("RUNNING", 1))
-    later = job_with(lake("vertex_starts", [again]), ("CREATED", 0.5), ("RESTARTING", 45), ("RUNNING", 51), seen=300)
+    later = job_with(
+        lake("vertex_starts", [again]),
+        ("CREATED", 0.5),
+        ("RESTARTING", 45),
+        ("RUNNING", 51),
+        seen=300,
+    )
     before = unpacked(told(job, JobState(), Settings()).state.packed())
     one, other = starts(later, before)
-    assert (one["kind"], one["tasks"], one["graph_ms"], one["slots_ms"], one["deploy_ms"], one["restore_ms"]) == (
-        "start", 2, 1_000, 1_500, 1_500, 2_000,
-    )  # fmt: skip
-    assert (other["kind"], other["tasks"], other["wait_ms"], other["slots_ms"], other["deploy_ms"], other["restore_ms"]) == (
-        "restart", 1, 6_000, 1_000, 1_000, 7_000,
-    )  # fmt: skip
+    assert (
+        one["kind"],
+        one["tasks"],
+        one["graph_ms"],
+        one["slots_ms"],
+        one["deploy_ms"],
+        one["restore_ms"],
+    ) == (
+        "start",
+        2,
+        1_000,
+        1_500,
+        1_500,
+        2_000,
+    )
+    assert (
+        other["kind"],
+        other["tasks"],
+        other["wait_ms"],
+        other["slots_ms"],
+        other["deploy_ms"],
+        other["restore_ms"],
+    ) == (
+        "restart",
+        1,
+        6_000,
+        1_000,
+        1_000,
+        7_000,
+    )
     assert (one["total_ms"], other["total_ms"]) == (6_000, 15_000)
-    assert starts(later, before) == starts(replace(later, vertex_starts=[*later.vertex_starts] * 2), before)
+    assert starts(later, before) == starts(
+        replace(later, vertex_starts=[*later.vertex_starts] * 2), before
+    )
 
 
 def test_a_job_of_which_nothing_new_tells_of_a_start_keeps_what_it_has() -> None:
     job = job_with(lake("vertex_starts", [ran((0, 1, 2, 3, 5))]), ("RUNNING", 1))
     first = told(job, JobState(), Settings())
     assert len(first.new_starts) == 1
-    quiet = replace(job, vertex_starts=(), events=events([{"kind": "checkpoint_completed", "ts": noon(120), "checkpoint_id": 1}]))
+    quiet = replace(
+        job,
+        vertex_starts=(),
+        events=events([{"kind": "checkpoint_completed", "ts": noon(120), "checkpoint_id": 1}]),
+    )
     second = told(quiet, unpacked(first.state.packed()), Settings())
     assert list(second.new_starts) == []
     assert list(second.state.starts) == list(first.state.starts)
@@ -98,12 +174,25 @@ def test_a_job_of_which_nothing_new_tells_of_a_start_keeps_what_it_has() -> None
 tasks = st.lists(
     st.builds(
         lambda vertex, subtask, place, deploying, deploy, restore: Task(
-            vertex, subtask, 0, f"host {place % 2}", f"tm {place}", 0, deploying, deploying + deploy, deploying + deploy + restore
+            vertex,
+            subtask,
+            0,
+            f"host {place % 2}",
+            (f"tm {place}"),
+            0,
+            deploying,
+            deploying + deploy,
+            deploying + deploy + restore,
         ),
-        st.sampled_from("abc"), st.integers(0, 9), st.integers(0, 3), *(st.sampled_from([0, 100, 900, 5_000, 40_000]) for _ in range(3)),
+        st.sampled_from("abc"),
+        st.integers(0, 9),
+        st.integers(0, 3),
+        *(st.sampled_from([0, 100, 900, 5_000, 40_000]) for _ in range(3)),
     ),
-    min_size=1, max_size=20, unique_by=lambda task: (task.vertex_id, task.subtask),
-)  # fmt: skip
+    min_size=1,
+    max_size=20,
+    unique_by=lambda task: (task.vertex_id, task.subtask),
+)
 
 
 @given(tasks)
@@ -114,15 +203,27 @@ def test_figures_of_tasks_are_those_of_a_plain_count(given_tasks: list[Task]) ->
     for vertex in "abc":
         own = sorted(task.own_ms for task in given_tasks if task.vertex_id == vertex)
         usual = own[(len(own) - 1) // 2] if own else 0
-        slow |= {task for task in given_tasks if task.vertex_id == vertex and task.own_ms >= 3 * usual and task.own_ms >= usual + 1_000}
+        slow |= {
+            task
+            for task in given_tasks
+            if task.vertex_id == vertex
+            and task.own_ms >= 3 * usual
+            and task.own_ms >= usual + 1_000
+        }
     others = [task.running_at for task in given_tasks if task not in slow]
     assert found["stragglers"] == len(slow)
     assert found["held_up_ms"] == (max(last - max(others), 0) if slow and others else 0)
-    assert found["deploy_ms"] + found["restore_ms"] == last - max(task.deploying_at for task in given_tasks)
+    assert found["deploy_ms"] + found["restore_ms"] == last - max(
+        task.deploying_at for task in given_tasks
+    )
     named = [(one["vertex_id"], one["subtask"]) for one in found["detail"]["slowest"]]
     assert len(named) == min(max(1, len(slow)), 100)
     assert found["detail"]["slowest"][0]["own_ms"] == max(task.own_ms for task in given_tasks)
-    for group, name in (("vertices", "vertex_id"), ("taskmanagers", "taskmanager_id"), ("hosts", "host")):
+    for group, name in (
+        ("vertices", "vertex_id"),
+        ("taskmanagers", "taskmanager_id"),
+        ("hosts", "host"),
+    ):
         for one in found["detail"][group]:
             own = [task.own_ms for task in given_tasks if getattr(task, name) == one[name]]
             assert (one["tasks"], one["own_max_ms"]) == (len(own), max(own))

@@ -1,4 +1,6 @@
-"""Anything that may be told of one job, as hypothesis makes it up: few ids and few instants, so that much ties and repeats."""
+"""Anything that may be told of one job, as hypothesis makes it up: few ids and few instants, so
+that much ties and repeats.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,7 +25,12 @@ states = st.sampled_from(["RUNNING", "RESTARTING", "FAILING", "FINISHED", "CANCE
 perhaps_instants = st.none() | instants
 
 
-def _rows(make: Callable[[list[dict[str, Any]]], list[dict[str, Any]]], most: int = 12, /, **fields: Strategy) -> Rows:
+def _rows(
+    make: Callable[[list[dict[str, Any]]], list[dict[str, Any]]],
+    most: int = 12,
+    /,
+    **fields: Strategy,
+) -> Rows:
     return st.lists(st.fixed_dictionaries(fields), max_size=most).map(make)
 
 
@@ -57,18 +64,27 @@ ANSWERS = _rows(
     restored_checkpoint_id=st.none() | numbers,
     restored_is_savepoint=flags,
     restored_path=st.sampled_from([None, f"file:/c/{JOB}/chk-1", "file:/s"]),
-    state_since=st.none() | st.lists(st.fixed_dictionaries({"state": states, "since": perhaps_instants}), max_size=2),
+    state_since=st.none()
+    | st.lists(st.fixed_dictionaries({"state": states, "since": perhaps_instants}), max_size=2),
     vertices=st.none()
     | st.lists(
         st.fixed_dictionaries(
-            {"vertex_id": vertices, "name": st.sampled_from([None, "map"]), "parallelism": st.none() | st.integers(1, 2)}
+            {
+                "vertex_id": vertices,
+                "name": st.sampled_from([None, "map"]),
+                "parallelism": st.none() | st.integers(1, 2),
+            }
         ),
         max_size=2,
         unique_by=lambda vertex: vertex["vertex_id"],
     ),
     checkpoint_timeout_ms=st.sampled_from([None, 1000, 600_000]),
     checkpointing_mode=st.sampled_from([None, "exactly_once"]),
-    configuration=st.none() | st.lists(st.fixed_dictionaries({"key": st.just("a"), "value": st.sampled_from([None, "1"])}), max_size=2),
+    configuration=st.none()
+    | st.lists(
+        st.fixed_dictionaries({"key": st.just("a"), "value": st.sampled_from([None, "1"])}),
+        max_size=2,
+    ),
 )
 CHECKPOINTS = _rows(
     _of("checkpoints"),
@@ -84,7 +100,9 @@ CHECKPOINTS = _rows(
     subtasks=st.sampled_from([None, 2]),
     acknowledged=st.sampled_from([None, 0, 2]),
     failure_time=perhaps_instants,
-    failure_message=st.sampled_from([None, "Checkpoint expired before completing.", "Task has failed.", "Something new"]),
+    failure_message=st.sampled_from(
+        [None, "Checkpoint expired before completing.", "Task has failed.", "Something new"]
+    ),
 )
 PARTS = _rows(
     _of("vertex_checkpoints"),
@@ -106,7 +124,15 @@ EVENTS = _rows(
     ts=instants,
     observed_at=late,
     kind=st.sampled_from(
-        [*KINDS_OF_CHECKPOINT, "job_state", "job_submitted", "restored", "task_state", "coordinator_stopped", "tm_registered"]
+        [
+            *KINDS_OF_CHECKPOINT,
+            "job_state",
+            "job_submitted",
+            "restored",
+            "task_state",
+            "coordinator_stopped",
+            "tm_registered",
+        ]
     ),
     record_hash=st.sampled_from("abc"),
     process=st.sampled_from(["jm.log", "tm.log"]),
@@ -147,9 +173,19 @@ STARTS = _rows(
     initializing_at=_two(perhaps_instants),
     running_at=_two(perhaps_instants),
 )
-GAUGES = _rows(_of("vertex_gauges"), ts=instants, observed_at=late, vertex_id=vertices, writes_stopped=st.sampled_from([None, 0, 2]))
+GAUGES = _rows(
+    _of("vertex_gauges"),
+    ts=instants,
+    observed_at=late,
+    vertex_id=vertices,
+    writes_stopped=st.sampled_from([None, 0, 2]),
+)
 PRESSURE = _rows(
-    _serving("pressure_window"), vertex_id=vertices, window_start=instants, busy_share=st.sampled_from([None, 0.5]), as_of=instants
+    _serving("pressure_window"),
+    vertex_id=vertices,
+    window_start=instants,
+    busy_share=st.sampled_from([None, 0.5]),
+    as_of=instants,
 )
 FAILURES = _rows(
     _serving("job_exception"),
@@ -161,7 +197,11 @@ FAILURES = _rows(
     stacktrace=st.sampled_from([None, "x: y"]),
 )
 UPLOADED = _rows(
-    _serving("checkpoint_upload"), checkpoint_id=numbers, trigger_time=instants, as_of=instants, kept_bytes=st.sampled_from([0, 9])
+    _serving("checkpoint_upload"),
+    checkpoint_id=numbers,
+    trigger_time=instants,
+    as_of=instants,
+    kept_bytes=st.sampled_from([0, 9]),
 )
 TASKMANAGERS = _rows(
     _of("taskmanagers"),
@@ -174,7 +214,13 @@ TASKMANAGERS = _rows(
 SNAPSHOTS = st.lists(
     st.fixed_dictionaries(
         {
-            "metadata_path": st.sampled_from([f"file:/c/{JOB}/chk-1/_metadata", f"file:/c/{JOB}/chk-2/_metadata", "file:/s/_metadata"]),
+            "metadata_path": st.sampled_from(
+                [
+                    f"file:/c/{JOB}/chk-1/_metadata",
+                    f"file:/c/{JOB}/chk-2/_metadata",
+                    "file:/s/_metadata",
+                ]
+            ),
             "metadata_bytes": st.just(9),
             "metadata_modified": perhaps_instants,
             "reader_version": st.just(1),

@@ -24,17 +24,26 @@ def answers(recording: str) -> tuple[Answer, ...]:
     lines = (RECORDINGS / recording / "rest.jsonl").read_text().splitlines()
     entries = [json.loads(line) for line in lines]
     good = [entry for entry in entries if entry["status"] == 200 and "method" not in entry]
-    return tuple(Answer(entry["path"], datetime.fromtimestamp(entry["ts"], UTC), entry["body"]) for entry in good)
+    return tuple(
+        Answer(entry["path"], datetime.fromtimestamp(entry["ts"], UTC), entry["body"])
+        for entry in good
+    )
 
 
 def body(recording: str, ending: str, where: Any = lambda body: True) -> Any:
     """A fresh copy of the last body whose endpoint ends so and that satisfies ``where``."""
-    found = [answer.body for answer in answers(recording) if answer.endpoint.endswith(ending) and where(answer.body)]
+    found = [
+        answer.body
+        for answer in answers(recording)
+        if answer.endpoint.endswith(ending) and where(answer.body)
+    ]
     return json.loads(json.dumps(found[-1]))
 
 
 def reading(recording: str) -> JobAnswers:
-    """One reading of the recording's first job, from its middle; what was asked only earlier is filled in."""
+    """One reading of the recording's first job, from its middle; what was asked only earlier is
+    filled in.
+    """
     everything = answers(recording)
     job_id = next(found for answer in everything if (found := job_of(answer.path)))
     filled = JobAnswers(job_id)
@@ -48,7 +57,9 @@ def reading(recording: str) -> JobAnswers:
 def records(reading: JobAnswers) -> tuple[tuple[Record, ...], tuple[Skip, ...]]:
     """What its answers become, without times: (records, skips)."""
     found = [record for part in observe_job(reading, "c", "rest") for record in part.records]
-    return tuple(one for one in found if not isinstance(one, Skip)), tuple(one for one in found if isinstance(one, Skip))
+    return tuple(one for one in found if not isinstance(one, Skip)), tuple(
+        one for one in found if isinstance(one, Skip)
+    )
 
 
 def observed(recording: str) -> Iterator[tuple[datetime, str, Record]]:

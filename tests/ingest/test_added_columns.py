@@ -21,7 +21,9 @@ OLD = pa.schema([field for field in TABLE.schema if field.name not in ADDED])
 
 def sample(minute):
     at = AT + timedelta(minutes=minute)
-    told = VertexMetrics("a" * 32, "b" * 32, at, 1, attempt=(0,), counted_at=at, records_in=(7,), records_out=(None,))
+    told = VertexMetrics(
+        "a" * 32, "b" * 32, at, 1, attempt=(0,), counted_at=at, records_in=(7,), records_out=(None,)
+    )
     return Observed("c", at, "rest", (told,))
 
 
@@ -37,13 +39,22 @@ def lake(tmp_path):
 
 
 def read(lake, columns=("ts", "attempt", *ADDED)):
-    return lake.read("vertex_metrics", where={"cluster": "c"}, from_time=AT, to_time=AT + timedelta(hours=1), columns=columns, limit=10)
+    return lake.read(
+        "vertex_metrics",
+        where={"cluster": "c"},
+        from_time=AT,
+        to_time=AT + timedelta(hours=1),
+        columns=columns,
+        limit=10,
+    )
 
 
 def test_its_rows_are_read_with_null_in_the_columns_they_lack(lake):
     rows = read(lake)
     assert rows.schema.field("records_in").type == pa.list_(pa.int64())
-    assert rows.drop_columns(["ts"]).to_pylist() == [{"attempt": [0], "counted_at": None, "records_in": None, "records_out": None}]
+    assert rows.drop_columns(["ts"]).to_pylist() == [
+        {"attempt": [0], "counted_at": None, "records_in": None, "records_out": None}
+    ]
 
 
 def test_it_takes_rows_that_have_them_and_gives_both(lake):
@@ -51,7 +62,11 @@ def test_it_takes_rows_that_have_them_and_gives_both(lake):
     lake.append([sample(2)])
     rows = read(lake).sort_by("ts").to_pylist()
     assert [row["records_in"] for row in rows] == [None, [7], [7]]
-    assert [row["counted_at"] for row in rows] == [None, AT + timedelta(minutes=1), AT + timedelta(minutes=2)]
+    assert [row["counted_at"] for row in rows] == [
+        None,
+        AT + timedelta(minutes=1),
+        AT + timedelta(minutes=2),
+    ]
 
 
 def test_rows_say_which_commit_brought_them(lake):
@@ -65,4 +80,7 @@ def test_a_cycle_reads_it_before_and_after_the_first_new_row(lake, writes):
     for minute in range(writes):
         lake.append([sample(minute + 1)])
     small = SmallLake(lake, {"vertex_metrics": lake.version("vertex_metrics")}, most_rows=100)
-    assert small.new_rows("vertex_metrics", {}).sort_by("ts")["records_in"].to_pylist() == [None, *[[7]] * writes]
+    assert small.new_rows("vertex_metrics", {}).sort_by("ts")["records_in"].to_pylist() == [
+        None,
+        *[[7]] * writes,
+    ]

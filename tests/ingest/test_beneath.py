@@ -1,4 +1,6 @@
-"""No link below a root leads a reader, a mover or a deleter out of it, however deep it is and whenever it was put there."""
+"""No link below a root leads a reader, a mover or a deleter out of it, however deep it is and
+whenever it was put there.
+"""
 
 import os
 from collections.abc import Callable
@@ -34,10 +36,18 @@ def root(tmp_path: Path) -> Path:
 REFUSED: dict[str, Callable[[Path], object]] = {
     "stat": lambda root: tree.stat(f"{root}/link/secret", str(root)),
     "delete": lambda root: tree.delete(f"{root}/link/secret", within=str(root)),
-    "move from": lambda root: tree.move(f"{root}/link/secret", f"{root}/moved", within=(str(root), str(root))),
-    "move to": lambda root: tree.move(f"{root}/file", f"{root}/link/new", within=(str(root), str(root))),
-    "copy to": lambda root: tree.copy_first(f"{root}/file", f"{root}/link/new", 5, (str(root), str(root))),
-    "copy from": lambda root: tree.copy_first(f"{root}/link/secret", f"{root}/new", 3, (str(root), str(root))),
+    "move from": lambda root: tree.move(
+        f"{root}/link/secret", f"{root}/moved", within=(str(root), str(root))
+    ),
+    "move to": lambda root: tree.move(
+        f"{root}/file", f"{root}/link/new", within=(str(root), str(root))
+    ),
+    "copy to": lambda root: tree.copy_first(
+        f"{root}/file", f"{root}/link/new", 5, (str(root), str(root))
+    ),
+    "copy from": lambda root: tree.copy_first(
+        f"{root}/link/secret", f"{root}/new", 3, (str(root), str(root))
+    ),
     "list": lambda root: list(directories(str(root)).entries("/link")),
     "open": lambda root: open_regular(root / "link" / "secret", root),
     "record": lambda root: PlanFolder(f"{root}/link", str(root)).write("a", b"x"),

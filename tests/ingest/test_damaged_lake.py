@@ -1,4 +1,6 @@
-"""A lake that lost or garbled files is told of by table, file and remedy; tables that are whole go on."""
+"""A lake that lost or garbled files is told of by table, file and remedy; tables that are whole go
+on.
+"""
 
 import os
 import shutil
@@ -23,7 +25,12 @@ AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
 
 
 def seen(number: int) -> Observed:
-    return Observed("c", AT, "rest", (Skip(f"s{number}", "r", "d"), Checkpoint("a" * 32, number, AT, "COMPLETED")))
+    return Observed(
+        "c",
+        AT,
+        "rest",
+        (Skip(f"s{number}", "r", "d"), Checkpoint("a" * 32, number, AT, "COMPLETED")),
+    )
 
 
 def entries(root: Path) -> list[Path]:
@@ -78,14 +85,24 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def read(lake: Lake, table: str) -> int:
-    return lake.read(table, where={}, from_time=AT - timedelta(days=1), to_time=AT + timedelta(days=1), limit=9).num_rows
+    return lake.read(
+        table, where={}, from_time=AT - timedelta(days=1), to_time=AT + timedelta(days=1), limit=9
+    ).num_rows
 
 
 @pytest.mark.parametrize("damage", LOGS)
-def test_a_damaged_log_is_named_and_other_tables_are_written_all_the_same(lake: Lake, damage: Damage) -> None:
+def test_a_damaged_log_is_named_and_other_tables_are_written_all_the_same(
+    lake: Lake, damage: Damage
+) -> None:
     damage(Path(lake.root))
-    for ask in (lambda: lake.version("checkpoints"), lambda: read(lake, "checkpoints"), lambda: lake.append([seen(4)])):
-        with pytest.raises(LakeDamaged, match=r"Lake table checkpoints at .*_delta_log.*run_pipeline --from-start") as raised:
+    for ask in (
+        lambda: lake.version("checkpoints"),
+        lambda: read(lake, "checkpoints"),
+        lambda: lake.append([seen(4)]),
+    ):
+        with pytest.raises(
+            LakeDamaged, match=r"Lake table checkpoints at .*_delta_log.*run_pipeline --from-start"
+        ) as raised:
             ask()
         assert "\n" not in str(raised.value)
     assert (read(lake, "skips"), lake.version("skips")) == (4, 4)
@@ -111,17 +128,34 @@ def test_a_table_moved_away_begins_anew(lake: Lake) -> None:
 
 
 def said(*words: str) -> "subprocess.CompletedProcess[str]":
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("SPARK_")
+    }
     environment |= {"SPARK_MASTER": "local[1]", "WEIR_SPARK_DRIVER_MEMORY": "512m"}
-    return subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, timeout=200, check=False)
+    return subprocess.run(
+        [sys.executable, *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("damage", LOGS)
-def test_commands_say_it_in_one_sentence(tmp_path: Path, lake: Lake, damage: Damage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_say_it_in_one_sentence(
+    tmp_path: Path, lake: Lake, damage: Damage, capsys: pytest.CaptureFixture[str]
+) -> None:
     damage(Path(lake.root))
     for command, words in (
-        (ingest_main, ["import", str(RECORDINGS / "1.20.5" / "E"), "--cluster", "c", "--lake", lake.root]),
-        (spark_jobs_main, ["cycle", "--lake", lake.root, "--run-dir", str(tmp_path / "run"), "--attempt", "a-1"]),
+        (
+            ingest_main,
+            ["import", str(RECORDINGS / "1.20.5" / "E"), "--cluster", "c", "--lake", lake.root],
+        ),
+        (
+            spark_jobs_main,
+            ["cycle", "--lake", lake.root, "--run-dir", str(tmp_path / "run"), "--attempt", "a-1"],
+        ),
     ):
         assert command(words) == 2
         error = capsys.readouterr().err
@@ -131,7 +165,17 @@ def test_commands_say_it_in_one_sentence(tmp_path: Path, lake: Lake, damage: Dam
 
 def test_spark_over_a_torn_file_names_it_in_its_last_line(tmp_path: Path, lake: Lake) -> None:
     torn_file(Path(lake.root))
-    done = said("-m", "spark_jobs", "cycle", "--lake", lake.root, "--run-dir", str(tmp_path / "run"), "--attempt", "a-1")
+    done = said(
+        "-m",
+        "spark_jobs",
+        "cycle",
+        "--lake",
+        lake.root,
+        "--run-dir",
+        str(tmp_path / "run"),
+        "--attempt",
+        "a-1",
+    )
     assert done.returncode == 2
     assert "Lake table checkpoints" in done.stderr.splitlines()[-1]
     assert data(Path(lake.root)).parent.name in done.stderr.splitlines()[-1]

@@ -1,4 +1,6 @@
-"""A server that sends a byte every moment is given up in time, by every client that asks over HTTP, with TLS and without."""
+"""A server that sends a byte every moment is given up in time, by every client that asks over HTTP,
+with TLS and without.
+"""
 
 import asyncio
 import contextlib
@@ -24,12 +26,20 @@ from webapp.accounts.oidc import provider
 WITHIN_S = 0.6
 ENDS_WITHIN_S = 20.0
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
-STAGES = {"handshake": b"\x16\x03\x03\x3f\xff", "headers": b"HTTP/1.1 200 OK\r\nX-A: ", "body": HEAD + b'{"a": "'}
+STAGES = {
+    "handshake": b"\x16\x03\x03\x3f\xff",
+    "headers": b"HTTP/1.1 200 OK\r\nX-A: ",
+    "body": HEAD + b'{"a": "',
+}
 """How the server begins, before it drips: of a handshake the head of one large record."""
 
 
-@pytest.fixture(params=["http headers", "http body", "https handshake", "https headers", "https body"])
-def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+@pytest.fixture(
+    params=["http headers", "http body", "https handshake", "https headers", "https body"]
+)
+def url(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
     """Of a server that begins as the stage says, and then drips."""
     scheme, stage = request.param.split()
     ca_file, context = server_side(tmp_path)
@@ -70,7 +80,13 @@ def by_requests(url: str) -> None:
 def by_webhdfs(url: str) -> None:
     parts = urlsplit(url)
     trusted = {"session_verify": os.environ["REQUESTS_CA_BUNDLE"]}
-    webhdfs.WebHdfs(str(parts.hostname), parts.port, parts.scheme == "https", skip_instance_cache=True, **trusted).info("/a")
+    webhdfs.WebHdfs(
+        str(parts.hostname),
+        parts.port,
+        parts.scheme == "https",
+        skip_instance_cache=True,
+        **trusted,
+    ).info("/a")
 
 
 def by_openid_connect(url: str) -> None:
@@ -82,7 +98,9 @@ def by_rest(url: str) -> None:
     """As Flink, History Servers, Prometheus, JMX, stores of logs and HTTP discovery are asked."""
 
     async def ask() -> None:
-        async with RestClient(url, auth=None, tls=Tls(os.environ["REQUESTS_CA_BUNDLE"]), request_timeout_s=WITHIN_S) as client:
+        async with RestClient(
+            url, auth=None, tls=Tls(os.environ["REQUESTS_CA_BUNDLE"]), request_timeout_s=WITHIN_S
+        ) as client:
             await client.get("/")
 
     asyncio.run(ask())
@@ -97,7 +115,9 @@ CLIENTS: dict[str, tuple[Callable[[str], None], type[Exception]]] = {
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_server_that_drips_is_given_up_in_time(url: str, client: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_drips_is_given_up_in_time(
+    url: str, client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(webhdfs, "WHOLE_S", WITHIN_S)
     monkeypatch.setattr(provider, "WHOLE_S", WITHIN_S)
     ask, error = CLIENTS[client]

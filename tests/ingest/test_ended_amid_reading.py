@@ -1,4 +1,6 @@
-"""A process that has what it wanted of the lake ends, although threads of Arrow still read or let go of files."""
+"""A process that has what it wanted of the lake ends, although threads of Arrow still read or let
+go of files.
+"""
 
 import subprocess
 import sys
@@ -35,6 +37,14 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-def test_a_process_that_wanted_few_rows_ends_while_others_are_read_ahead(lake: Lake, where: str) -> None:
-    ended = subprocess.run([sys.executable, "-c", READ, lake.root, where], capture_output=True, text=True, cwd=PROJECT, timeout=120)
+def test_a_process_that_wanted_few_rows_ends_while_others_are_read_ahead(
+    lake: Lake, where: str
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", READ, lake.root, where],
+        capture_output=True,
+        text=True,
+        cwd=PROJECT,
+        timeout=120,
+    )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "3\n", "")

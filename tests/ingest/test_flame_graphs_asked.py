@@ -25,7 +25,9 @@ def cluster_with(graph: Reply, recording: str = "1.20.5/B") -> Answer:
     return lambda path, headers: graph if "/flamegraph" in path else rest(path, headers)
 
 
-def asked(lake: Lake, answer: Answer, *wanted: WantedFlameGraph) -> tuple[ClusterOutcome, list[str]]:
+def asked(
+    lake: Lake, answer: Answer, *wanted: WantedFlameGraph
+) -> tuple[ClusterOutcome, list[str]]:
     with serving(answer) as [server]:
         [outcome] = shard(lake, ClusterSource("c", server.url, flame_graphs=wanted))
         return outcome, [path for path in server.asked if "/flamegraph" in path]
@@ -65,7 +67,14 @@ def test_ids_that_flink_does_not_give_become_no_part_of_an_address(lake: Lake, j
     assert outcome.flame_graphs[0].graph is None
 
 
-@pytest.mark.parametrize("reply", [told({"errors": ["no such vertex"]}, 404), told({"endTimestamp": 5, "data": 7}), Reply(b"<html>")])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        told({"errors": ["no such vertex"]}, 404),
+        told({"endTimestamp": 5, "data": 7}),
+        Reply(b"<html>"),
+    ],
+)
 def test_an_answer_that_is_no_graph_is_the_requests_own_failure(lake: Lake, reply: Reply) -> None:
     outcome, _ = asked(lake, cluster_with(reply), WANTED)
     [one] = outcome.flame_graphs

@@ -1,4 +1,6 @@
-"""What becomes part of addresses, paths and keys is checked where it is read: live, recorded and archived alike."""
+"""What becomes part of addresses, paths and keys is checked where it is read: live, recorded and
+archived alike.
+"""
 
 import copy
 import json
@@ -24,7 +26,18 @@ from tests.ingest.test_shard_collector import rows, serving
 AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
 E = "1.20.5/E"
 JOB = "26eb676de8b3e133f9078fabe3704eb6"
-HOSTILE = ["../../etc", "", "A" * 32, JOB.upper(), f"{JOB}\n", f"{JOB}0", "0" * 31, "\x00" * 32, "\ud800" * 32, "x" * 1_000_000]
+HOSTILE = [
+    "../../etc",
+    "",
+    "A" * 32,
+    JOB.upper(),
+    f"{JOB}\n",
+    f"{JOB}0",
+    "0" * 31,
+    "\x00" * 32,
+    "\ud800" * 32,
+    "x" * 1_000_000,
+]
 LARGEST = 2**63
 
 
@@ -34,7 +47,11 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def listed(*more: dict[str, Any]) -> dict[str, Any]:
-    overview = next(answer.body for answer in answers(E) if answer.path == "/jobs/overview" and answer.body["jobs"])
+    overview = next(
+        answer.body
+        for answer in answers(E)
+        if answer.path == "/jobs/overview" and answer.body["jobs"]
+    )
     return {"jobs": [*more, *copy.deepcopy(overview["jobs"])]}
 
 
@@ -45,7 +62,9 @@ def entry(job_id: Any, **fields: Any) -> dict[str, Any]:
 def collected(lake: Lake, answer: Answer, **source: Any) -> Any:
     with serving(answer) as (server,):
         cluster = ClusterSource("c", server.url, request_timeout_s=5, **source)
-        (outcome,) = collect_shard([cluster], {}, lake, at=lambda: AT, limits=RequestLimits(cycle_timeout_s=30))
+        (outcome,) = collect_shard(
+            [cluster], {}, lake, at=lambda: AT, limits=RequestLimits(cycle_timeout_s=30)
+        )
     return outcome
 
 
@@ -70,7 +89,24 @@ def test_names_that_operators_give_their_taskmanagers_are_taken(name: str) -> No
     assert is_taskmanager_id(name)
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../../etc", "a/b", "a\\b", "a\nb", "\x00", "\ud800", "\u202etxt", "a" * 301, None, 7])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "../../etc",
+        "a/b",
+        "a\\b",
+        "a\nb",
+        "\x00",
+        "\ud800",
+        "\u202etxt",
+        "a" * 301,
+        None,
+        7,
+    ],
+)
 def test_names_that_would_lead_elsewhere_are_not(name: Any) -> None:
     assert not is_taskmanager_id(name)
 
@@ -79,16 +115,32 @@ def test_a_live_job_of_a_hostile_id_is_skipped_and_the_others_are_read(lake: Lak
     overview = told(listed(*(entry(job_id) for job_id in HOSTILE)))
     outcome = collected(lake, recorded(E, **{"/jobs/overview": overview}))
     assert outcome.reachable
-    assert {row["job_id"] for table in ("jobs", "checkpoints", "vertex_metrics", "exceptions") for row in rows(lake, table)} == {JOB}
-    details = [row["detail"] for row in rows(lake, "skips") if row["subject"].startswith("/jobs/overview#jobs[")]
+    assert {
+        row["job_id"]
+        for table in ("jobs", "checkpoints", "vertex_metrics", "exceptions")
+        for row in rows(lake, table)
+    } == {JOB}
+    details = [
+        row["detail"]
+        for row in rows(lake, "skips")
+        if row["subject"].startswith("/jobs/overview#jobs[")
+    ]
     assert len(details) == len(HOSTILE)
-    assert all(("jid" in detail and "32 hex" in detail) or "expected a text" in detail for detail in details)
+    assert all(
+        ("jid" in detail and "32 hex" in detail) or "expected a text" in detail
+        for detail in details
+    )
 
 
-def test_a_recorded_job_of_a_hostile_id_is_skipped_and_the_others_are_imported(tmp_path: Path, lake: Lake) -> None:
+def test_a_recorded_job_of_a_hostile_id_is_skipped_and_the_others_are_imported(
+    tmp_path: Path, lake: Lake
+) -> None:
     lines = (RECORDINGS / E / "rest.jsonl").read_text().splitlines()
     (tmp_path / "rest.jsonl").write_text(
-        "\n".join(line.replace('"jobs":[{', '"jobs":[{"jid":"../../etc","state":"RUNNING"},{') for line in lines)
+        "\n".join(
+            line.replace('"jobs":[{', '"jobs":[{"jid":"../../etc","state":"RUNNING"},{')
+            for line in lines
+        )
     )
     summary = import_recording(tmp_path, "c", lake)
     assert summary.jobs == {JOB}
@@ -97,7 +149,9 @@ def test_a_recorded_job_of_a_hostile_id_is_skipped_and_the_others_are_imported(t
 
 
 def test_an_archived_job_of_a_hostile_id_is_skipped(tmp_path: Path) -> None:
-    documents = [{"path": "/jobs/overview", "json": json.dumps(listed(entry("../../etc", state="FINISHED")))}]
+    documents = [
+        {"path": "/jobs/overview", "json": json.dumps(listed(entry("../../etc", state="FINISHED")))}
+    ]
     (tmp_path / JOB).write_text(json.dumps({"archive": documents}))
     found = read_archives(str(tmp_path), "c", {}, AT)
     assert {record.job_id for part in found.observed for record in part.records} == {JOB}  # type: ignore[union-attr]
@@ -107,10 +161,16 @@ def test_an_archived_job_of_a_hostile_id_is_skipped(tmp_path: Path) -> None:
 def test_a_history_server_cannot_slip_in_a_hostile_id(lake: Lake) -> None:
     def answer(path: str, headers: dict[str, str]) -> Reply:
         known = recorded(E)
-        return told(listed(entry("../../etc", state="FINISHED"))) if path == "/jobs/overview" else known(path, headers)
+        return (
+            told(listed(entry("../../etc", state="FINISHED")))
+            if path == "/jobs/overview"
+            else known(path, headers)
+        )
 
     with serving(answer) as (server,):
-        (outcome,) = collect_shard([ClusterSource("c", history_url=server.url)], {}, lake, at=lambda: AT)
+        (outcome,) = collect_shard(
+            [ClusterSource("c", history_url=server.url)], {}, lake, at=lambda: AT
+        )
     assert outcome.reachable
     assert any("32 hex digits" in row["detail"] for row in rows(lake, "skips"))
     assert not any(row["job_id"] != JOB for row in rows(lake, "jobs"))
@@ -127,7 +187,14 @@ def test_vertices_and_taskmanagers_of_hostile_ids_cost_what_names_them(lake: Lak
             return told(body)
         if path == "/taskmanagers":
             body = json.loads(reply.body)
-            return told({"taskmanagers": [{**body["taskmanagers"][0], "id": "../../tm"}, *body["taskmanagers"]]})
+            return told(
+                {
+                    "taskmanagers": [
+                        {**body["taskmanagers"][0], "id": "../../tm"},
+                        *body["taskmanagers"],
+                    ]
+                }
+            )
         return reply
 
     collected(lake, answer)
@@ -145,14 +212,23 @@ def test_vertices_and_taskmanagers_of_hostile_ids_cost_what_names_them(lake: Lak
         {"name": "a\x00b\ud800" + "n" * 1_000_000},
         {"state": "\ud800\x00" * 1_000_000},
         {"state": [[]] * 1000},
-        {"start-time": LARGEST - 1}, {"start-time": 253_402_300_799_999}, {"start-time": -1}, {"start-time": 1.5e300},
-        {"last-modification": 10**400}, {"end-time": "9999-12-31"}, {"duration": -1},
+        {"start-time": LARGEST - 1},
+        {"start-time": 253_402_300_799_999},
+        {"start-time": -1},
+        {"start-time": 1.5e300},
+        {"last-modification": 10**400},
+        {"end-time": "9999-12-31"},
+        {"duration": -1},
     ],
     ids=lambda fields: f"{next(iter(fields))} {str(next(iter(fields.values())))[:12]!a}",
-)  # fmt: skip
-def test_fields_that_no_store_could_hold_cost_at_most_their_job(lake: Lake, fields: dict[str, Any]) -> None:
+)
+def test_fields_that_no_store_could_hold_cost_at_most_their_job(
+    lake: Lake, fields: dict[str, Any]
+) -> None:
     other = "0" * 32
-    outcome = collected(lake, recorded(E, **{"/jobs/overview": told(listed(entry(other, **fields)))}))
+    outcome = collected(
+        lake, recorded(E, **{"/jobs/overview": told(listed(entry(other, **fields)))})
+    )
     assert JOB in {row["job_id"] for row in rows(lake, "jobs")}
     text = json.dumps(outcome.cursor)
     assert "\\u0000" not in text
@@ -161,9 +237,18 @@ def test_fields_that_no_store_could_hold_cost_at_most_their_job(lake: Lake, fiel
 
 
 @pytest.mark.parametrize("version", ["1.20\x00", "1.\ud800", "1" * 1_000_000, 7, None])
-def test_a_version_of_any_kind_leaves_a_cursor_that_every_database_holds(lake: Lake, version: Any) -> None:
+def test_a_version_of_any_kind_leaves_a_cursor_that_every_database_holds(
+    lake: Lake, version: Any
+) -> None:
     outcome = collected(
-        lake, recorded(E, **{"/overview": told({"flink-version": version, "taskmanagers": 1}), "/jobs/overview": told(listed())})
+        lake,
+        recorded(
+            E,
+            **{
+                "/overview": told({"flink-version": version, "taskmanagers": 1}),
+                "/jobs/overview": told(listed()),
+            },
+        ),
     )
     assert "\x00" not in (outcome.flink_version or "")
     (outcome.flink_version or "").encode()
@@ -188,17 +273,34 @@ def test_a_parallelism_beyond_flinks_largest_asks_for_nothing(lake: Lake, parall
 
 def test_an_answer_of_one_line_does_not_make_lists_of_32768(lake: Lake) -> None:
     known = recorded(E)
-    short = told({"id": 1, "status": "completed", "num_subtasks": 32_768, "subtasks": [{"index": 0, "status": "pending_or_failed"}]})
-    collected(lake, lambda path, headers: short if "/subtasks/" in path and "/checkpoints/" in path else known(path, headers))
+    short = told(
+        {
+            "id": 1,
+            "status": "completed",
+            "num_subtasks": 32_768,
+            "subtasks": [{"index": 0, "status": "pending_or_failed"}],
+        }
+    )
+    collected(
+        lake,
+        lambda path, headers: (
+            short if "/subtasks/" in path and "/checkpoints/" in path else known(path, headers)
+        ),
+    )
     assert all(len(row["subtask_sync_ms"] or ()) < 100 for row in rows(lake, "vertex_checkpoints"))
 
 
 def test_a_log_whose_name_is_not_utf_8_is_left_out_and_said(tmp_path: Path, lake: Lake) -> None:
-    line = "2026-11-21 04:00:00,000 INFO  org.apache.flink.A [] - Job x (" + JOB + ") switched from state CREATED to RUNNING.\n"
+    line = (
+        "2026-11-21 04:00:00,000 INFO  org.apache.flink.A [] - Job x ("
+        + JOB
+        + ") switched from state CREATED to RUNNING.\n"
+    )
     logs = tmp_path / "logs"
     logs.mkdir()
     (logs / "jm.log").write_text(line)
-    with open(os.fsencode(str(logs)) + b"/bad\xff.log", "w") as out:  # noqa: PTH123 - no Path can say such a name
+    # no Path can say such a name
+    with open(os.fsencode(str(logs)) + b"/bad\xff.log", "w") as out:  # noqa: PTH123
         out.write(line)
     source = ClusterSource("c", logs=LogSource((f"{logs}/*.log",)))
     (first,) = collect_shard([source], {}, lake, at=lambda: AT)
@@ -209,16 +311,31 @@ def test_a_log_whose_name_is_not_utf_8_is_left_out_and_said(tmp_path: Path, lake
 
 
 def test_the_same_job_twice_in_one_answer_is_one_job(lake: Lake) -> None:
-    outcome = collected(lake, recorded(E, **{"/jobs/overview": told(listed(*listed()["jobs"], *listed()["jobs"]))}))
+    outcome = collected(
+        lake, recorded(E, **{"/jobs/overview": told(listed(*listed()["jobs"], *listed()["jobs"]))})
+    )
     assert outcome.jobs_seen == 1
     assert len(rows(lake, "jobs")) == 1
 
 
 def test_times_spread_over_centuries_do_not_make_a_folder_for_each_day(lake: Lake) -> None:
-    old = tuple(Checkpoint(JOB, number, AT - timedelta(days=20_000 - number), "COMPLETED") for number in range(1, 4_000))
+    old = tuple(
+        Checkpoint(JOB, number, AT - timedelta(days=20_000 - number), "COMPLETED")
+        for number in range(1, 4_000)
+    )
     lake.append([Observed("c", AT, "rest", (*old, Checkpoint(JOB, 4_000, AT, "COMPLETED")))])
     lake.append(
-        [Observed("c", AT, "rest", tuple(Checkpoint(JOB, 5_000 + day, AT - timedelta(days=day), "COMPLETED") for day in range(400)))]
+        [
+            Observed(
+                "c",
+                AT,
+                "rest",
+                tuple(
+                    Checkpoint(JOB, 5_000 + day, AT - timedelta(days=day), "COMPLETED")
+                    for day in range(400)
+                ),
+            )
+        ]
     )
     found = {row["checkpoint_id"] for row in rows(lake, "checkpoints")}
     assert {4_000, *range(5_000, 5_400)} <= found

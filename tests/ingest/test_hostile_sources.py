@@ -1,9 +1,11 @@
-"""Hostile input, source by source: what it is skipped for is said, memory stays bounded, and nothing beside it is lost.
+"""Hostile input, source by source: what it is skipped for is said, memory stays bounded, and
+nothing beside it is lost.
 
-The kinds that have tables of their own: log files in every envelope and layout (``flink_logs/test_log_reader.py``), stores of logs
-(``log_stores/test_hostile.py``), Prometheus (``prometheus/test_hostile.py`` and ``test_in_a_shard.py``), Kubernetes
-(``discovery/test_kubernetes.py``), WebHDFS (``storage/test_webhdfs.py``), YARN's logs (``flink_logs/test_aggregated.py``). This one holds
-the others, and what those lack.
+The kinds that have tables of their own: log files in every envelope and layout
+(``flink_logs/test_log_reader.py``), stores of logs (``log_stores/test_hostile.py``), Prometheus
+(``prometheus/test_hostile.py`` and ``test_in_a_shard.py``), Kubernetes
+(``discovery/test_kubernetes.py``), WebHDFS (``storage/test_webhdfs.py``), YARN's logs
+(``flink_logs/test_aggregated.py``). This one holds the others, and what those lack.
 """
 
 import asyncio
@@ -42,11 +44,22 @@ BEFORE, AFTER = "before", "after"
 
 
 def _json_lines() -> bytes:
-    return b"\n".join(json.dumps({"log": text, "time": STAMP}).encode() for text in (BEFORE, MARK, AFTER))
+    return b"\n".join(
+        json.dumps({"log": text, "time": STAMP}).encode() for text in (BEFORE, MARK, AFTER)
+    )
 
 
 def _loki() -> bytes:
-    return json.dumps({"streams": [{"stream": {"pod": "tm-1"}, "values": [[STAMP, text] for text in (BEFORE, MARK, AFTER)]}]}).encode()
+    return json.dumps(
+        {
+            "streams": [
+                {
+                    "stream": {"pod": "tm-1"},
+                    "values": [[STAMP, text] for text in (BEFORE, MARK, AFTER)],
+                }
+            ]
+        }
+    ).encode()
 
 
 def _otlp(texts: Iterable[str] = (BEFORE, MARK, AFTER)) -> dict[str, Any]:
@@ -84,7 +97,9 @@ def test_a_huge_line_is_cut_and_those_beside_it_are_whole(name: str) -> None:
     body, read = PUSHED[name]
     whole = body()
     if name == "OTLP in protobuf":
-        whole = ParseDict(_otlp((BEFORE, MARK * 1_000_000, AFTER)), ExportLogsServiceRequest()).SerializeToString()
+        whole = ParseDict(
+            _otlp((BEFORE, MARK * 1_000_000, AFTER)), ExportLogsServiceRequest()
+        ).SerializeToString()
     else:
         whole = whole.replace(MARK.encode(), MARK.encode() * 1_000_000)
     tracemalloc.start()
@@ -97,7 +112,12 @@ def test_a_huge_line_is_cut_and_those_beside_it_are_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in PUSHED if name != "OTLP in protobuf"])
 @pytest.mark.parametrize(
-    "deep", [b"[" * 50_000 + b"]" * 50_000, b'{"a":' * 50_000 + b"1" + b"}" * 50_000, b'["]}",' * 9_000 + b"1" + b"]" * 9_000]
+    "deep",
+    [
+        b"[" * 50_000 + b"]" * 50_000,
+        b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+        b'["]}",' * 9_000 + b"1" + b"]" * 9_000,
+    ],
 )
 def test_json_that_is_too_deep_costs_nothing_beside_it(name: str, deep: bytes) -> None:
     body, read = PUSHED[name]
@@ -115,7 +135,9 @@ def test_a_value_of_otlp_that_is_too_deep_costs_nothing_beside_it() -> None:
     record = b"\x2a" + _length(inner) + inner
     scope = b"\x12" + _length(record) + record
     resource = b"\x12" + _length(scope) + scope
-    found = list(otlp.from_protobuf(message.SerializeToString() + b"\x0a" + _length(resource) + resource))
+    found = list(
+        otlp.from_protobuf(message.SerializeToString() + b"\x0a" + _length(resource) + resource)
+    )
     assert kept(found) == [BEFORE, MARK, AFTER]
     assert [type(one) for one in found[3:]] == [Skip]
 
@@ -126,7 +148,11 @@ def test_a_message_of_more_fields_than_anybody_looks_at_is_refused() -> None:
 
 
 def _length(content: bytes) -> bytes:
-    return bytes([len(content) & 0x7F | 0x80, len(content) >> 7]) if len(content) > 0x7F else bytes([len(content)])
+    return (
+        bytes([len(content) & 0x7F | 0x80, len(content) >> 7])
+        if len(content) > 0x7F
+        else bytes([len(content)])
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in PUSHED if name != "OTLP in protobuf"])
@@ -159,7 +185,9 @@ def test_a_stamp_of_a_wrong_clock_costs_no_line(name: str) -> None:
     body, read = PUSHED[name]
     if name == "OTLP in protobuf":
         document = _otlp()
-        document["resourceLogs"][0]["scopeLogs"][0]["logRecords"][1]["timeUnixNano"] = str(2**64 - 1)
+        document["resourceLogs"][0]["scopeLogs"][0]["logRecords"][1]["timeUnixNano"] = str(
+            2**64 - 1
+        )
         spoiled = ParseDict(document, ExportLogsServiceRequest()).SerializeToString()
     else:
         spoiled = body().replace(STAMP.encode(), b"9" * 40, 2).replace(b"9" * 40, STAMP.encode(), 1)
@@ -170,25 +198,36 @@ def test_a_stamp_of_a_wrong_clock_costs_no_line(name: str) -> None:
 def test_the_same_body_again_changes_nothing(name: str, tmp_path: Path) -> None:
     body, read = PUSHED[name]
     spool = Spool(tmp_path / "spool")
-    taken = [spool.take(entry for entry in read(body()) if isinstance(entry, Entry)) for _ in range(2)]
+    taken = [
+        spool.take(entry for entry in read(body()) if isinstance(entry, Entry)) for _ in range(2)
+    ]
     assert [(one.lines, one.repeated) for one in taken] == [(3, 0), (0, 3)]
 
 
 def _metrics(job: str = "a" * 32) -> dict[str, Any]:
-    point = {"timeUnixNano": STAMP, "asInt": "1", "attributes": [{"key": "job_id", "value": {"stringValue": job}}]}
+    point = {
+        "timeUnixNano": STAMP,
+        "asInt": "1",
+        "attributes": [{"key": "job_id", "value": {"stringValue": job}}],
+    }
     metric = {"name": "flink.jobmanager.job.numRestarts", "gauge": {"dataPoints": [point]}}
     return {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}] * 2}
 
 
 def test_metrics_with_labels_that_are_no_utf_8_are_read_in_both_forms() -> None:
     packed = ParseDict(_metrics(MARK), ExportMetricsServiceRequest()).SerializeToString()
-    for body, read in ((json.dumps(_metrics(MARK)).encode(), otlp_metrics.from_json), (packed, otlp_metrics.from_protobuf)):
+    for body, read in (
+        (json.dumps(_metrics(MARK)).encode(), otlp_metrics.from_json),
+        (packed, otlp_metrics.from_protobuf),
+    ):
         assert len(read(body.replace(MARK.encode(), b"\xff\xfe\xfd\xfc\xfb\xfa")).samples) == 2
 
 
 @pytest.mark.parametrize("read", [otlp_metrics.from_json, otlp_metrics.from_protobuf])
 @given(body=st.binary(max_size=200))
-def test_no_body_of_metrics_raises_anything_but_a_refusal(read: Callable[[bytes], object], body: bytes) -> None:
+def test_no_body_of_metrics_raises_anything_but_a_refusal(
+    read: Callable[[bytes], object], body: bytes
+) -> None:
     try:
         read(body)
     except Refused:
@@ -205,14 +244,22 @@ def test_damaged_protobuf_is_refused_or_read(at: int, damage: bytes) -> None:
         return
 
 
-def test_metrics_that_are_cut_are_refused_and_what_is_deep_or_huge_costs_nothing_beside_it() -> None:
+def test_metrics_that_are_cut_are_refused_and_what_is_deep_or_huge_costs_nothing_beside_it() -> (
+    None
+):
     body = json.dumps(_metrics()).encode()
     with pytest.raises(Refused):
         otlp_metrics.from_json(body[:-20])
     deep = body.replace(b'"asInt"', b'"x": ' + b"[" * 50_000 + b"]" * 50_000 + b', "asInt"', 1)
     assert len(otlp_metrics.from_json(deep).samples) == 2
     assert (
-        len(otlp_metrics.from_protobuf(ParseDict(_metrics("x" * 5_000_000), ExportMetricsServiceRequest()).SerializeToString()).samples)
+        len(
+            otlp_metrics.from_protobuf(
+                ParseDict(
+                    _metrics("x" * 5_000_000), ExportMetricsServiceRequest()
+                ).SerializeToString()
+            ).samples
+        )
         == 2
     )
 
@@ -222,25 +269,48 @@ PLAIN = f"{HEADER}{COMPLETED}"
 
 @pytest.mark.parametrize("name", ENVELOPES)
 @pytest.mark.parametrize(
-    "clock", ["0001-01-01 00:00:00,000", "1970-01-01 00:00:00,000", "9999-12-31 23:59:59,999", "2026-02-30 25:61:61,000"]
+    "clock",
+    [
+        "0001-01-01 00:00:00,000",
+        "1970-01-01 00:00:00,000",
+        "9999-12-31 23:59:59,999",
+        "2026-02-30 25:61:61,000",
+    ],
 )
 def test_a_line_of_a_wrong_clock_loses_none_beside_it(name: str, clock: str) -> None:
     wrong = PLAIN.replace("2026-11-21 04:00:00,001", clock).replace("point 5", "point 6")
-    log = ENVELOPES[name]("\n".join([PLAIN, wrong, PLAIN.replace("point 5", "point 7")]).encode() + b"\n")
-    found = [event.checkpoint_id for record in records_of(log, file="x.log") if (event := event_of(record)) is not None]
+    log = ENVELOPES[name](
+        "\n".join([PLAIN, wrong, PLAIN.replace("point 5", "point 7")]).encode() + b"\n"
+    )
+    found = [
+        event.checkpoint_id
+        for record in records_of(log, file="x.log")
+        if (event := event_of(record)) is not None
+    ]
     assert {5, 7} <= set(found)
 
 
 @pytest.mark.parametrize("name", ENVELOPES)
 def test_a_log_that_is_read_again_gives_records_of_the_same_identity(name: str) -> None:
     log = ENVELOPES[name](f"{PLAIN}\n{PLAIN}\n".encode())
-    first, again = ([(one.ts, one.process, one.record_hash, one.ordinal) for one in records_of(log, file="x.log")] for _ in range(2))
+    first, again = (
+        [
+            (one.ts, one.process, one.record_hash, one.ordinal)
+            for one in records_of(log, file="x.log")
+        ]
+        for _ in range(2)
+    )
     assert first == again and len(set(first)) == 2
 
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"x" * 2_000_000, b"\\u0000\\ud800"])
-def test_a_document_of_a_search_store_that_is_odd_costs_no_other(tmp_path: Path, damage: bytes) -> None:
-    hits = [(AT_NS // 10**6 - 1_000 * number, {"message": text}) for number, text in enumerate((BEFORE, MARK, AFTER), 1)]
+def test_a_document_of_a_search_store_that_is_odd_costs_no_other(
+    tmp_path: Path, damage: bytes
+) -> None:
+    hits = [
+        (AT_NS // 10**6 - 1_000 * number, {"message": text})
+        for number, text in enumerate((BEFORE, MARK, AFTER), 1)
+    ]
     answers = SearchAnswers(hits)
 
     def spoiled(path: str, headers: Any) -> Reply:
@@ -253,7 +323,9 @@ def test_a_document_of_a_search_store_that_is_odd_costs_no_other(tmp_path: Path,
     assert sum(read.lines for read in reads) == 3
 
 
-GROUPS = json.dumps([{"targets": ["orders:8081"], "labels": {"cluster": "orders", "note": MARK}}]).encode()
+GROUPS = json.dumps(
+    [{"targets": ["orders:8081"], "labels": {"cluster": "orders", "note": MARK}}]
+).encode()
 RESOURCEMANAGER = json.dumps({"apps": {"app": [APPLICATION | {"queue": MARK}]}}).encode()
 DAMAGES = {
     "cut": lambda whole: whole[: len(whole) // 2],
@@ -265,7 +337,9 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("kind", ["http", "yarn"])
-def test_an_answer_of_discovery_is_read_or_said_and_never_half_of_it(kind: str, damage: str) -> None:
+def test_an_answer_of_discovery_is_read_or_said_and_never_half_of_it(
+    kind: str, damage: str
+) -> None:
     reply = Reply(DAMAGES[damage](GROUPS if kind == "http" else RESOURCEMANAGER))
     found = _discovered(kind, reply)
     assert (len(found.clusters) == 1) != bool(found.error)
@@ -274,9 +348,13 @@ def test_an_answer_of_discovery_is_read_or_said_and_never_half_of_it(kind: str, 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("ending", ["json", "yml"])
-def test_a_damaged_file_of_targets_is_named_and_the_one_beside_it_is_read(ending: str, damage: str, tmp_path: Path) -> None:
+def test_a_damaged_file_of_targets_is_named_and_the_one_beside_it_is_read(
+    ending: str, damage: str, tmp_path: Path
+) -> None:
     (tmp_path / f"bad.{ending}").write_bytes(DAMAGES[damage](GROUPS))
-    (tmp_path / "good.json").write_text(json.dumps([{"targets": ["carts:8081"], "labels": {"cluster": "carts"}}]))
+    (tmp_path / "good.json").write_text(
+        json.dumps([{"targets": ["carts:8081"], "labels": {"cluster": "carts"}}])
+    )
     found = of_files(tmp_path, f"bad.{ending}", "good.json")
     assert "carts" in names(found)
     assert ("orders" in names(found)) != (f"bad.{ending}" in found.error)
@@ -287,7 +365,12 @@ def test_what_a_node_of_zookeeper_holds_is_an_address_or_refused(junk: bytes, at
     text = b"http://jm:8081"
     node = b"\xac\xed\x00\x05\x77" + bytes([len(text) + 2]) + len(text).to_bytes(2, "big") + text
     assert written_address(node) == text.decode()
-    for content in (junk, node[:at], node[:at] + junk + node[at:], node[:6] + b"\xff\xff" + b"x" * 70_000):
+    for content in (
+        junk,
+        node[:at],
+        node[:at] + junk + node[at:],
+        node[:6] + b"\xff\xff" + b"x" * 70_000,
+    ):
         try:
             assert written_address(content).isascii()
         except ValueError as error:

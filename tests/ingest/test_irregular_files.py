@@ -1,4 +1,6 @@
-"""Files that never end or lead elsewhere are left out with a reason: in recordings, behind log globs, as ``_metadata``."""
+"""Files that never end or lead elsewhere are left out with a reason: in recordings, behind log
+globs, as ``_metadata``.
+"""
 
 import gzip
 import os
@@ -52,7 +54,17 @@ HOSTILE = (fifo, device, link_out, circle, gone)
 
 def imported(folder: Path, lake: Path) -> "subprocess.CompletedProcess[str]":
     """By the command, which a hang would stop for ever."""
-    words = [sys.executable, "-m", "ingest", "import", str(folder), "--cluster", "c", "--lake", str(lake)]
+    words = [
+        sys.executable,
+        "-m",
+        "ingest",
+        "import",
+        str(folder),
+        "--cluster",
+        "c",
+        "--lake",
+        str(lake),
+    ]
     return subprocess.run(words, capture_output=True, text=True, timeout=WAIT_S, check=False)
 
 
@@ -66,7 +78,9 @@ def bundle(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("make", HOSTILE)
-def test_a_recording_is_imported_without_what_does_not_end_or_leads_out(bundle: Path, make: Callable[[Path], None]) -> None:
+def test_a_recording_is_imported_without_what_does_not_end_or_leads_out(
+    bundle: Path, make: Callable[[Path], None]
+) -> None:
     read = ("rest-2.jsonl", "logs/tm.log", "logs/tm.log.gz")
     for name in (*read, "scenario.json"):
         make(bundle / name)
@@ -75,13 +89,17 @@ def test_a_recording_is_imported_without_what_does_not_end_or_leads_out(bundle: 
     assert "Traceback" not in done.stderr
     lake = Lake(str(bundle.parent / "lake"))
     assert len(rows(lake, "checkpoints")) > 100
-    assert {row["message"] for row in rows(lake, "log_records")} == {"Something happened, number 7."}
+    assert {row["message"] for row in rows(lake, "log_records")} == {
+        "Something happened, number 7."
+    }
     told = done.stdout.split()
     assert all(any(word.strip(",:;").endswith(name) for word in told) for name in read), done.stdout
 
 
 @pytest.mark.parametrize("make", HOSTILE)
-def test_a_recording_of_nothing_else_is_refused_in_a_sentence(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_a_recording_of_nothing_else_is_refused_in_a_sentence(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
     folder = tmp_path / "sent" / "recording"
     folder.mkdir(parents=True)
     (folder.parent.parent / "x").mkdir()
@@ -117,7 +135,9 @@ def tail(folder: Path, cursor: dict[str, Any] | None = None) -> Any:
 
 
 @pytest.mark.parametrize("make", [fifo, device, circle, gone])
-def test_what_a_glob_catches_besides_logs_stops_no_tailing(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_what_a_glob_catches_besides_logs_stops_no_tailing(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
     logs = tmp_path / "a" / "logs"
     (logs / "deep").mkdir(parents=True)
     (logs / "deep" / "round").symlink_to(logs)
@@ -134,7 +154,9 @@ def test_what_a_glob_catches_besides_logs_stops_no_tailing(tmp_path: Path, make:
     assert not again.observed
 
 
-def test_a_log_that_becomes_a_fifo_between_two_readings_is_said_and_comes_back(tmp_path: Path) -> None:
+def test_a_log_that_becomes_a_fifo_between_two_readings_is_said_and_comes_back(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "jm.log"
     path.write_text(LINE.format(1))
     first = tail(tmp_path)
@@ -145,11 +167,15 @@ def test_a_log_that_becomes_a_fifo_between_two_readings_is_said_and_comes_back(t
     path.unlink()
     path.write_text(LINE.format(1) + LINE.format(2))
     third = tail(tmp_path, second.cursor)
-    assert "Something happened, number 2." in {record.message for part in third.observed for record in part.records}
+    assert "Something happened, number 2." in {
+        record.message for part in third.observed for record in part.records
+    }
 
 
 @pytest.mark.parametrize("make", [fifo, device])
-def test_a_cluster_whose_glob_names_a_fifo_is_told_of_it(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_a_cluster_whose_glob_names_a_fifo_is_told_of_it(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
     make(tmp_path / "jm.log")
     lake = Lake(str(tmp_path / "lake"))
     source = ClusterSource("c", logs=LogSource((str(tmp_path / "jm.log"),)))

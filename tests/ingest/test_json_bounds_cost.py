@@ -1,4 +1,6 @@
-"""JSON from elsewhere that is too deep to be decoded is cut or refused in a time that grows with its length."""
+"""JSON from elsewhere that is too deep to be decoded is cut or refused in a time that grows with
+its length.
+"""
 
 import json
 import time

@@ -1,4 +1,6 @@
-"""Files that a cluster's globs match are read only where that is allowed, whatever links lead to them."""
+"""Files that a cluster's globs match are read only where that is allowed, whatever links lead to
+them.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +19,8 @@ from ingest.storage.roots import Root
 
 LINE = "2026-11-21 12:00:00,000 INFO  org.apache.flink.Test [] - line\n"
 CALL = (
-    "2026-11-21 12:00:00,000 INFO FSNamesystem.audit: allowed=true\tugi=a (auth:SIMPLE)\tip=/10.0.0.1\t"
+    "2026-11-21 12:00:00,000 INFO FSNamesystem.audit: allowed=true\tugi=a "
+    "(auth:SIMPLE)\tip=/10.0.0.1\t"
     "cmd=open\tsrc=/a\tdst=null\tperm=null\n"
 )
 ARCHIVE = "a" * 32
@@ -39,7 +42,14 @@ def logs(folder: Path, name: str = "flink.log") -> Path:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["{home}/secrets/*", "{home}/secrets/field_keys", "file://{home}/secrets/*", "{home}/../home/*/*", "{above}/*/*/*"]
+    "pattern",
+    [
+        "{home}/secrets/*",
+        "{home}/secrets/field_keys",
+        "file://{home}/secrets/*",
+        "{home}/../home/*/*",
+        "{above}/*/*/*",
+    ],
 )
 def test_nothing_of_weirs_own_folder_is_read(home: Path, pattern: str) -> None:
     files, skips = find([pattern.format(home=home, above=home.parent)])
@@ -50,10 +60,14 @@ def test_a_link_into_weirs_own_folder_is_not_followed(home: Path, tmp_path: Path
     good = logs(tmp_path / "logs")
     (tmp_path / "logs" / "innocent.log").symlink_to(home / "secrets" / "field_keys")
     files, skips = find([f"{tmp_path}/logs/*.log"])
-    assert [file.path for file in files] == [str(good)] and not any("secrets" in skip.subject for skip in skips)
+    assert [file.path for file in files] == [str(good)] and not any(
+        "secrets" in skip.subject for skip in skips
+    )
 
 
-def test_lines_that_wait_for_a_cluster_are_read_of_that_one_alone(home: Path, tmp_path: Path) -> None:
+def test_lines_that_wait_for_a_cluster_are_read_of_that_one_alone(
+    home: Path, tmp_path: Path
+) -> None:
     waiting, glob = logs(home / "pushed" / "payments"), f"{home}/pushed/payments/*"
     (tmp_path / "theirs").symlink_to(home / "pushed" / "payments")
     files, skips = find([glob], [glob])
@@ -71,15 +85,21 @@ def test_what_the_demo_plays_is_read(home: Path, monkeypatch: pytest.MonkeyPatch
     assert not refusal_of_entry(f"{home}/demo/demo-web/logs/*.log*")
 
 
-def test_neither_the_lake_elsewhere_nor_processes_are_read(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_the_lake_elsewhere_nor_processes_are_read(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WEIR_LAKE_ROOT", f"file://{tmp_path}/lake")
     logs(tmp_path / "lake")
-    files, skips = find([f"{tmp_path}/lake/*", "/proc/self/environ", "/proc/self/root/proc/self/environ"])
+    files, skips = find(
+        [f"{tmp_path}/lake/*", "/proc/self/environ", "/proc/self/root/proc/self/environ"]
+    )
     assert not files and len(skips) == 3
     assert refusal_of_entry(f"{tmp_path}/lake/*") and refusal_of_entry("/proc/*/environ")
 
 
-def test_a_file_that_became_a_link_after_it_was_found_is_not_opened(home: Path, tmp_path: Path) -> None:
+def test_a_file_that_became_a_link_after_it_was_found_is_not_opened(
+    home: Path, tmp_path: Path
+) -> None:
     found = logs(tmp_path / "logs")
     (file,), _ = find([str(found)])
     found.unlink()
@@ -88,7 +108,9 @@ def test_a_file_that_became_a_link_after_it_was_found_is_not_opened(home: Path, 
         file.open()
 
 
-@pytest.mark.parametrize("chain", ["simplecache::file://{}", "filecache::{}", "blockcache::local://{}", "reference://{}"])
+@pytest.mark.parametrize(
+    "chain", ["simplecache::file://{}", "filecache::{}", "blockcache::local://{}", "reference://{}"]
+)
 def test_another_file_system_does_not_lead_to_files_of_this_machine(home: Path, chain: str) -> None:
     uri = chain.format(home / "secrets" / "field_keys")
     files, skips = find([uri])
@@ -103,13 +125,17 @@ def test_no_spelling_of_a_path_is_a_way_around(home: Path, spelling: str) -> Non
     assert not read.observed and read.skips
 
 
-def test_only_listed_directories_are_read(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_listed_directories_are_read(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mine, other = logs(tmp_path / "mine"), logs(tmp_path / "other")
     (tmp_path / "mine" / "link.log").symlink_to(other)
     monkeypatch.setenv("WEIR_READ_DIRS", f"{tmp_path}/mine, {home}")
     files, skips = find([f"{tmp_path}/*/*.log", f"{home}/secrets/*"])
     assert [file.path for file in files] == [str(mine)] and len(skips) == 2
-    assert refusal_of_entry(f"{tmp_path}/other/*.log") and not refusal_of_entry(f"{tmp_path}/mine/*.log")
+    assert refusal_of_entry(f"{tmp_path}/other/*.log") and not refusal_of_entry(
+        f"{tmp_path}/mine/*.log"
+    )
 
 
 def test_a_directory_whose_name_begins_alike_is_another_one(home: Path, tmp_path: Path) -> None:
@@ -122,7 +148,9 @@ def test_archives_are_not_read_out_of_weirs_own_folder(home: Path) -> None:
     for directory in (home, home / "secrets"):
         assert read_archives(str(directory), "payments", None, datetime.now(UTC)).skips
         assert probe(ClusterSource("payments", archive_dir=str(directory))).misses
-    assert not read_archives(f"{home.parent}/archives", "payments", None, datetime.now(UTC)).observed
+    assert not read_archives(
+        f"{home.parent}/archives", "payments", None, datetime.now(UTC)
+    ).observed
 
 
 def test_audit_logs_are_not_read_out_of_weirs_own_folder(home: Path) -> None:
@@ -131,7 +159,9 @@ def test_audit_logs_are_not_read_out_of_weirs_own_folder(home: Path) -> None:
     assert not read.records and read.skips
 
 
-def test_a_root_that_became_a_link_into_weirs_own_folder_is_not_listed(home: Path, tmp_path: Path) -> None:
+def test_a_root_that_became_a_link_into_weirs_own_folder_is_not_listed(
+    home: Path, tmp_path: Path
+) -> None:
     (tmp_path / "checkpoints").symlink_to(home / "secrets")
     listed = list_root(Root.of(f"{tmp_path}/checkpoints"), f"{tmp_path}/listing")
     assert not listed.files and listed.unlisted

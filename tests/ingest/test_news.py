@@ -1,4 +1,6 @@
-"""Commits that bring what somebody waits for, told apart from those that say that all is as before."""
+"""Commits that bring what somebody waits for, told apart from those that say that all is as
+before.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -6,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from ingest.lake.store import Lake
-from ingest.records import Checkpoint, Job, JobException, LogRecord, Observed, Record, Skip, Vertex, VertexMetrics
+from ingest.records import (
+    Checkpoint,
+    Job,
+    JobException,
+    LogRecord,
+    Observed,
+    Record,
+    Skip,
+    Vertex,
+    VertexMetrics,
+)
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 JOB = "a" * 32
@@ -25,7 +37,13 @@ NEWS = (
     log("WARN"),
     log("ERROR"),
 )
-ROUTINE = (Checkpoint(JOB, 1, AT, "IN_PROGRESS"), Job(JOB, "job", "RUNNING"), log("INFO"), log("DEBUG"), Skip("/overview", "error", ""))
+ROUTINE = (
+    Checkpoint(JOB, 1, AT, "IN_PROGRESS"),
+    Job(JOB, "job", "RUNNING"),
+    log("INFO"),
+    log("DEBUG"),
+    Skip("/overview", "error", ""),
+)
 
 
 def commit(lake: Lake, *records: Record) -> str:

@@ -14,15 +14,25 @@ from tests.first_cycles import cycled
 
 AT = datetime(2025, 6, 15, 16, tzinfo=UTC)
 JOB = "a" * 32
-UPGRADE = OperatorEvent(1_750_000_000_000, "SpecChanged", JOB, "UPGRADE change(s) detected,\n starting reconciliation.")
-SAVEPOINT = OperatorEvent(1_750_000_060_000, "SavepointCompleted", JOB, "upgrade", "s3://sp/savepoint-a-1")
+UPGRADE = OperatorEvent(
+    1_750_000_000_000, "SpecChanged", JOB, "UPGRADE change(s) detected,\n starting reconciliation."
+)
+SAVEPOINT = OperatorEvent(
+    1_750_000_060_000, "SavepointCompleted", JOB, "upgrade", "s3://sp/savepoint-a-1"
+)
 
 
 def test_events_are_read_as_typed_events_of_their_job():
     records, _cursor = operator_log.new_records([UPGRADE, SAVEPOINT], {}, AT)
     found = [event_of(record) for record in records]
     assert [(one.kind, one.job_id, one.to_state, one.path, one.reason_text) for one in found] == [
-        ("operator_event", JOB, "SpecChanged", None, "UPGRADE change(s) detected, starting reconciliation."),
+        (
+            "operator_event",
+            JOB,
+            "SpecChanged",
+            None,
+            "UPGRADE change(s) detected, starting reconciliation.",
+        ),
         ("operator_event", JOB, "SavepointCompleted", "s3://sp/savepoint-a-1", "upgrade"),
     ]
     assert found[0].ts == datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC)
@@ -30,12 +40,18 @@ def test_events_are_read_as_typed_events_of_their_job():
 
 def test_an_event_is_taken_once_and_again_for_the_job_that_follows():
     records, cursor = operator_log.new_records([UPGRADE], {}, AT)
-    again, cursor = operator_log.new_records([UPGRADE, replace(UPGRADE, job_id="b" * 32)], cursor, AT)
+    again, cursor = operator_log.new_records(
+        [UPGRADE, replace(UPGRADE, job_id="b" * 32)], cursor, AT
+    )
     assert (len(records), [event_of(one).job_id for one in again]) == (1, ["b" * 32])
 
 
 def test_an_event_of_no_job_or_of_the_future_and_a_damaged_cursor_stop_nothing():
-    odd = [replace(UPGRADE, job_id=""), replace(UPGRADE, job_id="../x"), replace(UPGRADE, at_ms=4_000_000_000_000)]
+    odd = [
+        replace(UPGRADE, job_id=""),
+        replace(UPGRADE, job_id="../x"),
+        replace(UPGRADE, at_ms=4_000_000_000_000),
+    ]
     assert operator_log.new_records(odd, {"taken": 7}, AT) == ((), {"taken": []})
     assert len(operator_log.new_records([UPGRADE], {"taken": [None]}, AT)[0]) == 1
 
@@ -47,7 +63,13 @@ def test_a_line_of_many_words_in_a_path_or_reason_makes_no_other_event():
 
 
 def test_what_a_database_held_is_read_again_and_what_is_none_is_left_out():
-    plain = {"events": [{"at_ms": 1, "reason": "R", "job_id": JOB, "message": "m", "path": "", "new": 1}, {"at_ms": "x"}, 7]}
+    plain = {
+        "events": [
+            {"at_ms": 1, "reason": "R", "job_id": JOB, "message": "m", "path": "", "new": 1},
+            {"at_ms": "x"},
+            7,
+        ]
+    }
     assert events_of(plain) == (OperatorEvent(1, "R", JOB, "m"),)
     assert events_of([]) == events_of(None) == events_of({"events": 7}) == ()
 
@@ -60,5 +82,9 @@ def test_a_cycle_takes_them_though_no_jobmanager_answers_and_they_become_annotat
     (again,) = collect_shard([source], {"shop.orders": outcome.cursor}, lake, at=lambda: AT)
     assert again.cursor["operator"] == outcome.cursor["operator"]
     ((mark,),) = cycled(lake, tmp_path, JOB_ANNOTATION)
-    assert (mark["job_id"], mark["kind"], mark["label"]) == (JOB, "operator", "operator began an upgrade")
+    assert (mark["job_id"], mark["kind"], mark["label"]) == (
+        JOB,
+        "operator",
+        "operator began an upgrade",
+    )
     assert mark["at"] == datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC)

@@ -33,6 +33,14 @@ assert not any(ended), ended
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_a_process_that_ends_right_after_it_read_does_not_abort(tmp_path: Path, read: str) -> None:
     file = tmp_path / "some.parquet"
-    pq.write_table(pa.table({name: [f"{name}{number}" for number in range(3_000)] for name in "abcdefgh"}), file, row_group_size=1_000)
-    done = subprocess.run([sys.executable, "-c", CHILDREN.format(read=read), str(file)], capture_output=True, text=True)
+    pq.write_table(
+        pa.table({name: [f"{name}{number}" for number in range(3_000)] for name in "abcdefgh"}),
+        file,
+        row_group_size=1_000,
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", CHILDREN.format(read=read), str(file)],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,6 @@
-"""Another JobManager answers under the address of one that is known: what was remembered of the old one hides nothing of the new."""
+"""Another JobManager answers under the address of one that is known: what was remembered of the old
+one hides nothing of the new.
+"""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -34,14 +36,20 @@ class Replaced:
 
 
 def cycle(lake: Lake, url: str, cursor: dict[str, Any], after: timedelta) -> ClusterOutcome:
-    (outcome,) = collect_shard([ClusterSource("c", url)], {"c": cursor}, lake, at=lambda: START + after)
+    (outcome,) = collect_shard(
+        [ClusterSource("c", url)], {"c": cursor}, lake, at=lambda: START + after
+    )
     return outcome
 
 
 @pytest.mark.parametrize(
-    "after", [timedelta(seconds=30), timedelta(hours=-3), timedelta(hours=3)], ids=["next", "clock back", "clock ahead"]
+    "after",
+    [timedelta(seconds=30), timedelta(hours=-3), timedelta(hours=3)],
+    ids=["next", "clock back", "clock ahead"],
 )
-def test_jobs_checkpoints_and_version_of_another_cluster_are_read_at_once(lake: Lake, after: timedelta) -> None:
+def test_jobs_checkpoints_and_version_of_another_cluster_are_read_at_once(
+    lake: Lake, after: timedelta
+) -> None:
     address = Replaced(recorded(E))
     with serving(address) as (server,):
         first = cycle(lake, server.url, {}, timedelta())
@@ -59,7 +67,9 @@ def test_jobs_checkpoints_and_version_of_another_cluster_are_read_at_once(lake: 
 
 
 def younger(known: Answer) -> Answer:
-    """The same job, submitted again under its fixed id to another release: ids begin anew, times are later."""
+    """The same job, submitted again under its fixed id to another release: ids begin anew, times
+    are later.
+    """
 
     def answer(path: str, headers: dict[str, str]) -> Reply:
         reply = known(path, headers)
@@ -68,7 +78,10 @@ def younger(known: Answer) -> Answer:
         if path == f"/jobs/{JOB}/checkpoints":
             body = json.loads(reply.body)
             for number, entry in enumerate(reversed(body["history"]), start=1):
-                entry["id"], entry["trigger_timestamp"] = number, entry["trigger_timestamp"] + 3_600_000
+                entry["id"], entry["trigger_timestamp"] = (
+                    number,
+                    entry["trigger_timestamp"] + 3_600_000,
+                )
             return told({**body, "latest": {}})
         return reply
 

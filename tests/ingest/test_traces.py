@@ -6,10 +6,14 @@ from hypothesis import strategies as st
 from ingest.traces import CUT, shortened
 from spark_jobs.diagnosis.root_exceptions import root_of
 
-FLINK = "".join(f"\tat org.apache.flink.runtime.A{number}.run(A{number}.java:{number})\n" for number in range(400))
+FLINK = "".join(
+    f"\tat org.apache.flink.runtime.A{number}.run(A{number}.java:{number})\n"
+    for number in range(400)
+)
 DEEP = (
     f"java.lang.Exception: Could not perform checkpoint 7 for operator enrich (1/2)#0.\n{FLINK}"
-    f"Caused by: org.apache.flink.runtime.checkpoint.CheckpointException: Could not complete snapshot 7\n{FLINK}"
+    f"Caused by: org.apache.flink.runtime.checkpoint.CheckpointException: Could not complete "
+    f"snapshot 7\n{FLINK}"
     "Caused by: java.lang.IllegalStateException: quota of shop 17 is used up\n"
     f"\tat shop.Quota.take(Quota.java:41)\n\tat shop.Enrich.snapshotState(Enrich.java:97)\n{FLINK}"
 )
@@ -21,7 +25,10 @@ def test_the_innermost_cause_of_a_long_trace_and_its_own_frame_are_kept() -> Non
     assert len(kept) == 16_384
     assert kept.startswith("java.lang.Exception: Could not perform checkpoint 7")
     root = root_of("", kept)
-    assert (root.name, root.message) == ("java.lang.IllegalStateException", "quota of shop 17 is used up")
+    assert (root.name, root.message) == (
+        "java.lang.IllegalStateException",
+        "quota of shop 17 is used up",
+    )
     assert root.frame == "shop.Quota.take(Quota.java:41)"
 
 
@@ -33,7 +40,10 @@ def test_where_the_cause_is_within_reach_or_there_is_none_the_beginning_is_kept(
 
 
 @given(
-    st.lists(st.sampled_from(["x" * 90, "\nCaused by: a.B: c", "\n\tat a.b.C(D.java:1)", "\n"]), max_size=60).map("".join),
+    st.lists(
+        st.sampled_from(["x" * 90, "\nCaused by: a.B: c", "\n\tat a.b.C(D.java:1)", "\n"]),
+        max_size=60,
+    ).map("".join),
     st.integers(200, 900),
 )
 def test_it_is_never_longer_than_asked_for(trace: str, most: int) -> None:

@@ -1,4 +1,6 @@
-"""One spelling for each place: what is folded, what is told apart, and that a column is the same as each of its values."""
+"""One spelling for each place: what is folded, what is told apart, and that a column is the same as
+each of its values.
+"""
 
 import pyarrow as pa
 import pytest
@@ -50,7 +52,20 @@ def test_spellings_of_one_place_become_one(written: str, expected: str) -> None:
     assert canonical_column(pa.array([written])).to_pylist() == [expected]
 
 
-@pytest.mark.parametrize("written", ["", "a/b", "chk-1", "s3:key", "file://host/a", "C:\\a", "/a\x00b", "/a%00b", "/a%" + "25" * 9 + "20"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "a/b",
+        "chk-1",
+        "s3:key",
+        "file://host/a",
+        "C:\\a",
+        "/a\x00b",
+        "/a%00b",
+        "/a%" + "25" * 9 + "20",
+    ],
+)
 def test_what_names_no_place_is_refused_and_null_in_a_column(written: str) -> None:
     with pytest.raises(BadUri):
         canonical(written)
@@ -64,8 +79,20 @@ def test_a_refusal_says_which_text_and_no_secret() -> None:
 
 
 def test_a_name_service_a_second_authority_and_a_mount_mean_one_storage() -> None:
-    spellings = Spellings((("hdfs://nameservice1", "hdfs://nn1"), ("hdfs://nn2:8020/", "hdfs://nn1"), ("/mnt/flink", "hdfs://nn1/flink")))
-    written = ["hdfs://nameservice1/flink/x", "hdfs://nn2/flink/x", "/mnt/flink/x", "file:///mnt//flink/./x", "hdfs://nn1:8020/flink/x"]
+    spellings = Spellings(
+        (
+            ("hdfs://nameservice1", "hdfs://nn1"),
+            ("hdfs://nn2:8020/", "hdfs://nn1"),
+            ("/mnt/flink", "hdfs://nn1/flink"),
+        )
+    )
+    written = [
+        "hdfs://nameservice1/flink/x",
+        "hdfs://nn2/flink/x",
+        "/mnt/flink/x",
+        "file:///mnt//flink/./x",
+        "hdfs://nn1:8020/flink/x",
+    ]
     assert {canonical(uri, spellings) for uri in written} == {"hdfs://nn1/flink/x"}
     assert set(canonical_column(pa.array(written), spellings).to_pylist()) == {"hdfs://nn1/flink/x"}
 
@@ -78,7 +105,9 @@ def test_an_alias_takes_whole_components_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "aliases", [(("/a", "/b"), ("/b", "/a")), (("/a", "/a/b"),), (("/a", "/b/d"), ("/b", "/a/d"))], ids=["two", "into itself", "growing"]
+    "aliases",
+    [(("/a", "/b"), ("/b", "/a")), (("/a", "/a/b"),), (("/a", "/b/d"), ("/b", "/a/d"))],
+    ids=["two", "into itself", "growing"],
 )
 def test_aliases_that_go_round_are_refused(aliases: tuple[tuple[str, str], ...]) -> None:
     with pytest.raises(BadUri, match="circle"):
@@ -103,18 +132,66 @@ def test_chunks_stay_chunks() -> None:
     assert canonical_column(column).to_pylist() == ["file:/a", "s3://b/c", None]
 
 
-_PARTS = st.sampled_from(["a", "b", "..", ".", "", "%2e", "%2F", "%25", "%", "%C3%A4", "%ff", "ä", "a b", ".x", "a?b", "\n", "#"])
-_STARTS = st.sampled_from(
-    ["", "/", "file:", "file:/", "file://", "file:///", "s3a://Bu", "s3:", "hdfs://NN:8020", "hdfs:", "hdfs://u@n:1", "abfss://c@A"]
+_PARTS = st.sampled_from(
+    [
+        "a",
+        "b",
+        "..",
+        ".",
+        "",
+        "%2e",
+        "%2F",
+        "%25",
+        "%",
+        "%C3%A4",
+        "%ff",
+        "ä",
+        "a b",
+        ".x",
+        "a?b",
+        "\n",
+        "#",
+    ]
 )
-_URIS = st.builds(lambda start, parts: start + "/".join(parts), _STARTS, st.lists(_PARTS, max_size=6)) | st.text(max_size=20)
+_STARTS = st.sampled_from(
+    [
+        "",
+        "/",
+        "file:",
+        "file:/",
+        "file://",
+        "file:///",
+        "s3a://Bu",
+        "s3:",
+        "hdfs://NN:8020",
+        "hdfs:",
+        "hdfs://u@n:1",
+        "abfss://c@A",
+    ]
+)
+_URIS = st.builds(
+    lambda start, parts: start + "/".join(parts), _STARTS, st.lists(_PARTS, max_size=6)
+) | st.text(max_size=20)
 _ALIASES = st.sampled_from(
-    [PLAIN, Spellings((("/a", "s3://bu"), ("hdfs://nn/a", "/a/b"), ("/b", "/a"), ("hdfs:///", "hdfs://nn"), ("s3://Bu/b", "/c")))]
+    [
+        PLAIN,
+        Spellings(
+            (
+                ("/a", "s3://bu"),
+                ("hdfs://nn/a", "/a/b"),
+                ("/b", "/a"),
+                ("hdfs:///", "hdfs://nn"),
+                ("s3://Bu/b", "/c"),
+            )
+        ),
+    ]
 )
 
 
 @given(_URIS, _ALIASES)
-def test_the_canonical_spelling_of_a_canonical_one_is_itself(uri: str, spellings: Spellings) -> None:
+def test_the_canonical_spelling_of_a_canonical_one_is_itself(
+    uri: str, spellings: Spellings
+) -> None:
     try:
         once = canonical(uri, spellings)
     except BadUri:
@@ -123,7 +200,9 @@ def test_the_canonical_spelling_of_a_canonical_one_is_itself(uri: str, spellings
 
 
 @given(st.lists(_URIS | st.none(), max_size=8), _ALIASES)
-def test_a_column_is_what_each_of_its_values_is(uris: list[str | None], spellings: Spellings) -> None:
+def test_a_column_is_what_each_of_its_values_is(
+    uris: list[str | None], spellings: Spellings
+) -> None:
     def alone(uri: str | None) -> str | None:
         try:
             return None if uri is None else canonical(uri, spellings)
@@ -131,10 +210,14 @@ def test_a_column_is_what_each_of_its_values_is(uris: list[str | None], spelling
             return None
 
     uris = [uri if uri is None else uri.encode("utf-8", "replace").decode() for uri in uris]
-    assert canonical_column(pa.array(uris, pa.string()), spellings).to_pylist() == [alone(uri) for uri in uris]
+    assert canonical_column(pa.array(uris, pa.string()), spellings).to_pylist() == [
+        alone(uri) for uri in uris
+    ]
 
 
 @given(st.lists(_PARTS, max_size=5))
 def test_clients_of_one_object_store_agree(parts: list[str]) -> None:
     key = "/".join(parts)
-    assert len({canonical(f"{scheme}://bucket/{key}") for scheme in ("s3", "s3a", "s3n", "S3")}) == 1
+    assert (
+        len({canonical(f"{scheme}://bucket/{key}") for scheme in ("s3", "s3a", "s3n", "S3")}) == 1
+    )

@@ -52,7 +52,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         story.first_exit = weir.interrupt()
         story.left_after_first = weir.processes()
         story.first_output = weir.output
-    starts = Counter(re.findall(r"spawned: .(\S+).", (home / "logs" / "supervisord.log").read_text()))
+    starts = Counter(
+        re.findall(r"spawned: .(\S+).", (home / "logs" / "supervisord.log").read_text())
+    )
     story.programs_started = max(starts.values())
     with RunningWeir(home) as weir:
         _second_run(weir, story)
@@ -62,7 +64,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         while (left := weir.processes()) and time.monotonic() < deadline:
             time.sleep(0.2)
         story.left_after_kill = left
-    story.logs = "\n".join(log.read_text(errors="replace") for log in (home / "logs").rglob("*.log*"))
+    story.logs = "\n".join(
+        log.read_text(errors="replace") for log in (home / "logs").rglob("*.log*")
+    )
     yield story
 
 
@@ -73,7 +77,15 @@ def _first_run(weir: RunningWeir, story: Story) -> None:
     story.wrong_password_let_in = weir.sign_in("admin", "not the password")
     story.let_in = weir.sign_in(*story.sign_in)
     twin = [sys.executable, "-m", "webapp.launch"]
-    run = subprocess.run(twin, env=weir.variables, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(
+        twin,
+        env=weir.variables,
+        cwd=PROJECT_DIR,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     story.twin = (run.returncode, run.stderr.strip())
     story.first_up_after_s = weir.wait_up(1200)
     until(lambda: "declined" in weir.page("/")[2], 300, "a cause on the fleet page", every_s=2)

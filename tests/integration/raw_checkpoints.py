@@ -1,4 +1,6 @@
-"""Checkpoints of each job by the raw lines of a JobManager's log, read in the plainest way: shares no code with the product."""
+"""Checkpoints of each job by the raw lines of a JobManager's log, read in the plainest way: shares
+no code with the product.
+"""
 
 import re
 from collections import defaultdict
@@ -13,7 +15,10 @@ _DECLINED = re.compile(r"^(\S+ \S+) .*Decline checkpoint (\d+) by task \S+ of jo
 
 @dataclass
 class RawCheckpoints:
-    """Of one job, by number. ``completed``: its bytes; ``declined_ms``: when the JobManager heard of the first decline."""
+    """Of one job, by number.
+
+    ``completed``: its bytes; ``declined_ms``: when the JobManager heard of the first decline.
+    """
 
     triggered_ms: dict[int, int] = field(default_factory=dict)
     completed: dict[int, int] = field(default_factory=dict)

@@ -24,7 +24,9 @@ SPARK_HEAP = "1g"
 
 
 ASK_AGAIN_S = 5
-"""Where every answer takes a process of its own: asked without a rest, they would take a core from what is waited for."""
+"""Where every answer takes a process of its own: asked without a rest, they would take a core from
+what is waited for.
+"""
 
 
 def until(condition: Callable[[], Any], within_s: float, what: str, every_s: float = 0.1) -> Any:
@@ -44,7 +46,13 @@ class RunningWeir:
         self.lines: list[str] = []
         unset = ("WEIR_", "SPARK_", "DJANGO_SETTINGS_MODULE")
         clean = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
-        self.variables = {**clean, "WEIR_HOME": str(home), "WEIR_BIND": self.bind, "WEIR_SPARK_HEAP": SPARK_HEAP, **variables}
+        self.variables = {
+            **clean,
+            "WEIR_HOME": str(home),
+            "WEIR_BIND": self.bind,
+            "WEIR_SPARK_HEAP": SPARK_HEAP,
+            **variables,
+        }
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "webapp.launch"],
@@ -101,37 +109,56 @@ class RunningWeir:
         return self.process.wait(60)
 
     def processes(self) -> dict[int, str]:
-        """Command line and (name) of every living process of this home: by its environment, or by a path of the home in its arguments."""
+        """Command line and (name) of every living process of this home: by its environment, or by a
+        path of the home in its arguments.
+        """
         found: dict[int, str] = {}
         wanted = f"WEIR_HOME={self.home}".encode()
         for entry in Path("/proc").iterdir():
             try:
                 if not entry.name.isdigit() or int(entry.name) == os.getpid():
                     continue
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode() + f"({(entry / 'comm').read_text().strip()})"
-                if f"{self.home}/" in command or wanted in (entry / "environ").read_bytes().split(b"\0"):
+                command = (entry / "cmdline").read_bytes().replace(
+                    b"\0", b" "
+                ).decode() + f"({(entry / 'comm').read_text().strip()})"
+                if f"{self.home}/" in command or wanted in (entry / "environ").read_bytes().split(
+                    b"\0"
+                ):
                     found[int(entry.name)] = command
             except OSError:
                 continue
         return found
 
     def use_its_spark(self) -> None:
-        """From now on commands run Spark jobs where its own workers do, instead of starting a Spark each."""
+        """From now on commands run Spark jobs where its own workers do, instead of starting a Spark
+        each.
+        """
         worker = self.pid_of("-Q spark")
         assert worker, self.output
-        told = dict(pair.partition("=")[::2] for pair in Path(f"/proc/{worker}/environ").read_text().split("\0"))
-        self.variables |= {name: value for name, value in told.items() if name.startswith(("SPARK_", "WEIR_SPARK_"))}
+        told = dict(
+            pair.partition("=")[::2]
+            for pair in Path(f"/proc/{worker}/environ").read_text().split("\0")
+        )
+        self.variables |= {
+            name: value
+            for name, value in told.items()
+            if name.startswith(("SPARK_", "WEIR_SPARK_"))
+        }
 
     def pid_of(self, words: str) -> int | None:
         """The oldest process whose command line holds these words."""
-        return min((pid for pid, command in self.processes().items() if words in command), default=None)
+        return min(
+            (pid for pid, command in self.processes().items() if words in command), default=None
+        )
 
     def page(self, path: str, form: dict[str, str] | None = None) -> tuple[int, str, str]:
         """Status, final address and text."""
         data = urlencode(form).encode() if form else None
         headers = {"Referer": f"http://{self.bind}{path}"}
         try:
-            with self._opener.open(urllib.request.Request(f"http://{self.bind}{path}", data, headers), timeout=60) as answer:
+            with self._opener.open(
+                urllib.request.Request(f"http://{self.bind}{path}", data, headers), timeout=60
+            ) as answer:
                 return answer.status, answer.url, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.url or "", error.read().decode(errors="replace")
@@ -142,7 +169,9 @@ class RunningWeir:
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', text)
         assert token, text[:500]
         path = address.removeprefix(f"http://{self.bind}")
-        _status, address, _text = self.page(path, {"username": user, "password": password, "csrfmiddlewaretoken": token[1]})
+        _status, address, _text = self.page(
+            path, {"username": user, "password": password, "csrfmiddlewaretoken": token[1]}
+        )
         return "sign-in" not in address
 
     def api(self, path: str) -> Any:
@@ -152,11 +181,21 @@ class RunningWeir:
 
     def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "manage.py", *arguments]
-        return subprocess.run(command, env=self.variables, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=600, check=False)
+        return subprocess.run(
+            command,
+            env=self.variables,
+            cwd=PROJECT_DIR,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What the SQLite database answers."""
-        with sqlite3.connect(f"file:{self.home}/weir.sqlite3?mode=ro", uri=True, timeout=30) as connection:
+        with sqlite3.connect(
+            f"file:{self.home}/weir.sqlite3?mode=ro", uri=True, timeout=30
+        ) as connection:
             return connection.execute(query).fetchall()
 
     def _read(self) -> None:

@@ -17,17 +17,24 @@ TABLES = {
     "skipped_input": "work_skippedinput",
     "finding_sight": "findings_findingsight",
 }
-"""``job_judgement`` is left out: it tells of the last run alone, and another instance cuts its runs otherwise."""
+"""``job_judgement`` is left out: it tells of the last run alone, and another instance cuts its runs
+otherwise.
+"""
 
 _FINDINGS = (
-    "SELECT cluster, job_id, rule, subject_id, first_seen, last_seen, state, severity, confidence, title, evidence, related, data "
+    "SELECT cluster, job_id, rule, subject_id, first_seen, last_seen, state, severity, confidence, "
+    "title, evidence, related, data "
     "FROM findings_finding ORDER BY cluster, job_id, rule, subject_id, first_seen"
 )
 
 
 def served_rows(weir: RunningWeir) -> dict[str, list[tuple[Any, ...]]]:
-    """Every serving table by name, its rows in the order of their key, all declared columns; and what sights fold into."""
-    return {name: weir.rows(_query(name)) for name in SERVING_TABLES if name in TABLES} | {"finding": weir.rows(_FINDINGS)}
+    """Every serving table by name, its rows in the order of their key, all declared columns; and
+    what sights fold into.
+    """
+    return {name: weir.rows(_query(name)) for name in SERVING_TABLES if name in TABLES} | {
+        "finding": weir.rows(_FINDINGS)
+    }
 
 
 def _query(name: str) -> str:

@@ -1,4 +1,6 @@
-"""A real Flink whose TaskManagers are killed: what they left is cleaned up, and every job still restores from its newest checkpoint."""
+"""A real Flink whose TaskManagers are killed: what they left is cleaned up, and every job still
+restores from its newest checkpoint.
+"""
 
 import contextlib
 import json
@@ -25,12 +27,16 @@ WRITTEN_AGO = timedelta(days=5)
 FIRST_SEEN_AGO = timedelta(days=4)
 """Both are longer ago than the age guard, which stays as it is by default."""
 TRIES = 4
-"""Jobs go on while they are audited: a checkpoint may be deleted as it is read, which is a doubt, and doubt stops a clean-up."""
+"""Jobs go on while they are audited: a checkpoint may be deleted as it is read, which is a doubt,
+and doubt stops a clean-up.
+"""
 
 
 @dataclass
 class Story:
-    """Paths are local; ``restored`` says of each job what became of a job started from its newest retained checkpoint."""
+    """Paths are local; ``restored`` says of each job what became of a job started from its newest
+    retained checkpoint.
+    """
 
     jobs: list[str] = field(default_factory=list)
     left: set[str] = field(default_factory=set)
@@ -53,7 +59,8 @@ class Story:
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("cleanup")
-    # Spark has enough to do with audits; what is known of jobs is brought up to date when it is needed.
+    # Spark has enough to do with audits; what is known of jobs is brought up to date when it is
+    # needed.
     cycles = {"WEIR_DEMO": "false", "WEIR_SPARK_INTERVAL_S": "3600"}
     with (
         start("1.20.5", "lingering", slot=7, folder=folder / "flink") as lab,
@@ -73,7 +80,10 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 
 def _play(lab: Lab, story: Story) -> None:
-    """A job, and two restored from it: one goes on with its files, the other makes its own. Each loses a TaskManager."""
+    """A job, and two restored from it: one goes on with its files, the other makes its own.
+
+    Each loses a TaskManager.
+    """
     first = lab.job_id
     _lose_taskmanager(lab, 1, [first])
     lab.cancel()
@@ -84,7 +94,9 @@ def _play(lab: Lab, story: Story) -> None:
 
 
 def _lose_taskmanager(lab: Lab, number: int, jobs: list[str]) -> None:
-    """In the middle of a checkpoint of all of these jobs: what it has uploaded by then nobody will ever refer to."""
+    """In the middle of a checkpoint of all of these jobs: what it has uploaded by then nobody will
+    ever refer to.
+    """
     for job_id in jobs:
         lab.wait_for(lambda account: account["counts"]["completed"] >= 2, job_id=job_id)
     for job_id in jobs:
@@ -93,7 +105,9 @@ def _lose_taskmanager(lab: Lab, number: int, jobs: list[str]) -> None:
     lab.start_taskmanager(number)
     for job_id in jobs:
         before = lab.checkpoints(job_id)["counts"]["completed"]
-        lab.wait_for(lambda account, before=before: account["counts"]["completed"] > before, job_id=job_id)  # type: ignore[misc]
+        lab.wait_for(
+            lambda account, before=before: account["counts"]["completed"] > before, job_id=job_id
+        )  # type: ignore[misc]
 
 
 def _is_uploaded(account: dict[str, Any]) -> bool:
@@ -116,11 +130,22 @@ def _audit_twice(lab: Lab, weir: RunningWeir, story: Story) -> None:
     _make_old(lab)
     left = _unreferenced(lab)
     # Roots that nobody registered are audited as well, and what was seen then counts later.
-    _manage(weir, "audit_storage", *roots, "--as-of", (datetime.now(UTC) - FIRST_SEEN_AGO).isoformat(), "--json")
+    _manage(
+        weir,
+        "audit_storage",
+        *roots,
+        "--as-of",
+        (datetime.now(UTC) - FIRST_SEEN_AGO).isoformat(),
+        "--json",
+    )
     _register(weir, roots)
     for _ in range(TRIES):
         lines = _manage(weir, "audit_storage", "--json")
-        story.root = next(line for line in lines if line.get("root") == f"file:{lab.checkpoint_dir}" and "cleanable" in line)
+        story.root = next(
+            line
+            for line in lines
+            if line.get("root") == f"file:{lab.checkpoint_dir}" and "cleanable" in line
+        )
         if story.root["cleanable"]:
             break
     story.left = left & _unreferenced(lab)
@@ -128,14 +153,19 @@ def _audit_twice(lab: Lab, weir: RunningWeir, story: Story) -> None:
 
 
 def _register(weir: RunningWeir, roots: list[str]) -> None:
-    """And at once put off the workers' own audits: one beside that of the story takes its time, and is perhaps what a plan is made of."""
+    """And at once put off the workers' own audits: one beside that of the story takes its time, and
+    is perhaps what a plan is made of.
+    """
     order = (
-        "from datetime import timedelta; from django.core.management import call_command; from django.db import transaction; "
+        "from datetime import timedelta; from django.core.management import call_command; from "
+        "django.db import transaction; "
         "from django.utils import timezone; "
-        "from webapp.storage.auditing.work_keys import AUDIT; from webapp.work import registry; from webapp.work.models import DueWork\n"
+        "from webapp.storage.auditing.work_keys import AUDIT; from webapp.work import registry; "
+        "from webapp.work.models import DueWork\n"
         "with transaction.atomic():\n"
         f"    for root, kind in zip({roots!r}, ('checkpoints', 'savepoints'), strict=True):\n"
-        f"        call_command('add_storage_root', root, '--kind', kind, '--cluster', {CLUSTER!r}, '--attest', 'the test')\n"
+        f"        call_command('add_storage_root', root, '--kind', kind, '--cluster', {CLUSTER!r}, "
+        f"'--attest', 'the test')\n"
         "    later = timezone.now() + timedelta(days=1)\n"
         "    DueWork.objects.ensure({AUDIT: registry.DAY_S}, later)\n"
         "    DueWork.objects.filter(key=AUDIT).update(next_attempt_at=later)\n"
@@ -144,7 +174,9 @@ def _register(weir: RunningWeir, roots: list[str]) -> None:
 
 
 def _clean_up(lab: Lab, weir: RunningWeir, story: Story) -> None:
-    story.plan, *story.planned = _manage(weir, "plan_cleanup", f"file:{lab.checkpoint_dir}", "--json")
+    story.plan, *story.planned = _manage(
+        weir, "plan_cleanup", f"file:{lab.checkpoint_dir}", "--json"
+    )
     name = story.plan["plan"]
     story.unapproved = weir.manage("apply_cleanup", name, "--apply").returncode
     user, weir.variables["WEIR_APPROVER_PASSWORD"] = weir.printed_sign_in()
@@ -152,11 +184,17 @@ def _clean_up(lab: Lab, weir: RunningWeir, story: Story) -> None:
     story.referred = _referred(lab)
     restored = {job_id: lab.checkpoints(job_id)["counts"]["restored"] for job_id in story.jobs[1:]}
     story.applied = _until_settled(weir, name, "--apply")
-    story.there = {row["path"].removeprefix("file:") for row in story.planned if Path(row["path"].removeprefix("file:")).exists()}
+    story.there = {
+        row["path"].removeprefix("file:")
+        for row in story.planned
+        if Path(row["path"].removeprefix("file:")).exists()
+    }
     story.quarantined = _waiting(lab)
     for job_id in story.jobs[1:]:
         before = lab.checkpoints(job_id)["counts"]["completed"]
-        account = lab.wait_for(lambda account, before=before: account["counts"]["completed"] > before, job_id=job_id)  # type: ignore[misc]
+        account = lab.wait_for(
+            lambda account, before=before: account["counts"]["completed"] > before, job_id=job_id
+        )  # type: ignore[misc]
         story.went_on[job_id] = account["counts"]["restored"] == restored[job_id]
 
 
@@ -190,7 +228,10 @@ def _restore_all(lab: Lab, jobs: list[str]) -> dict[str, str]:
     new = {job_id: lab.play("lingering", _newest(lab, job_id)) for job_id in jobs}
     found = {}
     for job_id, new_id in new.items():
-        lab.wait_for(lambda account: account["counts"]["completed"] >= 1 and account["latest"]["restored"], job_id=new_id)
+        lab.wait_for(
+            lambda account: account["counts"]["completed"] >= 1 and account["latest"]["restored"],
+            job_id=new_id,
+        )
         found[job_id] = str(lab.get(f"/jobs/{new_id}")["state"])
     for new_id in new.values():
         lab.cancel(job_id=new_id)
@@ -216,13 +257,19 @@ def _referred(lab: Lab) -> set[str]:
         with contextlib.suppress(FileNotFoundError):
             found, _ = find([str(lab.checkpoint_dir)])
             streams = [handle.stream for file in found for handle in handles(file.pieces())]
-            named = {stream.path.removeprefix("file:") for stream in streams if stream is not None and stream.path is not None}
+            named = {
+                stream.path.removeprefix("file:")
+                for stream in streams
+                if stream is not None and stream.path is not None
+            }
             return named | {file.path for file in found}
     raise AssertionError("no quiet moment to read the checkpoints in")
 
 
 def _unreferenced(lab: Lab) -> set[str]:
-    """Old files that nothing refers to, counted plainly; between two countings jobs go on, so their intersection counts."""
+    """Old files that nothing refers to, counted plainly; between two countings jobs go on, so their
+    intersection counts.
+    """
     border = time.time() - WRITTEN_AGO.total_seconds() / 2
     old = set()
     for path in _files(lab.checkpoint_dir):
@@ -254,7 +301,10 @@ def test_what_killed_taskmanagers_left_is_found_and_nothing_else(story: Story) -
 
 
 def test_its_bytes_equal_a_plain_recount(story: Story) -> None:
-    assert (story.root["orphan"]["files"], story.root["orphan"]["bytes"]) == (len(story.left), story.left_bytes)
+    assert (story.root["orphan"]["files"], story.root["orphan"]["bytes"]) == (
+        len(story.left),
+        story.left_bytes,
+    )
     assert (story.plan["files"], story.plan["bytes"]) == (len(story.left), story.left_bytes)
 
 

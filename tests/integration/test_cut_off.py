@@ -1,7 +1,9 @@
-"""Redis, the database, Spark and a cluster are cut off in turn from a running Weir that watches a real Flink.
+"""Redis, the database, Spark and a cluster are cut off in turn from a running Weir that watches a
+real Flink.
 
-Meanwhile a job begins to lose checkpoints, and pages are asked. Each time Weir has to name the cause once all is back, and tell of it; in
-the end what it knows is compared with the raw log of the JobManager: nothing is missing, and nothing is told twice.
+Meanwhile a job begins to lose checkpoints, and pages are asked. Each time Weir has to name the
+cause once all is back, and tell of it; in the end what it knows is compared with the raw log of the
+JobManager: nothing is missing, and nothing is told twice.
 """
 
 import re
@@ -31,11 +33,15 @@ pytestmark = [pytest.mark.integration, pytest.mark.long]
 CLUSTER = "cut-off"
 RULE = "checkpoint.declined"
 ANSWERED_WITHIN_S = 10
-"""Two seconds are the budget where nothing else computes. Here Flink, Spark and whoever tests beside share the processors; what waits for
-a part that is away waits for a time-out of half a minute and more, or for ever."""
+"""Two seconds are the budget where nothing else computes. Here Flink, Spark and whoever tests
+beside share the processors; what waits for a part that is away waits for a time-out of half a
+minute and more, or for ever.
+"""
 DECLINES_MEANWHILE = 2
 COORDINATOR_BYTES = 16
-"""What the log counts and REST leaves out: which splits the coordinator of the source has given out."""
+"""What the log counts and REST leaves out: which splits the coordinator of the source has given
+out.
+"""
 BACK_WITHIN_S = 420
 AWAY = "The database does not answer"
 PAGES = ("/", "/findings/", "/alerts/", "/storage/", "/pipeline/")
@@ -74,7 +80,14 @@ class Story:
 class Watched:
     """A Flink, the Weir that watches it, its database, and whoever it tells."""
 
-    def __init__(self, lab: Lab, weir: RunningWeir, database: pgserver.PostgresServer, url: str, receiver: Receiver) -> None:
+    def __init__(
+        self,
+        lab: Lab,
+        weir: RunningWeir,
+        database: pgserver.PostgresServer,
+        url: str,
+        receiver: Receiver,
+    ) -> None:
         self.lab, self.weir, self.database, self.receiver = lab, weir, database, receiver
         self._url = url
         self.story = Story()
@@ -87,7 +100,9 @@ class Watched:
         return frozen(self._pid("valkey-server"))
 
     def spark(self) -> AbstractContextManager[None]:
-        return frozen(until(lambda: self.weir.pid_of("SparkConnectServer"), BACK_WITHIN_S, "a running Spark"))
+        return frozen(
+            until(lambda: self.weir.pid_of("SparkConnectServer"), BACK_WITHIN_S, "a running Spark")
+        )
 
     def jobmanager(self) -> AbstractContextManager[None]:
         return frozen(self.lab.jobmanager_pid)
@@ -120,18 +135,34 @@ class Watched:
         return job_id
 
     def loses_checkpoints(self, job_id: str) -> None:
-        self.lab.wait_for(lambda account: account["counts"]["failed"] >= DECLINES_MEANWHILE, 120, job_id)
+        self.lab.wait_for(
+            lambda account: account["counts"]["failed"] >= DECLINES_MEANWHILE, 120, job_id
+        )
 
     def is_told(self, part: str, job_id: str) -> None:
         """Weir names the cause, and says so to whoever is to know."""
-        named = partial(self.rows, "SELECT 1 FROM findings_finding WHERE job_id = %s AND rule = %s", job_id, RULE)
+        named = partial(
+            self.rows,
+            "SELECT 1 FROM findings_finding WHERE job_id = %s AND rule = %s",
+            job_id,
+            RULE,
+        )
         until(named, BACK_WITHIN_S, f"a finding of what happened while {part} was away", every_s=1)
         name = self.story.jobs[job_id]
-        until(lambda: (name, "firing") in self._notices(), BACK_WITHIN_S, f"a notice of what happened while {part} was away", every_s=1)
+        until(
+            lambda: (name, "firing") in self._notices(),
+            BACK_WITHIN_S,
+            f"a notice of what happened while {part} was away",
+            every_s=1,
+        )
 
     def _notices(self) -> set[tuple[str, str]]:
         """(job, status) of all that the receiver was told of this rule."""
-        return {(subject, status) for _id, _cluster, rule, subject, status in told_by(self.receiver) if rule == RULE}
+        return {
+            (subject, status)
+            for _id, _cluster, rule, subject, status in told_by(self.receiver)
+            if rule == RULE
+        }
 
     def end(self, job_id: str) -> None:
         self.lab.cancel(job_id=job_id)
@@ -141,27 +172,44 @@ class Watched:
         story = self.story
         story.raw = raw_checkpoints(self.lab.layout.logs)
         until(self._all_is_known, BACK_WITHIN_S, "what the JobManager logged", ASK_AGAIN_S)
-        until(lambda: {(name, "resolved") for name in story.jobs.values()} <= self._notices(), BACK_WITHIN_S, "every end's being told", 1)
-        left = "SELECT 1 FROM delivery_delivery WHERE state NOT IN ('delivered', 'dead', 'cancelled')"
+        until(
+            lambda: {(name, "resolved") for name in story.jobs.values()} <= self._notices(),
+            BACK_WITHIN_S,
+            "every end's being told",
+            1,
+        )
+        left = (
+            "SELECT 1 FROM delivery_delivery WHERE state NOT IN ('delivered', 'dead', 'cancelled')"
+        )
         until(lambda: not self.rows(left), BACK_WITHIN_S, "every delivery's end", every_s=1)
         story.facts = self._facts()
-        story.states = dict(self.rows("SELECT job_id, state FROM fleet_jobcurrent WHERE cluster = %s", CLUSTER))
+        story.states = dict(
+            self.rows("SELECT job_id, state FROM fleet_jobcurrent WHERE cluster = %s", CLUSTER)
+        )
         for job_id, state, last_seen, data in self.rows(
             "SELECT job_id, state, last_seen, data FROM findings_finding WHERE rule = %s", RULE
         ):
-            story.findings.setdefault(job_id, []).append({"state": state, "last_seen_ms": last_seen.timestamp() * 1000, **data})
+            story.findings.setdefault(job_id, []).append(
+                {"state": state, "last_seen_ms": last_seen.timestamp() * 1000, **data}
+            )
         story.told = [one for one in told_by(self.receiver) if one[2] == RULE]
 
     def _all_is_known(self) -> bool:
         known = self._facts()
-        ended = self.rows("SELECT count(*) FROM fleet_jobcurrent WHERE cluster = %s AND terminal", CLUSTER)[0][0]
+        ended = self.rows(
+            "SELECT count(*) FROM fleet_jobcurrent WHERE cluster = %s AND terminal", CLUSTER
+        )[0][0]
         return ended == len(self.story.jobs) and all(
-            set(raw.triggered_ms) <= set(known.get(job_id, ())) for job_id, raw in self.story.raw.items()
+            set(raw.triggered_ms) <= set(known.get(job_id, ()))
+            for job_id, raw in self.story.raw.items()
         )
 
     def _facts(self) -> dict[str, dict[int, tuple[str, int | None]]]:
         found: dict[str, dict[int, tuple[str, int | None]]] = {}
-        query = "SELECT job_id, checkpoint_id, outcome, state_bytes FROM checkpoints_checkpointfact WHERE cluster = %s"
+        query = (
+            "SELECT job_id, checkpoint_id, outcome, state_bytes FROM "
+            "checkpoints_checkpointfact WHERE cluster = %s"
+        )
         for job_id, checkpoint, outcome, size in self.rows(query, CLUSTER):
             found.setdefault(job_id, {})[checkpoint] = (outcome, size)
         return found
@@ -204,18 +252,32 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         yield watched.story
 
 
-def _cut_off(watched: Watched, part: str, cut_off: Callable[[Watched], AbstractContextManager[None]]) -> None:
-    """A cluster that is away is asked to run nothing: its job begins before, and goes on after it."""
+def _cut_off(
+    watched: Watched, part: str, cut_off: Callable[[Watched], AbstractContextManager[None]]
+) -> None:
+    """A cluster that is away is asked to run nothing: its job begins before, and goes on after
+    it.
+    """
     job_id = watched.submit(part) if part == CLUSTER_ALONE else ""
     with cut_off(watched):
         job_id = job_id or watched.submit(part)
         if part == CLUSTER_ALONE:
             blind = "SELECT 1 FROM fleet_cluster WHERE name = %s AND blind_since IS NOT NULL"
-            until(lambda: watched.rows(blind, CLUSTER), BACK_WITHIN_S, "the cluster's being blind", every_s=1)
+            until(
+                lambda: watched.rows(blind, CLUSTER),
+                BACK_WITHIN_S,
+                "the cluster's being blind",
+                every_s=1,
+            )
         else:
             watched.loses_checkpoints(job_id)
         watched.look(part)
-    until(lambda: call_or_none(f"{watched.lab.url}/overview"), BACK_WITHIN_S, "the JobManager's answer", every_s=1)
+    until(
+        lambda: call_or_none(f"{watched.lab.url}/overview"),
+        BACK_WITHIN_S,
+        "the JobManager's answer",
+        every_s=1,
+    )
     watched.loses_checkpoints(job_id)
     watched.is_told(part, job_id)
     watched.end(job_id)
@@ -226,7 +288,11 @@ def test_every_page_answers_while_it_is_away(story: Story, part: str) -> None:
     late = {page.path: page.took_s for page in story.pages[part] if page.took_s > ANSWERED_WITHIN_S}
     assert not late
     status = 503 if part in DATABASE else 200
-    assert {page.path: page.status for page in story.pages[part] if page.status != status and page.path != "/healthz"} == {}
+    assert {
+        page.path: page.status
+        for page in story.pages[part]
+        if page.status != status and page.path != "/healthz"
+    } == {}
 
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part not in DATABASE])
@@ -238,7 +304,9 @@ def test_pages_show_what_is_known_and_how_old_it_is(story: Story, part: str) -> 
 
 
 @pytest.mark.parametrize("part", DATABASE)
-def test_without_the_database_pages_say_so_and_the_process_is_alive(story: Story, part: str) -> None:
+def test_without_the_database_pages_say_so_and_the_process_is_alive(
+    story: Story, part: str
+) -> None:
     *pages, alive = story.pages[part]
     assert alive.status == 200
     for page in pages:
@@ -259,10 +327,18 @@ def test_each_checkpoint_that_the_jobmanager_logged_is_there(story: Story) -> No
 def test_each_has_the_outcome_and_size_that_it_logged(story: Story) -> None:
     for job_id, raw in story.raw.items():
         facts, name = story.facts[job_id], story.jobs[job_id]
-        assert {number: facts[number][0] for number in raw.declined_ms} == dict.fromkeys(raw.declined_ms, "declined"), name
-        assert {number: facts[number][0] for number in raw.completed} == dict.fromkeys(raw.completed, "completed"), name
+        assert {number: facts[number][0] for number in raw.declined_ms} == dict.fromkeys(
+            raw.declined_ms, "declined"
+        ), name
+        assert {number: facts[number][0] for number in raw.completed} == dict.fromkeys(
+            raw.completed, "completed"
+        ), name
         by_rest = {number: size - COORDINATOR_BYTES for number, size in raw.completed.items()}
-        other = {number: facts[number][1] for number in raw.completed if facts[number][1] not in (raw.completed[number], by_rest[number])}
+        other = {
+            number: facts[number][1]
+            for number in raw.completed
+            if facts[number][1] not in (raw.completed[number], by_rest[number])
+        }
         assert not other, name
 
 
@@ -285,4 +361,6 @@ def test_beginning_and_end_of_each_are_told_once(story: Story) -> None:
     assert len({tuple(one) for one in story.told}) == len(story.told)
     ends = Counter(subject for *_rest, subject, status in story.told if status == "resolved")
     assert ends == dict.fromkeys(story.jobs.values(), 1)
-    assert {subject for *_rest, subject, status in story.told if status == "firing"} == set(story.jobs.values())
+    assert {subject for *_rest, subject, status in story.told if status == "firing"} == set(
+        story.jobs.values()
+    )

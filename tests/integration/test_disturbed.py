@@ -1,5 +1,6 @@
-"""Killed workers, clients and web servers and a flushed Redis lose and double nothing: the rows are those of a calm run, and so
-is what a receiver of webhooks is told."""
+"""Killed workers, clients and web servers and a flushed Redis lose and double nothing: the rows are
+those of a calm run, and so is what a receiver of webhooks is told.
+"""
 
 import json
 import os
@@ -21,7 +22,11 @@ from tests.webapp.delivery.receiver import Receiver, receiving
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 TOLD_SOON = {"WEIR_ALERT_GROUP_INTERVAL_S": "5"}
-LOOPBACK = {"WEIR_WEBHOOK_ALLOW_HTTP": "true", "WEIR_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8", **TOLD_SOON}
+LOOPBACK = {
+    "WEIR_WEBHOOK_ALLOW_HTTP": "true",
+    "WEIR_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+    **TOLD_SOON,
+}
 RECORDINGS = ("1.20.5/E", "1.20.5/F", "1.20.5/H", "1.12.5/G", "1.20.5/I")
 CYCLE = "(spark cycle)"
 TRIES = 10
@@ -29,7 +34,9 @@ Rows = dict[str, list[tuple[Any, ...]]]
 
 
 def load(weir: RunningWeir, name: str) -> None:
-    run = weir.manage("import_recording", str(recordings() / name), "--cluster", name.replace("/", "-"))
+    run = weir.manage(
+        "import_recording", str(recordings() / name), "--cluster", name.replace("/", "-")
+    )
     assert run.returncode in (0, 1), run.stderr
 
 
@@ -73,7 +80,13 @@ def _kill(weir: RunningWeir, words: str) -> bool:
     return True
 
 
-DISTURBANCES: tuple[Callable[[RunningWeir], bool], ...] = (kill_client, kill_spark_worker, flush_redis, kill_web_server, kill_client)
+DISTURBANCES: tuple[Callable[[RunningWeir], bool], ...] = (
+    kill_client,
+    kill_spark_worker,
+    flush_redis,
+    kill_web_server,
+    kill_client,
+)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +94,10 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
     """Served rows of a calm instance and of a disturbed one, after the same recordings."""
     calm, disturbed = (tmp_path_factory.mktemp(name) / "home" for name in ("calm", "disturbed"))
     served: dict[str, Rows] = {}
-    with receiving() as receiver, RunningWeir(calm, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3600", **LOOPBACK) as weir:
+    with (
+        receiving() as receiver,
+        RunningWeir(calm, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3600", **LOOPBACK) as weir,
+    ):
         weir.wait_up()
         listen(weir, receiver)
         for name in RECORDINGS:
@@ -93,31 +109,53 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
         assert weir.manage("run_pipeline").returncode == 0
         all_told(weir)
         served["told"] = {"calm": told_by(receiver)}
-    with receiving() as receiver, RunningWeir(disturbed, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3", **LOOPBACK) as weir:
+    with (
+        receiving() as receiver,
+        RunningWeir(disturbed, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3", **LOOPBACK) as weir,
+    ):
         weir.wait_up()
         listen(weir, receiver)
         for name, disturb in zip(RECORDINGS, DISTURBANCES, strict=True):
             _load_disturbed(weir, name, disturb)
-        until(lambda: weir.manage("run_pipeline").returncode == 0, 900, "a pipeline that is through")
+        until(
+            lambda: weir.manage("run_pipeline").returncode == 0, 900, "a pipeline that is through"
+        )
         served["disturbed"] = served_rows(weir)
         all_told(weir)
         served["told"]["disturbed"] = told_by(receiver)
-        served["runs"] = {"runs": weir.rows("SELECT state, error FROM work_pipelinerun WHERE key = 'spark/cycle'")}
-        served["logs"] = {"logs": [(log.read_text(errors="replace"),) for log in (disturbed / "logs").glob("*.log*")]}
+        served["runs"] = {
+            "runs": weir.rows("SELECT state, error FROM work_pipelinerun WHERE key = 'spark/cycle'")
+        }
+        served["logs"] = {
+            "logs": [
+                (log.read_text(errors="replace"),) for log in (disturbed / "logs").glob("*.log*")
+            ]
+        }
     yield served
 
 
 def told_by(receiver: Receiver) -> list[tuple[Any, ...]]:
-    """(webhook-id, cluster, rule, subject, status) of every alert in every delivery, in order of arrival."""
+    """(webhook-id, cluster, rule, subject, status) of every alert in every delivery, in order of
+    arrival.
+    """
     return [
-        (got.headers["webhook-id"], alert["cluster"], alert["rule"], alert["subject"], alert["status"])
+        (
+            got.headers["webhook-id"],
+            alert["cluster"],
+            alert["rule"],
+            alert["subject"],
+            alert["status"],
+        )
         for got in receiver.got
         for alert in json.loads(got.body)["data"]["alerts"]
     ]
 
 
 def _load_disturbed(weir: RunningWeir, name: str, disturb: Callable[[RunningWeir], bool]) -> None:
-    """Disturbed amid the cycle that it brings about. One takes a second or less: where it was over before, the recording comes again."""
+    """Disturbed amid the cycle that it brings about.
+
+    One takes a second or less: where it was over before, the recording comes again.
+    """
     for _ in range(TRIES):
         load(weir, name)
         until(lambda: weir.pid_of(CYCLE), 300, "the next Spark cycle", every_s=0.02)
@@ -129,7 +167,16 @@ def _load_disturbed(weir: RunningWeir, name: str, disturb: Callable[[RunningWeir
 
 @pytest.mark.parametrize(
     "table",
-    ["checkpoint_fact", "log_event", "job_current", "checkpoint_rollup", "pressure_window", "size_trend", "finding_sight", "finding"],
+    [
+        "checkpoint_fact",
+        "log_event",
+        "job_current",
+        "checkpoint_rollup",
+        "pressure_window",
+        "size_trend",
+        "finding_sight",
+        "finding",
+    ],
 )
 def test_the_rows_are_those_of_a_calm_run(rows: dict[str, Rows], table: str) -> None:
     assert rows["calm"][table]
@@ -137,7 +184,9 @@ def test_the_rows_are_those_of_a_calm_run(rows: dict[str, Rows], table: str) -> 
 
 
 @pytest.mark.parametrize("table", ["job_exception", "job_annotation", "skipped_input"])
-def test_so_are_those_of_what_happened_and_what_was_skipped(rows: dict[str, Rows], table: str) -> None:
+def test_so_are_those_of_what_happened_and_what_was_skipped(
+    rows: dict[str, Rows], table: str
+) -> None:
     assert rows["disturbed"][table] == rows["calm"][table]
 
 
@@ -162,7 +211,10 @@ EXPECTED = {
     ("1.20.5-F", "checkpoint.uploads_after_end", "lab-F-expire"),
     ("1.20.5-F", "pressure.root", "slow-enrich"),
     ("1.20.5-I", "restart.loop", "lab-I-kill"),
-    *(("1.12.5-G", "checkpoint.full_after_savepoint", f"checkpoint {number}") for number in (8, 12, 16)),
+    *(
+        ("1.12.5-G", "checkpoint.full_after_savepoint", f"checkpoint {number}")
+        for number in (8, 12, 16)
+    ),
 }
 
 
@@ -171,10 +223,16 @@ def test_a_receiver_is_told_of_just_what_the_recordings_hold(rows: dict[str, Row
 
 
 @pytest.mark.parametrize("instance", ["calm", "disturbed"])
-def test_every_end_of_an_alert_is_told_once_and_none_of_it_again_by_a_second_import(rows: dict[str, Rows], instance: str) -> None:
+def test_every_end_of_an_alert_is_told_once_and_none_of_it_again_by_a_second_import(
+    rows: dict[str, Rows], instance: str
+) -> None:
     told = rows["told"][instance]
     assert len({(id_, *alert) for id_, *alert in told}) == len(told)
-    ends = Counter((cluster, rule, subject) for _id, cluster, rule, subject, status in told if status == "resolved")
+    ends = Counter(
+        (cluster, rule, subject)
+        for _id, cluster, rule, subject, status in told
+        if status == "resolved"
+    )
     assert set(ends.values()) == {1}
 
 

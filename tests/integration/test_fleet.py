@@ -1,6 +1,8 @@
-"""A fleet as fleets are: real clusters that come and go, found by HTTP discovery, scraped by Prometheus, with logs as JSON inside CRI.
+"""A fleet as fleets are: real clusters that come and go, found by HTTP discovery, scraped by
+Prometheus, with logs as JSON inside CRI.
 
-Each is read three ways at once: as the fleet is, by REST and plain logs, and by Prometheus and the containers' logs alone.
+Each is read three ways at once: as the fleet is, by REST and plain logs, and by Prometheus and the
+containers' logs alone.
 """
 
 import time
@@ -36,16 +38,27 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(not high_availability.IS_INSTALLED, reason="needs ZooKeeper: apt-get install libzookeeper-java"),
-    pytest.mark.skipif(prometheus.EXECUTABLE is None, reason="needs Prometheus: apt-get install prometheus"),
+    pytest.mark.skipif(
+        not high_availability.IS_INSTALLED,
+        reason="needs ZooKeeper: apt-get install libzookeeper-java",
+    ),
+    pytest.mark.skipif(
+        prometheus.EXECUTABLE is None, reason="needs Prometheus: apt-get install prometheus"
+    ),
 ]
 WAYS = ("plain", "fleet", "alone")
 STEP_S = 10
 LISTED_WITHIN_S = 30
-PLAYED = {"orders": "checkpoint.declined", "carts": "restart.loop", "ledger": "restore.missing_file"}
+PLAYED = {
+    "orders": "checkpoint.declined",
+    "carts": "restart.loop",
+    "ledger": "restore.missing_file",
+}
 """Cluster → the rule that its incident is for."""
 BY_SAMPLES = ("pressure", "data", "watermark", "memory")
-"""Families of rules whose figures are sampled at other instants each way: on a busy machine these lie now above a threshold, now below."""
+"""Families of rules whose figures are sampled at other instants each way: on a busy machine these
+lie now above a threshold, now below.
+"""
 
 
 @dataclass
@@ -74,8 +87,12 @@ class Watch:
         scraped = PrometheusSource(self.scraper.url, source.prometheus.selector)
         of_way = {
             "fleet": source,
-            "plain": ClusterSource(source.name, lab.url, logs=LogSource((lab.log_glob,)), metrics_interval_s=STEP_S),
-            "alone": ClusterSource(source.name, "", prometheus=scraped, logs=source.logs, metrics_interval_s=STEP_S),
+            "plain": ClusterSource(
+                source.name, lab.url, logs=LogSource((lab.log_glob,)), metrics_interval_s=STEP_S
+            ),
+            "alone": ClusterSource(
+                source.name, "", prometheus=scraped, logs=source.logs, metrics_interval_s=STEP_S
+            ),
         }
         for way, read in of_way.items():
             known = {source.name: self.cursors.get((way, source.name), {})}
@@ -90,7 +107,11 @@ class Watch:
     def completed(self, job_id: str) -> set[int]:
         """By its JobManager."""
         told = rows(self.lakes["fleet"], "checkpoints")
-        return {row["checkpoint_id"] for row in told if row["status"] == "COMPLETED" and row["job_id"] == job_id}
+        return {
+            row["checkpoint_id"]
+            for row in told
+            if row["status"] == "COMPLETED" and row["job_id"] == job_id
+        }
 
     def judged(self, way: str) -> Judged:
         return of_lake(self.lakes[way], self.folder / way)
@@ -115,7 +136,9 @@ def collected() -> set[str]:
 
 
 def restarts(lab: Lab) -> int:
-    (told,) = call_or_none(f"{lab.url}/jobs/{lab.job_id}/metrics?get=numRestarts") or [{"value": "0"}]
+    (told,) = call_or_none(f"{lab.url}/jobs/{lab.job_id}/metrics?get=numRestarts") or [
+        {"value": "0"}
+    ]
     return int(told["value"])
 
 
@@ -129,7 +152,9 @@ def story(tmp_path: Path, settings, admin_client) -> Iterator[Story]:
     with ExitStack() as stack:
         listed = stack.enter_context(inventory.served())
         every = {"http_sd_configs": [{"url": f"{listed.url}/reporters", "refresh_interval": "5s"}]}
-        scraper = stack.enter_context(prometheus.Server(tmp_path / "prometheus", [{"job_name": "flink", **every}]))
+        scraper = stack.enter_context(
+            prometheus.Server(tmp_path / "prometheus", [{"job_name": "flink", **every}])
+        )
         (tmp_path / "sources.yml").write_text(
             f"sources: [{{name: inventory, http_sd: {{url: '{listed.url}/clusters'}}, "
             f"logs: {{globs: ['{tmp_path}/{{cluster}}/flink/pods/*/*/*.log']}}, "
@@ -140,46 +165,75 @@ def story(tmp_path: Path, settings, admin_client) -> Iterator[Story]:
         watch = Watch(tmp_path, scraper)
         starting = stack.enter_context(ThreadPoolExecutor(3))
         orders = starting.submit(
-            lambda: stack.enter_context(high_availability.start(tmp_path / "orders", "1.20.5", "declined", 34, as_fleet=True))
+            lambda: stack.enter_context(
+                high_availability.start(
+                    tmp_path / "orders", "1.20.5", "declined", 34, as_fleet=True
+                )
+            )
         )
-        carts: Future[Lab] = starting.submit(lambda: stack.enter_context(alone_standing("2.3.0", "crashing", 35, tmp_path / "carts")))
+        carts: Future[Lab] = starting.submit(
+            lambda: stack.enter_context(alone_standing("2.3.0", "crashing", 35, tmp_path / "carts"))
+        )
         listed.clusters |= {"orders": orders.result()[0], "carts": carts.result()}
         watch.labs |= listed.clusters
         told.took_s["orders and carts come"] = watch.until(
             lambda: collected() == {"orders", "carts"}, 60, "the first clusters' being listed"
         )
         ledger: Future[Lab] = starting.submit(
-            lambda: stack.enter_context(alone_standing("2.3.0", "lost-checkpoint", 36, tmp_path / "ledger"))
+            lambda: stack.enter_context(
+                alone_standing("2.3.0", "lost-checkpoint", 36, tmp_path / "ledger")
+            )
         )
         watch.until(ledger.done, 150, "the third cluster's being up")
         watch.labs["ledger"] = listed.clusters["ledger"] = ledger.result()
-        told.took_s["ledger comes"] = watch.until(lambda: "ledger" in collected(), 60, "the third cluster's being listed")
+        told.took_s["ledger comes"] = watch.until(
+            lambda: "ledger" in collected(), 60, "the third cluster's being listed"
+        )
         losing = starting.submit(ledger.result().play_out)
-        watch.until(lambda: losing.done() and restarts(carts.result()) >= 4, 180, "what the incidents do")
+        watch.until(
+            lambda: losing.done() and restarts(carts.result()) >= 4, 180, "what the incidents do"
+        )
         for _ in range(2 * STEP_S // 5):
             watch.look()
             time.sleep(5)
         del listed.clusters["carts"]
         carts.result().stop()
-        told.took_s["carts leaves"] = watch.until(lambda: "carts" not in collected(), 60, "a cluster's leaving")
+        told.took_s["carts leaves"] = watch.until(
+            lambda: "carts" not in collected(), 60, "a cluster's leaving"
+        )
         told.labels = dict(Cluster.objects.values_list("name", "labels"))
         told.after = {row.name: str(row.visibility) for row in Cluster.objects.all()}
         told.pages["clusters"] = admin_client.get(reverse("clusters")).content.decode()
-        told.jobs = {name: {job["id"] for job in lab.get("/jobs")["jobs"]} for name, lab in listed.clusters.items()}
+        told.jobs = {
+            name: {job["id"] for job in lab.get("/jobs")["jobs"]}
+            for name, lab in listed.clusters.items()
+        }
         told.jobs["carts"] = {carts.result().job_id}
         told.found = {way: watch.judged(way) for way in WAYS}
         _kill_leader(orders.result()[0], orders.result()[1], listed, watch, told)
         yield told
 
 
-def _kill_leader(lab: high_availability.HighlyAvailableLab, ensemble: str, listed: inventory.Inventory, watch: Watch, told: Story) -> None:
+def _kill_leader(
+    lab: high_availability.HighlyAvailableLab,
+    ensemble: str,
+    listed: inventory.Inventory,
+    watch: Watch,
+    told: Story,
+) -> None:
     """Its owners list the successor; the job goes on under its id."""
     (led,) = read_sources([DiscoverySource("who-leads", zookeeper=(ensemble,))])
     told.successor = listed.moved["orders"] = lab.kill_leader(led.clusters[0].url)
     before = max(watch.completed(lab.job_id))
-    watch.until(lambda: max(watch.completed(lab.job_id)) >= before + 2, 90, "checkpoints under the successor")
+    watch.until(
+        lambda: max(watch.completed(lab.job_id)) >= before + 2,
+        90,
+        "checkpoints under the successor",
+    )
     told.urls = dict(Cluster.objects.values_list("name", "url"))
-    told.jobs["orders"] |= {row["job_id"] for row in rows(watch.lakes["fleet"], "jobs") if row["cluster"] == "orders"}
+    told.jobs["orders"] |= {
+        row["job_id"] for row in rows(watch.lakes["fleet"], "jobs") if row["cluster"] == "orders"
+    }
 
 
 def of_incidents(found: Judged) -> set[tuple[str, str, str, str]]:
@@ -187,7 +241,10 @@ def of_incidents(found: Judged) -> set[tuple[str, str, str, str]]:
 
 
 def test_a_fleet_that_comes_and_goes_is_found_followed_and_judged_as_by_hand(story: Story) -> None:
-    print(story.took_s, {way: sorted(one[1:] for one in found.told) for way, found in story.found.items()})
+    print(
+        story.took_s,
+        {way: sorted(one[1:] for one in found.told) for way, found in story.found.items()},
+    )
     assert all(took <= LISTED_WITHIN_S for took in story.took_s.values()), story.took_s
     assert {name for name, state in story.after.items() if state == Visibility.LEFT} == {"carts"}
     assert set(story.after) == set(PLAYED)

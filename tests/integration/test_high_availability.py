@@ -1,4 +1,6 @@
-"""A real Flink in high availability, found by its ZooKeeper: the JobManager that leads is killed, and its successor is followed."""
+"""A real Flink in high availability, found by its ZooKeeper: the JobManager that leads is killed,
+and its successor is followed.
+"""
 
 import re
 import shutil
@@ -25,7 +27,10 @@ from webapp.work.registry import intervals_s
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(not high_availability.IS_INSTALLED, reason="needs ZooKeeper: apt-get install libzookeeper-java"),
+    pytest.mark.skipif(
+        not high_availability.IS_INSTALLED,
+        reason="needs ZooKeeper: apt-get install libzookeeper-java",
+    ),
 ]
 COMPLETED = re.compile(r"Completed checkpoint (\d+) for job ([0-9a-f]{32})")
 
@@ -34,8 +39,16 @@ class Watch:
     """Discovery and collection as the pipeline does them, one cluster, until something is seen."""
 
     def __init__(self, folder: Path, ensemble: str, logs: str) -> None:
-        self.lake, self.cursor, self.addresses, self.unanswered = Lake(str(folder / "lake")), {}, [], []
-        source = f"sources: [{{name: ha, refresh_s: 5, zookeeper: {{hosts: ['{ensemble}']}}, logs: {{globs: ['{logs}']}}}}]"
+        self.lake, self.cursor, self.addresses, self.unanswered = (
+            Lake(str(folder / "lake")),
+            {},
+            [],
+            [],
+        )
+        source = (
+            f"sources: [{{name: ha, refresh_s: 5, zookeeper: {{hosts: ['{ensemble}']}}, logs: "
+            f"{{globs: ['{logs}']}}}}]"
+        )
         (folder / "sources.yml").write_text(source)
 
     def look(self) -> None:
@@ -43,7 +56,12 @@ class Watch:
         SourceReading.objects.update(due_at=timezone.now())
         perform(discovering.KEY, even_if_not_due=True)
         for cluster in Cluster.objects.collected():
-            (outcome,) = collect_shard([cluster.source()], {cluster.name: self.cursor}, self.lake, at=lambda: datetime.now(UTC))
+            (outcome,) = collect_shard(
+                [cluster.source()],
+                {cluster.name: self.cursor},
+                self.lake,
+                at=lambda: datetime.now(UTC),
+            )
             self.cursor = outcome.cursor
             self.addresses += [cluster.url] if self.addresses[-1:] != [cluster.url] else []
             if not outcome.reachable:
@@ -52,21 +70,32 @@ class Watch:
     def until(self, condition, within_s: float = 90) -> float:
         began = time.monotonic()
         while not condition():
-            assert time.monotonic() - began < within_s, (self.addresses, list(SourceReading.objects.values()))
+            assert time.monotonic() - began < within_s, (
+                self.addresses,
+                list(SourceReading.objects.values()),
+            )
             time.sleep(1)
             self.look()
         return time.monotonic() - began
 
     def rows(self, table: str, *columns: str):
         path = Path(self.lake.root) / table
-        return DeltaTable(str(path)).to_pyarrow_table(columns=list(columns)).to_pylist() if path.exists() else []
+        return (
+            DeltaTable(str(path)).to_pyarrow_table(columns=list(columns)).to_pylist()
+            if path.exists()
+            else []
+        )
 
     def completed(self) -> set[int]:
         rows = self.rows("checkpoints", "checkpoint_id", "status")
         return {row["checkpoint_id"] for row in rows if row["status"] == "COMPLETED"}
 
     def logged(self) -> set[int]:
-        return {int(found[1]) for row in self.rows("log_records", "message") if (found := COMPLETED.search(row["message"] or ""))}
+        return {
+            int(found[1])
+            for row in self.rows("log_records", "message")
+            if (found := COMPLETED.search(row["message"] or ""))
+        }
 
 
 @pytest.fixture
@@ -89,34 +118,54 @@ def test_a_jobmanager_that_is_killed_is_followed_to_its_successor(folder):
         print(f"followed {took:.1f} s after the kill")
         assert took < 45
         assert list(Cluster.objects.values_list("name", "url")) == [("orders", successor)]
-        assert {row["job_id"] for row in watch.rows("jobs", "job_id")} == {lab.job_id}, "the job has its id still, and is one"
+        assert {row["job_id"] for row in watch.rows("jobs", "job_id")} == {lab.job_id}, (
+            "the job has its id still, and is one"
+        )
         told = watch.completed() | watch.logged()
-        assert told == set(range(1, max(told) + 1)) - lost(lab), "REST and logs together lack none that completed"
+        assert told == set(range(1, max(told) + 1)) - lost(lab), (
+            "REST and logs together lack none that completed"
+        )
         for log in lab.layout.logs.glob("flink-lab-standalonesession-*.log"):
             shutil.copy(log, folder)
 
 
 def lost(lab) -> set[int]:
     """Ids that no JobManager says it completed: they were under way when the leader was killed."""
-    said = {int(found) for log in lab.layout.logs.glob("*.log") for found, _job in COMPLETED.findall(log.read_text())}
+    said = {
+        int(found)
+        for log in lab.layout.logs.glob("*.log")
+        for found, _job in COMPLETED.findall(log.read_text())
+    }
     return set(range(1, max(said) + 1)) - said
 
 
 def test_who_leads_is_read_and_a_cluster_that_nobody_leads_stays_as_it_was(tmp_path):
-    with high_availability.zookeeper(tmp_path / "zookeeper", high_availability.free_port()) as ensemble:
+    with high_availability.zookeeper(
+        tmp_path / "zookeeper", high_availability.free_port()
+    ) as ensemble:
         source = DiscoverySource("ha", zookeeper=(ensemble,))
         (none,) = read_sources([source])
         assert "no /flink in it" in none.error
         client = KazooClient(ensemble)
         client.start()
-        for cluster_id, content in (("default", LEADER), ("team/orders", LEADER), ("unled", b""), ("alien", b"http://x:1")):
-            client.create(f"/flink/{cluster_id}/leader/rest_server/connection_info", content, makepath=True)
+        for cluster_id, content in (
+            ("default", LEADER),
+            ("team/orders", LEADER),
+            ("unled", b""),
+            ("alien", b"http://x:1"),
+        ):
+            client.create(
+                f"/flink/{cluster_id}/leader/rest_server/connection_info", content, makepath=True
+            )
         client.create("/flink/old/leader/rest_server_lock", LEADER, makepath=True)
         (found,) = read_sources([source])
         assert [(one.name, one.url) for one in found.clusters] == [
             (name, "http://127.0.0.1:28151") for name in ("default", "old", "team-orders")
         ]
-        assert {(one.name, one.why[:6]) for one in found.refused} == {("unled", "nobody"), ("alien", "what i")}
+        assert {(one.name, one.why[:6]) for one in found.refused} == {
+            ("unled", "nobody"),
+            ("alien", "what i"),
+        }
         for number in range(5_001):
             client.create_async(f"/flink/many-{number}")
         client.get("/flink")

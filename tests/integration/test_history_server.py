@@ -1,4 +1,6 @@
-"""A real History Server over archives that a real Flink wrote: it tells of their jobs what the archives do."""
+"""A real History Server over archives that a real Flink wrote: it tells of their jobs what the
+archives do.
+"""
 
 import subprocess
 from collections.abc import Iterator
@@ -37,13 +39,28 @@ def history_server(version: str, folder: Path) -> Iterator[str]:
         "historyserver.web.tmpdir": folder / "web",
     }
     folder.mkdir()
-    (folder / release.conf_file).write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
-    command = ["java", "-Xmx128m", "-XX:+UseSerialGC", *MODULE_OPTIONS, "-cp", f"{flink_jars(release)}/*", MAIN, "--configDir", str(folder)]
+    (folder / release.conf_file).write_text(
+        "".join(f"{name}: {value}\n" for name, value in settings.items())
+    )
+    command = [
+        "java",
+        "-Xmx128m",
+        "-XX:+UseSerialGC",
+        *MODULE_OPTIONS,
+        "-cp",
+        f"{flink_jars(release)}/*",
+        MAIN,
+        "--configDir",
+        str(folder),
+    ]
     with (folder / "out.log").open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
     try:
         until(
-            lambda: process.poll() is not None or (call_or_none(f"http://127.0.0.1:{port}/jobs/overview") or {}).get("jobs"),
+            lambda: (
+                process.poll() is not None
+                or (call_or_none(f"http://127.0.0.1:{port}/jobs/overview") or {}).get("jobs")
+            ),
             60,
             "the History Server's reading its archives",
             every_s=0.5,
@@ -58,17 +75,43 @@ def history_server(version: str, folder: Path) -> Iterator[str]:
 @pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
 def test_it_tells_of_ended_jobs_what_their_archives_tell(version, tmp_path):
     at = datetime.now(UTC)
-    archived = [record for part in read_archives(str(ARCHIVES / version), "c", None, at).observed for record in part.records]
+    archived = [
+        record
+        for part in read_archives(str(ARCHIVES / version), "c", None, at).observed
+        for record in part.records
+    ]
     lake = Lake(str(tmp_path / "lake"))
     with history_server(version, tmp_path / "history") as url:
         source = ClusterSource("c", history_url=url, metadata=MetadataSource(enabled=False))
         (outcome,) = collect_shard([source], {}, lake)
     assert outcome.reachable and not outcome.error and not rows(lake, "skips")
-    told = {(row["job_id"], row["name"], row["state"], len(row["vertices"])) for row in rows(lake, "jobs")}
-    assert told == {(one.job_id, one.name, one.state, len(one.vertices or ())) for one in archived if isinstance(one, Job)}
-    known = {(one.job_id, one.checkpoint_id, one.status, one.state_bytes) for one in archived if isinstance(one, Checkpoint)}
+    told = {
+        (row["job_id"], row["name"], row["state"], len(row["vertices"]))
+        for row in rows(lake, "jobs")
+    }
+    assert told == {
+        (one.job_id, one.name, one.state, len(one.vertices or ()))
+        for one in archived
+        if isinstance(one, Job)
+    }
+    known = {
+        (one.job_id, one.checkpoint_id, one.status, one.state_bytes)
+        for one in archived
+        if isinstance(one, Checkpoint)
+    }
     assert (
-        known and {(row["job_id"], row["checkpoint_id"], row["status"], row["state_bytes"]) for row in rows(lake, "checkpoints")} == known
+        known
+        and {
+            (row["job_id"], row["checkpoint_id"], row["status"], row["state_bytes"])
+            for row in rows(lake, "checkpoints")
+        }
+        == known
     )
-    parts = {(one.checkpoint_id, one.vertex_id) for one in archived if isinstance(one, VertexCheckpoint)}
-    assert parts and {(row["checkpoint_id"], row["vertex_id"]) for row in rows(lake, "vertex_checkpoints")} == parts
+    parts = {
+        (one.checkpoint_id, one.vertex_id) for one in archived if isinstance(one, VertexCheckpoint)
+    }
+    assert (
+        parts
+        and {(row["checkpoint_id"], row["vertex_id"]) for row in rows(lake, "vertex_checkpoints")}
+        == parts
+    )

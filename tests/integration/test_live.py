@@ -18,7 +18,9 @@ CLUSTER = "live-lab"
 
 @dataclass
 class Watched:
-    """What Flink said at the end, and what Weir served then; afterwards the JobManager was killed."""
+    """What Flink said at the end, and what Weir served then; afterwards the JobManager was
+    killed.
+    """
 
     job_id: str = ""
     flink: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -49,7 +51,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         assert added.returncode == 0, added.stdout + added.stderr
         _watch(lab, weir, watched)
         _kill(lab, weir, watched)
-        watched.logs = "\n".join(log.read_text(errors="replace") for log in (folder / "home" / "logs").rglob("*.log*"))
+        watched.logs = "\n".join(
+            log.read_text(errors="replace") for log in (folder / "home" / "logs").rglob("*.log*")
+        )
         yield watched
 
 
@@ -62,27 +66,54 @@ def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     lab.cancel()
     account = lab.checkpoints()
     watched.flink = {check["id"]: check for check in account["history"]}
-    until(lambda: _seen_by_rest(weir, lab.job_id) >= set(watched.flink), 900, "what Flink says at the end")
+    until(
+        lambda: _seen_by_rest(weir, lab.job_id) >= set(watched.flink),
+        900,
+        "what Flink says at the end",
+    )
     # The cycle that brought them may still be loading its other tables.
     assert weir.manage("run_pipeline").returncode == 0
-    columns = ("checkpoint_id", "outcome", "is_savepoint", "state_bytes", "checkpointed_bytes", "end_to_end_ms", "subtasks", "acknowledged")
-    query = f"SELECT {', '.join(columns)} FROM checkpoints_checkpointfact WHERE cluster = '{CLUSTER}'"
+    columns = (
+        "checkpoint_id",
+        "outcome",
+        "is_savepoint",
+        "state_bytes",
+        "checkpointed_bytes",
+        "end_to_end_ms",
+        "subtasks",
+        "acknowledged",
+    )
+    query = (
+        f"SELECT {', '.join(columns)} FROM checkpoints_checkpointfact WHERE cluster = '{CLUSTER}'"
+    )
     watched.facts = {row[0]: dict(zip(columns, row, strict=True)) for row in weir.rows(query)}
-    watched.annotations = weir.rows(f"SELECT kind, subject, label FROM fleet_jobannotation WHERE cluster = '{CLUSTER}'")
+    watched.annotations = weir.rows(
+        f"SELECT kind, subject, label FROM fleet_jobannotation WHERE cluster = '{CLUSTER}'"
+    )
     watched.declines = weir.rows(
-        "SELECT checkpoint_id, vertex_name, subtask, attempt, container, host, detail FROM fleet_logevent "
+        "SELECT checkpoint_id, vertex_name, subtask, attempt, container, host, detail FROM "
+        "fleet_logevent "
         f"WHERE cluster = '{CLUSTER}' AND kind = 'checkpoint_declined'"
     )
-    watched.pressure_windows = weir.rows(f"SELECT count(*) FROM pressure_pressurewindow WHERE cluster = '{CLUSTER}'")[0][0]
+    watched.pressure_windows = weir.rows(
+        f"SELECT count(*) FROM pressure_pressurewindow WHERE cluster = '{CLUSTER}'"
+    )[0][0]
 
 
 def _kill(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     """A second job that is running when its JobManager dies."""
     lab.submit()
-    until(lambda: _status(weir, lab.job_id) == "RUNNING", 600, "the second job's running", every_s=1)
+    until(
+        lambda: _status(weir, lab.job_id) == "RUNNING", 600, "the second job's running", every_s=1
+    )
     watched.status_before = _status(weir, lab.job_id)
     lab.kill_jobmanager()
-    until(lambda: _status(weir, lab.job_id) != "RUNNING", 300, "a change of the job's status", every_s=1)
+    until(
+        lambda: _status(weir, lab.job_id) != "RUNNING",
+        300,
+        "a change of the job's status",
+        every_s=1,
+    )
     watched.status_after = _status(weir, lab.job_id)
     watched.ended_status = _status(weir, watched.job_id)
     blind = f"SELECT 1 FROM fleet_cluster WHERE name = '{CLUSTER}' AND blind_since IS NOT NULL"
@@ -102,7 +133,10 @@ def _savepoint(lab: Lab) -> str:
 
 def _seen_by_rest(weir: RunningWeir, job_id: str) -> set[int]:
     """Logs tell of a checkpoint too, but not all that REST tells."""
-    query = f"SELECT checkpoint_id FROM checkpoints_checkpointfact WHERE job_id = '{job_id}' AND final AND sources LIKE 'rest%'"
+    query = (
+        f"SELECT checkpoint_id FROM checkpoints_checkpointfact WHERE job_id = '{job_id}' AND "
+        f"final AND sources LIKE 'rest%'"
+    )
     return {row[0] for row in weir.rows(query)}
 
 
@@ -114,7 +148,8 @@ def _status(weir: RunningWeir, job_id: str) -> str:
 
 def test_every_checkpoint_that_flink_remembers_is_there_with_its_outcome(watched: Watched) -> None:
     for number, check in watched.flink.items():
-        # What fails is declined, as this incident wants it; the job's end may have aborted the last one.
+        # What fails is declined, as this incident wants it; the job's end may have aborted the last
+        # one.
         failed = {"declined"} if number < max(watched.flink) else {"declined", "aborted"}
         expected = {"completed"} if check["status"] == "COMPLETED" else failed
         assert watched.facts[number]["outcome"] in expected, number

@@ -1,4 +1,6 @@
-"""A real Flink whose incident begins and ends while Weir looks on: what it names, when, and when it lets go."""
+"""A real Flink whose incident begins and ends while Weir looks on: what it names, when, and when it
+lets go.
+"""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +38,8 @@ class Judged:
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     folder = tmp_path_factory.mktemp("causes")
-    # Flink tells busy and back-pressured time over its last minute, so cycles are as long as they are by default.
+    # Flink tells busy and back-pressured time over its last minute, so cycles are as long as they
+    # are by default.
     cycles = {"WEIR_DEMO": "false", "WEIR_COLLECT_INTERVAL_S": "10", "WEIR_SPARK_INTERVAL_S": "30"}
     with (
         start("1.20.5", "switched", slot=2, folder=folder / "flink") as lab,
@@ -52,8 +55,13 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
 
 
 def _watch(lab: Lab, weir: RunningWeir, judged: Judged) -> None:
-    # Two minutes of quiet first: the larger part of a window must be seen before anything can be wrong with it.
-    until(lambda: weir.rows("SELECT 1 FROM pressure_pressurewindow WHERE records_in_per_s > 0"), 300, "records that flow")
+    # Two minutes of quiet first: the larger part of a window must be seen before anything can be
+    # wrong with it.
+    until(
+        lambda: weir.rows("SELECT 1 FROM pressure_pressurewindow WHERE records_in_per_s > 0"),
+        300,
+        "records that flow",
+    )
     judged.before = _findings(weir, lab.job_id)
     began = datetime.now(UTC)
     lab.switch.touch()
@@ -62,9 +70,14 @@ def _watch(lab: Lab, weir: RunningWeir, judged: Judged) -> None:
     judged.during = _findings(weir, lab.job_id)
     judged.health = _health(weir, lab.job_id)
     other = lab.play("amplified")
-    # A window is judged anew as its last data come in. The fault lasts until a second one was judged by it,
-    # so that an end within the very window that first named it cannot take the finding back.
-    until(lambda: _any(weir, f"{ROOT_OPEN} AND last_seen > first_seen", lab.job_id), 240, "the origin's being seen in a second window")
+    # A window is judged anew as its last data come in. The fault lasts until a second one was
+    # judged by it, so that an end within the very window that first named it cannot take the
+    # finding back.
+    until(
+        lambda: _any(weir, f"{ROOT_OPEN} AND last_seen > first_seen", lab.job_id),
+        240,
+        "the origin's being seen in a second window",
+    )
     lab.switch.unlink()
     until(lambda: _any(weir, ROOT_OPEN, other), 300, "the sink's being named")
     judged.amplified = _findings(weir, other)
@@ -72,35 +85,57 @@ def _watch(lab: Lab, weir: RunningWeir, judged: Judged) -> None:
     judged.after = _findings(weir, lab.job_id)
     lab.kill_jobmanager()
     until(lambda: _any(weir, "rule = 'collect.blind'"), 180, "the cluster's being called blind")
-    until(lambda: _health(weir, lab.job_id)["health"] is None, 60, "the health's being unknown", every_s=1)
+    until(
+        lambda: _health(weir, lab.job_id)["health"] is None,
+        60,
+        "the health's being unknown",
+        every_s=1,
+    )
     judged.blind = _findings(weir)
     judged.health_blind = _health(weir, lab.job_id)
 
 
 def _any(weir: RunningWeir, which: str, job_id: str = "") -> bool:
-    """Whether the database holds such a finding: asked often, and at once; what is judged is what a person is told."""
+    """Whether the database holds such a finding: asked often, and at once; what is judged is what a
+    person is told.
+    """
     of_job = f" AND job_id = '{job_id}'" if job_id else ""
-    return bool(weir.rows(f"SELECT 1 FROM findings_finding WHERE cluster = '{CLUSTER}' AND {which}{of_job}"))
+    return bool(
+        weir.rows(f"SELECT 1 FROM findings_finding WHERE cluster = '{CLUSTER}' AND {which}{of_job}")
+    )
 
 
 def _findings(weir: RunningWeir, job_id: str = "") -> list[dict[str, Any]]:
     told = weir.manage("findings", "--cluster", CLUSTER, "--json")
     assert told.returncode == 0, told.stderr
-    return [one for one in map(json.loads, told.stdout.splitlines()) if job_id in ("", one["job_id"])]
+    return [
+        one for one in map(json.loads, told.stdout.splitlines()) if job_id in ("", one["job_id"])
+    ]
 
 
 def _roots(findings: list[dict[str, Any]], state: str) -> list[str]:
-    return [one["subject"] for one in findings if one["rule"] == "pressure.root" and one["state"] == state]
+    return [
+        one["subject"]
+        for one in findings
+        if one["rule"] == "pressure.root" and one["state"] == state
+    ]
 
 
 def _cycles_since(weir: RunningWeir, began: datetime) -> int:
     """Spark runs that began after the incident and brought something."""
-    query = f"SELECT count(*) FROM work_pipelinerun WHERE key LIKE 'spark%' AND started_at > '{began:%Y-%m-%d %H:%M:%S}'"
+    query = (
+        f"SELECT count(*) FROM work_pipelinerun WHERE key LIKE 'spark%' AND started_at > "
+        f"'{began:%Y-%m-%d %H:%M:%S}'"
+    )
     return int(weir.rows(query)[0][0])
 
 
 def _health(weir: RunningWeir, job_id: str) -> dict[str, Any]:
-    (job,) = (one for one in weir.api(f"/api/v1/jobs/?cluster={CLUSTER}")["results"] if one["job_id"] == job_id)
+    (job,) = (
+        one
+        for one in weir.api(f"/api/v1/jobs/?cluster={CLUSTER}")["results"]
+        if one["job_id"] == job_id
+    )
     return {"health": job["health"], "state": job["health_state"]}
 
 

@@ -1,4 +1,6 @@
-"""A real NameNode: its JMX by HTTP from collecting to the rule, audits of checkpoints that lie in its HDFS, and a clean-up there."""
+"""A real NameNode: its JMX by HTTP from collecting to the rule, audits of checkpoints that lie in
+its HDFS, and a clean-up there.
+"""
 
 import json
 import os
@@ -43,16 +45,23 @@ URI = played_trees.root_uri(PLAYED)
 PATH = "/" + URI.removeprefix("hdfs://").partition("/")[2]
 TOP = PATH.split("/")[1]
 (JOB_ID,) = {file.path.split("/")[0] for file in played_trees.listed(PLAYED)}
-needs_webhdfs = pytest.mark.skipif(not HAS_WEBHDFS, reason="needs Jersey 1 (CONTRIBUTING.md, Tests)")
+needs_webhdfs = pytest.mark.skipif(
+    not HAS_WEBHDFS, reason="needs Jersey 1 (CONTRIBUTING.md, Tests)"
+)
 VERDICTS = ("live", "orphan", "young", "kept")
 LEFT_BEHIND = "5f0c8a52-3a0e-4f52-9a3e-1f6f4d1c7a10"
-"""A file that no checkpoint refers to, as a TaskManager leaves it that dies before its checkpoint completes."""
+"""A file that no checkpoint refers to, as a TaskManager leaves it that dies before its checkpoint
+completes.
+"""
 
 
 @pytest.fixture(scope="module")
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
     """With one handler, so that calls can be made to wait."""
-    with Hdfs(tmp_path_factory.mktemp("hdfs"), handlers=1) as running, pytest.MonkeyPatch.context() as patch:
+    with (
+        Hdfs(tmp_path_factory.mktemp("hdfs"), handlers=1) as running,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setenv("FSSPEC_WEBHDFS_USER", running.user)
         patch.setitem(conf, "webhdfs", {"user": running.user})
         yield running
@@ -60,14 +69,18 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, timedelta]:
-    """``ahead``: how much later than now it is for Weir, for which readings of ten minutes belong together."""
+    """``ahead``: how much later than now it is for Weir, for which readings of ten minutes belong
+    together.
+    """
     ahead = {"ahead": timedelta()}
     monkeypatch.setattr("django.utils.timezone.now", lambda: datetime.now(UTC) + ahead["ahead"])
     return ahead
 
 
 @pytest.fixture
-def judged(hdfs: Hdfs, home: Path, clock: dict[str, timedelta], db: None) -> Callable[[int], list[Finding]]:
+def judged(
+    hdfs: Hdfs, home: Path, clock: dict[str, timedelta], db: None
+) -> Callable[[int], list[Finding]]:
     """What is open after so many readings of intervals of metrics that follow one another."""
     cluster = Cluster(name="nn", namenode_jmx_url=f"{hdfs.url}/jmx", log_globs=["/nowhere/*.log"])
     cluster.full_clean()
@@ -77,7 +90,12 @@ def judged(hdfs: Hdfs, home: Path, clock: dict[str, timedelta], db: None) -> Cal
     def judge(readings: int) -> list[Finding]:
         for _ in range(readings):
             time.sleep(INTERVAL_S)
-            [outcome] = collect_shard([cluster.source()], {}, Lake(str(home / "lake")), at=lambda: datetime.now(UTC) + clock["ahead"])
+            [outcome] = collect_shard(
+                [cluster.source()],
+                {},
+                Lake(str(home / "lake")),
+                at=lambda: datetime.now(UTC) + clock["ahead"],
+            )
             assert not outcome.skips
         perform(KEY, even_if_not_due=True)
         return list(Finding.objects.open().filter(rule="namenode.queue_time"))
@@ -85,7 +103,9 @@ def judged(hdfs: Hdfs, home: Path, clock: dict[str, timedelta], db: None) -> Cal
     return judge
 
 
-def test_it_is_overloaded_while_more_clients_call_than_it_can_serve_and_only_then(hdfs, judged, home, clock):
+def test_it_is_overloaded_while_more_clients_call_than_it_can_serve_and_only_then(
+    hdfs, judged, home, clock
+):
     assert judged(3) == []
     clock["ahead"] = timedelta(hours=1)
     load = hdfs.called_by(CLIENTS, CALL_FOR_S)
@@ -94,14 +114,20 @@ def test_it_is_overloaded_while_more_clients_call_than_it_can_serve_and_only_the
     printed, _ = load.communicate(timeout=120)
     made, slowest_ms = map(int, printed.split())
     by_name = {one["name"]: one["value"] for one in finding.evidence}
-    assert (finding.cluster, finding.severity) == ("nn", "critical" if by_name["wait in the queue"] >= 1_000 else "warning")
+    assert (finding.cluster, finding.severity) == (
+        "nn",
+        "critical" if by_name["wait in the queue"] >= 1_000 else "warning",
+    )
     assert 100 <= by_name["wait in the queue"] <= slowest_ms
     assert CLIENTS / 2 < by_name["calls in the queue"] <= CLIENTS + CALLS_OF_THE_DATANODE
     assert next(iter(finding.data["kinds"])) == "mkdirs" and "Most calls: mkdirs" in finding.cause
     clock["ahead"] = timedelta(hours=2)
     assert judged(4) == []
     samples = sorted(rows(Lake(str(home / "lake")), "namenode_samples"), key=lambda row: row["ts"])
-    before, after = ({one["name"]: one["calls"] for one in row["operations"]} for row in (samples[0], samples[-1]))
+    before, after = (
+        {one["name"]: one["calls"] for one in row["operations"]}
+        for row in (samples[0], samples[-1])
+    )
     assert after["mkdirs"] - before.get("mkdirs", 0) == made
 
 
@@ -118,7 +144,9 @@ def tree(hdfs: Hdfs, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def audits(hdfs: Hdfs, tree: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Audited]]:
+def audits(
+    hdfs: Hdfs, tree: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[Audited]]:
     """By where the tree lies: audited as the job ended, and four days later."""
     folder = tmp_path_factory.mktemp("audits")
     copy = folder / "copy"
@@ -134,23 +162,46 @@ def audits(hdfs: Hdfs, tree: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     if HAS_WEBHDFS:
         roots["webhdfs"] = {"uri": URI, "read_at": f"{hdfs.webhdfs}{PATH}"}
     now = datetime.now(UTC)
-    jobs = [{"cluster": "lab", "job_id": JOB_ID, "name": "lab-counted-merged", "terminal": True, "seen": True}]
+    jobs = [
+        {
+            "cluster": "lab",
+            "job_id": JOB_ID,
+            "name": "lab-counted-merged",
+            "terminal": True,
+            "seen": True,
+        }
+    ]
     return {name: audited(folder, name, root, jobs, now) for name, root in roots.items()}
 
 
-def audited(folder: Path, name: str, root: Mapping[str, Any], jobs: list[dict[str, Any]], now: datetime) -> list[Audited]:
+def audited(
+    folder: Path, name: str, root: Mapping[str, Any], jobs: list[dict[str, Any]], now: datetime
+) -> list[Audited]:
     (folder / f"audits-{name}").mkdir()
     auditor = Auditor(folder / f"audits-{name}")
-    of = {"age_guard_h": 72, "jobs": jobs, "roots": [root | {"clusters": ["lab"], "attested": True}]}
+    of = {
+        "age_guard_h": 72,
+        "jobs": jobs,
+        "roots": [root | {"clusters": ["lab"], "attested": True}],
+    }
     times = (now + timedelta(minutes=1), now + timedelta(days=4))
-    return [auditor.audit([of | {"audit_id": f"run-{number}", "as_of": at}]) for number, at in enumerate(times, 1)]
+    return [
+        auditor.audit([of | {"audit_id": f"run-{number}", "as_of": at}])
+        for number, at in enumerate(times, 1)
+    ]
 
 
-@pytest.mark.parametrize("listing", ["ls-R.txt", "image.tsv", pytest.param("webhdfs", marks=needs_webhdfs)])
+@pytest.mark.parametrize(
+    "listing", ["ls-R.txt", "image.tsv", pytest.param("webhdfs", marks=needs_webhdfs)]
+)
 def test_checkpoints_in_its_hdfs_are_judged_as_the_same_files_here_are(audits, listing):
-    for number, (in_hdfs, here) in enumerate(zip(audits[listing], audits["local files"], strict=True), 1):
+    for number, (in_hdfs, here) in enumerate(
+        zip(audits[listing], audits["local files"], strict=True), 1
+    ):
         run = f"run-{number}"
-        assert {one: in_hdfs.paths(run, one) for one in VERDICTS} == {one: here.paths(run, one) for one in VERDICTS}
+        assert {one: in_hdfs.paths(run, one) for one in VERDICTS} == {
+            one: here.paths(run, one) for one in VERDICTS
+        }
         for table in ("storage_checkpoint", "storage_reference", "storage_merged_file"):
             assert rows_of(in_hdfs, table, run) == rows_of(here, table, run) != []
     first, last = audits[listing]
@@ -160,13 +211,20 @@ def test_checkpoints_in_its_hdfs_are_judged_as_the_same_files_here_are(audits, l
 
 
 def rows_of(of: Audited, table: str, run: str) -> list[str]:
-    return sorted(str({name: value for name, value in row.items() if not isinstance(value, datetime)}) for row in of.rows(table, run))
+    return sorted(
+        str({name: value for name, value in row.items() if not isinstance(value, datetime)})
+        for row in of.rows(table, run)
+    )
 
 
 @needs_webhdfs
 @pytest.mark.django_db(transaction=True)
-def test_an_orphan_goes_to_quarantine_and_is_purged_by_the_namenode_and_nothing_else_is(home, tmp_path_factory, monkeypatch):
-    """In an HDFS of its own: the other's namespace is read-only since its image was written down."""
+def test_an_orphan_goes_to_quarantine_and_is_purged_by_the_namenode_and_nothing_else_is(
+    home, tmp_path_factory, monkeypatch
+):
+    """In an HDFS of its own: the other's namespace is read-only since its image was written
+    down.
+    """
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
     with Hdfs(tmp_path_factory.mktemp("cleaned")) as hdfs:
         monkeypatch.setenv("FSSPEC_WEBHDFS_USER", hdfs.user)
@@ -186,11 +244,37 @@ def clean_up(hdfs: Hdfs, home: Path) -> None:
             os.utime(path, ((now - timedelta(days=60)).timestamp(),) * 2)
     hdfs.shell("-put", "-p", f"{here}/{TOP}", "/")
     (home / "ls-R.txt").write_text(before := hdfs.shell("-ls", "-R", f"/{TOP}"))
-    job(cluster(at=now + timedelta(days=1)).name, at=now, job_id=JOB_ID, state="CANCELED", terminal=True)
-    told("add_storage_root", URI, "--read-at", f"{hdfs.webhdfs}{PATH}", "--attest", "olga", "--cluster", "prod-eu")
-    told("audit_storage", URI, "--listing", str(home / "ls-R.txt"), "--as-of", (now - timedelta(days=30)).isoformat())
+    job(
+        cluster(at=now + timedelta(days=1)).name,
+        at=now,
+        job_id=JOB_ID,
+        state="CANCELED",
+        terminal=True,
+    )
+    told(
+        "add_storage_root",
+        URI,
+        "--read-at",
+        f"{hdfs.webhdfs}{PATH}",
+        "--attest",
+        "olga",
+        "--cluster",
+        "prod-eu",
+    )
+    told(
+        "audit_storage",
+        URI,
+        "--listing",
+        str(home / "ls-R.txt"),
+        "--as-of",
+        (now - timedelta(days=30)).isoformat(),
+    )
     (audit,) = [line for line in told("audit_storage", "--json") if "cleanable" in line]
-    assert (audit["cleanable"], audit["orphan"]["files"], audit["orphan"]["bytes"]) == (True, 1, 1_000), audit
+    assert (audit["cleanable"], audit["orphan"]["files"], audit["orphan"]["bytes"]) == (
+        True,
+        1,
+        1_000,
+    ), audit
     head, *files = told("plan_cleanup", "--json")
     assert [Path(file["path"]).name for file in files] == [LEFT_BEHIND]
     user = person("ada")
@@ -199,9 +283,13 @@ def clean_up(hdfs: Hdfs, home: Path) -> None:
     orders.approve(CleanupPlan.objects.get(), user, now)
     (applied,) = told("apply_cleanup", head["plan"], "--apply", "--json")
     assert applied["apply"]["quarantined"] == 1, applied
-    assert files_of(hdfs.shell("-ls", "-R", PATH)) == files_of(before) - {f"{PATH}/{JOB_ID}/shared/{LEFT_BEHIND}"}
+    assert files_of(hdfs.shell("-ls", "-R", PATH)) == files_of(before) - {
+        f"{PATH}/{JOB_ID}/shared/{LEFT_BEHIND}"
+    }
     quarantine = f"{PATH}.weir-quarantine"
-    assert [Path(path).name for path in files_of(hdfs.shell("-ls", "-R", quarantine))] == [LEFT_BEHIND]
+    assert [Path(path).name for path in files_of(hdfs.shell("-ls", "-R", quarantine))] == [
+        LEFT_BEHIND
+    ]
     CleanupPlan.objects.update(purge_at=timezone.now())
     (purged,) = told("apply_cleanup", head["plan"], "--purge", "--json")
     assert purged["purge"]["purged"] == 1, purged

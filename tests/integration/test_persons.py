@@ -1,4 +1,6 @@
-"""The living demo by keyboard alone: as each person that Weir is made for, on SQLite and PostgreSQL, in both themes, wide and narrow."""
+"""The living demo by keyboard alone: as each person that Weir is made for, on SQLite and
+PostgreSQL, in both themes, wide and narrow.
+"""
 
 import json
 import re
@@ -23,13 +25,19 @@ SCREENS = [("light", 1440), ("dark", 1440), ("light", 390), ("dark", 390)]
 
 
 @pytest.fixture(scope="module", params=["SQLite", "PostgreSQL"])
-def weir(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeir]:
-    """A fleet that lives, as soon as a cause is named on it: the others come while it is looked at."""
+def weir(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningWeir]:
+    """A fleet that lives, as soon as a cause is named on it: the others come while it is looked
+    at.
+    """
     with ExitStack() as stack:
         variables = {}
         if request.param == "PostgreSQL":
             variables["WEIR_DATABASE_URL"] = stack.enter_context(postgresql()).get_uri()
-        running = stack.enter_context(RunningWeir(tmp_path_factory.mktemp("persons") / "home", **variables))
+        running = stack.enter_context(
+            RunningWeir(tmp_path_factory.mktemp("persons") / "home", **variables)
+        )
         running.wait_up(1200)
         assert running.sign_in(*running.printed_sign_in())
         newest(running, "checkpoint.declined")
@@ -37,7 +45,11 @@ def weir(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(params=SCREENS, ids=[f"{theme}-{width}" for theme, width in SCREENS])
-def visitor(request: pytest.FixtureRequest, browser: Browser, weir: RunningWeir) -> Iterator[Visitor]:  # noqa: F811
+def visitor(
+    request: pytest.FixtureRequest,
+    browser: Browser,  # noqa: F811
+    weir: RunningWeir,
+) -> Iterator[Visitor]:
     visitor = Visitor.of(browser, f"http://{weir.bind}", *request.param)
     visitor.sign_in(*weir.printed_sign_in())
     yield visitor
@@ -52,14 +64,19 @@ def findings(weir: RunningWeir, rule: str) -> list[dict[str, Any]]:
 
 
 def newest(weir: RunningWeir, rule: str) -> dict[str, Any]:
-    """Each round takes a minute to its trouble, and what a whole minute does not bear out is taken back."""
-    found: list[dict[str, Any]] = until(partial(findings, weir, rule), 300, f"a finding of {rule}", every_s=2)
+    """Each round takes a minute to its trouble, and what a whole minute does not bear out is taken
+    back.
+    """
+    found: list[dict[str, Any]] = until(
+        partial(findings, weir, rule), 300, f"a finding of {rule}", every_s=2
+    )
     return found[0]
 
 
 def opens_a_finding(visitor: Visitor) -> str:
-    """What a page of a job leads to, and the text there. Between the page and the key that follows its link a whole minute may have taken
-    the finding back, which is said: then the job has others."""
+    """What a page of a job leads to, and the text there. Between the page and the key that follows
+    its link a whole minute may have taken the finding back, which is said: then the job has others.
+    """
     of_job = visitor.page.url
     for _ in range(TAKEN_BACK_AT_MOST):
         visitor.follow("main h3 a[href^='/findings/'], main a.name[href^='/findings/']")
@@ -70,7 +87,9 @@ def opens_a_finding(visitor: Visitor) -> str:
     raise AssertionError(f"All findings of {of_job} were taken back before they were opened")
 
 
-def test_on_call_goes_from_the_fleet_over_a_sick_job_to_cause_evidence_and_runbook(visitor: Visitor, weir: RunningWeir) -> None:
+def test_on_call_goes_from_the_fleet_over_a_sick_job_to_cause_evidence_and_runbook(
+    visitor: Visitor, weir: RunningWeir
+) -> None:
     visitor.follow("main .jobs a[href^='/jobs/']")
     told = opens_a_finding(visitor)
     assert "Next:" in told and "Runbook" in told and "Evidence" in told
@@ -78,7 +97,9 @@ def test_on_call_goes_from_the_fleet_over_a_sick_job_to_cause_evidence_and_runbo
     assert "Look first" in visitor.text() or "Act now" in visitor.text()
 
 
-def test_on_call_finds_who_declined_a_checkpoint_and_what_its_log_says(visitor: Visitor, weir: RunningWeir) -> None:
+def test_on_call_finds_who_declined_a_checkpoint_and_what_its_log_says(
+    visitor: Visitor, weir: RunningWeir
+) -> None:
     finding = newest(weir, "checkpoint.declined")
     visitor.page.goto(f"/findings/{finding['id']}/")
     visitor.look()
@@ -88,7 +109,9 @@ def test_on_call_finds_who_declined_a_checkpoint_and_what_its_log_says(visitor: 
     assert re.search(r"enrich|declined", told), told[:500]
 
 
-def test_on_call_finds_the_origin_of_back_pressure_and_its_subtasks(visitor: Visitor, weir: RunningWeir) -> None:
+def test_on_call_finds_the_origin_of_back_pressure_and_its_subtasks(
+    visitor: Visitor, weir: RunningWeir
+) -> None:
     finding = newest(weir, "pressure.root")
     visitor.page.goto(f"/findings/{finding['id']}/")
     visitor.look()
@@ -97,7 +120,9 @@ def test_on_call_finds_the_origin_of_back_pressure_and_its_subtasks(visitor: Vis
     assert visitor.page.locator("svg.graph, .graph").count()
 
 
-def test_the_platform_owner_goes_from_storage_to_orphans_and_a_plan_that_waits(visitor: Visitor) -> None:
+def test_the_platform_owner_goes_from_storage_to_orphans_and_a_plan_that_waits(
+    visitor: Visitor,
+) -> None:
     visitor.follow("header a[href^='/storage/']")
     visitor.follow("main a[href^='/storage/root/']")
     visitor.wait_for_words("orphan")
@@ -107,7 +132,9 @@ def test_the_platform_owner_goes_from_storage_to_orphans_and_a_plan_that_waits(v
     visitor.wait_for_words("approv")
 
 
-def test_the_platform_owner_sees_what_a_checkpoint_depends_on(visitor: Visitor, weir: RunningWeir) -> None:
+def test_the_platform_owner_sees_what_a_checkpoint_depends_on(
+    visitor: Visitor, weir: RunningWeir
+) -> None:
     finding = newest(weir, "checkpoint.full_after_savepoint")
     visitor.page.goto(f"/jobs/{finding['cluster']}/{finding['job_id']}/")
     visitor.look()
@@ -115,7 +142,9 @@ def test_the_platform_owner_sees_what_a_checkpoint_depends_on(visitor: Visitor, 
     assert re.search(r"file|state|subtask", visitor.text())
 
 
-def test_the_job_owner_sees_size_over_time_and_what_an_event_changed(visitor: Visitor, weir: RunningWeir) -> None:
+def test_the_job_owner_sees_size_over_time_and_what_an_event_changed(
+    visitor: Visitor, weir: RunningWeir
+) -> None:
     finding = newest(weir, "restart.loop")
     visitor.page.goto(f"/jobs/{finding['cluster']}/{finding['job_id']}/")
     visitor.look()

@@ -1,4 +1,6 @@
-"""The commands of ``compose.yaml``, each run directly: PostgreSQL, Redis, a standalone Spark behind Connect, workers, web."""
+"""The commands of ``compose.yaml``, each run directly: PostgreSQL, Redis, a standalone Spark behind
+Connect, workers, web.
+"""
 
 import os
 import subprocess
@@ -28,17 +30,31 @@ from webapp.launch.variables import spark_home
 
 pytestmark = [pytest.mark.integration, pytest.mark.cluster]
 
-SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((PROJECT_DIR / "compose.yaml").read_text())["services"]
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((PROJECT_DIR / "compose.yaml").read_text())[
+    "services"
+]
 RECORDING = "1.20.5/E"
 
 
 class Production:
-    """The services of the compose file as processes of this machine, with its addresses in place of their names."""
+    """The services of the compose file as processes of this machine, with its addresses in place of
+    their names.
+    """
 
     def __init__(self, home: Home, database_url: str, redis_url: str) -> None:
-        self.home, self.web, self.master, self.connect, self.worker_page = home, free_port(), free_port(), free_port(), free_port()
+        self.home, self.web, self.master, self.connect, self.worker_page = (
+            home,
+            free_port(),
+            free_port(),
+            free_port(),
+            free_port(),
+        )
         self.children: dict[str, Running] = {}
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "SPARK_"))}
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("WEIR_", "SPARK_"))
+        }
         self.variables = clean | {
             "PATH": f"{Path(sys.executable).parent}:{spark_home() / 'bin'}:{os.environ['PATH']}",
             "PYTHONPATH": str(PROJECT_DIR),
@@ -77,7 +93,15 @@ class Production:
 
     def run(self, *command: str) -> str:
         """Run to the end, as ``docker compose run`` would."""
-        run = subprocess.run(command, env=self.variables, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=300, check=False)
+        run = subprocess.run(
+            command,
+            env=self.variables,
+            cwd=PROJECT_DIR,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         assert run.returncode in (0, 1), run.stdout + run.stderr
         return run.stdout
 
@@ -87,18 +111,40 @@ class Production:
     def is_healthy(self, service: str, alive_file: Path | None = None) -> bool:
         """Its check, as Docker would run it in the container."""
         kind, *words = SERVICES[service]["healthcheck"]["test"]
-        here = {"/tmp/weir-alive": str(alive_file or self.alive_file(service)), "'spark-master'": "'127.0.0.1'", "7077": str(self.master)}
-        here |= {"127.0.0.1:8000": f"127.0.0.1:{self.web}", "8081": str(self.worker_page), "15002": str(self.connect)}
+        here = {
+            "/tmp/weir-alive": str(alive_file or self.alive_file(service)),
+            "'spark-master'": "'127.0.0.1'",
+            "7077": str(self.master),
+        }
+        here |= {
+            "127.0.0.1:8000": f"127.0.0.1:{self.web}",
+            "8081": str(self.worker_page),
+            "15002": str(self.connect),
+        }
         for name, value in here.items():
             words = [word.replace(name, value) for word in words]
         command = ["sh", "-c", *words] if kind == "CMD-SHELL" else words
-        variables = self.variables | {"PGHOST": parse_qs(urlsplit(self.variables["WEIR_DATABASE_URL"]).query)["host"][0]}
+        variables = self.variables | {
+            "PGHOST": parse_qs(urlsplit(self.variables["WEIR_DATABASE_URL"]).query)["host"][0]
+        }
         variables["PATH"] += f":{Path(pgserver.__file__).parent / 'pginstall' / 'bin'}"
-        return subprocess.run(command, env=variables, cwd=PROJECT_DIR, capture_output=True, timeout=60, check=False).returncode == 0
+        return (
+            subprocess.run(
+                command,
+                env=variables,
+                cwd=PROJECT_DIR,
+                capture_output=True,
+                timeout=60,
+                check=False,
+            ).returncode
+            == 0
+        )
 
     def start(self, service: str) -> None:
         variables = self.variables | {"WEIR_ALIVE_FILE": str(self.alive_file(service))}
-        self.children[service] = Running(service, self.command(service), variables, self.home.folder("logs"))
+        self.children[service] = Running(
+            service, self.command(service), variables, self.home.folder("logs")
+        )
 
     def stop(self) -> None:
         """All are asked before any is waited for."""
@@ -131,7 +177,15 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]
         production.start("spark-worker")
         production.start("spark-connect")
         production.run(*production.command("database-schema"))
-        for service in ("web", "worker-collect", "worker-spark", "worker-storage", "worker-alerts", "worker-default", "beat"):
+        for service in (
+            "web",
+            "worker-collect",
+            "worker-spark",
+            "worker-storage",
+            "worker-alerts",
+            "worker-default",
+            "beat",
+        ):
             production.start(service)
         until(lambda: production.get("/healthz") == 200, 60, "the web server")
         until(lambda: listens("127.0.0.1", production.connect), 300, "Spark Connect")
@@ -139,9 +193,13 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]
 
 
 def test_every_service_of_ours_keeps_running(production: Production) -> None:
-    assert set(production.children) == {name for name, service in SERVICES.items() if "weir" in str(service["image"])} - {"database-schema"}
+    assert set(production.children) == {
+        name for name, service in SERVICES.items() if "weir" in str(service["image"])
+    } - {"database-schema"}
     time.sleep(2)
-    assert [name for name, child in production.children.items() if child.process.poll() is not None] == []
+    assert [
+        name for name, child in production.children.items() if child.process.poll() is not None
+    ] == []
 
 
 def test_the_workers_and_beat_report_for_duty(production: Production) -> None:
@@ -150,7 +208,9 @@ def test_the_workers_and_beat_report_for_duty(production: Production) -> None:
 
 def test_every_service_is_healthy_by_its_own_check(production: Production) -> None:
     for service in (*production.children, "database"):
-        until(lambda service=service: production.is_healthy(service), 60, f"the health of {service}")
+        until(
+            lambda service=service: production.is_healthy(service), 60, f"the health of {service}"
+        )
 
 
 def test_whoever_has_not_worked_for_minutes_is_not_healthy(production: Production) -> None:
@@ -168,9 +228,20 @@ def test_an_administrator_can_be_made(production: Production) -> None:
 
 
 def test_a_recording_goes_through_workers_and_cluster_to_postgresql(production: Production) -> None:
-    production.run("python", "manage.py", "import_recording", str(recordings() / RECORDING), "--cluster", "case")
+    production.run(
+        "python",
+        "manage.py",
+        "import_recording",
+        str(recordings() / RECORDING),
+        "--cluster",
+        "case",
+    )
     with psycopg.connect(production.variables["WEIR_DATABASE_URL"], autocommit=True) as database:
         known = "SELECT count(*) >= 20 FROM checkpoints_checkpointfact WHERE cluster = 'case'"
-        until(lambda: database.execute(known).fetchone() == (True,), 900, "the recording's checkpoints in the database")
+        until(
+            lambda: database.execute(known).fetchone() == (True,),
+            900,
+            "the recording's checkpoints in the database",
+        )
     rows = production.run("python", "manage.py", "checkpoints", "--cluster", "case", "--json")
     assert '"declined"' in rows

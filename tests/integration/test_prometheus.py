@@ -9,7 +9,9 @@ from tests.lab.prometheus_recording import record
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="Prometheus is not installed: apt-get install prometheus")
+@pytest.mark.skipif(
+    EXECUTABLE is None, reason="Prometheus is not installed: apt-get install prometheus"
+)
 @pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
 def test_samples_of_every_subtask_come_at_every_step(version, tmp_path):
     found = record(version, tmp_path)

@@ -1,4 +1,6 @@
-"""A real Flink a task of which is slow to restore, seen live with dumps of slow starts: the finding says where its thread was."""
+"""A real Flink a task of which is slow to restore, seen live with dumps of slow starts: the finding
+says where its thread was.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,7 +30,12 @@ class Told:
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
     folder = tmp_path_factory.mktemp("slow")
-    quick = {"WEIR_DEMO": "false", "WEIR_COLLECT_INTERVAL_S": "3", "WEIR_SPARK_INTERVAL_S": "10", "WEIR_START_DUMPS": "true"}
+    quick = {
+        "WEIR_DEMO": "false",
+        "WEIR_COLLECT_INTERVAL_S": "3",
+        "WEIR_SPARK_INTERVAL_S": "10",
+        "WEIR_START_DUMPS": "true",
+    }
     with (
         start("1.20.5", "slow-restore", slot=9, folder=folder / "flink") as lab,
         RunningWeir(home_with_database(folder / "home"), **quick) as weir,
@@ -38,7 +45,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
         added = weir.manage("add_cluster", CLUSTER, lab.url, "--logs", lab.log_glob)
         assert added.returncode == 0, added.stdout + added.stderr
         told = Told()
-        told.finding = until(lambda: _with_threads(weir), 600, "a finding that says what threads did", ASK_AGAIN_S)
+        told.finding = until(
+            lambda: _with_threads(weir), 600, "a finding that says what threads did", ASK_AGAIN_S
+        )
         told.page = weir.page(f"/findings/{told.finding['id']}/")[2]
         told.starts = weir.manage("analyse", CLUSTER, lab.job_id, "starts").stdout
         yield told

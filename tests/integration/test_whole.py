@@ -1,4 +1,6 @@
-"""`make run` as a newcomer sees it: first start, sign-in, Ctrl-C, second start, a killed program, a killed whole."""
+"""`make run` as a newcomer sees it: first start, sign-in, Ctrl-C, second start, a killed program, a
+killed whole.
+"""
 
 import pytest
 

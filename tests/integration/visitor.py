@@ -36,15 +36,26 @@ class Visitor:
 
     @classmethod
     def of(cls, browser: Browser, address: str, theme: str, width: int) -> "Visitor":
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, base_url=address)  # type: ignore[arg-type]
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme, base_url=address
+        )  # type: ignore[arg-type]
         visitor = cls(context.new_page())
         page, host = visitor.page, urlsplit(address).netloc
-        page.on("console", lambda said: visitor.fault(f"console: {said.text}") if said.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda said: (
+                visitor.fault(f"console: {said.text}")
+                if said.type in ("error", "warning")
+                else None
+            ),
+        )
         page.on("pageerror", lambda error: visitor.fault(f"script: {error}"))
         page.on(
             "request",
             lambda asked: (
-                visitor.fault(f"asked {asked.url}") if asked.url.startswith("http") and urlsplit(asked.url).netloc != host else None
+                visitor.fault(f"asked {asked.url}")
+                if asked.url.startswith("http") and urlsplit(asked.url).netloc != host
+                else None
             ),
         )
         return visitor
@@ -66,7 +77,9 @@ class Visitor:
         self.press_and_arrive("Enter")
 
     def reach(self, selector: str) -> None:
-        """Tab to the first place that the selector means, once there is one, forwards or backwards, whichever is in its direction."""
+        """Tab to the first place that the selector means, once there is one, forwards or backwards,
+        whichever is in its direction.
+        """
         self.page.locator(selector).filter(visible=True).first.wait_for(timeout=APPEARS_WITHIN_MS)
         key = "Tab" if self.page.evaluate(FORWARD, selector) else "Shift+Tab"
         for _ in range(PRESSES):
@@ -103,11 +116,15 @@ class Visitor:
         for one in found["violations"]:
             if one["impact"] in SERIOUS:
                 self.fault(f"axe, {one['impact']}: {one['id']}: {one['nodes'][0]['html'][:160]}")
-        if sideways := self.page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth"):
+        if sideways := self.page.evaluate(
+            "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        ):
             self.fault(f"scrolls {sideways} px sideways")
 
     def wait_for_words(self, words: str) -> None:
-        self.page.locator("main", has_text=re.compile(words, re.IGNORECASE)).wait_for(timeout=APPEARS_WITHIN_MS)
+        self.page.locator("main", has_text=re.compile(words, re.IGNORECASE)).wait_for(
+            timeout=APPEARS_WITHIN_MS
+        )
 
     def text(self) -> str:
         return re.sub(r"\s+", " ", self.page.inner_text("main"))

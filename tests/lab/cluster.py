@@ -44,13 +44,20 @@ class LabFailed(Exception):
 class Lab:
     """A running cluster with its job. Stops with its ``with`` block, and when this process dies.
 
-    ``as_fleet``: as clusters of fleets are, which answer Prometheus and print JSON in containers, beside their plain log.
+    ``as_fleet``: as clusters of fleets are, which answer Prometheus and print JSON in containers,
+    beside their plain log.
     """
 
     taskmanagers = TASKMANAGERS
 
-    def __init__(self, version: str, incident: str, slot: int, folder: Path, *, as_fleet: bool = False) -> None:
-        self.release, self.incident, self.layout = RELEASES[version], INCIDENTS[incident], Layout(folder, slot)
+    def __init__(
+        self, version: str, incident: str, slot: int, folder: Path, *, as_fleet: bool = False
+    ) -> None:
+        self.release, self.incident, self.layout = (
+            RELEASES[version],
+            INCIDENTS[incident],
+            Layout(folder, slot),
+        )
         if as_fleet:
             self.incident = replace(self.incident, reports_metrics=True, prints_json=True)
         self.job_id = ""
@@ -93,7 +100,9 @@ class Lab:
         """Flink's own account of a job's checkpoints; without an id those of the first job."""
         return dict(self.get(f"/jobs/{job_id or self.job_id}/checkpoints"))
 
-    def wait_for(self, condition: Callable[[dict[str, Any]], bool], within_s: float = 90, job_id: str = "") -> dict[str, Any]:
+    def wait_for(
+        self, condition: Callable[[dict[str, Any]], bool], within_s: float = 90, job_id: str = ""
+    ) -> dict[str, Any]:
         """The first account of the checkpoints that meets the condition."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
@@ -103,7 +112,8 @@ class Lab:
                     return account
             time.sleep(0.3)
         raise LabFailed(
-            f"The checkpoints of {job_id or self.job_id} did not come to what was waited for in {within_s:.0f} s: see {self.layout.logs}"
+            f"The checkpoints of {job_id or self.job_id} did not come to what was waited for in "
+            f"{within_s:.0f} s: see {self.layout.logs}"
         )
 
     def savepoint(self, within_s: float = 60) -> str:
@@ -117,12 +127,16 @@ class Lab:
             if answer["status"]["id"] == "COMPLETED":
                 if location := answer["operation"].get("location"):
                     return str(location)
-                raise LabFailed(f"The savepoint failed: {answer['operation'].get('failure-cause', {}).get('class')}")
+                raise LabFailed(
+                    f"The savepoint failed: "
+                    f"{answer['operation'].get('failure-cause', {}).get('class')}"
+                )
             time.sleep(0.2)
         raise LabFailed(f"The savepoint did not complete in {within_s:.0f} s.")
 
     def play_out(self, before_loss: Callable[[], None] | None = None) -> None:
-        """What an incident needs besides its job: the savepoint of one that has a savepoint, the files that one loses.
+        """What an incident needs besides its job: the savepoint of one that has a savepoint, the
+        files that one loses.
 
         ``before_loss`` is called when those are still there.
         """
@@ -131,7 +145,10 @@ class Lab:
             self.wait_for(lambda account: account["counts"]["completed"] >= enough, within_s=600)
             self.savepoint(within_s=300)
         for seen_before in self.incident.killed_after:
-            self.wait_for(lambda account, least=seen_before: account["counts"]["completed"] >= least, within_s=300)
+            self.wait_for(
+                lambda account, least=seen_before: account["counts"]["completed"] >= least,
+                within_s=300,
+            )
             self.kill_taskmanager(1)
             time.sleep(KILLED_FOR_S)
             self.start_taskmanager(1)
@@ -143,8 +160,13 @@ class Lab:
             self._lose_files(self.incident.claimed_after, before_loss)
         if self.incident.restored_from is not None:
             self.wait_for(lambda account: account["counts"]["completed"] >= 1)
-            with contextlib.suppress(OSError):  # Flink refuses the submission, and lists the job as failed.
-                self.play(self.incident.name, restore=f"file://{self.checkpoint_dir}/{self.incident.restored_from}")
+            with contextlib.suppress(
+                OSError
+            ):  # Flink refuses the submission, and lists the job as failed.
+                self.play(
+                    self.incident.name,
+                    restore=f"file://{self.checkpoint_dir}/{self.incident.restored_from}",
+                )
 
     def _rescale(self, before: int, after: int) -> None:
         wanted = self.get(f"/jobs/{self.job_id}/resource-requirements")
@@ -156,14 +178,24 @@ class Lab:
     def _lose_files(self, claimed_after: int, before_loss: Callable[[], None] | None) -> None:
         self.wait_for(lambda account: account["counts"]["completed"] >= claimed_after)
         self.cancel()
-        newest = max((self.checkpoint_dir / self.job_id).glob("chk-*/_metadata"), key=lambda path: path.stat().st_mtime).parent
+        newest = max(
+            (self.checkpoint_dir / self.job_id).glob("chk-*/_metadata"),
+            key=lambda path: path.stat().st_mtime,
+        ).parent
         second = self.play(self.incident.name, restore=f"file://{newest}", claim="CLAIM")
         self.wait_for(lambda account: account["counts"]["completed"] >= 1, job_id=second)
         if before_loss:
             before_loss()
         # As a rule by age does: whatever was written before an instant, of whatever job.
-        cut = min(path.stat().st_mtime for path in (self.checkpoint_dir / self.job_id).glob("chk-*/_metadata"))
-        for path in [path for path in self.checkpoint_dir.rglob("*") if path.is_file() and path.stat().st_mtime <= cut]:
+        cut = min(
+            path.stat().st_mtime
+            for path in (self.checkpoint_dir / self.job_id).glob("chk-*/_metadata")
+        )
+        for path in [
+            path
+            for path in self.checkpoint_dir.rglob("*")
+            if path.is_file() and path.stat().st_mtime <= cut
+        ]:
             path.unlink()
         self.kill_taskmanager(1)
         self.start_taskmanager(1)
@@ -192,7 +224,13 @@ class Lab:
         """Again, after it was killed."""
         host, _address = self.layout.taskmanager_host(number)
         limits = ["-XX:MaxDirectMemorySize=128m", "-XX:MaxMetaspaceSize=128m"]
-        self._java(f"tm{number}", f"taskexecutor-{number - 1}-{host}", self.incident.taskmanager_heap_mb, [*limits, TASKMANAGER_CLASS], [])
+        self._java(
+            f"tm{number}",
+            f"taskexecutor-{number - 1}-{host}",
+            self.incident.taskmanager_heap_mb,
+            [*limits, TASKMANAGER_CLASS],
+            [],
+        )
 
     def stop(self) -> None:
         for process in self._processes.values():
@@ -213,38 +251,72 @@ class Lab:
         self.stop()
 
     def start_processes(self) -> None:
-        self._java("jm", "standalonesession-0-flink-jm", 448, [JOBMANAGER_CLASS], ["--executionMode", "cluster"])
+        self._java(
+            "jm",
+            "standalonesession-0-flink-jm",
+            448,
+            [JOBMANAGER_CLASS],
+            ["--executionMode", "cluster"],
+        )
         if self.incident.jar_bytes_per_s is not None:
-            for port, bytes_per_s in ((self.layout.rpc_port, _UNLIMITED), (self.layout.blob_port, self.incident.jar_bytes_per_s)):
-                self._links.append(SlowLink((self.layout.jobmanager_seen_by_first, port), ("127.0.0.1", port), bytes_per_s))
+            for port, bytes_per_s in (
+                (self.layout.rpc_port, _UNLIMITED),
+                (self.layout.blob_port, self.incident.jar_bytes_per_s),
+            ):
+                self._links.append(
+                    SlowLink(
+                        (self.layout.jobmanager_seen_by_first, port),
+                        ("127.0.0.1", port),
+                        bytes_per_s,
+                    )
+                )
         for number in range(1, self.taskmanagers + 1):
             if self.incident.network_bytes_per_s is not None:
                 _host, address = self.layout.taskmanager_host(number)
                 announced, listening = self.layout.data_ports(number)
-                self._links.append(SlowLink((address, announced), (address, listening), self.incident.network_bytes_per_s))
+                self._links.append(
+                    SlowLink(
+                        (address, announced),
+                        (address, listening),
+                        self.incident.network_bytes_per_s,
+                    )
+                )
             self.start_taskmanager(number)
 
     def wait_up(self) -> None:
         deadline = time.monotonic() + UP_WITHIN_S
-        while (call_or_none(f"{self.url}/overview") or {}).get("taskmanagers", 0) < self.taskmanagers:
+        while (call_or_none(f"{self.url}/overview") or {}).get(
+            "taskmanagers", 0
+        ) < self.taskmanagers:
             dead = [name for name, process in self._processes.items() if process.poll() is not None]
             if dead or time.monotonic() > deadline:
-                raise LabFailed(f"Flink {self.release.version} did not come up ({', '.join(dead) or 'too slow'}): see {self.layout.logs}")
+                raise LabFailed(
+                    f"Flink {self.release.version} did not come up "
+                    f"({', '.join(dead) or 'too slow'}): see {self.layout.logs}"
+                )
             time.sleep(0.3)
 
     def submit(self) -> None:
         self.job_id = self.play(self.incident.name)
 
-    def play(self, incident: str, restore: str = "", claim: str = "NO_CLAIM", **changed: str) -> str:
+    def play(
+        self, incident: str, restore: str = "", claim: str = "NO_CLAIM", **changed: str
+    ) -> str:
         """Submit the job of an incident, beside those that run; returns its id.
 
-        ``restore`` is the checkpoint or savepoint it starts from, ``claim`` how it takes that over: NO_CLAIM, CLAIM, LEGACY.
+        ``restore`` is the checkpoint or savepoint it starts from, ``claim`` how it takes that over:
+        NO_CLAIM, CLAIM, LEGACY.
         ``changed`` are arguments that differ from those of the incident, its ``name`` among them.
         """
         jar = upload_jar(self.url, job_jar(self.release))
         arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments, **changed}
-        told = [f"{name}={value.format(switch=self.switch, folder=self.layout.folder)}" for name, value in arguments.items()]
-        asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | ({"savepointPath": restore} if restore else {})
+        told = [
+            f"{name}={value.format(switch=self.switch, folder=self.layout.folder)}"
+            for name, value in arguments.items()
+        ]
+        asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | (
+            {"savepointPath": restore} if restore else {}
+        )
         if restore and self.release.has_claim_modes:
             asked[self.release.claim_field] = claim
         return self._run(f"/jars/{jar}/run", asked, arguments["name"])
@@ -261,13 +333,22 @@ class Lab:
             time.sleep(1)
             if made := self._jobs(name) - before:
                 return min(made)
-        raise LabFailed(f"{name} could not be submitted in {SUBMISSIONS} attempts: see {self.layout.logs}")
+        raise LabFailed(
+            f"{name} could not be submitted in {SUBMISSIONS} attempts: see {self.layout.logs}"
+        )
 
     def _jobs(self, name: str) -> set[str]:
         jobs = (call_or_none(f"{self.url}/jobs/overview") or {}).get("jobs") or ()
         return {str(job["jid"]) for job in jobs if job["name"] == name}
 
-    def _java(self, name: str, log_name: str, heap_mb: int, options_and_class: list[str], arguments: list[str]) -> None:
+    def _java(
+        self,
+        name: str,
+        log_name: str,
+        heap_mb: int,
+        options_and_class: list[str],
+        arguments: list[str],
+    ) -> None:
         configuration = self.layout.configuration(name)
         log = self.layout.logs / f"flink-lab-{log_name}.log"
         command = [
@@ -290,7 +371,12 @@ class Lab:
         }
         with self._output(name, log) as output:
             self._processes[name] = subprocess.Popen(
-                command, env=variables, cwd=self.layout.folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                command,
+                env=variables,
+                cwd=self.layout.folder,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
 
     def _output(self, name: str, log: Path) -> BinaryIO:
@@ -302,7 +388,14 @@ class Lab:
     def _class_path(self) -> str:
         hadoop = HADOOP_JARS if self.incident.counts_calls else ()
         reporter = (f"{reporter_jars(self.release)}/*",) if self.incident.reports_metrics else ()
-        return ":".join((f"{flink_jars(self.release)}/*", *reporter, str(job_jar(self.release)), *map(str, hadoop)))
+        return ":".join(
+            (
+                f"{flink_jars(self.release)}/*",
+                *reporter,
+                str(job_jar(self.release)),
+                *map(str, hadoop),
+            )
+        )
 
     def _kill(self, name: str) -> None:
         process = self._processes[name]
@@ -310,7 +403,12 @@ class Lab:
         process.wait()
 
 
-def start(version: str = DEFAULT_VERSION, incident: str = "healthy", slot: int = 0, folder: Path | None = None) -> Lab:
+def start(
+    version: str = DEFAULT_VERSION,
+    incident: str = "healthy",
+    slot: int = 0,
+    folder: Path | None = None,
+) -> Lab:
     """A cluster that is up and whose job is submitted. Raises :class:`LabFailed`.
 
     ``folder`` takes its logs and state (default: a fresh one in the lab's cache).
@@ -324,7 +422,9 @@ def started(lab: Lab) -> Lab:
     """This lab, up and with its job. Raises :class:`LabFailed`."""
     try:
         if listens("127.0.0.1", lab.layout.rest_port):
-            raise LabFailed(f"Something already listens on {lab.url}: stop it, or choose another slot.")
+            raise LabFailed(
+                f"Something already listens on {lab.url}: stop it, or choose another slot."
+            )
         write_configuration(lab.layout, lab.release, lab.incident)
         lab.start_processes()
         lab.wait_up()

@@ -1,4 +1,6 @@
-"""The configuration of one lab cluster: settings, log layout and host names, all in its own folder."""
+"""The configuration of one lab cluster: settings, log layout and host names, all in its own
+folder.
+"""
 
 import platform
 from dataclasses import dataclass
@@ -11,10 +13,30 @@ TASKMANAGERS = 2
 SLOTS_EACH = 4
 
 # What Flink's own scripts pass to a JVM of version 17 or newer.
-_EXPORTS = ("java.base/sun.net.util", "java.rmi/sun.rmi.registry", "java.security.jgss/sun.security.krb5")
+_EXPORTS = (
+    "java.base/sun.net.util",
+    "java.rmi/sun.rmi.registry",
+    "java.security.jgss/sun.security.krb5",
+)
 _OPENS = (
-    *("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.math", "java.net", "java.nio", "java.text"),
-    *("java.time", "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks", "sun.nio.ch"),
+    *(
+        "java.lang",
+        "java.lang.invoke",
+        "java.lang.reflect",
+        "java.io",
+        "java.math",
+        "java.net",
+        "java.nio",
+        "java.text",
+    ),
+    *(
+        "java.time",
+        "java.util",
+        "java.util.concurrent",
+        "java.util.concurrent.atomic",
+        "java.util.concurrent.locks",
+        "sun.nio.ch",
+    ),
 )
 MODULE_OPTIONS = [f"--add-exports={name}=ALL-UNNAMED" for name in _EXPORTS]
 MODULE_OPTIONS += [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENS]
@@ -35,7 +57,8 @@ appender.file.policies.size.size = 100MB
 appender.file.strategy.type = DefaultRolloverStrategy
 appender.file.strategy.max = 10
 """
-# Beside it, what a container prints: JSON. Releases before 2 ship no JSON layout, so that it is made by a pattern.
+# Beside it, what a container prints: JSON. Releases before 2 ship no JSON layout, so that it is
+# made by a pattern.
 _LOG4J_CONSOLE = """\
 rootLogger.appenderRef.console.ref = Console
 appender.console.name = Console
@@ -56,7 +79,9 @@ appender.console.layout.eventTemplateUri = classpath:EcsLayout.json
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a cluster keeps its things and which ports it takes; slots let clusters stand side by side."""
+    """Where a cluster keeps its things and which ports it takes; slots let clusters stand side by
+    side.
+    """
 
     folder: Path
     slot: int
@@ -70,13 +95,20 @@ class Layout:
         return 28082 + 10 * self.slot
 
     def data_ports(self, number: int) -> tuple[int, int]:
-        """Of a TaskManager whose network is slow: the port it announces and the one it listens on."""
+        """Of a TaskManager whose network is slow: the port it announces and the one it listens
+        on.
+        """
         return 28500 + 10 * self.slot + number, 28600 + 10 * self.slot + number
 
     @property
     def metrics_ports(self) -> dict[str, int]:
-        """Process → where it answers Prometheus; ``jm2`` is the second JobManager of one in high availability."""
-        return {name: 28700 + 10 * self.slot + number for number, name in enumerate(("jm", "tm1", "tm2", "jm2"))}
+        """Process → where it answers Prometheus; ``jm2`` is the second JobManager of one in high
+        availability.
+        """
+        return {
+            name: 28700 + 10 * self.slot + number
+            for number, name in enumerate(("jm", "tm1", "tm2", "jm2"))
+        }
 
     @property
     def logs(self) -> Path:
@@ -106,7 +138,9 @@ class Layout:
 
     @property
     def jobmanager_seen_by_first(self) -> str:
-        """Address of the JobManager as the first TaskManager sees it, where what it fetches from there is slow."""
+        """Address of the JobManager as the first TaskManager sees it, where what it fetches from
+        there is slow.
+        """
         return f"127.0.{110 + self.slot}.1"
 
     def hosts(self, process: str) -> Path:
@@ -116,7 +150,9 @@ class Layout:
         return self.folder / f"conf-{process}"
 
     def taskmanager_host(self, number: int) -> tuple[str, str]:
-        """Name and address: each TaskManager has its own, so that records cross the network stack."""
+        """Name and address: each TaskManager has its own, so that records cross the network
+        stack.
+        """
         return f"flink-tm-{number}", f"127.0.{100 + self.slot}.{number}"
 
 
@@ -138,12 +174,19 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
             "state.savepoints.dir": f"hdfs://lab{layout.savepoints}",
         }
         hadoop = {"fs.hdfs.impl": "lab.CountedHdfs", "lab.calls": layout.calls}
-        properties = "".join(f"<property><name>{name}</name><value>{value}</value></property>" for name, value in hadoop.items())
-        (layout.calls / "core-site.xml").write_text(f"<configuration>{properties}</configuration>\n")
+        properties = "".join(
+            f"<property><name>{name}</name><value>{value}</value></property>"
+            for name, value in hadoop.items()
+        )
+        (layout.calls / "core-site.xml").write_text(
+            f"<configuration>{properties}</configuration>\n"
+        )
     logging = _LOG4J + (_console(release) if incident.prints_json else "") + _debugs(incident)
     if incident.jar_bytes_per_s is not None:
         settings |= {"blob.server.port": str(layout.blob_port)}
-    _write(layout.configuration("jm"), release, settings | _reporter(layout, incident, "jm"), logging)
+    _write(
+        layout.configuration("jm"), release, settings | _reporter(layout, incident, "jm"), logging
+    )
     for number in range(1, TASKMANAGERS + 1):
         host, address = layout.taskmanager_host(number)
         hosts.append(f"{address} {host}")
@@ -151,17 +194,30 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
             "taskmanager.host": host,
             "taskmanager.bind-host": address,
             "io.tmp.dirs": str(layout.folder / f"tmp-tm{number}"),
-            # RocksDB names its log after the whole path of its directory. Below the former, that of a state that is being rescaled
-            # is longer than the 255 characters of a file name: no subtask can restore it.
+            # RocksDB names its log after the whole path of its directory. Below the former, that of
+            # a state that is being rescaled is longer than the 255 characters of a file name: no
+            # subtask can restore it.
             "state.backend.rocksdb.localdir": str(layout.folder / f"db{number}"),
         }
         if incident.network_bytes_per_s is not None:
             announced, listening = layout.data_ports(number)
-            own |= {"taskmanager.data.port": str(announced), "taskmanager.data.bind-port": str(listening)}
-        _write(layout.configuration(f"tm{number}"), release, settings | own | _reporter(layout, incident, f"tm{number}"), logging)
+            own |= {
+                "taskmanager.data.port": str(announced),
+                "taskmanager.data.bind-port": str(listening),
+            }
+        _write(
+            layout.configuration(f"tm{number}"),
+            release,
+            settings | own | _reporter(layout, incident, f"tm{number}"),
+            logging,
+        )
     layout.hosts("jm").write_text("\n".join(["127.0.0.1 flink-jm", *hosts]) + "\n")
     for number in range(1, TASKMANAGERS + 1):
-        jobmanager = layout.jobmanager_seen_by_first if incident.jar_bytes_per_s is not None and number == 1 else "127.0.0.1"
+        jobmanager = (
+            layout.jobmanager_seen_by_first
+            if incident.jar_bytes_per_s is not None and number == 1
+            else "127.0.0.1"
+        )
         layout.hosts(f"tm{number}").write_text("\n".join([f"{jobmanager} flink-jm", *hosts]) + "\n")
 
 
@@ -169,7 +225,10 @@ def _reporter(layout: Layout, incident: Incident, process: str) -> dict[str, str
     if not incident.reports_metrics:
         return {}
     factory = "org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
-    return {"metrics.reporter.prom.factory.class": factory, "metrics.reporter.prom.port": str(layout.metrics_ports[process])}
+    return {
+        "metrics.reporter.prom.factory.class": factory,
+        "metrics.reporter.prom.port": str(layout.metrics_ports[process]),
+    }
 
 
 def _console(release: Release) -> str:
@@ -178,19 +237,26 @@ def _console(release: Release) -> str:
 
 def _debugs(incident: Incident) -> str:
     return "".join(
-        f"logger.debug{number}.name = {name}\nlogger.debug{number}.level = DEBUG\n" for number, name in enumerate(incident.debugs)
+        f"logger.debug{number}.name = {name}\nlogger.debug{number}.level = DEBUG\n"
+        for number, name in enumerate(incident.debugs)
     )
 
 
 def _write(folder: Path, release: Release, settings: dict[str, str], logging: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [f"{release.renamed.get(name, name)}: {_quoted(value)}" for name, value in settings.items()]
+    lines = [
+        f"{release.renamed.get(name, name)}: {_quoted(value)}" for name, value in settings.items()
+    ]
     (folder / release.conf_file).write_text("\n".join(lines) + "\n")
     (folder / "log4j.properties").write_text(logging)
 
 
 def _quoted(value: str) -> str:
-    return f'"{value}"' if ":" in value and not value.startswith(("file:", "slow:", "hdfs:")) else value
+    return (
+        f'"{value}"'
+        if ":" in value and not value.startswith(("file:", "slow:", "hdfs:"))
+        else value
+    )
 
 
 def _settings(layout: Layout, release: Release) -> dict[str, str]:

@@ -1,7 +1,9 @@
-"""``python -m tests.lab.flame_graphs FOLDER``: what a real Flink answers to requests for flame graphs, for the tests of their parser.
+"""``python -m tests.lab.flame_graphs FOLDER``: what a real Flink answers to requests for flame
+graphs, for the tests of their parser.
 
-Writes ``FOLDER/<version>.jsonl.gz``, one answer a line, with the incident that was played: first those of ``busy-source``, where
-flame graphs are switched on (asked of two vertices until each type was sampled), then one of a cluster where they are not.
+Writes ``FOLDER/<version>.jsonl.gz``, one answer a line, with the incident that was played: first
+those of ``busy-source``, where flame graphs are switched on (asked of two vertices until each type
+was sampled), then one of a cluster where they are not.
 """
 
 import sys
@@ -36,7 +38,9 @@ def _asked(lab: Lab) -> list[dict[str, Any]]:
         for kind in TYPES:
             deadline = time.monotonic() + SAMPLED_WITHIN_S
             while True:
-                lines.append(answer(lab, f"{job}/vertices/{vertex}/flamegraph?type={kind}{subtask}"))
+                lines.append(
+                    answer(lab, f"{job}/vertices/{vertex}/flamegraph?type={kind}{subtask}")
+                )
                 body = lines[-1]["body"]
                 if "data" in body or body.get("endTimestamp") == -2 or lines[-1]["status"] != 200:
                     break

@@ -1,4 +1,5 @@
-"""The last one out: ends what is left of an instance when its supervisor is gone, for whatever reason.
+"""The last one out: ends what is left of an instance when its supervisor is gone, for whatever
+reason.
 
 ``python -m tests.lab.guard MARK GRACE_S`` waits until its standard input ends. The supervisor
 holds the other end, so that happens when it closes it, and also when it is killed.

@@ -1,4 +1,6 @@
-"""A real Flink in high availability on loopback: Debian's ZooKeeper, two JobManagers, TaskManagers and the job of an incident."""
+"""A real Flink in high availability on loopback: Debian's ZooKeeper, two JobManagers, TaskManagers
+and the job of an incident.
+"""
 
 import contextlib
 import socket
@@ -16,7 +18,16 @@ from tests.lab.configuration import TASKMANAGERS, write_configuration
 from tests.lab.rest import call_or_none
 
 _JAVA = Path("/usr/share/java")
-_JARS = ("zookeeper", "zookeeper-jute", "slf4j-api", "slf4j-nop", "netty-all", "snappy-java", "metrics-core", "commons-io")
+_JARS = (
+    "zookeeper",
+    "zookeeper-jute",
+    "slf4j-api",
+    "slf4j-nop",
+    "netty-all",
+    "snappy-java",
+    "metrics-core",
+    "commons-io",
+)
 IS_INSTALLED = all((_JAVA / f"{name}.jar").exists() for name in _JARS)
 """By ``apt-get install libzookeeper-java``."""
 
@@ -29,9 +40,15 @@ def zookeeper(folder: Path, port: int) -> Iterator[str]:
     """A server alone; gives its host and port."""
     folder.mkdir(parents=True)
     settings = {
-        "tickTime": 500, "dataDir": folder, "clientPort": port, "clientPortAddress": "127.0.0.1", "admin.enableServer": "false",
-    }  # fmt: skip
-    (folder / "zoo.cfg").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        "tickTime": 500,
+        "dataDir": folder,
+        "clientPort": port,
+        "clientPortAddress": "127.0.0.1",
+        "admin.enableServer": "false",
+    }
+    (folder / "zoo.cfg").write_text(
+        "".join(f"{name}={value}\n" for name, value in settings.items())
+    )
     path = ":".join(str(_JAVA / f"{name}.jar") for name in _JARS)
     main = "org.apache.zookeeper.server.ZooKeeperServerMain"
     server = subprocess.Popen(["java", "-Xmx64m", "-cp", path, main, str(folder / "zoo.cfg")])
@@ -50,7 +67,16 @@ def zookeeper(folder: Path, port: int) -> Iterator[str]:
 class HighlyAvailableLab(Lab):
     """``url`` is that of the JobManager that stood first; either may lead."""
 
-    def __init__(self, version: str, incident: str, slot: int, folder: Path, ensemble: str, *, as_fleet: bool = False) -> None:
+    def __init__(
+        self,
+        version: str,
+        incident: str,
+        slot: int,
+        folder: Path,
+        ensemble: str,
+        *,
+        as_fleet: bool = False,
+    ) -> None:
         super().__init__(version, incident, slot, folder, as_fleet=as_fleet)
         settings = {
             "high-availability.type": "zookeeper",
@@ -70,8 +96,12 @@ class HighlyAvailableLab(Lab):
         second.mkdir()
         known = known.replace(f"port: {port}\n", f"port: {port + STANDBY}\n")
         metrics = self.layout.metrics_ports
-        (second / self.release.conf_file).write_text(known.replace(f"port: {metrics['jm']}\n", f"port: {metrics['jm2']}\n"))
-        (second / "log4j.properties").write_text((self.layout.configuration("jm") / "log4j.properties").read_text())
+        (second / self.release.conf_file).write_text(
+            known.replace(f"port: {metrics['jm']}\n", f"port: {metrics['jm2']}\n")
+        )
+        (second / "log4j.properties").write_text(
+            (self.layout.configuration("jm") / "log4j.properties").read_text()
+        )
 
     @property
     def urls(self) -> dict[str, str]:
@@ -80,7 +110,13 @@ class HighlyAvailableLab(Lab):
 
     def start_processes(self) -> None:
         super().start_processes()
-        self._java("jm2", "standalonesession-1-flink-jm", 448, [JOBMANAGER_CLASS], ["--executionMode", "cluster"])
+        self._java(
+            "jm2",
+            "standalonesession-1-flink-jm",
+            448,
+            [JOBMANAGER_CLASS],
+            ["--executionMode", "cluster"],
+        )
 
     def kill_leader(self, url: str) -> str:
         """The JobManager at this address; returns the address of the other."""
@@ -104,7 +140,9 @@ def start(
 ) -> Iterator[tuple[HighlyAvailableLab, str]]:
     """Up, its job submitted; gives the lab and ZooKeeper's host and port."""
     port = free_port()
-    flink = HighlyAvailableLab(version, incident, slot, folder / "flink", f"127.0.0.1:{port}", as_fleet=as_fleet)
+    flink = HighlyAvailableLab(
+        version, incident, slot, folder / "flink", f"127.0.0.1:{port}", as_fleet=as_fleet
+    )
     flink.taskmanagers = taskmanagers
     with flink as lab, zookeeper(folder / "zookeeper", port) as ensemble:
         lab.start_processes()

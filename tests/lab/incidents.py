@@ -1,23 +1,33 @@
-"""What can be played: each incident is the job's arguments and the cluster settings that bring it about."""
+"""What can be played: each incident is the job's arguments and the cluster settings that bring it
+about.
+"""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Incident:
-    """``{switch}`` in an argument is the path of the file that switches the fault on (:attr:`tests.lab.cluster.Lab.switch`),
-    ``{folder}`` that of all that the cluster writes.
+    """``{switch}`` in an argument is the path of the file that switches the fault on
+    (:attr:`tests.lab.cluster.Lab.switch`), ``{folder}`` that of all that the cluster writes.
 
-    ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``: how fast one file of a checkpoint can
-    be written. ``jar_bytes_per_s``: how fast the first TaskManager can fetch jars.
-    ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``: completed checkpoints, after which the
-    job is cancelled, its newest checkpoint claimed by a second job, and old files deleted before that one restarts.
-    ``killed_after``: completed checkpoints, after each of which a TaskManager is killed, and started again a few seconds later.
-    ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2.
-    ``restored_from``: a checkpoint below the root, from which the job is started once more beside itself.
-    ``reports_metrics``: each process answers Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`.
-    ``prints_json``: each process prints its log as JSON besides, which is kept as a container runtime would.
-    ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written down.
+    ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``:
+    how fast one file of a checkpoint can be written. ``jar_bytes_per_s``: how fast the first
+    TaskManager can fetch jars.
+    ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``:
+    completed checkpoints, after which the job is cancelled, its newest checkpoint claimed by a
+    second job, and old files deleted before that one restarts.
+    ``killed_after``: completed checkpoints, after each of which a TaskManager is killed, and
+    started again a few seconds later.
+    ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to
+    run with 2.
+    ``restored_from``: a checkpoint below the root, from which the job is started once more beside
+    itself.
+    ``reports_metrics``: each process answers Prometheus, see
+    :attr:`tests.lab.configuration.Layout.metrics_ports`.
+    ``prints_json``: each process prints its log as JSON besides, which is kept as a container
+    runtime would.
+    ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written
+    down.
     ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
     """
 
@@ -41,18 +51,35 @@ class Incident:
 
 
 _SUMMED = {
-    **{"rate": "500", "limit": "30000", "keys": "300", "value-bytes": "50", "counts-to": "{folder}/counts"},
-    # The memory of the lab is small: RocksDB rewrites what is counted all the time. These stay in their files.
+    **{
+        "rate": "500",
+        "limit": "30000",
+        "keys": "300",
+        "value-bytes": "50",
+        "counts-to": "{folder}/counts",
+    },
+    # The memory of the lab is small: RocksDB rewrites what is counted all the time. These stay in
+    # their files.
     **{"grown-keys": "2", "grown-bytes": "1000000"},
 }
 _ROCKSDB_METRICS = {
     f"state.backend.rocksdb.metrics.{name}": "true"
     for name in (
-        "is-write-stopped", "actual-delayed-write-rate", "background-errors", "mem-table-flush-pending", "compaction-pending",
-        "num-running-flushes", "num-running-compactions", "estimate-pending-compaction-bytes", "num-files-at-level", "block-cache-usage",
-        "block-cache-capacity", "cur-size-all-mem-tables", "total-sst-files-size",
+        "is-write-stopped",
+        "actual-delayed-write-rate",
+        "background-errors",
+        "mem-table-flush-pending",
+        "compaction-pending",
+        "num-running-flushes",
+        "num-running-compactions",
+        "estimate-pending-compaction-bytes",
+        "num-files-at-level",
+        "block-cache-usage",
+        "block-cache-capacity",
+        "cur-size-all-mem-tables",
+        "total-sst-files-size",
     )
-}  # fmt: skip
+}
 _DEBLOATING = {"taskmanager.network.memory.buffer-debloat.enabled": "true"}
 _GATES = "org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate"
 _UNION = {"rate": "300", "enrich-parallelism": "4", "fail-every-s": "12", "union-elements": "100"}
@@ -65,14 +92,21 @@ INCIDENTS = {
         Incident("healthy", "checkpoints complete in well under a second", {"rate": "500"}),
         Incident(
             "summed",
-            "ends after a minute of records, and writes down how often it saw each key, by its state: 100 times",
+            (
+                "ends after a minute of records, and writes down how often it saw each key, by its "
+                "state: 100 times"
+            ),
             _SUMMED,
             # All files of RocksDB but the one of its newest manifest's name.
             {"state.storage.fs.memory-threshold": "64b"},
         ),
         Incident(
             "summed-merged",
-            "the same with merged files and unaligned checkpoints, by settings of its own; from 1.20 on",
+            (
+                "the same with merged files and unaligned checkpoints, by settings of its own; "
+                "from "
+                "1.20 on"
+            ),
             {
                 **_SUMMED,
                 "counts-to": "{folder}/merged-counts",
@@ -84,12 +118,19 @@ INCIDENTS = {
         ),
         Incident(
             "backpressure",
-            "enrich is slower than its input: source and parse are back-pressured, checkpoints wait for their barriers",
+            (
+                "enrich is slower than its input: source and parse are back-pressured, checkpoints "
+                "wait for their barriers"
+            ),
             {"rate": "5000", "slow-us": "3000"},
         ),
         Incident(
             "overtaking",
-            "enrich is slower than its input, and barriers overtake what is in flight: unaligned checkpoints persist it",
+            (
+                "enrich is slower than its input, and barriers overtake what is in flight: "
+                "unaligned "
+                "checkpoints persist it"
+            ),
             {"rate": "5000", "slow-us": "3000", "value-bytes": "500"},
             {"execution.checkpointing.unaligned": "true", "execution.checkpointing.interval": "5s"},
         ),
@@ -106,7 +147,11 @@ INCIDENTS = {
         ),
         Incident(
             "amplified",
-            "enrich emits 200 records for each it reads and the sink cannot keep up: the sink is the origin, not what feeds it",
+            (
+                "enrich emits 200 records for each it reads and the sink cannot keep up: the sink "
+                "is "
+                "the origin, not what feeds it"
+            ),
             {"rate": "200", "copies": "200", "sink-us": "100", "value-bytes": "400"},
         ),
         Incident(
@@ -116,54 +161,86 @@ INCIDENTS = {
         ),
         Incident(
             "expired",
-            "enrich is slow in turns and the time-out shorter than the alignment: checkpoints expire, acknowledgements come late",
+            (
+                "enrich is slow in turns and the time-out shorter than the alignment: checkpoints "
+                "expire, acknowledgements come late"
+            ),
             {"rate": "5000", "slow-us": "5000", "slow-on-s": "20", "slow-off-s": "10"},
             {"execution.checkpointing.timeout": "3s"},
         ),
         Incident(
             "lingering",
-            "enrich acknowledges a second and a half after its files are uploaded; a TaskManager killed in between leaves them",
+            (
+                "enrich acknowledges a second and a half after its files are uploaded; a "
+                "TaskManager "
+                "killed in between leaves them"
+            ),
             {"rate": "1000", "keys": "3000", "async-ms": "1500"},
-            # However small, state is in files of its own. Now and then Flink fails on a restored job's acknowledgement ("Attempt
-            # to reference unknown state"): such a checkpoint would be waited for ten minutes, and none would follow it.
+            # However small, state is in files of its own. Now and then Flink fails on a restored
+            # job's acknowledgement ("Attempt to reference unknown state"): such a checkpoint would
+            # be waited for ten minutes, and none would follow it.
             {"state.storage.fs.memory-threshold": "0", "execution.checkpointing.timeout": "20s"},
         ),
         Incident(
             "slow-network",
-            "enrich emits 30 large records for each it reads, over a network of 400 kB/s: it waits, and the sink has nothing to do",
+            (
+                "enrich emits 30 large records for each it reads, over a network of 400 kB/s: it "
+                "waits, and the sink has nothing to do"
+            ),
             {"rate": "100", "copies": "30", "value-bytes": "2000"},
             network_bytes_per_s=400_000,
         ),
         Incident(
             "balanced",
-            "vertices of 2, 4, 7 and 1 subtasks, spread by Flink's own balanced scheduling (2.2 and later)",
+            (
+                "vertices of 2, 4, 7 and 1 subtasks, spread by Flink's own balanced scheduling "
+                "(2.2 "
+                "and later)"
+            ),
             {"rate": "500", "partitions": "2", "parse-parallelism": "4", "enrich-parallelism": "7"},
             {"taskmanager.load-balance.mode": "TASKS"},
         ),
         Incident(
             "unspread",
-            "vertices of 3, 3, 5 and 1 subtasks, and nothing set that would spread them: which slots of a TaskManager share is chance",
+            (
+                "vertices of 3, 3, 5 and 1 subtasks, and nothing set that would spread them: which "
+                "slots of a TaskManager share is chance"
+            ),
             {"rate": "500", "partitions": "3", "parse-parallelism": "3", "enrich-parallelism": "5"},
         ),
         Incident(
             "few-buffers",
-            "TaskManagers have fewer network buffers than the tasks on them need: the job fails at each start",
+            (
+                "TaskManagers have fewer network buffers than the tasks on them need: the job "
+                "fails at "
+                "each start"
+            ),
             {"rate": "500", "enrich-parallelism": "6"},
             {"taskmanager.memory.network.min": "1mb", "taskmanager.memory.network.max": "1mb"},
         ),
         Incident(
             "idle-partition",
-            "one of two partitions has no more data after 45 s and is not declared idle: event time stands still behind the source",
+            (
+                "one of two partitions has no more data after 45 s and is not declared idle: event "
+                "time stands still behind the source"
+            ),
             {"rate": "200", "partitions": "2", "silent-after-s": "45"},
         ),
         Incident(
             "burst",
-            "one of two partitions brings 60,000 records at once after 90 s; before and ever after, both bring 200 a second",
+            (
+                "one of two partitions brings 60,000 records at once after 90 s; before and ever "
+                "after, both bring 200 a second"
+            ),
             {"rate": "200", "partitions": "2", "burst-records": "60000", "burst-after-s": "90"},
         ),
         Incident(
             "declared-idle",
-            "one of two partitions has no more data after 45 s and is declared idle: event time goes on",
+            (
+                "one of two partitions has no more data after 45 s and is declared idle: event "
+                "time "
+                "goes on"
+            ),
             {"rate": "200", "partitions": "2", "silent-after-s": "45", "idle-after-s": "5"},
         ),
         Incident(
@@ -180,42 +257,68 @@ INCIDENTS = {
         ),
         Incident(
             "slow-sync",
-            "the synchronous part of each checkpoint takes 4 s on the first enrich subtask, as with a slow local disk",
+            (
+                "the synchronous part of each checkpoint takes 4 s on the first enrich subtask, as "
+                "with a slow local disk"
+            ),
             {"rate": "300", "sync-ms": "4000"},
             {"execution.checkpointing.interval": "8s"},
         ),
         Incident(
             "slow-storage",
-            "the checkpoint storage takes 20 kB/s for a file: the asynchronous part of a checkpoint takes half a minute and more",
+            (
+                "the checkpoint storage takes 20 kB/s for a file: the asynchronous part of a "
+                "checkpoint takes half a minute and more"
+            ),
             {"rate": "200", "keys": "15", "grown-keys": "15", "grown-bytes": "200000"},
             {"execution.checkpointing.interval": "5s", "state.backend.incremental": "false"},
             storage_bytes_per_s=20_000,
         ),
         Incident(
             "slow-savepoint",
-            "increments are small; a savepoint holds all state, takes more than a minute, and the time-out of 4 min is sized for it",
+            (
+                "increments are small; a savepoint holds all state, takes more than a minute, and "
+                "the "
+                "time-out of 4 min is sized for it"
+            ),
             {"rate": "800", "keys": "48000", "value-bytes": "500"},
-            {"execution.checkpointing.timeout": "4min", "state.backend.rocksdb.compaction.level.target-file-size-base": "256kb"},
+            {
+                "execution.checkpointing.timeout": "4min",
+                "state.backend.rocksdb.compaction.level.target-file-size-base": "256kb",
+            },
             storage_bytes_per_s=150_000,
             savepoint_after=32,
         ),
         Incident(
             "small-files",
-            "enrich has 12 states, each of which goes to a file of its own, and 50 checkpoints are retained: over a thousand files",
+            (
+                "enrich has 12 states, each of which goes to a file of its own, and 50 checkpoints "
+                "are "
+                "retained: over a thousand files"
+            ),
             {"rate": "100", "keys": "200", "states": "12"},
             {"state.storage.fs.memory-threshold": "0", "state.checkpoints.num-retained": "50"},
         ),
         Incident(
             "busy-source",
-            "the source's thread is blocked for nine seconds by each record: it takes the trigger of a checkpoint late from its mailbox",
+            (
+                "the source's thread is blocked for nine seconds by each record: it takes the "
+                "trigger "
+                "of a checkpoint late from its mailbox"
+            ),
             {"rate": "1000", "source-ms": "9000"},
             {"rest.flamegraph.enabled": "true"},
         ),
         Incident(
             "lost-file",
-            "a rule by age deletes files of an ended job that its successor's checkpoints need; a lost TaskManager makes that one restart",
+            (
+                "a rule by age deletes files of an ended job that its successor's checkpoints "
+                "need; a "
+                "lost TaskManager makes that one restart"
+            ),
             {"rate": "300", "keys": "300"},
-            # RocksDB merges four small files into one: the second job still refers to the two of the first one.
+            # RocksDB merges four small files into one: the second job still refers to the two of
+            # the first one.
             {"execution.checkpointing.interval": "5s", "state.storage.fs.memory-threshold": "0"},
             claimed_after=2,
         ),
@@ -228,7 +331,11 @@ INCIDENTS = {
         ),
         Incident(
             "counted-small",
-            "calls to the NameNode of incremental checkpoints, each of four states in files of its own",
+            (
+                "calls to the NameNode of incremental checkpoints, each of four states in files of "
+                "its "
+                "own"
+            ),
             _COUNTED | {"rate": "100", "keys": "2000", "states": "4"},
             {"state.checkpoints.num-retained": "6", "state.storage.fs.memory-threshold": "0"},
             counts_calls=True,
@@ -260,7 +367,11 @@ INCIDENTS = {
         ),
         Incident(
             "slow-restore",
-            "enrich fails every 40 s, and its first subtask takes 15 s to restore: all others wait for it",
+            (
+                "enrich fails every 40 s, and its first subtask takes 15 s to restore: all others "
+                "wait "
+                "for it"
+            ),
             {"rate": "500", "enrich-parallelism": "4", "fail-every-s": "40", "restore-ms": "15000"},
             {"execution.checkpointing.interval": "5s"},
         ),
@@ -284,13 +395,21 @@ INCIDENTS = {
         ),
         Incident(
             "lost-checkpoint",
-            "a job is started from a checkpoint whose directory is not there any more, beside one that is healthy",
+            (
+                "a job is started from a checkpoint whose directory is not there any more, beside "
+                "one "
+                "that is healthy"
+            ),
             {"rate": "300"},
             restored_from="37c37bd26da17b2e6ac433866d51201d/chk-7",
         ),
         Incident(
             "counted-pooled",
-            "calls to the NameNode where checkpoint files are merged, and whoever finds the open one in use waits for it",
+            (
+                "calls to the NameNode where checkpoint files are merged, and whoever finds the "
+                "open "
+                "one in use waits for it"
+            ),
             _COUNTED | {"rate": "100", "keys": "2000", "states": "4"},
             {
                 "state.checkpoints.num-retained": "6",
@@ -308,34 +427,63 @@ INCIDENTS = {
         ),
         Incident(
             "short-transactions",
-            "a sink commits with checkpoints, which take 6 s every 8 s; its transactions are aborted after 12 s: what they held is lost",
+            (
+                "a sink commits with checkpoints, which take 6 s every 8 s; its transactions are "
+                "aborted after 12 s: what they held is lost"
+            ),
             {"rate": "200", "transaction-ms": "12000", "async-ms": "6000"},
             {"execution.checkpointing.interval": "8s"},
         ),
         Incident(
             "leaking",
-            "enrich fails every 20 s, and each time a thread that nobody stops keeps 4 MB of direct memory and 800 classes",
-            {"rate": "300", "fail-every-s": "20", "leaked-bytes": "4000000", "leaked-classes": "800"},
+            (
+                "enrich fails every 20 s, and each time a thread that nobody stops keeps 4 MB of "
+                "direct memory and 800 classes"
+            ),
+            {
+                "rate": "300",
+                "fail-every-s": "20",
+                "leaked-bytes": "4000000",
+                "leaked-classes": "800",
+            },
         ),
         Incident(
             "full-heap",
-            "enrich holds 140 MB of a heap of 256 MB and makes garbage that lives for a while: the JVM collects most of the time",
+            (
+                "enrich holds 140 MB of a heap of 256 MB and makes garbage that lives for a while: "
+                "the "
+                "JVM collects most of the time"
+            ),
             {"rate": "4000", "hoarded-bytes": "140000000", "garbage-bytes": "60000"},
         ),
         Incident(
             "collecting",
-            "the same with more records than the collections leave time for: enrich back-pressures parse and the source by its garbage",
-            {"rate": "30000", "value-bytes": "2000", "hoarded-bytes": "150000000", "garbage-bytes": "60000"},
+            (
+                "the same with more records than the collections leave time for: enrich "
+                "back-pressures "
+                "parse and the source by its garbage"
+            ),
+            {
+                "rate": "30000",
+                "value-bytes": "2000",
+                "hoarded-bytes": "150000000",
+                "garbage-bytes": "60000",
+            },
         ),
         Incident(
             "computing",
-            "enrich computes 2 ms for each record: its threads have all the CPU they can use, and no garbage to speak of",
+            (
+                "enrich computes 2 ms for each record: its threads have all the CPU they can use, "
+                "and "
+                "no garbage to speak of"
+            ),
             {"rate": "2000", "burn-us": "2000"},
             {"rest.flamegraph.enabled": "true"},
         ),
         Incident(
             "write-stall",
-            "RocksDB of enrich compacts nothing while small write buffers fill: it slows writes down, then it stops them; beside that the "
+            "RocksDB of enrich compacts nothing while small write buffers fill: it slows writes "
+            "down, then it stops them; beside that the "
             "second of two matched inputs lies two minutes behind the first",
             {"rate": "2000", "keys": "20000", "value-bytes": "500", "second-lag-s": "120"},
             {
@@ -343,25 +491,37 @@ INCIDENTS = {
                 **_DEBLOATING,
                 "state.backend.rocksdb.compaction.style": "NONE",
                 "state.backend.rocksdb.writebuffer.size": "256kb",
-                # Each leaves one more file in level 0, however slow the machine: 20 are what RocksDB slows down at.
+                # Each leaves one more file in level 0, however slow the machine: 20 are what
+                # RocksDB slows down at.
                 "execution.checkpointing.interval": "2s",
             },
         ),
         Incident(
             "rocksdb-metrics",
-            "RocksDB of enrich says how it is, and is well; two inputs are matched, the second one a second behind the first",
+            (
+                "RocksDB of enrich says how it is, and is well; two inputs are matched, the second "
+                "one "
+                "a second behind the first"
+            ),
             {"rate": "500", "keys": "20000", "value-bytes": "500", "second-lag-s": "1"},
             {**_ROCKSDB_METRICS, **_DEBLOATING, "execution.checkpointing.interval": "10s"},
         ),
         Incident(
             "growing-union",
-            "enrich fails every 12 s; each subtask keeps all elements of a union list that a restore hands it: four times as many",
+            (
+                "enrich fails every 12 s; each subtask keeps all elements of a union list that a "
+                "restore hands it: four times as many"
+            ),
             _UNION | {"union-keeps": "all"},
             _MANY_RETAINED,
         ),
         Incident(
             "killed",
-            "a TaskManager is killed, and the job waits for the next one: the other has too few slots; beside that enrich fails every 45 s",
+            (
+                "a TaskManager is killed, and the job waits for the next one: the other has too "
+                "few "
+                "slots; beside that enrich fails every 45 s"
+            ),
             _UNION | {"enrich-parallelism": "6", "fail-every-s": "45", "union-keeps": "own"},
             {"execution.checkpointing.interval": "5s"},
             savepoint_after=2,
@@ -375,8 +535,18 @@ INCIDENTS = {
         ),
         Incident(
             "many-tasks",
-            "five vertices of 300 subtasks each, 150 slots on a TaskManager; of each step three or four subtasks take seconds to open",
-            {"rate": "1", "partitions": "300", "steps": "4", "step-parallelism": "300", "step-ms": "12000"},
+            (
+                "five vertices of 300 subtasks each, 150 slots on a TaskManager; of each step "
+                "three or "
+                "four subtasks take seconds to open"
+            ),
+            {
+                "rate": "1",
+                "partitions": "300",
+                "steps": "4",
+                "step-parallelism": "300",
+                "step-ms": "12000",
+            },
             {
                 "taskmanager.numberOfTaskSlots": "150",
                 "taskmanager.memory.segment-size": "4kb",
@@ -390,7 +560,11 @@ INCIDENTS = {
         ),
         Incident(
             "slow-jar",
-            "one TaskManager fetches the jar for seconds; tasks on the other ask the JobManager for its partitions again and again",
+            (
+                "one TaskManager fetches the jar for seconds; tasks on the other ask the "
+                "JobManager "
+                "for its partitions again and again"
+            ),
             {"rate": "300", "partitions": "8", "parse-parallelism": "8", "enrich-parallelism": "8"},
             {
                 "taskmanager.network.request-backoff.initial": "10",
@@ -409,10 +583,18 @@ INCIDENTS = {
         ),
         Incident(
             "described-apart",
-            "the same, and no state is kept in the _metadata: what describes the states of enrich is a file of its own",
+            (
+                "the same, and no state is kept in the _metadata: what describes the states of "
+                "enrich "
+                "is a file of its own"
+            ),
             {"rate": "100", "keys": "100", "states": "2", "ttl-s": "20"},
             {"execution.checkpointing.interval": "10s", "state.storage.fs.memory-threshold": "0"},
         ),
-        Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
+        Incident(
+            "crashing",
+            "enrich throws every 20 s and the job restarts",
+            {"rate": "500", "fail-every-s": "20"},
+        ),
     )
 }

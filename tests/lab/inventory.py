@@ -1,4 +1,6 @@
-"""A list of clusters as their owners keep one: over HTTP, in the form of Prometheus' service discovery, and changed at any time."""
+"""A list of clusters as their owners keep one: over HTTP, in the form of Prometheus' service
+discovery, and changed at any time.
+"""
 
 import json
 import threading
@@ -11,9 +13,11 @@ from tests.lab.cluster import Lab
 
 
 class Inventory:
-    """``clusters`` are listed below ``/clusters`` by the address of a JobManager, below ``/reporters`` by those that are to be scraped.
+    """``clusters`` are listed below ``/clusters`` by the address of a JobManager, below
+    ``/reporters`` by those that are to be scraped.
 
-    ``moved``: addresses by cluster, where another JobManager is to be asked than that which stood first.
+    ``moved``: addresses by cluster, where another JobManager is to be asked than that which stood
+    first.
     """
 
     def __init__(self) -> None:
@@ -25,12 +29,21 @@ class Inventory:
         listed = dict(self.clusters)
         match path:
             case "/clusters":
-                targets = {name: [self.moved.get(name, lab.url).removeprefix("http://")] for name, lab in listed.items()}
+                targets = {
+                    name: [self.moved.get(name, lab.url).removeprefix("http://")]
+                    for name, lab in listed.items()
+                }
             case "/reporters":
-                targets = {name: [f"127.0.0.1:{port}" for port in lab.reporter_ports] for name, lab in listed.items()}
+                targets = {
+                    name: [f"127.0.0.1:{port}" for port in lab.reporter_ports]
+                    for name, lab in listed.items()
+                }
             case _:
                 return None
-        return [{"targets": found, "labels": {"cluster": name, "team": "lab"}} for name, found in targets.items()]
+        return [
+            {"targets": found, "labels": {"cluster": name, "team": "lab"}}
+            for name, found in targets.items()
+        ]
 
 
 @contextmanager

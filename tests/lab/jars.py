@@ -1,4 +1,5 @@
-"""Flink's jars out of PyPI packages, and the incident job compiled against them; both kept in a cache.
+"""Flink's jars out of PyPI packages, and the incident job compiled against them; both kept in a
+cache.
 
 The cache is ``WEIR_LAB_HOME``, by default ``~/.cache/weir-lab``. Packages are pinned by hash.
 """
@@ -30,7 +31,10 @@ HADOOP_JARS = tuple(
 )
 """Of Spark: what Flink's HDFS file system needs on the class path."""
 ENTRY_CLASS = "lab.IncidentJob"
-FILE_SYSTEM = ("META-INF/services/org.apache.flink.core.fs.FileSystemFactory", "lab.SlowFileSystem$Factory")
+FILE_SYSTEM = (
+    "META-INF/services/org.apache.flink.core.fs.FileSystemFactory",
+    "lab.SlowFileSystem$Factory",
+)
 """How Flink finds the lab's slow storage where this jar is on the class path of its processes."""
 
 
@@ -59,7 +63,9 @@ def reporter_jars(release: Release) -> Path:
 def job_jar(release: Release) -> Path:
     """The incident job for this release; compiled at first use and after a change of its source."""
     libraries = flink_jars(release)
-    fingerprint = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[:12]
+    fingerprint = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[
+        :12
+    ]
     jar = lab_home() / "jobs" / f"incident-{release.version}-{fingerprint}.jar"
     with _alone(jar):
         if not jar.exists():
@@ -70,10 +76,31 @@ def job_jar(release: Release) -> Path:
 def _fetch(release: Release, folder: Path, needed: tuple[str, ...] = _NEEDED) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         requirements = Path(scratch, "requirements.txt")
-        requirements.write_text(f"{release.package}=={release.version} --hash=sha256:{release.sha256}\n")
+        requirements.write_text(
+            f"{release.package}=={release.version} --hash=sha256:{release.sha256}\n"
+        )
         downloads = Path(scratch, "downloads")
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--prefer-binary", "--require-hashes"]
-        subprocess.run([*command, *release.download_options, "--dest", downloads, "--requirement", requirements], check=True)
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--prefer-binary",
+            "--require-hashes",
+        ]
+        subprocess.run(
+            [
+                *command,
+                *release.download_options,
+                "--dest",
+                downloads,
+                "--requirement",
+                requirements,
+            ],
+            check=True,
+        )
         jars = Path(scratch, "jars")
         jars.mkdir()
         (archive,) = downloads.iterdir()
@@ -83,10 +110,16 @@ def _fetch(release: Release, folder: Path, needed: tuple[str, ...] = _NEEDED) ->
 
 
 def _jars_in(archive: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    """Name and content of the needed jars, of a wheel (``pyflink/lib``) or an sdist (``deps/lib``); plugins lie beside ``lib``."""
+    """Name and content of the needed jars, of a wheel (``pyflink/lib``) or an sdist (``deps/lib``);
+    plugins lie beside ``lib``.
+    """
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as wheel:
-            yield from ((Path(name).name, wheel.read(name)) for name in wheel.namelist() if _is_needed(name, needed))
+            yield from (
+                (Path(name).name, wheel.read(name))
+                for name in wheel.namelist()
+                if _is_needed(name, needed)
+            )
         return
     with tarfile.open(archive) as sdist:
         for member in sdist:
@@ -110,7 +143,13 @@ def _compile(release: Release, libraries: Path, jar: Path) -> None:
         jars = ":".join((f"{libraries}/*", *map(str, HADOOP_JARS)))
         sources = [Path(scratch, source.name) for source in SOURCES]
         for source, copy in zip(SOURCES, sources, strict=True):
-            copy.write_text(reduce(lambda text, moved: text.replace(*moved), release.moved.items(), source.read_text()))
+            copy.write_text(
+                reduce(
+                    lambda text, moved: text.replace(*moved),
+                    release.moved.items(),
+                    source.read_text(),
+                )
+            )
         compile_java(sources, jars, classes, "--release", str(release.java))
         service = classes / FILE_SYSTEM[0]
         service.parent.mkdir(parents=True)
@@ -120,9 +159,25 @@ def _compile(release: Release, libraries: Path, jar: Path) -> None:
 
 
 def compile_java(sources: list[Path], class_path: str, into: Path, *options: str) -> None:
-    """The compiler's own JVM ends before the slower, better compiled code of it would be worth what it takes."""
+    """The compiler's own JVM ends before the slower, better compiled code of it would be worth what
+    it takes.
+    """
     quick = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
-    subprocess.run(["javac", *quick, "-nowarn", "-Xlint:none", *options, "-cp", class_path, "-d", into, *sources], check=True)
+    subprocess.run(
+        [
+            "javac",
+            *quick,
+            "-nowarn",
+            "-Xlint:none",
+            *options,
+            "-cp",
+            class_path,
+            "-d",
+            into,
+            *sources,
+        ],
+        check=True,
+    )
 
 
 @contextmanager

@@ -14,7 +14,9 @@ from pathlib import Path
 VARIABLE = "WEIR_INSTANCE_MARK"
 
 LOOKS = 3
-"""A process that is just becoming another program shows no environment for a moment: one look does not prove that none is left."""
+"""A process that is just becoming another program shows no environment for a moment: one look does
+not prove that none is left.
+"""
 
 _PROC = Path("/proc")
 
@@ -28,7 +30,8 @@ def processes(mark: str) -> list[int]:
 
 
 def sweep(mark: str, grace_s: float) -> int:
-    """End all processes with this mark: asked first, killed when they are still there after ``grace_s``.
+    """End all processes with this mark: asked first, killed when they are still there after
+    ``grace_s``.
 
     Returns how many there were. New ones that a dying one starts are found too.
     """

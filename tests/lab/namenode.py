@@ -1,8 +1,10 @@
-"""A real HDFS on loopback for as long as its ``with`` block: one NameNode and one DataNode of Hadoop 2.7.3, empty at first.
+"""A real HDFS on loopback for as long as its ``with`` block: one NameNode and one DataNode of
+Hadoop 2.7.3, empty at first.
 
-PyPI has them in the source distribution of PySpark 2.4.8; ``HADOOP_SERVER_JARS`` names the folder with its jars. What they lack for
-WebHDFS, Jersey 1, is Debian's (``libjersey1-servlet-java``); without it WebHDFS is off. Hadoop's own shell is the client in the jars of the
-PySpark that is installed.
+PyPI has them in the source distribution of PySpark 2.4.8; ``HADOOP_SERVER_JARS`` names the folder
+with its jars. What they lack for WebHDFS, Jersey 1, is Debian's (``libjersey1-servlet-java``);
+without it WebHDFS is off. Hadoop's own shell is the client in the jars of the PySpark that is
+installed.
 """
 
 import contextlib
@@ -28,7 +30,10 @@ from webapp.launch.ports import free_port
 
 SERVER_JARS = os.environ.get("HADOOP_SERVER_JARS", "")
 _JERSEY = ("jersey1-core", "jersey1-server", "jersey1-servlet", "jsr311-api", "asm-all")
-JERSEY_JARS = [Path(os.environ.get("HADOOP_JERSEY_JARS", "/usr/share/java")) / f"{name}.jar" for name in _JERSEY]
+JERSEY_JARS = [
+    Path(os.environ.get("HADOOP_JERSEY_JARS", "/usr/share/java")) / f"{name}.jar"
+    for name in _JERSEY
+]
 HAS_WEBHDFS = all(jar.exists() for jar in JERSEY_JARS)
 UP_WITHIN_S, ANSWERS_WITHIN_S, ENDS_WITHIN_S = 120, 120, 20
 MANY_CALLS = Path(__file__).parent / "src" / "hdfs" / "ManyCalls.java"
@@ -48,7 +53,9 @@ log4j.appender.out.target=System.err
 log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 """
-_WEB_XML = '<?xml version="1.0"?><web-app version="2.4" xmlns="http://java.sun.com/xml/ns/j2ee"></web-app>'
+_WEB_XML = (
+    '<?xml version="1.0"?><web-app version="2.4" xmlns="http://java.sun.com/xml/ns/j2ee"></web-app>'
+)
 
 
 class HdfsFailed(Exception):
@@ -56,7 +63,10 @@ class HdfsFailed(Exception):
 
 
 class Hdfs:
-    """``handlers``: how many calls its NameNode works on at a time. Ends when this process dies, too."""
+    """``handlers``: how many calls its NameNode works on at a time.
+
+    Ends when this process dies, too.
+    """
 
     def __init__(self, folder: Path, handlers: int = 10) -> None:
         self.folder, self._conf = folder, folder / "conf"
@@ -92,19 +102,36 @@ class Hdfs:
         return self._run("shell", self._client([_SHELL, *arguments]))
 
     def image(self, to: Path) -> None:
-        """Save its namespace and write it down as ``hdfs oiv -p Delimited`` does. It takes no writes afterwards."""
+        """Save its namespace and write it down as ``hdfs oiv -p Delimited`` does.
+
+        It takes no writes afterwards.
+        """
         self._run("admin", self._server([_ADMIN, "-safemode", "enter"]))
         self._run("admin", self._server([_ADMIN, "-saveNamespace"]))
-        newest = max(path for path in (self.folder / "name" / "current").glob("fsimage_*") if not path.suffix)
-        self._run("image", self._server([_IMAGE_VIEWER, "-p", "Delimited", "-i", str(newest), "-o", str(to)]))
+        newest = max(
+            path for path in (self.folder / "name" / "current").glob("fsimage_*") if not path.suffix
+        )
+        self._run(
+            "image",
+            self._server([_IMAGE_VIEWER, "-p", "Delimited", "-i", str(newest), "-o", str(to)]),
+        )
 
     def called_by(self, clients: int, seconds: int) -> subprocess.Popen[bytes]:
-        """So many clients at once that do not let up. Prints in the end how many calls they made and how many ms the slowest took."""
-        return self._start(self._client([str(MANY_CALLS), self.uri, str(clients), str(seconds)]), "calls", subprocess.PIPE)
+        """So many clients at once that do not let up.
+
+        Prints in the end how many calls they made and how many ms the slowest took.
+        """
+        return self._start(
+            self._client([str(MANY_CALLS), self.uri, str(clients), str(seconds)]),
+            "calls",
+            subprocess.PIPE,
+        )
 
     def __enter__(self) -> Self:
         guard = [sys.executable, "-m", "tests.lab.guard", self._mark, "5"]
-        self._guard = subprocess.Popen(guard, cwd=PROJECT_DIR, stdin=subprocess.PIPE, start_new_session=True)
+        self._guard = subprocess.Popen(
+            guard, cwd=PROJECT_DIR, stdin=subprocess.PIPE, start_new_session=True
+        )
         try:
             self._run("format", self._server([_NAMENODE, "-format", "-force"]))
             for name, main in (("namenode", _NAMENODE), ("datanode", _DATANODE)):
@@ -131,8 +158,12 @@ class Hdfs:
     def _wait_up(self) -> None:
         deadline = time.monotonic() + UP_WITHIN_S
         while not self._takes_files():
-            if time.monotonic() > deadline or any(process.poll() is not None for process in self._processes):
-                raise HdfsFailed(f"HDFS did not come up: see {self.folder}/namenode.log and datanode.log")
+            if time.monotonic() > deadline or any(
+                process.poll() is not None for process in self._processes
+            ):
+                raise HdfsFailed(
+                    f"HDFS did not come up: see {self.folder}/namenode.log and datanode.log"
+                )
             time.sleep(0.3)
 
     def _takes_files(self) -> bool:
@@ -151,27 +182,46 @@ class Hdfs:
         # Averages of JMX are those of the last interval.
         (self._conf / "hadoop-metrics2.properties").write_text("*.period=1\n")
         (self._conf / "core-site.xml").write_text(_site({"fs.defaultFS": self.uri}))
-        (self._conf / "hdfs-site.xml").write_text(_site({
-            "dfs.namenode.name.dir": f"file://{self.folder}/name",
-            "dfs.datanode.data.dir": f"file://{self.folder}/data",
-            "dfs.namenode.http-address": f"127.0.0.1:{self._http}",
-            **{f"dfs.datanode.{of}address": f"127.0.0.1:{free_port()}" for of in ("", "ipc.", "http.")},
-            "dfs.namenode.handler.count": handlers,
-            # As many clients as wait shall do so in the queue, not before it.
-            "ipc.server.handler.queue.size": 2_000,
-            "dfs.namenode.safemode.extension": 0,
-            "dfs.replication": 1,
-            "dfs.webhdfs.enabled": str(HAS_WEBHDFS).lower(),
-        }))  # fmt: skip
+        (self._conf / "hdfs-site.xml").write_text(
+            _site(
+                {
+                    "dfs.namenode.name.dir": f"file://{self.folder}/name",
+                    "dfs.datanode.data.dir": f"file://{self.folder}/data",
+                    "dfs.namenode.http-address": f"127.0.0.1:{self._http}",
+                    **{
+                        f"dfs.datanode.{of}address": f"127.0.0.1:{free_port()}"
+                        for of in ("", "ipc.", "http.")
+                    },
+                    "dfs.namenode.handler.count": handlers,
+                    # As many clients as wait shall do so in the queue, not before it.
+                    "ipc.server.handler.queue.size": 2_000,
+                    "dfs.namenode.safemode.extension": 0,
+                    "dfs.replication": 1,
+                    "dfs.webhdfs.enabled": str(HAS_WEBHDFS).lower(),
+                }
+            )
+        )
 
     def _server(self, main_and_arguments: list[str]) -> list[str]:
         # Before the newer API of the same package names that Spark brings.
         jersey = map(str, JERSEY_JARS) if HAS_WEBHDFS else ()
         kerberos = (f"--add-opens={_KERBEROS}", f"--add-exports={_KERBEROS}")
-        return [*_JAVA, *MODULE_OPTIONS, *kerberos, "-cp", ":".join((str(self._conf), *jersey, f"{SERVER_JARS}/*")), *main_and_arguments]
+        return [
+            *_JAVA,
+            *MODULE_OPTIONS,
+            *kerberos,
+            "-cp",
+            ":".join((str(self._conf), *jersey, f"{SERVER_JARS}/*")),
+            *main_and_arguments,
+        ]
 
     def _client(self, main_and_arguments: list[str]) -> list[str]:
-        return [*_JAVA, "-cp", ":".join((str(self._conf), *map(str, _CLIENT_JARS))), *main_and_arguments]
+        return [
+            *_JAVA,
+            "-cp",
+            ":".join((str(self._conf), *map(str, _CLIENT_JARS))),
+            *main_and_arguments,
+        ]
 
     def _run(self, name: str, command: list[str]) -> str:
         process = self._start(command, name, subprocess.PIPE)
@@ -181,16 +231,31 @@ class Hdfs:
             process.kill()
             process.communicate()
         if process.returncode != 0:
-            raise HdfsFailed(f"{' '.join(command[-4:])} ended with {process.returncode}: see {self.folder}/{name}.log")
+            raise HdfsFailed(
+                f"{' '.join(command[-4:])} ended with {process.returncode}: see "
+                f"{self.folder}/{name}.log"
+            )
         return printed.decode()
 
-    def _start(self, command: list[str], name: str, stdout: int | None = None) -> subprocess.Popen[bytes]:
+    def _start(
+        self, command: list[str], name: str, stdout: int | None = None
+    ) -> subprocess.Popen[bytes]:
         with (self.folder / f"{name}.log").open("ab") as log:
             output: int | IO[Any] = log if stdout is None else stdout
             environment = {**os.environ, VARIABLE: self._mark}
-            return subprocess.Popen(command, env=environment, cwd=self.folder, stdout=output, stderr=log, start_new_session=True)
+            return subprocess.Popen(
+                command,
+                env=environment,
+                cwd=self.folder,
+                stdout=output,
+                stderr=log,
+                start_new_session=True,
+            )
 
 
 def _site(properties: Mapping[str, object]) -> str:
-    lines = (f"<property><name>{name}</name><value>{value}</value></property>" for name, value in properties.items())
+    lines = (
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in properties.items()
+    )
     return f"<configuration>{''.join(lines)}</configuration>\n"

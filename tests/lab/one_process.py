@@ -1,4 +1,6 @@
-"""A real Flink in one JVM, for what none of its processes has to be lost, slow to reach or logged by itself: half the CPU of three."""
+"""A real Flink in one JVM, for what none of its processes has to be lost, slow to reach or logged
+by itself: half the CPU of three.
+"""
 
 from pathlib import Path
 
@@ -13,7 +15,9 @@ class OneProcessLab(Lab):
     """Its JobManager and TaskManagers are threads of one process."""
 
     def start_processes(self) -> None:
-        self._java("jm", "minicluster-0-flink-jm", _HEAP_MB, [*_LIMITS, _CLASS], [str(self.taskmanagers)])
+        self._java(
+            "jm", "minicluster-0-flink-jm", _HEAP_MB, [*_LIMITS, _CLASS], [str(self.taskmanagers)]
+        )
 
 
 def start(version: str, incident: str, slot: int, folder: Path) -> Lab:

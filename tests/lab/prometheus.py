@@ -1,4 +1,6 @@
-"""A real Prometheus (Debian's package) on loopback, for as long as its ``with`` block: it scrapes, or holds samples of the past."""
+"""A real Prometheus (Debian's package) on loopback, for as long as its ``with`` block: it scrapes,
+or holds samples of the past.
+"""
 
 import json
 import secrets
@@ -20,14 +22,23 @@ UP_WITHIN_S = 60
 
 
 class Server:
-    """``jobs`` are scrape configurations; ``web`` is the content of a ``--web.config.file``: sign-in and TLS."""
+    """``jobs`` are scrape configurations; ``web`` is the content of a ``--web.config.file``:
+    sign-in and TLS.
+    """
 
-    def __init__(self, folder: Path, jobs: Sequence[Mapping[str, Any]] = (), web: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        jobs: Sequence[Mapping[str, Any]] = (),
+        web: Mapping[str, Any] | None = None,
+    ) -> None:
         self.port = free_port()
         every = f"{SCRAPED_EVERY_S}s"
         folder.mkdir(parents=True, exist_ok=True)
         # JSON is YAML.
-        (folder / "prometheus.yml").write_text(json.dumps({"global": {"scrape_interval": every}, "scrape_configs": list(jobs)}))
+        (folder / "prometheus.yml").write_text(
+            json.dumps({"global": {"scrape_interval": every}, "scrape_configs": list(jobs)})
+        )
         (folder / "web.yml").write_text(json.dumps(web or {}))
         self._is_secure = "tls_server_config" in (web or {})
         self._folder = folder
@@ -38,10 +49,17 @@ class Server:
         return f"{'https' if self._is_secure else 'http'}://127.0.0.1:{self.port}"
 
     def hold(self, openmetrics: str) -> None:
-        """Keep these samples, which may be of any time; before it is started. Debian's ``promtool`` makes blocks of them."""
+        """Keep these samples, which may be of any time; before it is started.
+
+        Debian's ``promtool`` makes blocks of them.
+        """
         (self._folder / "samples.txt").write_text(openmetrics)
         made = [str(self._folder / "samples.txt"), str(self._folder / "data")]
-        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", "-q", *made], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["promtool", "tsdb", "create-blocks-from", "openmetrics", "-q", *made],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
     def __enter__(self) -> Self:
         if EXECUTABLE is None:
@@ -54,13 +72,25 @@ class Server:
             start_new_session=True,
         )
         command = [
-            *(EXECUTABLE, f"--config.file={self._folder / 'prometheus.yml'}", f"--storage.tsdb.path={self._folder / 'data'}"),
-            *(f"--web.listen-address=127.0.0.1:{self.port}", f"--web.config.file={self._folder / 'web.yml'}", "--log.level=warn"),
+            *(
+                EXECUTABLE,
+                f"--config.file={self._folder / 'prometheus.yml'}",
+                f"--storage.tsdb.path={self._folder / 'data'}",
+            ),
+            *(
+                f"--web.listen-address=127.0.0.1:{self.port}",
+                f"--web.config.file={self._folder / 'web.yml'}",
+                "--log.level=warn",
+            ),
             "--storage.tsdb.retention.time=10y",
         ]
         with (self._folder / "prometheus.out").open("wb") as output:
             self._process = subprocess.Popen(
-                command, env={VARIABLE: self._mark}, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                command,
+                env={VARIABLE: self._mark},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         deadline = time.monotonic() + UP_WITHIN_S
         while not listens("127.0.0.1", self.port):
@@ -83,4 +113,12 @@ class Prometheus(Server):
 
     def __init__(self, lab: Lab, folder: Path) -> None:
         targets = [f"127.0.0.1:{port}" for port in lab.layout.metrics_ports.values()]
-        super().__init__(folder, [{"job_name": "flink", "static_configs": [{"targets": targets, "labels": {"cluster": "lab"}}]}])
+        super().__init__(
+            folder,
+            [
+                {
+                    "job_name": "flink",
+                    "static_configs": [{"targets": targets, "labels": {"cluster": "lab"}}],
+                }
+            ],
+        )

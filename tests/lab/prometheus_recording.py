@@ -1,4 +1,5 @@
-"""Record what a real Prometheus says of a real Flink, and what that Flink's REST API says in the same minute.
+"""Record what a real Prometheus says of a real Flink, and what that Flink's REST API says in the
+same minute.
 
 python -m tests.lab.prometheus_recording FOLDER --version 2.3.0
 """
@@ -41,14 +42,21 @@ class Answers:
 def record(version: str, folder: Path) -> SourceRead:
     folder.mkdir(parents=True, exist_ok=True)
     rest, metrics = Answers(), Answers()
-    with start(version, "scraped", slot=7) as lab, Prometheus(lab, lab.layout.folder / f"prometheus-{time.time():.0f}") as prometheus:
+    with (
+        start(version, "scraped", slot=7) as lab,
+        Prometheus(lab, lab.layout.folder / f"prometheus-{time.time():.0f}") as prometheus,
+    ):
         time.sleep(RUNNING_S)
         until, cursor = time.time() + RECORDED_S, {}
         while time.time() < until:
             source = ClusterSource("lab", url=lab.url, metrics_interval_s=STEP_S)
             cursor = asyncio.run(collect_cluster(source, cursor, _now, on_answer=rest.take)).cursor
             time.sleep(STEP_S)
-        alone = ClusterSource("lab", prometheus=PrometheusSource(prometheus.url, prometheus.selector), metrics_interval_s=STEP_S)
+        alone = ClusterSource(
+            "lab",
+            prometheus=PrometheusSource(prometheus.url, prometheus.selector),
+            metrics_interval_s=STEP_S,
+        )
         found = asyncio.run(_read(alone, metrics))
     rest.save(folder / "rest.jsonl.gz")
     metrics.save(folder / "prometheus.jsonl.gz")
@@ -71,4 +79,7 @@ if __name__ == "__main__":
     parser.add_argument("--version", default=DEFAULT_VERSION)
     options = parser.parse_args()
     read = record(options.version, options.folder)
-    print(f"{sum(len(part.records) for part in read.observed)} rows of {read.jobs_seen} jobs; {read.error or 'no error'}")
+    print(
+        f"{sum(len(part.records) for part in read.observed)} rows of {read.jobs_seen} jobs; "
+        f"{read.error or 'no error'}"
+    )

@@ -1,11 +1,14 @@
-"""The Flink releases the lab can run: which PyPI package carries their jars, and how each is configured."""
+"""The Flink releases the lab can run: which PyPI package carries their jars, and how each is
+configured.
+"""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Release:
-    """``java`` is the class file level the job is compiled for; ``renamed`` are settings, ``moved`` packages with other names there.
+    """``java`` is the class file level the job is compiled for; ``renamed`` are settings, ``moved``
+    packages with other names there.
 
     ``claim_field`` is what a submission by REST calls the claim mode.
     """
@@ -36,7 +39,9 @@ _OLD_WHEEL = (
     "manylinux1_x86_64",
 )
 
-_MOVED_BEFORE_1_19 = {"java.time.Duration.ofSeconds": "org.apache.flink.api.common.time.Time.seconds"}
+_MOVED_BEFORE_1_19 = {
+    "java.time.Duration.ofSeconds": "org.apache.flink.api.common.time.Time.seconds"
+}
 _NAMES_OF_2 = {
     "state.backend": "state.backend.type",
     "state.backend.incremental": "execution.checkpointing.incremental",
@@ -133,7 +138,12 @@ RELEASES = {
             conf_file="config.yaml",
             claim_field="restoreMode",
         ),
-        Release("1.20.5", "apache-flink-libraries", "e6aee62ea1a1fe7b32e28894ad079f3f1a50a372a4caac3df52405267f4228c8", java=11),
+        Release(
+            "1.20.5",
+            "apache-flink-libraries",
+            "e6aee62ea1a1fe7b32e28894ad079f3f1a50a372a4caac3df52405267f4228c8",
+            java=11,
+        ),
         _of_2("2.0.1", "23e20e76083b4501a530b3678bdfaee9f2615ae4e4f7aedfe79bb5e36ffd990b"),
         _of_2("2.1.1", "0a8e42be82a4c601d9eccbb8b10d6253fefbb07fb22cd89af36f00512c685b01"),
         _of_2("2.2.0", "cbf246ea88f95066edeb720ab425f64e2149bd530d777db0f0dbf90bef2d7fdf"),

@@ -1,6 +1,8 @@
-"""A slow network between two TaskManagers: what one sends from its data port passes a link of so many bytes a second.
+"""A slow network between two TaskManagers: what one sends from its data port passes a link of so
+many bytes a second.
 
-Flink connects to the port that a TaskManager announces (``taskmanager.data.port``); it listens on another one (``…bind-port``).
+Flink connects to the port that a TaskManager announces (``taskmanager.data.port``); it listens on
+another one (``…bind-port``).
 """
 
 import contextlib
@@ -14,9 +16,13 @@ BUFFER_BYTES = 16 * 1024
 
 
 class SlowLink:
-    """Forwards connections made to ``announced`` to ``listening``; what comes back is throttled, over all connections together."""
+    """Forwards connections made to ``announced`` to ``listening``; what comes back is throttled,
+    over all connections together.
+    """
 
-    def __init__(self, announced: tuple[str, int], listening: tuple[str, int], bytes_per_s: int) -> None:
+    def __init__(
+        self, announced: tuple[str, int], listening: tuple[str, int], bytes_per_s: int
+    ) -> None:
         self._listening, self._bytes_per_s = listening, bytes_per_s
         self._turn = threading.Lock()
         self._free_at = 0.0

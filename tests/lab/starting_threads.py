@@ -1,7 +1,9 @@
-"""``python -m tests.lab.starting_threads FOLDER``: what a real Flink answers about tasks that are slow to start, and dumps of it.
+"""``python -m tests.lab.starting_threads FOLDER``: what a real Flink answers about tasks that are
+slow to start, and dumps of it.
 
-Writes ``FOLDER/<version>.jsonl.gz``, one answer a line: of ``slow-restore`` its job, its vertices and both TaskManagers, first
-while the first subtask of enrich has restored its state for ten seconds, then when all tasks run.
+Writes ``FOLDER/<version>.jsonl.gz``, one answer a line: of ``slow-restore`` its job, its vertices
+and both TaskManagers, first while the first subtask of enrich has restored its state for ten
+seconds, then when all tasks run.
 """
 
 import sys
@@ -23,17 +25,26 @@ def main(arguments: list[str]) -> int:
 
 
 def _when(lab: Lab, wanted: Any) -> list[dict[str, Any]]:
-    paths = [f"/jobs/{lab.job_id}/vertices/{vertex['id']}" for vertex in lab.get(f"/jobs/{lab.job_id}")["vertices"]]
+    paths = [
+        f"/jobs/{lab.job_id}/vertices/{vertex['id']}"
+        for vertex in lab.get(f"/jobs/{lab.job_id}")["vertices"]
+    ]
     for _ in range(TRIES):
         if wanted([one for path in paths for one in lab.get(path)["subtasks"]]):
-            dumps = [f"/taskmanagers/{one['id']}/thread-dump" for one in lab.get("/taskmanagers")["taskmanagers"]]
+            dumps = [
+                f"/taskmanagers/{one['id']}/thread-dump"
+                for one in lab.get("/taskmanagers")["taskmanagers"]
+            ]
             return [answer(lab, path) for path in (*paths, *dumps)]
         time.sleep(0.5)
     raise LabFailed("Its tasks were never seen so.")
 
 
 def _is_restoring(subtasks: list[dict[str, Any]]) -> bool:
-    return any(one["status"] == "INITIALIZING" and one["status-duration"]["INITIALIZING"] > LONG_MS for one in subtasks)
+    return any(
+        one["status"] == "INITIALIZING" and one["status-duration"]["INITIALIZING"] > LONG_MS
+        for one in subtasks
+    )
 
 
 def _all_run(subtasks: list[dict[str, Any]]) -> bool:

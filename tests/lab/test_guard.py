@@ -9,10 +9,18 @@ import pytest
 
 from tests.lab.marked_processes import VARIABLE, processes, sweep
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes through /proc")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="finds processes through /proc"
+)
 
-ORPHAN = "import subprocess, sys; print(subprocess.Popen(['sleep', '60'], start_new_session=True, stdout=-3).pid)"
-STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+ORPHAN = (
+    "import subprocess, sys; print(subprocess.Popen(['sleep', '60'], start_new_session=True, "
+    "stdout=-3).pid)"
+)
+STUBBORN = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', "
+    "flush=True); time.sleep(60)"
+)
 
 
 @pytest.fixture
@@ -44,7 +52,9 @@ def test_only_processes_with_this_mark_are_ended(mark: str) -> None:
 
 
 def test_one_that_ignores_the_request_is_killed(mark: str) -> None:
-    with subprocess.Popen([sys.executable, "-c", STUBBORN], env=marked(mark), stdout=subprocess.PIPE) as stubborn:
+    with subprocess.Popen(
+        [sys.executable, "-c", STUBBORN], env=marked(mark), stdout=subprocess.PIPE
+    ) as stubborn:
         assert stubborn.stdout and stubborn.stdout.readline() == b"up\n"
         sweep_began = time.monotonic()
         sweep(mark, grace_s=0.3)
@@ -55,13 +65,16 @@ def test_one_that_ignores_the_request_is_killed(mark: str) -> None:
 def test_the_guard_ends_what_is_left_when_its_supervisor_is_killed(mark: str) -> None:
     supervisor = (
         "import os, subprocess, sys, time\n"
-        "guard = subprocess.Popen([sys.executable, '-m', 'tests.lab.guard', sys.argv[1], '1'], stdin=subprocess.PIPE)\n"
+        "guard = subprocess.Popen([sys.executable, '-m', 'tests.lab.guard', sys.argv[1], '1'], "
+        "stdin=subprocess.PIPE)\n"
         f"env = {{**os.environ, '{VARIABLE}': sys.argv[1]}}\n"
         "subprocess.Popen(['sleep', '60'], env=env, start_new_session=True)\n"
         "print('up', flush=True)\n"
         "time.sleep(60)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", supervisor, mark], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", supervisor, mark], stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout and process.stdout.readline() == b"up\n"
         assert len(processes(mark)) == 1
         process.kill()

@@ -34,11 +34,16 @@ def test_slow_storage_is_where_all_snapshots_go(tmp_path, version: str) -> None:
     layout, release = Layout(tmp_path, slot=0), RELEASES[version]
     write_configuration(layout, release, INCIDENTS["slow-storage"])
     text = (layout.configuration("tm1") / release.conf_file).read_text()
-    assert f"dir: slow://{layout.checkpoints}\n" in text and f"dir: slow://{layout.savepoints}\n" in text
+    assert (
+        f"dir: slow://{layout.checkpoints}\n" in text
+        and f"dir: slow://{layout.savepoints}\n" in text
+    )
     assert "file://" not in text
 
 
-def test_over_a_slow_network_each_taskmanager_announces_another_port_than_it_listens_on(tmp_path) -> None:
+def test_over_a_slow_network_each_taskmanager_announces_another_port_than_it_listens_on(
+    tmp_path,
+) -> None:
     layout = Layout(tmp_path, slot=0)
     write_configuration(layout, RELEASES["1.20.5"], INCIDENTS["slow-network"])
     ports = set()
@@ -58,7 +63,11 @@ def test_every_argument_of_an_incident_is_one_the_job_reads() -> None:
 
 
 def test_labs_stand_side_by_side() -> None:
-    ports = [port for slot in range(5) for port in (Layout(Path(), slot).rest_port, Layout(Path(), slot).rpc_port)]
+    ports = [
+        port
+        for slot in range(5)
+        for port in (Layout(Path(), slot).rest_port, Layout(Path(), slot).rpc_port)
+    ]
     assert len(set(ports)) == len(ports)
 
 
@@ -66,5 +75,8 @@ def test_labs_stand_side_by_side() -> None:
 def test_where_calls_are_counted_storage_is_hdfs_to_flink(tmp_path, version: str) -> None:
     layout, release = Layout(tmp_path, slot=0), RELEASES[version]
     write_configuration(layout, release, INCIDENTS["counted-small"])
-    assert f"dir: hdfs://lab{layout.checkpoints}\n" in (layout.configuration("tm1") / release.conf_file).read_text()
+    assert (
+        f"dir: hdfs://lab{layout.checkpoints}\n"
+        in (layout.configuration("tm1") / release.conf_file).read_text()
+    )
     assert "<value>lab.CountedHdfs</value>" in (layout.calls / "core-site.xml").read_text()

@@ -17,7 +17,10 @@ BYTES_PER_S = 200_000
 @pytest.fixture
 def link() -> Iterator[tuple[SlowLink, tuple[str, int]]]:
     """In front of a server that answers what it is sent."""
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as free:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_server(("127.0.0.1", 0)) as free,
+    ):
         announced = free.getsockname()
         free.close()
         threading.Thread(target=_echo, args=(server,), daemon=True).start()

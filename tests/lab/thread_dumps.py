@@ -1,8 +1,9 @@
-"""``python -m tests.lab.thread_dumps FOLDER``: what a real Flink answers to requests for thread dumps, for the tests of their parser.
+"""``python -m tests.lab.thread_dumps FOLDER``: what a real Flink answers to requests for thread
+dumps, for the tests of their parser.
 
-Writes ``FOLDER/<version>.jsonl.gz``, one answer a line, with the incident that was played. Of ``slow-sync`` both TaskManagers
-are dumped while the synchronous part of a checkpoint takes its four seconds, and once more half a second later; of ``computing`` while
-enrich computes.
+Writes ``FOLDER/<version>.jsonl.gz``, one answer a line, with the incident that was played. Of
+``slow-sync`` both TaskManagers are dumped while the synchronous part of a checkpoint takes its four
+seconds, and once more half a second later; of ``computing`` while enrich computes.
 """
 
 import json
@@ -41,7 +42,9 @@ def _wait_for_the_phase(lab: Lab) -> None:
 
 
 def _paths(lab: Lab) -> list[str]:
-    return [f"/taskmanagers/{one['id']}/thread-dump" for one in lab.get("/taskmanagers")["taskmanagers"]]
+    return [
+        f"/taskmanagers/{one['id']}/thread-dump" for one in lab.get("/taskmanagers")["taskmanagers"]
+    ]
 
 
 def _asked(lab: Lab) -> list[dict[str, Any]]:
@@ -51,7 +54,9 @@ def _asked(lab: Lab) -> list[dict[str, Any]]:
     time.sleep(AGAIN_AFTER_S)
     lines += [answer(lab, path) for path in paths]
     lines += [answer(lab, f"/jobs/{lab.job_id}")]
-    lines += [answer(lab, f"/jobs/{lab.job_id}/vertices/{vertex['id']}") for vertex in job["vertices"]]
+    lines += [
+        answer(lab, f"/jobs/{lab.job_id}/vertices/{vertex['id']}") for vertex in job["vertices"]
+    ]
     return [*lines, answer(lab, "/taskmanagers/nobody/thread-dump")]
 
 

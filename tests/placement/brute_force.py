@@ -1,4 +1,6 @@
-"""The placement rules task by task, in plain Python: what the arrays of ``spark_jobs.placement`` are held against."""
+"""The placement rules task by task, in plain Python: what the arrays of ``spark_jobs.placement``
+are held against.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -20,7 +22,8 @@ def feeders(job: Job, edge: tuple[int, int, bool], consumer: int) -> list[int]:
     if not pointwise:
         return list(range(up))
     if up <= down:
-        # Flink goes over producers: each has the consumers from ceil(i·down/up) up to ceil((i+1)·down/up).
+        # Flink goes over producers: each has the consumers from ceil(i·down/up) up to
+        # ceil((i+1)·down/up).
         return [i for i in range(up) if ceil(i * down / up) <= consumer < ceil((i + 1) * down / up)]
     return list(range(consumer * up // down, (consumer + 1) * up // down))
 
@@ -62,12 +65,16 @@ def fewest_tasks(job: Job) -> dict[tuple[int, int], int]:
         incoming = [e for e in job.edges if e[1] == vertex and job.vertices[e[0]][1] == group]
         incoming = [e for e in incoming if e[2]] or incoming
         for subtask in range(parallelism):
-            near = {placed[e[0], i] for e in incoming for i in feeders(job, e, subtask)} - set(taken.values())
+            near = {placed[e[0], i] for e in incoming for i in feeders(job, e, subtask)} - set(
+                taken.values()
+            )
             if near:
                 taken[subtask] = min(near, key=lambda slot: (before[slot], slot))
         for subtask in range(parallelism):
             if subtask not in taken:
-                taken[subtask] = min(own - set(taken.values()), key=lambda slot: (before[slot], slot))
+                taken[subtask] = min(
+                    own - set(taken.values()), key=lambda slot: (before[slot], slot)
+                )
         for subtask, slot in taken.items():
             placed[vertex, subtask] = slot
             tasks[slot] += 1
@@ -76,17 +83,25 @@ def fewest_tasks(job: Job) -> dict[tuple[int, int], int]:
 
 def by_index(job: Job) -> dict[tuple[int, int], int]:
     groups = slots_by_group(job)
-    return {(v, i): groups[group][i] for v, (parallelism, group) in enumerate(job.vertices) for i in range(parallelism)}
+    return {
+        (v, i): groups[group][i]
+        for v, (parallelism, group) in enumerate(job.vertices)
+        for i in range(parallelism)
+    }
 
 
 def contents(job: Job, placed: dict[tuple[int, int], int]) -> dict[int, frozenset[int]]:
-    found: dict[int, set[int]] = {slot: set() for slots in slots_by_group(job).values() for slot in slots}
+    found: dict[int, set[int]] = {
+        slot: set() for slots in slots_by_group(job).values() for slot in slots
+    }
     for (vertex, _), slot in placed.items():
         found[slot].add(vertex)
     return {slot: frozenset(vertices) for slot, vertices in found.items()}
 
 
-def buffers(job: Job, where: dict[tuple[int, int], int], taskmanagers: int, per_channel: int, floating: int) -> tuple[list[int], list[int]]:
+def buffers(
+    job: Job, where: dict[tuple[int, int], int], taskmanagers: int, per_channel: int, floating: int
+) -> tuple[list[int], list[int]]:
     """Channel by channel: at least and at most, by TaskManager."""
     least, most = [0] * taskmanagers, [0] * taskmanagers
     for edge in job.edges:
@@ -110,7 +125,9 @@ def buffers(job: Job, where: dict[tuple[int, int], int], taskmanagers: int, per_
 
 def regions(job: Job) -> list[set[tuple[int, int]]]:
     """Tasks that exchange records, found one from the other."""
-    beside: dict[tuple[int, int], set[tuple[int, int]]] = {(v, i): set() for v, (p, _) in enumerate(job.vertices) for i in range(p)}
+    beside: dict[tuple[int, int], set[tuple[int, int]]] = {
+        (v, i): set() for v, (p, _) in enumerate(job.vertices) for i in range(p)
+    }
     for edge in job.edges:
         for consumer in range(job.vertices[edge[1]][0]):
             for producer in feeders(job, edge, consumer):

@@ -1,4 +1,6 @@
-"""Where tasks would run: the arrays against the rules carried out task by task, on any small plan."""
+"""Where tasks would run: the arrays against the rules carried out task by task, on any small
+plan.
+"""
 
 from collections import Counter
 from itertools import permutations
@@ -22,23 +24,42 @@ from tests.placement.brute_force import Job
 
 @st.composite
 def jobs(draw: st.DrawFn) -> Job:
-    vertices = draw(st.lists(st.tuples(st.integers(1, 7), st.sampled_from("ab")), min_size=1, max_size=7))
+    vertices = draw(
+        st.lists(st.tuples(st.integers(1, 7), st.sampled_from("ab")), min_size=1, max_size=7)
+    )
     pairs = [(i, j) for j in range(len(vertices)) for i in range(j)]
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=9)) if pairs else []
     return Job(vertices, [(i, j, draw(st.booleans())) for i, j in chosen])
 
 
 def plan_of(job: Job) -> Plan:
-    vertices = [PlannedVertex(f"v{at}", f"v{at}", parallelism, group) for at, (parallelism, group) in enumerate(job.vertices)]
-    return planned(vertices, [Edge(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH") for i, j, pointwise in job.edges])
+    vertices = [
+        PlannedVertex(f"v{at}", f"v{at}", parallelism, group)
+        for at, (parallelism, group) in enumerate(job.vertices)
+    ]
+    return planned(
+        vertices,
+        [
+            Edge(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH")
+            for i, j, pointwise in job.edges
+        ],
+    )
 
 
 def slots_of(placement: Placement) -> dict[tuple[int, int], int]:
-    return {(v, i): int(slot) for v, slots in enumerate(placement.slot_of) for i, slot in enumerate(slots)}
+    return {
+        (v, i): int(slot)
+        for v, slots in enumerate(placement.slot_of)
+        for i, slot in enumerate(slots)
+    }
 
 
 def taskmanagers_of(job: Job, placement: Placement) -> dict[tuple[int, int], int]:
-    return {(v, i): int(tm) for v in range(len(job.vertices)) for i, tm in enumerate(placement.taskmanagers(v))}
+    return {
+        (v, i): int(tm)
+        for v in range(len(job.vertices))
+        for i, tm in enumerate(placement.taskmanagers(v))
+    }
 
 
 def clusters(job: Job) -> list[list[int]]:
@@ -86,8 +107,12 @@ def test_network_buffers_are_those_of_every_channel_counted_alone(job, per_chann
     slots_each = clusters(job)[0]
     placement = simulated(plan_of(job), slots_each).balanced
     where = [placement.taskmanagers(v) for v in range(len(job.vertices))]
-    need = buffers_needed(plan_of(job), where, len(slots_each), BufferSettings(per_channel, floating))
-    least, most = brute_force.buffers(job, taskmanagers_of(job, placement), len(slots_each), per_channel, floating)
+    need = buffers_needed(
+        plan_of(job), where, len(slots_each), BufferSettings(per_channel, floating)
+    )
+    least, most = brute_force.buffers(
+        job, taskmanagers_of(job, placement), len(slots_each), per_channel, floating
+    )
     assert need.least.tolist() == least
     assert (need.most >= need.least).all() or floating == 0
     if floating >= 1 and per_channel >= 1:
@@ -98,15 +123,22 @@ def test_network_buffers_are_those_of_every_channel_counted_alone(job, per_chann
 @given(jobs(), st.data())
 def test_counts_by_taskmanager_are_those_of_the_tasks(job, data):
     plan = plan_of(job)
-    where = [np.array(data.draw(st.lists(st.integers(-1, 2), min_size=p, max_size=p)), dtype=np.int64) for p, _ in job.vertices]
+    where = [
+        np.array(data.draw(st.lists(st.integers(-1, 2), min_size=p, max_size=p)), dtype=np.int64)
+        for p, _ in job.vertices
+    ]
     busy = [data.draw(st.floats(0, 1)) for _ in job.vertices]
     found = spread(plan, where, 3, BufferSettings(), busy)
     for tm in range(3):
         assert found.tasks[tm] == sum((of_vertex == tm).sum() for of_vertex in where)
-        assert found.busy_cores[tm] == pytest.approx(sum(b * (of_vertex == tm).sum() for b, of_vertex in zip(busy, where, strict=True)))
+        assert found.busy_cores[tm] == pytest.approx(
+            sum(b * (of_vertex == tm).sum() for b, of_vertex in zip(busy, where, strict=True))
+        )
     for concentration, of_vertex in zip(found.concentration(), where, strict=True):
         counts = Counter(of_vertex[of_vertex >= 0].tolist())
-        assert concentration == (max(counts.values()) / -(-sum(counts.values()) // 3) if counts else 0)
+        assert concentration == (
+            max(counts.values()) / -(-sum(counts.values()) // 3) if counts else 0
+        )
 
 
 @settings(max_examples=examples(33, 100), deadline=None)
@@ -130,29 +162,47 @@ def test_regions_are_what_exchanges_records(job):
     expected = brute_force.regions(job)
     assert sorted(map(sorted, by_label.values())) == sorted(map(sorted, expected))
     assert sorted(region_sizes(found).tolist()) == sorted(map(len, expected))
-    edges = [Edge(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH") for i, j, pointwise in job.edges]
-    as_advised = regions_of([Vertex(f"v{at}", "", p) for at, (p, _) in enumerate(job.vertices)], edges)
+    edges = [
+        Edge(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH") for i, j, pointwise in job.edges
+    ]
+    as_advised = regions_of(
+        [Vertex(f"v{at}", "", p) for at, (p, _) in enumerate(job.vertices)], edges
+    )
     assert len(set(as_advised.values())) == len(expected)
 
 
 @settings(max_examples=examples(50, 150), deadline=None)
 @given(jobs(), st.data())
 def test_a_lost_taskmanager_restarts_every_region_that_it_runs_a_task_of(job, data):
-    where = [np.array(data.draw(st.lists(st.integers(-1, 2), min_size=p, max_size=p)), dtype=np.int64) for p, _ in job.vertices]
+    where = [
+        np.array(data.draw(st.lists(st.integers(-1, 2), min_size=p, max_size=p)), dtype=np.int64)
+        for p, _ in job.vertices
+    ]
     found = restarted_by_taskmanager(regions(plan_of(job)), where, 3)
     for taskmanager in range(3):
-        lost = [one for one in brute_force.regions(job) if any(where[v][i] == taskmanager for v, i in one)]
+        lost = [
+            one
+            for one in brute_force.regions(job)
+            if any(where[v][i] == taskmanager for v, i in one)
+        ]
         assert found[taskmanager] == sum(map(len, lost))
     assert set(np.concatenate(regions(plan_of(job), full=True)).tolist()) == {0}
 
 
 def test_the_four_sources_of_the_article_get_a_slot_each():
-    """Four sources of one subtask and two vertices of four: by default all sources share the first slot."""
-    job = Job([(1, "a")] * 4 + [(4, "a"), (4, "a")], [(source, 4, False) for source in range(4)] + [(4, 5, False)])
+    """Four sources of one subtask and two vertices of four: by default all sources share the first
+    slot.
+    """
+    job = Job(
+        [(1, "a")] * 4 + [(4, "a"), (4, "a")],
+        [(source, 4, False) for source in range(4)] + [(4, 5, False)],
+    )
     found = simulated(plan_of(job), [2, 2])
     assert [int(found.by_default.slot_of[source][0]) for source in range(4)] == [0, 0, 0, 0]
     assert sorted(int(found.balanced.slot_of[source][0]) for source in range(4)) == [0, 1, 2, 3]
-    tasks = spread(plan_of(job), [found.balanced.taskmanagers(v) for v in range(6)], 2, BufferSettings()).tasks
+    tasks = spread(
+        plan_of(job), [found.balanced.taskmanagers(v) for v in range(6)], 2, BufferSettings()
+    ).tasks
     assert tasks.tolist() == [6, 6]
 
 
@@ -162,5 +212,8 @@ def test_too_few_slots_are_refused_with_both_numbers():
 
 
 def test_a_plan_with_a_cycle_is_placed_as_if_it_were_cut_there():
-    plan = planned([PlannedVertex("a", "a", 2), PlannedVertex("b", "b", 2)], [Edge("a", "b", "HASH"), Edge("b", "a", "HASH")])
+    plan = planned(
+        [PlannedVertex("a", "a", 2), PlannedVertex("b", "b", 2)],
+        [Edge("a", "b", "HASH"), Edge("b", "a", "HASH")],
+    )
     assert [slots.tolist() for slots in simulated(plan, [2]).balanced.slot_of] == [[0, 1], [0, 1]]

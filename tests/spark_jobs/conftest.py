@@ -1,4 +1,6 @@
-"""One Spark session for the whole run: small, quiet, without adaptive plans, in a scratch folder."""
+"""One Spark session for the whole run: small, quiet, without adaptive plans, in a scratch
+folder.
+"""
 
 import logging
 import os
@@ -12,7 +14,8 @@ from pyspark.sql import SparkSession
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A classic session on this machine, whatever the environment says."""
     scratch = tmp_path_factory.mktemp("spark")
-    # It takes leave while the interpreter goes down, when the handlers that pytest set up are closed already.
+    # It takes leave while the interpreter goes down, when the handlers that pytest set up are
+    # closed already.
     logging.getLogger("py4j").setLevel(logging.WARNING)
     before = {name: os.environ.pop(name, None) for name in ("SPARK_REMOTE", "SPARK_MASTER")}
     os.environ["SPARK_MASTER"] = "local[2]"

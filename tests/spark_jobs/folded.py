@@ -29,7 +29,9 @@ def folded(parts: Mapping[str, DataFrame]) -> tuple[Tables, list[dict[str, Any]]
 
 
 def with_served(events: DataFrame) -> DataFrame:
-    return events.mapInArrow(lambda batches: map(event_batches.with_served, batches), spark_schema(SERVED_EVENT))
+    return events.mapInArrow(
+        lambda batches: map(event_batches.with_served, batches), spark_schema(SERVED_EVENT)
+    )
 
 
 def table(name: str, **parts: DataFrame) -> list[Row]:

@@ -1,4 +1,6 @@
-"""A lake, the runs of the cycle over it, and what a loader makes of them; recordings that come at once and bit by bit."""
+"""A lake, the runs of the cycle over it, and what a loader makes of them; recordings that come at
+once and bit by bit.
+"""
 
 import json
 import shutil
@@ -36,9 +38,15 @@ NAMES = ("1.12.5/G", "1.20.5/E", "1.20.5/F", "1.20.5/H", "1.20.5/I", "1.20.5/J")
 PIECES, UPLOAD = "1.20.5/F", "1.12.5/G"
 """What comes in pieces, and what has files of which first one side is known, then the other."""
 
-TRIGGERED = f"0 Triggering checkpoint 7 (type=CHECKPOINT) @ {round(noon().timestamp() * 1000)} for job {JOB}."
+TRIGGERED = (
+    f"0 Triggering checkpoint 7 (type=CHECKPOINT) @ {round(noon().timestamp() * 1000)} for "
+    f"job {JOB}."
+)
 DECLINED = f"3 Decline checkpoint 7 by task {'e' * 32} of job {JOB} at tm-1 @ host-1 (dataPort=1)."
-DEPLOYED = f"-9 Deploying enrich (2/4) (attempt #0) with attempt id {'e' * 32} to tm-1 @ host-1 (dataPort=1) with allocation id {JOB}"
+DEPLOYED = (
+    f"-9 Deploying enrich (2/4) (attempt #0) with attempt id {'e' * 32} to tm-1 @ host-1 "
+    f"(dataPort=1) with allocation id {JOB}"
+)
 
 ROWS_AT_ONCE = 1000
 
@@ -66,16 +74,22 @@ class Instance:
         tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
         at = datetime.now(UTC)
         tag = f"a-{len(self.manifests)}"
-        manifest = Manifest("cycle", tag, cycle.from_seq, versions, tables, run_dir.state, at, at, run_dir.retracted)
+        manifest = Manifest(
+            "cycle", tag, cycle.from_seq, versions, tables, run_dir.state, at, at, run_dir.retracted
+        )
         self.manifests.append(manifests.read(manifests.write(manifest, run_dir.uri)))
         return self.manifests[-1]
 
-    def _cycle_of(self, versions: dict[str, int], previous: Manifest | None, run_dir: RunDir) -> Recompute | SmallCycle:
+    def _cycle_of(
+        self, versions: dict[str, int], previous: Manifest | None, run_dir: RunDir
+    ) -> Recompute | SmallCycle:
         assert self.spark is not None
         return Recompute(pin(self.spark, self.lake, versions), previous, run_dir)
 
     def rows(self, table: str, runs: int | None = None) -> Rows:
-        """Rows as the database holds them after the first ``runs`` (default: all): by key, settled and newer ones protected."""
+        """Rows as the database holds them after the first ``runs`` (default: all): by key, settled
+        and newer ones protected.
+        """
         declared, kept = SERVING_TABLES[table], {}
         for manifest in self.manifests[:runs]:
             for row in _told(retracted_of(manifest, table, declared.key, ROWS_AT_ONCE)):
@@ -83,13 +97,28 @@ class Instance:
             if table == "finding_sight":
                 kept = _without_judged_again(kept, manifest)
             if table == "host_event":
-                told = {(row["cluster"], row["job_id"], row["checkpoint_id"]) for row in _rows(manifest, "checkpoint_fact")}
-                kept = {key: row for key, row in kept.items() if (row["cluster"], row["job_id"], row["checkpoint_id"]) not in told}
+                told = {
+                    (row["cluster"], row["job_id"], row["checkpoint_id"])
+                    for row in _rows(manifest, "checkpoint_fact")
+                }
+                kept = {
+                    key: row
+                    for key, row in kept.items()
+                    if (row["cluster"], row["job_id"], row["checkpoint_id"]) not in told
+                }
             for row in _told(rows_of(manifest, table, declared.column_names, ROWS_AT_ONCE)):
                 key = tuple(row[name] for name in declared.key)
                 old = kept.get(key)
-                settled = (row[declared.final], old[declared.final]) if declared.final and old else (True, True)
-                if old is None or settled == (True, False) or (settled[0] == settled[1] and row["as_of"] >= old["as_of"]):
+                settled = (
+                    (row[declared.final], old[declared.final])
+                    if declared.final and old
+                    else (True, True)
+                )
+                if (
+                    old is None
+                    or settled == (True, False)
+                    or (settled[0] == settled[1] and row["as_of"] >= old["as_of"])
+                ):
                     kept[key] = row
         return kept
 
@@ -100,8 +129,15 @@ def _without_judged_again(sights: Rows, manifest: Manifest) -> Rows:
     for row in _rows(manifest, "job_judgement"):
         for run in json.loads(row["windows"]):
             starts = range(run["first"], run["last"] + 1, 60)
-            judged.update((row["cluster"], row["job_id"], datetime.fromtimestamp(start, UTC)) for start in starts)
-    return {key: row for key, row in sights.items() if (row["cluster"], row["job_id"], row["window_start"]) not in judged}
+            judged.update(
+                (row["cluster"], row["job_id"], datetime.fromtimestamp(start, UTC))
+                for start in starts
+            )
+    return {
+        key: row
+        for key, row in sights.items()
+        if (row["cluster"], row["job_id"], row["window_start"]) not in judged
+    }
 
 
 def _rows(manifest: Manifest, table: str) -> Iterator[dict[str, Any]]:
@@ -116,7 +152,9 @@ def _told(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
 class SmallInstance(Instance):
     """The same in one process, without Spark."""
 
-    def _cycle_of(self, versions: dict[str, int], previous: Manifest | None, run_dir: RunDir) -> SmallCycle:
+    def _cycle_of(
+        self, versions: dict[str, int], previous: Manifest | None, run_dir: RunDir
+    ) -> SmallCycle:
         return SmallCycle(SmallLake(self.lake, versions, most_rows=10**9), previous, run_dir)
 
 
@@ -136,15 +174,24 @@ def play_whole(instance: Instance) -> None:
 
 
 def play_in_pieces(instance: Instance, folder: Path) -> None:
-    """Five runs: what belongs together comes bit by bit, some of it read by Spark, then nothing comes, then only a compaction."""
+    """Five runs: what belongs together comes bit by bit, some of it read by Spark, then nothing
+    comes, then only a compaction.
+    """
     bare = folder / "bare"
     if not folder.exists():
         split(RECORDINGS / PIECES, folder / "early", folder / "late")
-        shutil.copytree(RECORDINGS / UPLOAD, bare, ignore=shutil.ignore_patterns("ckpt", "sp", "listing*"))
+        shutil.copytree(
+            RECORDINGS / UPLOAD, bare, ignore=shutil.ignore_patterns("ckpt", "sp", "listing*")
+        )
 
     import_recording(folder / "late", PIECES, instance.lake)
     import_recording(bare, UPLOAD, instance.lake)
-    instance.lake.append([jobmanager_log("late-trigger", DECLINED), jobmanager_log("late-deploy", TRIGGERED, DECLINED)])
+    instance.lake.append(
+        [
+            jobmanager_log("late-trigger", DECLINED),
+            jobmanager_log("late-deploy", TRIGGERED, DECLINED),
+        ]
+    )
     instance.cycle()
     for piece in (folder / "early", RECORDINGS / PIECES):
         import_recording(piece, PIECES, instance.lake)
@@ -167,19 +214,36 @@ def parsed(recording: Path, number: int) -> Observed:
     (path,) = recording.glob(f"ckpt/*/chk-{number}/_metadata")
     written = f"file:/opt/l/lab/run/1.12.5-G/{path.relative_to(recording).as_posix()}"
     file = MetadataFile(written, path.stat().st_size, None, read_at=str(path))
-    return Observed("1.12.5/G", datetime(2026, 11, 21, 4, 19, 30 + number, tzinfo=UTC), "metadata", tuple(rows_of_file(file, 1 << 20)))
+    return Observed(
+        "1.12.5/G",
+        datetime(2026, 11, 21, 4, 19, 30 + number, tzinfo=UTC),
+        "metadata",
+        tuple(rows_of_file(file, 1 << 20)),
+    )
 
 
 def history(at: datetime) -> Observed:
     """A sample of the time before a Prometheus was added."""
-    sample = VertexMetrics(JOB, "b" * 32, at, parallelism=2, busy_ms_per_s=(900.0, None), records_in=(5, 7), counted_at=at)
+    sample = VertexMetrics(
+        JOB,
+        "b" * 32,
+        at,
+        parallelism=2,
+        busy_ms_per_s=(900.0, None),
+        records_in=(5, 7),
+        counted_at=at,
+    )
     return Observed("late-trigger", at, "prometheus_history", (sample,))
 
 
 def jobmanager_log(cluster: str, *lines: str) -> Observed:
     """A JobManager's log of these lines, each with its second."""
     records = [
-        LogRecord("jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second)
-        for second, message in ((int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines)
+        LogRecord(
+            "jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second
+        )
+        for second, message in (
+            (int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines
+        )
     ]
     return Observed(cluster, noon(3600), "log", tuple(records))

@@ -12,7 +12,11 @@ NONE = EXECUTION.empty_table()
 
 def learnt(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
     told = mapped(events.select(executions.TOLD.names), executions.telling_batches, executions.TOLD)
-    return mapped(in_order({"carried": carried, "told": told}, CLUSTER), executions.learnt_batches, LEARNT_EXECUTION)
+    return mapped(
+        in_order({"carried": carried, "told": told}, CLUSTER),
+        executions.learnt_batches,
+        LEARNT_EXECUTION,
+    )
 
 
 def located(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:

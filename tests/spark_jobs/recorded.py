@@ -1,4 +1,6 @@
-"""Frames out of a recording: raw lake tables as the importer would write them, and located log events."""
+"""Frames out of a recording: raw lake tables as the importer would write them, and located log
+events.
+"""
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,7 +14,9 @@ def recorded_rows(spark: SparkSession, recording: str, table: str) -> DataFrame:
     """Empty where the recording has no such rows."""
     rows = lake_tables(recording).get(table, TABLES[table].schema.empty_table())
     schema = lake_schema(table)
-    return spark.createDataFrame([tuple(row[name] for name in schema.names) for row in rows.to_pylist()], schema)
+    return spark.createDataFrame(
+        [tuple(row[name] for name in schema.names) for row in rows.to_pylist()], schema
+    )
 
 
 def recorded_events(spark: SparkSession, recording: str) -> DataFrame:

@@ -9,9 +9,32 @@ from pyspark.sql import types as T
 
 from ingest.flink_logs.events import LogEvent
 from spark_jobs.schemas import lake_schema, serving_schema
-from tests.rows import AWARE, EVENT, JOB, NOON, VERTEX, Row, event_values, fact_values, lake_values, serving_values
+from tests.rows import (
+    AWARE,
+    EVENT,
+    JOB,
+    NOON,
+    VERTEX,
+    Row,
+    event_values,
+    fact_values,
+    lake_values,
+    serving_values,
+)
 
-__all__ = ["JOB", "NOON", "VERTEX", "Row", "collected", "events", "facts", "lake_rows", "noon", "only", "serving_frame"]
+__all__ = [
+    "JOB",
+    "NOON",
+    "VERTEX",
+    "Row",
+    "collected",
+    "events",
+    "facts",
+    "lake_rows",
+    "noon",
+    "only",
+    "serving_frame",
+]
 
 noon = AWARE
 
@@ -39,8 +62,13 @@ def events(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
 
 
 def collected(df: DataFrame) -> list[dict[str, Any]]:
-    """Rows as dicts; instants aware, in UTC (Spark hands them out naive, in the machine's time zone)."""
-    return [{name: _aware(value) for name, value in row.asDict(recursive=True).items()} for row in df.collect()]
+    """Rows as dicts; instants aware, in UTC (Spark hands them out naive, in the machine's time
+    zone).
+    """
+    return [
+        {name: _aware(value) for name, value in row.asDict(recursive=True).items()}
+        for row in df.collect()
+    ]
 
 
 def only(df: DataFrame) -> dict[str, Any]:
@@ -50,7 +78,9 @@ def only(df: DataFrame) -> dict[str, Any]:
 
 
 def _frame(spark: SparkSession, rows: Iterable[Row], schema: T.StructType) -> DataFrame:
-    return spark.createDataFrame([tuple(row[name] for name in schema.names) for row in rows], schema)
+    return spark.createDataFrame(
+        [tuple(row[name] for name in schema.names) for row in rows], schema
+    )
 
 
 def _aware(value: Any) -> Any:

@@ -16,7 +16,13 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 def asked(*uris: str, **more: Any) -> dict[str, Any]:
     roots = [{"uri": uri, "listing": "listing"} for uri in uris or ("s3://bucket/flink",)]
-    return {"audit_id": "a1", "as_of": "2026-11-21T12:00:00+00:00", "roots": roots, "jobs": "jobs.parquet", **more}
+    return {
+        "audit_id": "a1",
+        "as_of": "2026-11-21T12:00:00+00:00",
+        "roots": roots,
+        "jobs": "jobs.parquet",
+        **more,
+    }
 
 
 def written(folder: Path, *audits: dict[str, Any]) -> str:
@@ -26,7 +32,10 @@ def written(folder: Path, *audits: dict[str, Any]) -> str:
 
 def test_relative_paths_are_relative_to_the_request(tmp_path: Path) -> None:
     (audit,) = audit_request.read(written(tmp_path, asked()), NOW)
-    assert (audit.jobs, audit.roots[0].listing) == (f"{tmp_path}/jobs.parquet", f"{tmp_path}/listing")
+    assert (audit.jobs, audit.roots[0].listing) == (
+        f"{tmp_path}/jobs.parquet",
+        f"{tmp_path}/listing",
+    )
 
 
 def test_the_age_guard_is_three_days_unless_said_otherwise(tmp_path: Path) -> None:
@@ -40,7 +49,10 @@ def test_an_age_guard_below_a_day_is_refused(tmp_path: Path) -> None:
 
 
 def test_roots_are_brought_to_one_spelling(tmp_path: Path) -> None:
-    (audit,) = audit_request.read(written(tmp_path, asked("s3a://bucket//flink/", spellings=[["s3://bucket", "s3://other"]])), NOW)
+    (audit,) = audit_request.read(
+        written(tmp_path, asked("s3a://bucket//flink/", spellings=[["s3://bucket", "s3://other"]])),
+        NOW,
+    )
     assert audit.roots[0].uri == "s3://other/flink"
 
 
@@ -60,7 +72,16 @@ def test_a_root_of_another_audit_is_refused(tmp_path: Path) -> None:
         audit_request.read(written(tmp_path, asked(), asked(audit_id="a2")), NOW)
 
 
-@pytest.mark.parametrize("broken", [{"as_of": "2026-11-21T12:00:00"}, {"as_of": None}, {"roots": []}, {"jobs": None}, {"roots": [{}]}])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"as_of": "2026-11-21T12:00:00"},
+        {"as_of": None},
+        {"roots": []},
+        {"jobs": None},
+        {"roots": [{}]},
+    ],
+)
 def test_what_is_no_request_is_refused(tmp_path: Path, broken: dict[str, Any]) -> None:
     with pytest.raises(Refused, match="not one of an audit"):
         audit_request.read(written(tmp_path, asked() | broken), NOW)
@@ -74,9 +95,14 @@ def test_a_missing_request_is_refused(tmp_path: Path) -> None:
 def test_a_request_from_the_future_is_refused(tmp_path: Path) -> None:
     late = NOW + CLOCK_SKEW + timedelta(seconds=1)
     with pytest.raises(Refused, match="cannot have begun in the future"):
-        audit_request.read(written(tmp_path, asked(), asked("s3://other", audit_id="a2", as_of=late.isoformat())), NOW)
+        audit_request.read(
+            written(tmp_path, asked(), asked("s3://other", audit_id="a2", as_of=late.isoformat())),
+            NOW,
+        )
 
 
 def test_a_clock_that_is_a_little_ahead_is_borne_with(tmp_path: Path) -> None:
-    (audit,) = audit_request.read(written(tmp_path, asked(as_of=(NOW + CLOCK_SKEW).isoformat())), NOW)
+    (audit,) = audit_request.read(
+        written(tmp_path, asked(as_of=(NOW + CLOCK_SKEW).isoformat())), NOW
+    )
     assert audit.as_of == NOW + CLOCK_SKEW

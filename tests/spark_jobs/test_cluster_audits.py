@@ -1,4 +1,6 @@
-"""An audit of too many files for one process is left to Spark Connect, and leaves what one process would."""
+"""An audit of too many files for one process is left to Spark Connect, and leaves what one process
+would.
+"""
 
 import json
 from datetime import timedelta
@@ -21,9 +23,20 @@ AUDITED_WITHIN_S = 600
 
 
 def asked(tree: RecordedTree, number: int) -> dict[str, Any]:
-    root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": True}
+    root = {
+        "uri": tree.root.uri,
+        "read_at": tree.root.read_at,
+        "clusters": ["lab"],
+        "attested": True,
+    }
     as_of = tree.newest + timedelta(minutes=number)
-    return {"audit_id": f"run-{number}", "as_of": as_of, "age_guard_h": 24, "roots": [root], "jobs": recorded_jobs(tree)}
+    return {
+        "audit_id": f"run-{number}",
+        "as_of": as_of,
+        "age_guard_h": 24,
+        "roots": [root],
+        "jobs": recorded_jobs(tree),
+    }
 
 
 def test_spark_connect_leaves_what_one_process_leaves(warm_spark: str, tmp_path: Path) -> None:
@@ -37,13 +50,23 @@ def test_spark_connect_leaves_what_one_process_leaves(warm_spark: str, tmp_path:
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"audits": [auditor.completed(asked(tree, 2))]}))
     told = ("--request", str(request), "--previous", f"{first.run_dir}/{manifests.NAME}")
-    client = run_job("audit", tmp_path / "audits" / "lake", tmp_path / "run", "connect", {"SPARK_REMOTE": warm_spark}, *told)
+    client = run_job(
+        "audit",
+        tmp_path / "audits" / "lake",
+        tmp_path / "run",
+        "connect",
+        {"SPARK_REMOTE": warm_spark},
+        *told,
+    )
     try:
         said, _ = client.communicate(timeout=AUDITED_WITHIN_S)
     finally:
         client.kill()
     assert client.returncode == 0, said[-4000:]
-    by_spark, here = manifests.read(str(tmp_path / "run" / manifests.NAME)), auditor.audit([asked(tree, 2)]).manifest
+    by_spark, here = (
+        manifests.read(str(tmp_path / "run" / manifests.NAME)),
+        auditor.audit([asked(tree, 2)]).manifest,
+    )
     assert written_by(by_spark) == written_by(here)
     # Spark's workers give their files names of their own.
     assert any(len(name) > len("part-00000.parquet") for name in names(by_spark))

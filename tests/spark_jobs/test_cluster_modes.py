@@ -1,4 +1,6 @@
-"""The same cycle in one process without Spark, on a standalone cluster and on Spark Connect gives the same serving rows."""
+"""The same cycle in one process without Spark, on a standalone cluster and on Spark Connect gives
+the same serving rows.
+"""
 
 import json
 import signal
@@ -41,12 +43,21 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def locally(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Rows:
     """What one process makes of the lake, without Spark: nobody listens at that address."""
-    return served(lake, tmp_path_factory.mktemp("local") / "run", "alone", {"SPARK_REMOTE": "sc://127.0.0.1:1"})
+    return served(
+        lake,
+        tmp_path_factory.mktemp("local") / "run",
+        "alone",
+        {"SPARK_REMOTE": "sc://127.0.0.1:1"},
+    )
 
 
-def served(lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str) -> Rows:
+def served(
+    lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str
+) -> Rows:
     """Run a cycle to its end; the rows of each serving table, as sorted JSON."""
-    process = run_cycle(lake, run_dir, attempt, {"WEIR_SPARK_DRIVER_MEMORY": "1g", **environment}, *more)
+    process = run_cycle(
+        lake, run_dir, attempt, {"WEIR_SPARK_DRIVER_MEMORY": "1g", **environment}, *more
+    )
     try:
         told, _ = process.communicate(timeout=CYCLE_WITHIN_S)
     finally:
@@ -71,21 +82,36 @@ def served_by(run_dir: Path) -> Rows:
 def test_the_recordings_fill_every_serving_table(locally: Rows) -> None:
     assert set(locally) == set(SERVING_TABLES)
     # Roll-ups are made of what the lake keeps of facts, by a run of their own.
-    assert {name for name, rows in locally.items() if not rows} <= {"skipped_input", "checkpoint_rollup"}
+    assert {name for name, rows in locally.items() if not rows} <= {
+        "skipped_input",
+        "checkpoint_rollup",
+    }
 
 
-def test_two_workers_give_the_rows_of_one_process(lake: Path, locally: Rows, tmp_path: Path) -> None:
+def test_two_workers_give_the_rows_of_one_process(
+    lake: Path, locally: Rows, tmp_path: Path
+) -> None:
     with standalone_cluster(tmp_path / "cluster") as master:
         small_executors = {"PYSPARK_SUBMIT_ARGS": "--conf spark.executor.memory=600m pyspark-shell"}
-        spread = served(lake, tmp_path / "run", "standalone", {"SPARK_MASTER": master, **small_executors}, *ALWAYS_SPARK)
+        spread = served(
+            lake,
+            tmp_path / "run",
+            "standalone",
+            {"SPARK_MASTER": master, **small_executors},
+            *ALWAYS_SPARK,
+        )
     assert spread == locally
 
 
 @pytest.fixture(scope="module")
 def connected(lake: Path, warm_spark: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a run on Spark Connect, left to it as there was too much for one process; its attempt then closed its session."""
+    """The directory of a run on Spark Connect, left to it as there was too much for one process;
+    its attempt then closed its session.
+    """
     run_dir = tmp_path_factory.mktemp("connected") / "run"
-    served(lake, run_dir, "connect", {"SPARK_REMOTE": warm_spark}, "--most-rows-without-spark", "1000")
+    served(
+        lake, run_dir, "connect", {"SPARK_REMOTE": warm_spark}, "--most-rows-without-spark", "1000"
+    )
     return run_dir
 
 
@@ -97,7 +123,9 @@ def test_what_is_too_much_for_one_process_is_left_to_spark(connected: Path) -> N
     assert list((connected / "staged").iterdir()), "only Spark stages rows"
 
 
-def test_killed_at_each_step_without_spark_the_next_attempt_completes(lake: Path, locally: Rows, tmp_path: Path) -> None:
+def test_killed_at_each_step_without_spark_the_next_attempt_completes(
+    lake: Path, locally: Rows, tmp_path: Path
+) -> None:
     for step in STEPS_WITHOUT_SPARK:
         _kill_amid(run_cycle(lake, tmp_path / "run", "killed", {}), after=step)
         assert not (tmp_path / "run" / "manifest.json").exists()
@@ -111,7 +139,10 @@ def test_after_clients_killed_at_each_step_and_a_closed_session_the_next_attempt
     left = [*ALWAYS_SPARK, "--interrupt", "connect"]
     for number, step in enumerate(STEPS):
         attempt = f"killed-{number}"
-        _kill_amid(run_cycle(lake, tmp_path / attempt, attempt, {"SPARK_REMOTE": warm_spark}, *left), after=step)
+        _kill_amid(
+            run_cycle(lake, tmp_path / attempt, attempt, {"SPARK_REMOTE": warm_spark}, *left),
+            after=step,
+        )
         assert not (tmp_path / attempt / "manifest.json").exists()
         left += ["--interrupt", attempt]
     assert (tmp_path / attempt / "jobs").exists()

@@ -26,7 +26,16 @@ def lake_with_a_skip(root: Path) -> Lake:
 
 
 def arguments(tmp_path: Path, *more: str) -> list[str]:
-    return ["cycle", "--lake", str(tmp_path / "lake"), "--run-dir", str(tmp_path / "run"), "--attempt", "a-1", *more]
+    return [
+        "cycle",
+        "--lake",
+        str(tmp_path / "lake"),
+        "--run-dir",
+        str(tmp_path / "run"),
+        "--attempt",
+        "a-1",
+        *more,
+    ]
 
 
 def test_an_empty_lake_is_a_quick_manifest_without_rows(tmp_path: Path) -> None:
@@ -57,7 +66,9 @@ def test_nothing_new_carries_the_state_into_the_new_run(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "run-2" / file).to_pydict() == {"x": [1]}
 
 
-def test_what_an_earlier_version_remembers_is_as_good_as_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_an_earlier_version_remembers_is_as_good_as_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(previous_with(tmp_path, "job_state")) == LOST
     assert "of an earlier version of Weir" in capsys.readouterr().err
 
@@ -67,12 +78,17 @@ def test_what_an_earlier_version_remembers_is_as_good_as_lost(tmp_path: Path, ca
     [
         (["--to", "[]"], "--to must be a JSON object"),
         (["--to", '{"no_table": 1}'], "--to names tables the lake does not have: no_table"),
-        (["--previous-to", "[]", "--previous", "/nowhere/manifest.json"], "--previous-to must be a JSON object"),
+        (
+            ["--previous-to", "[]", "--previous", "/nowhere/manifest.json"],
+            "--previous-to must be a JSON object",
+        ),
         (["--lake-options", "{"], "WEIR_LAKE_OPTIONS must be a JSON object"),
         (["--request", "/nowhere/request.json"], "no request at /nowhere"),
     ],
 )
-def test_what_cannot_be_run_is_said_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
+def test_what_cannot_be_run_is_said_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str
+) -> None:
     assert main(arguments(tmp_path, *more)) == 2
     error = capsys.readouterr().err
     assert said in error
@@ -80,7 +96,9 @@ def test_what_cannot_be_run_is_said_in_one_sentence(tmp_path: Path, capsys: pyte
     assert not (tmp_path / "run" / "manifest.json").exists()
 
 
-def test_a_lost_run_to_carry_on_from_has_an_exit_code_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lost_run_to_carry_on_from_has_an_exit_code_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments(tmp_path, "--previous", "/nowhere/manifest.json")) == 3
     assert "no manifest at /nowhere" in capsys.readouterr().err
     assert main(arguments(tmp_path)) == 0
@@ -105,7 +123,9 @@ def test_the_last_line_says_what_went_wrong_whatever_trace_stands_above_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_arguments: object) -> int:
-        raise RuntimeError("[TASK_FAILED] The task failed.\n\nJVM stacktrace:\n\tat a.B.c(B.scala:7)")
+        raise RuntimeError(
+            "[TASK_FAILED] The task failed.\n\nJVM stacktrace:\n\tat a.B.c(B.scala:7)"
+        )
 
     monkeypatch.setattr("spark_jobs.jobs.cycle.run", fail)
     assert main(arguments(tmp_path)) == 1
@@ -120,10 +140,14 @@ def test_an_unknown_job_shows_the_known_ones(capsys: pytest.CaptureFixture[str])
 
 
 def started(tmp_path: Path, *more: str) -> subprocess.Popen[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("SPARK_")
+    }
     environment |= {"SPARK_MASTER": "local[1]", "WEIR_SPARK_DRIVER_MEMORY": "512m"}
     command = [sys.executable, "-m", "spark_jobs", *arguments(tmp_path, *more)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
 
 
 def test_a_stopped_run_leaves_no_manifest_and_says_so_by_its_exit_code(tmp_path: Path) -> None:
@@ -139,8 +163,14 @@ def test_a_stopped_run_leaves_no_manifest_and_says_so_by_its_exit_code(tmp_path:
 def settings_of_a_fleet() -> dict[str, list[dict[str, object]]]:
     scopes = [{"cluster": "c", "job_id": f"{number:032x}"} for number in range(5_000)]
     return {
-        "thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 600, **scope} for scope in scopes[:1_300]],
-        "recovery_points": [{"checkpoint_id": 7, "audited_at_ms": 1, "missing_files": 2, **scope} for scope in scopes],
+        "thresholds": [
+            {"key": "checkpoint.expired.look_back_s", "value": 600, **scope}
+            for scope in scopes[:1_300]
+        ],
+        "recovery_points": [
+            {"checkpoint_id": 7, "audited_at_ms": 1, "missing_files": 2, **scope}
+            for scope in scopes
+        ],
     }
 
 
@@ -152,4 +182,7 @@ def test_a_run_in_a_process_of_its_own_writes_its_manifest_last(tmp_path: Path) 
     assert process.returncode == 0
     assert said.splitlines()[-1].startswith("wrote ")
     manifest = manifests.read(str(tmp_path / "run" / "manifest.json"))
-    assert (manifest.tables["skipped_input"].rows, manifest.to_seq["skips"]) == (1, lake.version("skips"))
+    assert (manifest.tables["skipped_input"].rows, manifest.to_seq["skips"]) == (
+        1,
+        lake.version("skips"),
+    )

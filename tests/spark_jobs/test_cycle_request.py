@@ -19,7 +19,12 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_a_threshold_without_a_scope_is_one_for_all(tmp_path: Path) -> None:
-    told = cycle_request.read(written(tmp_path, json.dumps({"thresholds": [{"key": "k", "value": 1}], "recovery_points": [POINT]})))
+    told = cycle_request.read(
+        written(
+            tmp_path,
+            json.dumps({"thresholds": [{"key": "k", "value": 1}], "recovery_points": [POINT]}),
+        )
+    )
     assert told == CycleRequest([{"key": "k", "value": 1.0, "cluster": "", "job_id": ""}], [POINT])
 
 
@@ -36,7 +41,10 @@ def test_what_a_request_does_not_name_is_not_set(tmp_path: Path) -> None:
         ({"thresholds": [{"key": "k"}]}, "thresholds in the request"),
         ({"thresholds": [{"key": "k", "value": "much"}]}, "thresholds in the request"),
         ({"thresholds": None}, "thresholds in the request"),
-        ({"recovery_points": [{"cluster": "c", "job_id": "j"}]}, r'recovery_points in the request at .* must be a list of \{"cluster": '),
+        (
+            {"recovery_points": [{"cluster": "c", "job_id": "j"}]},
+            r'recovery_points in the request at .* must be a list of \{"cluster": ',
+        ),
         ({"recovery_points": ["j"]}, "recovery_points in the request"),
     ],
 )

@@ -1,4 +1,6 @@
-"""What runs told of checkpoints, taken up into the lake: once, in order, whole, whatever is killed."""
+"""What runs told of checkpoints, taken up into the lake: once, in order, whole, whatever is
+killed.
+"""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,16 +34,36 @@ def lake(tmp_path: Path) -> Lake:
 def told(tmp_path: Path) -> Any:
     """``told(3, 5, facts)``: a complete run from commit 3 to commit 5 of the lake."""
 
-    def told(start: int, end: int, facts: Sequence[dict[str, Any]] = (), lines: Sequence[dict[str, Any]] = (), **more: Any) -> Manifest:
+    def told(
+        start: int,
+        end: int,
+        facts: Sequence[dict[str, Any]] = (),
+        lines: Sequence[dict[str, Any]] = (),
+        **more: Any,
+    ) -> Manifest:
         name = more.pop("attempt", f"run-{start}-{end}")
         tables = {"checkpoint_fact": facts, "log_event": lines}
-        return manifests.read(write_run(tmp_path / name, tables, from_={"checkpoints": start}, to={"checkpoints": end}, **more))
+        return manifests.read(
+            write_run(
+                tmp_path / name,
+                tables,
+                from_={"checkpoints": start},
+                to={"checkpoints": end},
+                **more,
+            )
+        )
 
     return told
 
 
 def kept(lake: Lake) -> list[dict[str, Any]]:
-    rows = lake.read(TABLE, where={}, from_time=AT - timedelta(days=99_999), to_time=AT + timedelta(days=9_999), limit=100_000)
+    rows = lake.read(
+        TABLE,
+        where={},
+        from_time=AT - timedelta(days=99_999),
+        to_time=AT + timedelta(days=9_999),
+        limit=100_000,
+    )
     return sorted(rows.to_pylist(), key=lambda row: (row["commit_seq"], row["checkpoint_id"] or 0))
 
 
@@ -54,13 +76,23 @@ def test_a_fact_is_kept_as_far_as_roll_ups_need_it(lake: Lake, told: Any) -> Non
     keep(lake, told(0, 1, [fact(1, as_of=LATER, **figures)]))
     (one,) = kept(lake)
     assert {name: one[name] for name in figures} == figures
-    assert (one["observed_at"], one["trigger_time"], one["date"], one["retracted"]) == (LATER, AT, AT.date(), False)
+    assert (one["observed_at"], one["trigger_time"], one["date"], one["retracted"]) == (
+        LATER,
+        AT,
+        AT.date(),
+        False,
+    )
     assert (one["source"], one["async_ms"]) == ("run-0-1", None)
 
 
 def test_a_run_is_kept_once_however_often_it_is_asked_for(lake: Lake, told: Any) -> None:
     first, second = told(0, 1, [fact(1)]), told(1, 2, [fact(2)])
-    assert (keep(lake, first), keep(lake, first), keep(lake, second), keep(lake, second)) == (1, 0, 1, 0)
+    assert (keep(lake, first), keep(lake, first), keep(lake, second), keep(lake, second)) == (
+        1,
+        0,
+        1,
+        0,
+    )
     assert ids(lake) == [1, 2]
 
 
@@ -77,11 +109,21 @@ def test_what_a_run_takes_back_is_a_row_of_its_own(lake: Lake, told: Any) -> Non
     gone = [{"cluster": "c", "job_id": "a" * 32, "checkpoint_id": 7, "trigger_time": LATER}]
     keep(lake, told(1, 2, [fact(7)], retracted={"checkpoint_fact": gone}))
     _, *rows = kept(lake)
-    assert {(row["trigger_time"], row["retracted"], row["outcome"]) for row in rows} == {(LATER, True, None), (AT, False, "completed")}
+    assert {(row["trigger_time"], row["retracted"], row["outcome"]) for row in rows} == {
+        (LATER, True, None),
+        (AT, False, "completed"),
+    }
 
 
 def test_a_refused_trigger_without_an_id_is_kept_and_no_other_line(lake: Lake, told: Any) -> None:
-    refusal = {"job_id": "a" * 32, "cluster": "c", "process": "jm", "ts": LATER, "record_hash": "h", "ordinal": 2}
+    refusal = {
+        "job_id": "a" * 32,
+        "cluster": "c",
+        "process": "jm",
+        "ts": LATER,
+        "record_hash": "h",
+        "ordinal": 2,
+    }
     lines = [
         row("log_event", **refusal, kind="trigger_refused"),
         row("log_event", **refusal | {"job_id": None}, kind="trigger_refused"),
@@ -90,10 +132,17 @@ def test_a_refused_trigger_without_an_id_is_kept_and_no_other_line(lake: Lake, t
     ]
     assert keep(lake, told(0, 1, lines=lines)) == 1
     (one,) = kept(lake)
-    assert (one["outcome"], one["trigger_time"], one["checkpoint_id"], one["line"]) == (REFUSED, LATER, None, "jm/h/2")
+    assert (one["outcome"], one["trigger_time"], one["checkpoint_id"], one["line"]) == (
+        REFUSED,
+        LATER,
+        None,
+        "jm/h/2",
+    )
 
 
-def test_killed_between_two_parts_it_goes_on_with_the_next(lake: Lake, told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_between_two_parts_it_goes_on_with_the_next(
+    lake: Lake, told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kept_facts, "ROWS_A_BATCH", 2)
     monkeypatch.setattr(kept_facts, "ROWS_A_PART", 4)
     keep(lake, told(0, 1, [fact(1)]))
@@ -114,7 +163,9 @@ def test_killed_between_two_parts_it_goes_on_with_the_next(lake: Lake, told: Any
     assert (keep(lake, run), taken(lake).cycle) == (0, 2)
 
 
-def test_a_run_that_reads_the_lake_from_its_beginning_takes_the_place_of_all_before(lake: Lake, told: Any) -> None:
+def test_a_run_that_reads_the_lake_from_its_beginning_takes_the_place_of_all_before(
+    lake: Lake, told: Any
+) -> None:
     keep(lake, told(0, 1, [fact(1, trigger_time=LATER)]))
     keep(lake, told(1, 2, [fact(2)]))
     again = told(0, 2, [fact(1), fact(2)], attempt="again")
@@ -126,7 +177,11 @@ def test_a_run_that_reads_the_lake_from_its_beginning_takes_the_place_of_all_bef
 
 @pytest.mark.parametrize("lost", ["never begun", "a run is missing", "another run came between"])
 def test_a_table_that_lacks_what_came_before_is_lost(lake: Lake, told: Any, lost: str) -> None:
-    for start, end in {"never begun": (), "a run is missing": ((0, 1),), "another run came between": ((0, 2), (2, 3))}[lost]:
+    for start, end in {
+        "never begun": (),
+        "a run is missing": ((0, 1),),
+        "another run came between": ((0, 2), (2, 3)),
+    }[lost]:
         keep(lake, told(start, end, [fact(1)]))
     with pytest.raises(PreviousLost, match="lacks facts from before run late"):
         keep(lake, told(2, 4, [fact(2)], attempt="late"))
@@ -156,7 +211,9 @@ def test_compaction_changes_nothing_of_it(lake: Lake, told: Any) -> None:
     assert (keep(lake, runs[-1]), keep(lake, told(4, 5, [fact(5)]))) == (0, 1)
 
 
-def test_false_trigger_times_do_not_make_a_folder_for_each_day(lake: Lake, told: Any, tmp_path: Path) -> None:
+def test_false_trigger_times_do_not_make_a_folder_for_each_day(
+    lake: Lake, told: Any, tmp_path: Path
+) -> None:
     far = [fact(number, trigger_time=AT - timedelta(days=number)) for number in range(1_000, 3_000)]
     keep(lake, told(0, 1, [*far, fact(1)]))
     assert len(kept(lake)) == 2_001
@@ -165,17 +222,47 @@ def test_false_trigger_times_do_not_make_a_folder_for_each_day(lake: Lake, told:
 
 def test_old_days_are_forgotten_but_for_clusters_that_are_spared(lake: Lake, told: Any) -> None:
     old = AT - timedelta(days=30)
-    keep(lake, told(0, 1, [fact(1), *(fact(2, trigger_time=old, as_of=old, cluster=name) for name in ("c", "it's", "d"))]))
+    keep(
+        lake,
+        told(
+            0,
+            1,
+            [
+                fact(1),
+                *(
+                    fact(2, trigger_time=old, as_of=old, cluster=name)
+                    for name in ("c", "it's", "d")
+                ),
+            ],
+        ),
+    )
     seen = lake.version(TABLE)
     assert lake.forget(TABLE, AT.date(), ["it's", "e"]) == 2
-    assert sorted((row["cluster"], row["checkpoint_id"]) for row in kept(lake)) == [("c", 1), ("it's", 2)]
+    assert sorted((row["cluster"], row["checkpoint_id"]) for row in kept(lake)) == [
+        ("c", 1),
+        ("it's", 2),
+    ]
     assert lake.files(TABLE, after_seq=seen) == []
     assert lake.forget(TABLE, AT.date(), ["it's", "e"]) == 0
 
 
-def test_a_cycle_killed_between_its_manifest_and_this_is_caught_up_by_the_next(tmp_path: Path, lake: Lake) -> None:
+def test_a_cycle_killed_between_its_manifest_and_this_is_caught_up_by_the_next(
+    tmp_path: Path, lake: Lake
+) -> None:
     lake.append([Observed("c", AT, "rest", (Skip("s", "timeout", ""),))])
-    killed = write_run(tmp_path / "killed", {"checkpoint_fact": [fact(1)]}, to={"skips": 1}, state={JOB_STATE: []})
-    words = ["cycle", "--lake", lake.root, "--attempt", "next", "--run-dir", str(tmp_path / "next"), "--previous", killed]
+    killed = write_run(
+        tmp_path / "killed", {"checkpoint_fact": [fact(1)]}, to={"skips": 1}, state={JOB_STATE: []}
+    )
+    words = [
+        "cycle",
+        "--lake",
+        lake.root,
+        "--attempt",
+        "next",
+        "--run-dir",
+        str(tmp_path / "next"),
+        "--previous",
+        killed,
+    ]
     assert main(words) == 0
     assert ids(lake) == [1]

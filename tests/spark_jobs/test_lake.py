@@ -26,13 +26,17 @@ def ids(frame) -> list[int]:
 
 
 @pytest.mark.parametrize("folder", ["plain", "with space", "date=1", "ümlaut,comma"])
-def test_files_are_found_whatever_their_folder_is_called(spark: SparkSession, tmp_path: Path, folder: str) -> None:
+def test_files_are_found_whatever_their_folder_is_called(
+    spark: SparkSession, tmp_path: Path, folder: str
+) -> None:
     lake = Lake(str(tmp_path / folder))
     lake.append([checkpoint(1)])
     assert ids(pin(spark, lake).new_rows("checkpoints", {})) == [1]
 
 
-def test_rows_come_with_the_declared_types_and_utc_instants(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_come_with_the_declared_types_and_utc_instants(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     lake = Lake(str(tmp_path))
     lake.append([checkpoint(1)])
     frame = pin(spark, lake).new_rows("checkpoints", {})
@@ -67,7 +71,9 @@ def test_rows_are_pruned_to_spans_of_time(spark: SparkSession, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_that_was_never_written_is_an_empty_frame(spark: SparkSession, tmp_path: Path, table: str) -> None:
+def test_a_table_that_was_never_written_is_an_empty_frame(
+    spark: SparkSession, tmp_path: Path, table: str
+) -> None:
     pinned = pin(spark, Lake(str(tmp_path)))
     assert pinned.new_rows(table, {}).schema == lake_schema(table)
     assert pinned.rows_in(table, [(START, START)]).count() == 0

@@ -28,7 +28,9 @@ LINE = b"2026-11-21 04:00:00,001 WARN  a.B    [] - "
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    """A recorded cluster's logs, rotated and packed, with broken, odd and empty files between them."""
+    """A recorded cluster's logs, rotated and packed, with broken, odd and empty files between
+    them.
+    """
     folder = tmp_path / "logs"
     folder.mkdir()
     jobmanager, taskmanager, *_ = sorted(LOGS.glob("*.log"))
@@ -37,7 +39,15 @@ def archive(tmp_path: Path) -> Path:
     (folder / "jm.log.1").write_bytes(b"".join(lines[600:900]))
     (folder / "jm.log").write_bytes(b"".join(lines[900:]))
     shutil.copy(taskmanager, folder / "tm.log")
-    (folder / "odd.log").write_bytes(b"\0" * 100 + LINE + b"same\n" + LINE + b"same\n" + LINE + b"trace\n2026 is a line of it\n\tat a.B\n")
+    (folder / "odd.log").write_bytes(
+        b"\0" * 100
+        + LINE
+        + b"same\n"
+        + LINE
+        + b"same\n"
+        + LINE
+        + b"trace\n2026 is a line of it\n\tat a.B\n"
+    )
     (folder / "empty.log").write_bytes(b"")
     (folder / "LOG").write_bytes(b"2026/11/21-04:11:43.318985 7f57 RocksDB version: 6.20.3\n" * 10)
     (folder / "bad.log.1.gz").write_bytes(gzip.compress(LINE + b"never read\n" * 10_000)[:-200])
@@ -55,19 +65,34 @@ def in_lake(lake: Lake) -> list[dict[str, Any]]:
 
 def key(row: Any) -> tuple[Any, ...]:
     get = row.get if isinstance(row, dict) else row.__getattribute__
-    return tuple(get(name) for name in ("process", "ts", "record_hash", "ordinal", "level", "logger", "message"))
+    return tuple(
+        get(name)
+        for name in ("process", "ts", "record_hash", "ordinal", "level", "logger", "message")
+    )
 
 
-def test_archives_give_the_rows_that_tailing_gives(spark: SparkSession, archive: Path, tmp_path: Path) -> None:
+def test_archives_give_the_rows_that_tailing_gives(
+    spark: SparkSession, archive: Path, tmp_path: Path
+) -> None:
     lake = Lake(str(tmp_path / "lake"))
     loader = archives(spark, lake)
     count = loader.load(find([f"{archive}/*"])[0])
     rows = in_lake(lake)
     tailed = read_new(LogSource(globs=(f"{archive}/*",)), "c", None, AT, final=True)
-    expected = [record for observed in tailed.observed for record in observed.records if isinstance(record, LogRecord)]
+    expected = [
+        record
+        for observed in tailed.observed
+        for record in observed.records
+        if isinstance(record, LogRecord)
+    ]
     assert count == len(rows) > 200
-    assert {key(row) for row in rows} == {key(record) for record in expected if not record.file.endswith("bad.log.1.gz")}
-    assert {(Path(skip.subject).name, skip.reason) for skip in loader.skips} == {("bad.log.1.gz", "unreadable_file"), ("LOG", "no_header")}
+    assert {key(row) for row in rows} == {
+        key(record) for record in expected if not record.file.endswith("bad.log.1.gz")
+    }
+    assert {(Path(skip.subject).name, skip.reason) for skip in loader.skips} == {
+        ("bad.log.1.gz", "unreadable_file"),
+        ("LOG", "no_header"),
+    }
 
 
 def test_rows_are_stamped_and_their_bounds_recorded(spark: SparkSession, tmp_path: Path) -> None:
@@ -79,9 +104,13 @@ def test_rows_are_stamped_and_their_bounds_recorded(spark: SparkSession, tmp_pat
     assert {row["commit_seq"] for row in rows} == {1, 2}
     newest = lake.files(TABLE, after_seq=lake.version(TABLE) - 1)
     assert {file.last_seq for file in newest} == {lake.version(TABLE)}
-    assert min(file.first_time for file in newest if file.first_time) == min(row["ts"] for row in rows)
+    assert min(file.first_time for file in newest if file.first_time) == min(
+        row["ts"] for row in rows
+    )
     assert sum(file.rows for file in newest) * 2 == len(rows)
-    found = lake.read(TABLE, where={"cluster": "c"}, from_time=rows[0]["ts"], to_time=rows[-1]["ts"], limit=10_000)
+    found = lake.read(
+        TABLE, where={"cluster": "c"}, from_time=rows[0]["ts"], to_time=rows[-1]["ts"], limit=10_000
+    )
     assert pc.count_distinct(found["record_hash"]).as_py() > 100
 
 
@@ -92,12 +121,24 @@ def test_nothing_is_left_beside_the_tables(spark: SparkSession, tmp_path: Path) 
 
 
 def test_files_are_taken_in_batches_of_about_equal_size() -> None:
-    files = [LogFile(path, size, "") for path, size in (("a", 6), ("b", 5), ("c.gz", 2), ("d", 1), ("e", 2))]
-    assert [[file.path for file in batch] for batch in batches(files, 10)] == [["a"], ["b"], ["c.gz"], ["d", "e"]]
+    files = [
+        LogFile(path, size, "")
+        for path, size in (("a", 6), ("b", 5), ("c.gz", 2), ("d", 1), ("e", 2))
+    ]
+    assert [[file.path for file in batch] for batch in batches(files, 10)] == [
+        ["a"],
+        ["b"],
+        ["c.gz"],
+        ["d", "e"],
+    ]
 
 
 def test_the_job_reads_globs_and_names_what_it_skipped(
-    spark: SparkSession, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession,
+    archive: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from spark_jobs.jobs import log_events
 
@@ -107,10 +148,23 @@ def test_the_job_reads_globs_and_names_what_it_skipped(
     log_events.add_arguments(parser)
     lake = tmp_path / "lake"
     code = log_events.run(
-        parser.parse_args(["--from-files", f"{archive}/*", "--cluster", "c", "--lake", str(lake), "--batch-gib", "0.0002"])
+        parser.parse_args(
+            [
+                "--from-files",
+                f"{archive}/*",
+                "--cluster",
+                "c",
+                "--lake",
+                str(lake),
+                "--batch-gib",
+                "0.0002",
+            ]
+        )
     )
     assert code == 1
     assert "bad.log.1.gz" in capsys.readouterr().err
     assert DeltaTable(f"{lake}/derived/skips").to_pyarrow_table().num_rows == 2
     written = Lake(str(lake))
-    assert written.version(TABLE) and not any(written.version(table) for table in TABLES), "what is raw is left to ingest"
+    assert written.version(TABLE) and not any(written.version(table) for table in TABLES), (
+        "what is raw is left to ingest"
+    )

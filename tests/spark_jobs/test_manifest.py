@@ -13,7 +13,16 @@ AT = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 
 def manifest() -> Manifest:
     tables = {"job_current": Output(2, ("tables/job_current/a.parquet",)), "size_trend": Output(0)}
-    return Manifest("cycle", "a-1", {"jobs": 0}, {"jobs": 3}, tables, {"executions": ("state/executions/a.parquet",)}, AT, AT)
+    return Manifest(
+        "cycle",
+        "a-1",
+        {"jobs": 0},
+        {"jobs": 3},
+        tables,
+        {"executions": ("state/executions/a.parquet",)},
+        AT,
+        AT,
+    )
 
 
 def test_it_reads_back_what_was_written(tmp_path: Path) -> None:
@@ -28,7 +37,9 @@ def test_nothing_but_the_manifest_is_left_behind(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "job": "cycle"}', "null"])
+@pytest.mark.parametrize(
+    "body", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "job": "cycle"}', "null"]
+)
 def test_a_torn_or_foreign_manifest_is_refused(tmp_path: Path, body: str) -> None:
     path = tmp_path / "manifest.json"
     path.write_text(body)

@@ -1,4 +1,6 @@
-"""What Spark writes can be read by its owner alone: Hadoop gives each file a mode of its own, whatever the umask."""
+"""What Spark writes can be read by its owner alone: Hadoop gives each file a mode of its own,
+whatever the umask.
+"""
 
 import subprocess
 import sys
@@ -21,12 +23,16 @@ session.stop()
 
 
 @pytest.mark.parametrize(("umask", "closed"), [("", 0o077), ("027", 0o027)], ids=["usual", "group"])
-def test_files_and_directories_of_a_spark_run_are_closed(tmp_path: Path, umask: str, closed: int) -> None:
+def test_files_and_directories_of_a_spark_run_are_closed(
+    tmp_path: Path, umask: str, closed: int
+) -> None:
     variables = Installation(tmp_path).variables | {"SPARK_MASTER": "local[1]"}
     variables |= {"WEIR_UMASK": umask} if umask else {}
     folder = tmp_path / "out"
     folder.mkdir(mode=0o755)
-    subprocess.run([sys.executable, "-c", WRITES, str(folder)], env=variables, cwd=PROJECT_DIR, check=True)
+    subprocess.run(
+        [sys.executable, "-c", WRITES, str(folder)], env=variables, cwd=PROJECT_DIR, check=True
+    )
     found = list((folder / "table").rglob("*"))
     assert len(found) > 9
     open_ones = [path for path in (folder / "table", *found) if path.stat().st_mode & closed]

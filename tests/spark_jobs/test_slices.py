@@ -1,4 +1,6 @@
-"""What waits in the lake is taken in slices, oldest commits first, and leaves what one run over all of it would have left."""
+"""What waits in the lake is taken in slices, oldest commits first, and leaves what one run over all
+of it would have left.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +23,13 @@ from spark_jobs.run_rows import rows_of
 from spark_jobs.small.cycle import SmallCycle
 from spark_jobs.small.parts import parts
 from spark_jobs.small.rows import SmallLake
-from tests.spark_jobs.instances import NAMES, RECORDINGS, SmallInstance, assert_same_rows, play_whole
+from tests.spark_jobs.instances import (
+    NAMES,
+    RECORDINGS,
+    SmallInstance,
+    assert_same_rows,
+    play_whole,
+)
 from tests.spark_jobs.rows import NOON
 
 TABLE = "checkpoint_fact"
@@ -47,7 +55,15 @@ class Runs:
 
     def take(self, most_rows: int) -> Manifest:
         run_dir = self.folder / f"run-{len(self.all)}"
-        words = ["cycle", "--lake", str(self.folder / "lake"), "--run-dir", str(run_dir), "--attempt", f"a-{len(self.all)}"]
+        words = [
+            "cycle",
+            "--lake",
+            str(self.folder / "lake"),
+            "--run-dir",
+            str(run_dir),
+            "--attempt",
+            f"a-{len(self.all)}",
+        ]
         words += ["--most-rows-without-spark", str(most_rows), "--oldest-first", "yes"]
         if self.all:
             words += ["--previous", str(self.folder / f"run-{len(self.all) - 1}" / "manifest.json")]
@@ -56,11 +72,18 @@ class Runs:
         return self.all[-1]
 
     def facts(self) -> list[tuple[str, int]]:
-        told = [row for run in self.all for batch in rows_of(run, TABLE, ("cluster", "checkpoint_id"), 1_000) for row in batch.to_pylist()]
+        told = [
+            row
+            for run in self.all
+            for batch in rows_of(run, TABLE, ("cluster", "checkpoint_id"), 1_000)
+            for row in batch.to_pylist()
+        ]
         return sorted({(row["cluster"], row["checkpoint_id"]) for row in told})
 
 
-def test_a_backlog_is_taken_oldest_first_and_every_run_ends_where_the_next_begins(lake: Lake, tmp_path: Path) -> None:
+def test_a_backlog_is_taken_oldest_first_and_every_run_ends_where_the_next_begins(
+    lake: Lake, tmp_path: Path
+) -> None:
     for first in range(0, 50, 10):
         commit(lake, first, 10)
     runs = Runs(tmp_path)
@@ -70,7 +93,9 @@ def test_a_backlog_is_taken_oldest_first_and_every_run_ends_where_the_next_begin
     assert runs.facts() == [("c0", number) for number in range(50)]
 
 
-def test_one_commit_that_is_too_large_is_taken_some_clusters_at_a_time(lake: Lake, tmp_path: Path) -> None:
+def test_one_commit_that_is_too_large_is_taken_some_clusters_at_a_time(
+    lake: Lake, tmp_path: Path
+) -> None:
     commit(lake, 0, 10, clusters=7)
     commit(lake, 100, 1)
     runs = Runs(tmp_path)
@@ -88,7 +113,9 @@ def test_a_cluster_that_alone_is_too_much_is_taken_all_the_same(lake: Lake, tmp_
     assert len(runs.facts()) == 60
 
 
-def test_a_backlog_that_was_compacted_and_whose_old_files_are_gone_is_taken_as_before(lake: Lake, tmp_path: Path) -> None:
+def test_a_backlog_that_was_compacted_and_whose_old_files_are_gone_is_taken_as_before(
+    lake: Lake, tmp_path: Path
+) -> None:
     for first in range(0, 50, 10):
         commit(lake, first, 10)
     lake.compact("checkpoints")
@@ -113,7 +140,9 @@ def test_all_tables_are_taken_up_to_the_same_instant(lake: Lake) -> None:
 class InParts(SmallInstance):
     """Each run some clusters at a time."""
 
-    def _cycle_of(self, versions: dict[str, int], previous: Manifest | None, run_dir: RunFiles) -> "Parts":
+    def _cycle_of(
+        self, versions: dict[str, int], previous: Manifest | None, run_dir: RunFiles
+    ) -> "Parts":
         return Parts(self.lake, versions, previous, run_dir)
 
 
@@ -126,13 +155,22 @@ class Parts:
 
     @property
     def from_seq(self) -> dict[str, int]:
-        return {table: self.previous.to_seq.get(table, 0) if self.previous else 0 for table in CYCLE_TABLES}
+        return {
+            table: self.previous.to_seq.get(table, 0) if self.previous else 0
+            for table in CYCLE_TABLES
+        }
 
     def steps(self) -> Iterator[tuple[str, int]]:
-        found = list(parts(SmallLake(self.lake, self.versions, None), self.from_seq, self.previous, most_rows=1))
+        found = list(
+            parts(
+                SmallLake(self.lake, self.versions, None), self.from_seq, self.previous, most_rows=1
+            )
+        )
         assert len(found) > 1
         for clusters in found:
-            yield from SmallCycle(SmallLake(self.lake, self.versions, None, clusters), self.previous, self.run_dir).steps()
+            yield from SmallCycle(
+                SmallLake(self.lake, self.versions, None, clusters), self.previous, self.run_dir
+            ).steps()
 
 
 def test_recordings_that_are_taken_cluster_by_cluster_leave_the_same_rows(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
-"""A recording that is collected as it happened, half a minute at a time: what is served, verdicts among it, is that of one run over all.
+"""A recording that is collected as it happened, half a minute at a time: what is served, verdicts
+among it, is that of one run over all.
 
-A minute is judged again when a checkpoint ends in it, say, and then what was measured in it counts as before.
+A minute is judged again when a checkpoint ends in it, say, and then what was measured in it counts
+as before.
 """
 
 from collections import defaultdict
@@ -54,7 +56,10 @@ def sights(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Rows:
 
 
 def without_as_of(rows: Rows) -> Rows:
-    return {key: {name: value for name, value in row.items() if name != "as_of"} for key, row in rows.items()}
+    return {
+        key: {name: value for name, value in row.items() if name != "as_of"}
+        for key, row in rows.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -82,17 +87,25 @@ def test_findings_of_each_minute_and_all_else_are_those_of_a_run_over_all(
 
 
 @pytest.mark.parametrize("recording", ["recordings/1.20.5/F", "incidents/1.20.5/slow-savepoint"])
-def test_what_was_measured_is_looked_up_where_it_is_not_remembered(tmp_path: Path, recording: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_measured_is_looked_up_where_it_is_not_remembered(
+    tmp_path: Path, recording: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recorded = observed(recording)
     whole = sights(SmallInstance(None, tmp_path / "whole"), [recorded])
     monkeypatch.setattr(retention, "MINUTES_KEPT", 0)
     monkeypatch.setattr(retention, "READINGS_KEPT", 0)
     steps = SmallInstance(None, tmp_path / "steps")
     assert sights(steps, logs_last(recorded)) == whole
-    assert any("jobs_looked_up" in path for manifest in steps.manifests for path in manifest.tables["finding_sight"].files)
+    assert any(
+        "jobs_looked_up" in path
+        for manifest in steps.manifests
+        for path in manifest.tables["finding_sight"].files
+    )
 
 
-def test_spark_looks_up_what_was_measured_in_minutes_of_long_ago(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_looks_up_what_was_measured_in_minutes_of_long_ago(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     """Of ten minutes each vertex has remembered windows; logs of before come an hour late."""
     recorded = observed("recordings/1.20.5/F")
     first, *later = logs_last(recorded)

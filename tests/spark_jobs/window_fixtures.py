@@ -1,4 +1,6 @@
-"""``python -m tests.spark_jobs.window_fixtures``: renew the job windows that rules are tested against, from the recordings."""
+"""``python -m tests.spark_jobs.window_fixtures``: renew the job windows that rules are tested
+against, from the recordings.
+"""
 
 import gzip
 import json
@@ -27,7 +29,9 @@ def lines_of_recordings(session: SparkSession, scratch: Path) -> Lines:
     for scenario in sorted(RECORDINGS.glob("*/*/scenario.json")):
         import_recording(scenario.parent, "-".join(scenario.parent.parts[-2:]), lake)
     for window in windows_of(session, lake, str(scratch / "run")):
-        lines[window.cluster].append(json.dumps(window_to_plain(window), ensure_ascii=False, separators=(",", ":")) + "\n")
+        lines[window.cluster].append(
+            json.dumps(window_to_plain(window), ensure_ascii=False, separators=(",", ":")) + "\n"
+        )
     return dict(lines)
 
 
@@ -37,7 +41,9 @@ def main() -> int:
         for name, lines in lines_of_recordings(session, Path(scratch)).items():
             FOLDER.mkdir(parents=True, exist_ok=True)
             # No time of writing inside: the same windows are the same file.
-            (FOLDER / f"{name}.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
+            (FOLDER / f"{name}.jsonl.gz").write_bytes(
+                gzip.compress("".join(lines).encode(), mtime=0)
+            )
             print(f"{name}: {len(lines)} windows")
     session.stop()
     return 0

@@ -43,7 +43,12 @@ EVIDENCE = [
 ]  # fmt: skip
 RELATED = [
     {"kind": "vertex", "subject": "parse", "note": "held back", "path": ["parse", "slow-enrich"]},
-    {"kind": "vertex", "subject": "Source: clicks", "note": "held back", "path": ["Source: clicks", "parse", "slow-enrich"]},
+    {
+        "kind": "vertex",
+        "subject": "Source: clicks",
+        "note": "held back",
+        "path": ["Source: clicks", "parse", "slow-enrich"],
+    },
 ]
 
 
@@ -58,7 +63,12 @@ def person(name: str = "vera", *, operator: bool = False) -> User:
 
 def cluster(name: str = "prod-eu", *, at: datetime, **fields: Any) -> Cluster:
     """A live cluster that answered at ``at``."""
-    defaults = {"url": "http://127.0.0.1:8081", "last_collected_at": at, "last_success_at": at, "flink_version": "1.20.5"}
+    defaults = {
+        "url": "http://127.0.0.1:8081",
+        "last_collected_at": at,
+        "last_success_at": at,
+        "flink_version": "1.20.5",
+    }
     return Cluster.objects.create(name=name, **{**defaults, **fields})
 
 
@@ -83,7 +93,9 @@ def unsaved_job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> Job
         "last_completed_at": at - timedelta(minutes=1),
         "last_completed_ms": 2_700,
         "last_outcome": "completed",
-        "recent_outcomes": [{"checkpoint_id": n, "outcome": "completed", "is_savepoint": False} for n in range(16)],
+        "recent_outcomes": [
+            {"checkpoint_id": n, "outcome": "completed", "is_savepoint": False} for n in range(16)
+        ],
         "recent_total": 16,
         "recent_failed": 0,
         "end_to_end_p95_ms": 4_000.0,
@@ -98,7 +110,11 @@ def unsaved_job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> Job
         **fields,
     }
     ended = bool(row["terminal"])
-    judged = {"health": None if ended else 100, "health_state": "ended" if ended else "judged", "judged_at": at}
+    judged = {
+        "health": None if ended else 100,
+        "health_state": "ended" if ended else "judged",
+        "judged_at": at,
+    }
     return JobCurrent(**{**judged, **row}, trouble=trouble(row))
 
 
@@ -108,7 +124,9 @@ def job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> JobCurrent:
     return row
 
 
-def unsaved_fact(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any) -> CheckpointFact:
+def unsaved_fact(
+    of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any
+) -> CheckpointFact:
     row: dict[str, Any] = {
         "cluster": of.cluster,
         "job_id": of.job_id,
@@ -145,34 +163,74 @@ def unsaved_fact(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **f
     return CheckpointFact(**row)
 
 
-def fact(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any) -> CheckpointFact:
+def fact(
+    of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any
+) -> CheckpointFact:
     row = unsaved_fact(of, checkpoint_id, trigger_time, **fields)
     row.save()
     return row
 
 
-def expired(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any) -> CheckpointFact:
+def expired(
+    of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any
+) -> CheckpointFact:
     """An expiry with who had not acknowledged and one late message."""
-    silent = [{"vertex_id": "v3", "vertex_name": "slow-enrich", "subtasks": [0, 1, 2], "count": 3, "hosts": ["flink-tm-1", "flink-tm-2"]}]
+    silent = [
+        {
+            "vertex_id": "v3",
+            "vertex_name": "slow-enrich",
+            "subtasks": [0, 1, 2],
+            "count": 3,
+            "hosts": ["flink-tm-1", "flink-tm-2"],
+        }
+    ]
     late_at = (trigger_time + timedelta(seconds=6)).isoformat()
     late = [
-        {"vertex_id": "v3", "vertex_name": "slow-enrich", "subtask": 1, "container": "tm-1", "host": "h1", "at": late_at, "late_ms": 1_900}
+        {
+            "vertex_id": "v3",
+            "vertex_name": "slow-enrich",
+            "subtask": 1,
+            "container": "tm-1",
+            "host": "h1",
+            "at": late_at,
+            "late_ms": 1_900,
+        }
     ]
     told = {
-        "outcome": "expired", "reason": "CHECKPOINT_EXPIRED", "reason_text": "Checkpoint expired before completing.", "acknowledged": 8,
-        "end_to_end_ms": 4_000, "state_bytes": None, "checkpointed_bytes": None, "failure_message": "Checkpoint expired before completing.",
-        "not_acknowledged": silent, "late_messages": late, "late_message_count": 1,
-    }  # fmt: skip
+        "outcome": "expired",
+        "reason": "CHECKPOINT_EXPIRED",
+        "reason_text": ("Checkpoint expired before completing."),
+        "acknowledged": 8,
+        "end_to_end_ms": 4_000,
+        "state_bytes": None,
+        "checkpointed_bytes": None,
+        "failure_message": ("Checkpoint expired before completing."),
+        "not_acknowledged": silent,
+        "late_messages": late,
+        "late_message_count": 1,
+    }
     return fact(of, checkpoint_id, trigger_time, **{**told, **fields})
 
 
-def declined(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any) -> CheckpointFact:
+def declined(
+    of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any
+) -> CheckpointFact:
     decline = {
-        "vertex_id": "v3", "vertex_name": "stateful", "subtask": 1, "attempt": 0, "execution_id": "ab_cd_1_0", "container": "tm-1",
-        "host": "flink-tm-1", "at": trigger_time.isoformat(), "reason": "CHECKPOINT_ASYNC_EXCEPTION",
-        "exception": "org.apache.flink.runtime.checkpoint.CheckpointExceptionOfALongName: could not flush\n\tat org.example.A.b(A.java:1)",
+        "vertex_id": "v3",
+        "vertex_name": "stateful",
+        "subtask": 1,
+        "attempt": 0,
+        "execution_id": "ab_cd_1_0",
+        "container": "tm-1",
+        "host": "flink-tm-1",
+        "at": trigger_time.isoformat(),
+        "reason": "CHECKPOINT_ASYNC_EXCEPTION",
+        "exception": (
+            "org.apache.flink.runtime.checkpoint.CheckpointExceptionOfALongName: could "
+            "not flush\n\tat org.example.A.b(A.java:1)"
+        ),
         "log_line": "Decline checkpoint 3 by task ab",
-    }  # fmt: skip
+    }
     told = {
         "outcome": "declined",
         "reason": "CHECKPOINT_ASYNC_EXCEPTION",
@@ -186,12 +244,28 @@ def declined(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **field
 def window(of: JobCurrent, vertex_id: str, at: datetime, **fields: Any) -> PressureWindow:
     names = {vertex["vertex_id"]: vertex["name"] for vertex in GRAPH["vertices"]}
     defaults = {
-        "vertex_name": names.get(vertex_id), "parallelism": 2, "samples": 2, "in_pool_p50": 0.5, "in_pool_max": 0.7, "out_pool_p50": 0.9,
-        "out_pool_max": 1.0, "busy_ms_per_s_p50": 40.0, "busy_ms_per_s_max": 57.0, "backpressured_ms_per_s_p50": 940.0,
-        "backpressured_share": 1.0, "records_in_per_s": 1_600.0, "records_out_per_s": 1_590.0, "as_of": at,
-    }  # fmt: skip
+        "vertex_name": names.get(vertex_id),
+        "parallelism": 2,
+        "samples": 2,
+        "in_pool_p50": 0.5,
+        "in_pool_max": 0.7,
+        "out_pool_p50": 0.9,
+        "out_pool_max": 1.0,
+        "busy_ms_per_s_p50": 40.0,
+        "busy_ms_per_s_max": 57.0,
+        "backpressured_ms_per_s_p50": 940.0,
+        "backpressured_share": 1.0,
+        "records_in_per_s": 1_600.0,
+        "records_out_per_s": 1_590.0,
+        "as_of": at,
+    }
     return PressureWindow.objects.create(
-        cluster=of.cluster, job_id=of.job_id, vertex_id=vertex_id, window_start=at, window_s=60, **{**defaults, **fields}
+        cluster=of.cluster,
+        job_id=of.job_id,
+        vertex_id=vertex_id,
+        window_start=at,
+        window_s=60,
+        **{**defaults, **fields},
     )
 
 
@@ -205,90 +279,195 @@ def event(of: JobCurrent, kind: str, at: datetime, message: str = "", **fields: 
         "message": message or kind,
         "as_of": at,
     }
-    return LogEvent.objects.create(cluster=of.cluster, job_id=of.job_id, kind=kind, ts=at, **{**defaults, **fields})
+    return LogEvent.objects.create(
+        cluster=of.cluster, job_id=of.job_id, kind=kind, ts=at, **{**defaults, **fields}
+    )
 
 
-def exception(of: JobCurrent, at: datetime, name: str = "java.lang.RuntimeException", **fields: Any) -> JobException:
+def exception(
+    of: JobCurrent, at: datetime, name: str = "java.lang.RuntimeException", **fields: Any
+) -> JobException:
     defaults = {
         "task_key": "t",
         "task": "slow-enrich (1/4)",
         "stacktrace": f"{name}: boom\n\tat org.example.A.b(A.java:1)",
         "is_root": True,
     }
-    return JobException.objects.create(cluster=of.cluster, job_id=of.job_id, ts=at, exception_name=name, as_of=at, **{**defaults, **fields})
+    return JobException.objects.create(
+        cluster=of.cluster,
+        job_id=of.job_id,
+        ts=at,
+        exception_name=name,
+        as_of=at,
+        **{**defaults, **fields},
+    )
 
 
 def annotation(of: JobCurrent, kind: str, at: datetime, label: str, **fields: Any) -> JobAnnotation:
     row = {"subject": label, "label": label, "as_of": at, **fields}
-    return JobAnnotation.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, kind=kind, **row)
+    return JobAnnotation.objects.create(
+        cluster=of.cluster, job_id=of.job_id, at=at, kind=kind, **row
+    )
 
 
 def start(of: JobCurrent, at: datetime, **fields: Any) -> JobStart:
     """A restart of 17 s that one task of two held up."""
     slowest = {
-        "vertex_id": "v3", "name": "slow-enrich", "subtask": 0, "attempt": 1, "host": "flink-tm-1", "taskmanager_id": "tm-1",
-        "straggles": True, "slots_ms": 11, "deploy_ms": 125, "restore_ms": 15_158, "own_ms": 15_283,
-    }  # fmt: skip
-    spread = {"tasks": 2} | {f"{part}_{stat}_ms": 9 for part in ("slots", "deploy", "restore", "own") for stat in ("median", "max")}
+        "vertex_id": "v3",
+        "name": "slow-enrich",
+        "subtask": 0,
+        "attempt": 1,
+        "host": "flink-tm-1",
+        "taskmanager_id": "tm-1",
+        "straggles": True,
+        "slots_ms": 11,
+        "deploy_ms": 125,
+        "restore_ms": 15_158,
+        "own_ms": 15_283,
+    }
+    spread = {"tasks": 2} | {
+        f"{part}_{stat}_ms": 9
+        for part in ("slots", "deploy", "restore", "own")
+        for stat in ("median", "max")
+    }
     detail = {
-        "vertices": [{"vertex_id": "v3", "name": "slow-enrich", **spread}], "slowest": [slowest],
-        "taskmanagers": [{"taskmanager_id": "tm-1", "host": "flink-tm-1", **spread}], "hosts": [{"host": "flink-tm-1", **spread}],
-    }  # fmt: skip
+        "vertices": [{"vertex_id": "v3", "name": "slow-enrich", **spread}],
+        "slowest": [slowest],
+        "taskmanagers": [{"taskmanager_id": "tm-1", "host": "flink-tm-1", **spread}],
+        "hosts": [{"host": "flink-tm-1", **spread}],
+    }
     row = {
-        "kind": "restart", "begun_at": at - timedelta(seconds=2), "deployed_at": at, "running_at": at + timedelta(seconds=15),
-        "total_ms": 17_000, "detect_ms": 54, "cancel_ms": 280, "wait_ms": 1_720, "slots_ms": 28, "deploy_ms": 129, "restore_ms": 14_843,
-        "tasks": 2, "taskmanagers": 1, "hosts": 1, "stragglers": 1, "held_up_ms": 14_900, "reported_by": "rest", "detail": detail,
-        "as_of": at, **fields,
-    }  # fmt: skip
+        "kind": "restart",
+        "begun_at": at - timedelta(seconds=2),
+        "deployed_at": at,
+        "running_at": at + timedelta(seconds=15),
+        "total_ms": 17_000,
+        "detect_ms": 54,
+        "cancel_ms": 280,
+        "wait_ms": 1_720,
+        "slots_ms": 28,
+        "deploy_ms": 129,
+        "restore_ms": 14_843,
+        "tasks": 2,
+        "taskmanagers": 1,
+        "hosts": 1,
+        "stragglers": 1,
+        "held_up_ms": 14_900,
+        "reported_by": "rest",
+        "detail": detail,
+        "as_of": at,
+        **fields,
+    }
     return JobStart.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, **row)
 
 
 def replica(of: JobCurrent, at: datetime, rounds: int = 6) -> Replica:
     """Brought up to date every five minutes, last at ``at``."""
     made = Replica.objects.create(
-        name="copy-1", cluster=of.cluster, job_id=of.job_id, source=f"s3://prod/checkpoints/{of.job_id}",
-        destination="s3://elsewhere/copies/clickstream", every_s=300, created_at=at - timedelta(hours=1), created_name="olga",
-    )  # fmt: skip
+        name="copy-1",
+        cluster=of.cluster,
+        job_id=of.job_id,
+        source=f"s3://prod/checkpoints/{of.job_id}",
+        destination="s3://elsewhere/copies/clickstream",
+        every_s=300,
+        created_at=at - timedelta(hours=1),
+        created_name="olga",
+    )
     for number in range(rounds):
         done_at = at - timedelta(minutes=5 * (rounds - 1 - number))
-        copied = {"checkpoint_id": 20 + number, "triggered_at": done_at - timedelta(seconds=40), "completed_at": done_at}
+        copied = {
+            "checkpoint_id": 20 + number,
+            "triggered_at": done_at - timedelta(seconds=40),
+            "completed_at": done_at,
+        }
         size = {"files": 4_321, "bytes": 98_765_432_100}
         ReplicaRound.objects.create(
-            replica=made, number=number + 1, plan=f"{number}{'ab' * 31}c", copied_files=120 if number else 4_320,
-            copied_bytes=3_210_000_000 if number else 98_765_000_000, deleted_files=98 if number else 0,
-            overtaken=[19 + number] if number == 3 else [], **copied, **size,
-        )  # fmt: skip
-    Replica.objects.filter(pk=made.pk).update(location=f"{made.destination}/{of.job_id}/chk-25", tried_at=at, **copied, **size)
+            replica=made,
+            number=number + 1,
+            plan=f"{number}{'ab' * 31}c",
+            copied_files=120 if number else 4_320,
+            copied_bytes=3_210_000_000 if number else 98_765_000_000,
+            deleted_files=98 if number else 0,
+            overtaken=[19 + number] if number == 3 else [],
+            **copied,
+            **size,
+        )
+    Replica.objects.filter(pk=made.pk).update(
+        location=f"{made.destination}/{of.job_id}/chk-25", tried_at=at, **copied, **size
+    )
     made.refresh_from_db()
     return made
 
 
 def unsaved_finding(
-    of: JobCurrent, rule: str = "pressure.root", at: datetime = T0, *, lasted: timedelta = timedelta(minutes=11), **fields: Any
+    of: JobCurrent,
+    rule: str = "pressure.root",
+    at: datetime = T0,
+    *,
+    lasted: timedelta = timedelta(minutes=11),
+    **fields: Any,
 ) -> Finding:
     """An open finding last seen at ``at``: slow-enrich back-pressures its job."""
     row: dict[str, Any] = {
-        "severity": "critical", "confidence": "high", "state": "open",
-        "subject_kind": "vertex", "subject_id": "v3", "subject": "slow-enrich",
+        "severity": "critical",
+        "confidence": "high",
+        "state": "open",
+        "subject_kind": "vertex",
+        "subject_id": "v3",
+        "subject": "slow-enrich",
         "title": "slow-enrich back-pressures the whole job",
         "cause": "Its input is full while its output is almost empty, on all 4 subtasks.",
-        "next_step": "Profile a slow-enrich task thread on flink-tm-2.", "evidence": EVIDENCE, "related": RELATED, "data": {},
-        "first_seen": at - lasted, "last_seen": at, "as_of": at, **fields,
-    }  # fmt: skip
-    return Finding(cluster=of.cluster, job_id=of.job_id, job_name=of.name, rule=rule, severity_rank=SEVERITY_RANK[row["severity"]], **row)
+        "next_step": ("Profile a slow-enrich task thread on flink-tm-2."),
+        "evidence": EVIDENCE,
+        "related": RELATED,
+        "data": {},
+        "first_seen": at - lasted,
+        "last_seen": at,
+        "as_of": at,
+        **fields,
+    }
+    return Finding(
+        cluster=of.cluster,
+        job_id=of.job_id,
+        job_name=of.name,
+        rule=rule,
+        severity_rank=SEVERITY_RANK[row["severity"]],
+        **row,
+    )
 
 
-def finding(of: JobCurrent, rule: str = "pressure.root", at: datetime = T0, **fields: Any) -> Finding:
+def finding(
+    of: JobCurrent, rule: str = "pressure.root", at: datetime = T0, **fields: Any
+) -> Finding:
     row = unsaved_finding(of, rule, at, **fields)
     row.save()
     return row
 
 
-def sights(of: Finding, every: timedelta = timedelta(minutes=1), value: float = 0.96) -> list[FindingSight]:
+def sights(
+    of: Finding, every: timedelta = timedelta(minutes=1), value: float = 0.96
+) -> list[FindingSight]:
     """One a judged window, from its first to its last sight."""
-    copied = ("cluster", "job_id", "job_name", "rule", "severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause")
+    copied = (
+        "cluster",
+        "job_id",
+        "job_name",
+        "rule",
+        "severity",
+        "confidence",
+        "subject_kind",
+        "subject_id",
+        "subject",
+        "title",
+        "cause",
+    )
     same = {name: getattr(of, name) for name in (*copied, "next_step", "related", "data", "as_of")}
-    seen = [of.first_seen + every * number for number in range(int((of.last_seen - of.first_seen) / every) + 1)]
+    seen = [
+        of.first_seen + every * number
+        for number in range(int((of.last_seen - of.first_seen) / every) + 1)
+    ]
     evidence = [{**of.evidence[0], "value": value}, *of.evidence[1:]]
-    rows = [FindingSight(window_start=at - every, seen_at=at, evidence=evidence, **same) for at in seen]
+    rows = [
+        FindingSight(window_start=at - every, seen_at=at, evidence=evidence, **same) for at in seen
+    ]
     return FindingSight.objects.bulk_create(rows)

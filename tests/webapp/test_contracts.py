@@ -50,13 +50,19 @@ def test_the_api_has_every_column_of_a_checkpoint_and_says_what_it_is() -> None:
     shown = document["components"]["schemas"]["Checkpoint"]["properties"]
     declared = SERVING_TABLES["checkpoint_fact"].by_name
     assert shown.keys() == declared.keys()
-    described = {name: field["description"] for name, field in shown.items() if "description" in field}
+    described = {
+        name: field["description"] for name, field in shown.items() if "description" in field
+    }
     assert described == {name: column.about for name, column in declared.items() if column.about}
 
 
 @pytest.mark.parametrize("name", SERVING_TABLES)
 def test_every_serving_key_is_a_unique_constraint(name: str) -> None:
-    constraints = [set(rule.fields) for rule in SERVED[name].model._meta.constraints if isinstance(rule, models.UniqueConstraint)]
+    constraints = [
+        set(rule.fields)
+        for rule in SERVED[name].model._meta.constraints
+        if isinstance(rule, models.UniqueConstraint)
+    ]
     assert set(SERVING_TABLES[name].key) in constraints
 
 
@@ -102,7 +108,10 @@ def test_every_task_has_a_time_limit() -> None:
 
 
 def test_tasks_that_run_spark_have_a_minute_to_end_it() -> None:
-    named = [tasks.app.tasks[name] for name in ("pipeline.spark_cycle", "pipeline.roll_up", "pipeline.audit_storage")]
+    named = [
+        tasks.app.tasks[name]
+        for name in ("pipeline.spark_cycle", "pipeline.roll_up", "pipeline.audit_storage")
+    ]
     assert [task.time_limit - task.soft_time_limit for task in named] == [60, 60, 60]
 
 
@@ -119,19 +128,29 @@ def test_a_setting_of_a_source_is_a_column_a_form_field_and_an_option(setting: S
     assert (is_web_url in column.validators) is (setting.holds == "address")
     assert setting.field in READ_FIELDS
     assert setting.field in {*ClusterForm.Meta.labels, *ClusterForm.declared_fields}
-    options = {option for action in add_cluster.Command().create_parser("", "")._actions for option in action.option_strings}
+    options = {
+        option
+        for action in add_cluster.Command().create_parser("", "")._actions
+        for option in action.option_strings
+    }
     assert not setting.option or setting.option in options
 
 
 def test_whatever_is_asked_or_opened_for_a_cluster_is_declared_by_a_source() -> None:
-    leading = {field.name for field in Cluster._meta.fields if field.name.endswith(("url", "_dir", "_globs"))}
+    leading = {
+        field.name
+        for field in Cluster._meta.fields
+        if field.name.endswith(("url", "_dir", "_globs"))
+    }
     assert leading == {setting.field for setting in settings("address", "place", "places")}
     assert {address for sign_in in SIGN_INS for address in sign_in.addresses} <= leading
     assert {sign_in.stored for sign_in in SIGN_INS} == set(SECRETS)
 
 
 def test_the_audit_log_tells_whom_a_new_cluster_asks() -> None:
-    entered = {setting.field: "http://jm:1/a?token=x" for setting in settings("address", "place", "places")}
+    entered = {
+        setting.field: "http://jm:1/a?token=x" for setting in settings("address", "place", "places")
+    }
     assert details(entered, "cluster.add") == dict.fromkeys(entered, "http://jm:1/a")
 
 

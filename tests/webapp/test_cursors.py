@@ -1,4 +1,6 @@
-"""Cursors that nobody was given, on every list there is: the API says what is wrong with them, pages start at their beginning."""
+"""Cursors that nobody was given, on every list there is: the API says what is wrong with them,
+pages start at their beginning.
+"""
 
 import base64
 import json
@@ -21,9 +23,26 @@ pytestmark = pytest.mark.django_db
 
 AT = {"at": "2026-03-01T00:00:00+00:00"}
 NO_KEYS: tuple[Any, ...] = (
-    None, True, "", "abc", "\ud800", "\x00", 1.5, float("inf"), float("nan"), 2**63, -(2**63) - 1, 10**40, [], {}, {"at": 1},
-    {"at": "2026-03-01"}, {"at": "0001-01-01T00:00:00+14:00"}, {"at": "9999-12-31T23:59:59-14:00"}, {"at": "\ud800"},
-)  # fmt: skip
+    None,
+    True,
+    "",
+    "abc",
+    "\ud800",
+    "\x00",
+    1.5,
+    float("inf"),
+    float("nan"),
+    2**63,
+    -(2**63) - 1,
+    10**40,
+    [],
+    {},
+    {"at": 1},
+    {"at": "2026-03-01"},
+    {"at": "0001-01-01T00:00:00+14:00"},
+    {"at": "9999-12-31T23:59:59-14:00"},
+    {"at": "\ud800"},
+)
 """No column of this kind is the last key of any list: that is a row's number."""
 
 
@@ -32,12 +51,45 @@ def cursor(document: Any) -> str:
 
 
 def crafted() -> list[str]:
-    raw = [b"[false,[1e400]]", b'["abc","abc"]', b"[" * 4_000, b"[false,[" + b"9" * 5_000 + b"]]", b"\xff\xfe", b"{}", b"[]", b"null"]
-    odd: list[Any] = [[False], [False, [1], 2], [1, [1]], [False, {"a": 1}], [False, "1"], "x", [None, [AT, 1]], [False, [1] * 9]]
-    keys = [[value] for value in NO_KEYS] + [[AT, value] for value in NO_KEYS] + [[1, value] for value in NO_KEYS[:8]]
-    keys += [[1, AT, value] for value in NO_KEYS[:8]] + [[value, 1] for value in NO_KEYS if value not in (1.5, "", "abc")]
+    raw = [
+        b"[false,[1e400]]",
+        b'["abc","abc"]',
+        b"[" * 4_000,
+        b"[false,[" + b"9" * 5_000 + b"]]",
+        b"\xff\xfe",
+        b"{}",
+        b"[]",
+        b"null",
+    ]
+    odd: list[Any] = [
+        [False],
+        [False, [1], 2],
+        [1, [1]],
+        [False, {"a": 1}],
+        [False, "1"],
+        "x",
+        [None, [AT, 1]],
+        [False, [1] * 9],
+    ]
+    keys = (
+        [[value] for value in NO_KEYS]
+        + [[AT, value] for value in NO_KEYS]
+        + [[1, value] for value in NO_KEYS[:8]]
+    )
+    keys += [[1, AT, value] for value in NO_KEYS[:8]] + [
+        [value, 1] for value in NO_KEYS if value not in (1.5, "", "abc")
+    ]
     found = [base64.urlsafe_b64encode(one).decode() for one in raw]
-    return [*found, *(cursor(one) for one in odd), *(cursor([False, one]) for one in keys), "%", "é", "====", "\x00", "x" * 9_000]
+    return [
+        *found,
+        *(cursor(one) for one in odd),
+        *(cursor([False, one]) for one in keys),
+        "%",
+        "é",
+        "====",
+        "\x00",
+        "x" * 9_000,
+    ]
 
 
 def tried_on(lists: Collection[str], name: str) -> list[str]:
@@ -45,10 +97,19 @@ def tried_on(lists: Collection[str], name: str) -> list[str]:
     return crafted() if FULL else crafted()[list(lists).index(name) % 4 :: 4]
 
 
-API_LISTS = sorted(name for name in map(str, get_resolver().reverse_dict) if name.startswith("api-") and name.endswith("-list"))
+API_LISTS = sorted(
+    name
+    for name in map(str, get_resolver().reverse_dict)
+    if name.startswith("api-") and name.endswith("-list")
+)
 PAGES = {
-    **{f"fleet by {sort}": (f"/?sort={sort}", "cursor") for sort in ("health", "name", "duration", "size")},
-    **{f"findings {state}": (f"/findings/?state={state}", "cursor") for state in ("open", "closed")},
+    **{
+        f"fleet by {sort}": (f"/?sort={sort}", "cursor")
+        for sort in ("health", "name", "duration", "size")
+    },
+    **{
+        f"findings {state}": (f"/findings/?state={state}", "cursor") for state in ("open", "closed")
+    },
     **{f"alerts {state}": (f"/alerts/?state={state}", "cursor") for state in ("open", "any")},
     "silences": ("/alerts/silences/", "cursor"),
     "maintenance": ("/alerts/maintenance/", "cursor"),
@@ -60,7 +121,10 @@ PAGES = {
     "skipped": ("/pipeline/", "skips"),
     "checkpoints of a job": (f"/jobs/prod-eu/{1:032x}/", "checkpoints"),
     "events of a job": (f"/jobs/prod-eu/{1:032x}/", "events"),
-    **{f"{part} of a root": (f"/storage/root/?uri={ROOT}", part) for part in ("jobs", "checkpoints", "missing")},
+    **{
+        f"{part} of a root": (f"/storage/root/?uri={ROOT}", part)
+        for part in ("jobs", "checkpoints", "missing")
+    },
 }
 
 
@@ -89,7 +153,9 @@ def test_a_page_starts_at_its_beginning(viewer: Client, name: str) -> None:
     first = address.partition("?")[0]
     for one in tried_on(PAGES, name):
         answer = viewer.get(address, query_params={**_asked(address), parameter: one})
-        starts_again = answer.status_code == 302 and answer.headers["Location"].partition("?")[0] == first
+        starts_again = (
+            answer.status_code == 302 and answer.headers["Location"].partition("?")[0] == first
+        )
         assert starts_again or answer.status_code == 200, (one, answer.status_code)
 
 

@@ -1,4 +1,6 @@
-"""What holds on SQLite holds on PostgreSQL: the same tests there, and races of real processes on both."""
+"""What holds on SQLite holds on PostgreSQL: the same tests there, and races of real processes on
+both.
+"""
 
 import os
 import shutil
@@ -25,12 +27,23 @@ def postgresql() -> Iterator[str]:
 
 
 def environment(home: Path, database_url: str) -> dict[str, str]:
-    found = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
-    return {**found, "WEIR_HOME": str(home), "WEIR_DATABASE_URL": database_url, "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
+    found = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("WEIR_", "DJANGO_"))
+    }
+    return {
+        **found,
+        "WEIR_HOME": str(home),
+        "WEIR_DATABASE_URL": database_url,
+        "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
+    }
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_each_row_is_claimed_by_exactly_one_of_several_processes(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     race = shutil.copy(migrated_database(), tmp_path / "race.sqlite3")
     url = f"sqlite://{race}" if kind == "sqlite" else request.getfixturevalue("postgresql")
     variables = environment(tmp_path, url)
@@ -42,7 +55,9 @@ def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_
     subprocess.run([sys.executable, "-c", make], env=variables, cwd=PROJECT_DIR, check=True)
     command = [sys.executable, "-m", "tests.webapp.work.claim_race"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    running = [subprocess.Popen(command, env=variables, cwd=PROJECT_DIR, **pipes) for _ in range(PROCESSES)]
+    running = [
+        subprocess.Popen(command, env=variables, cwd=PROJECT_DIR, **pipes) for _ in range(PROCESSES)
+    ]
     assert all(process.stdout and process.stdout.readline() == "ready\n" for process in running)
     for process in running:
         print(file=process.stdin, flush=True)
@@ -61,7 +76,15 @@ ALSO_ON_POSTGRESQL = (
         "freshness/test_alarms.py",
     ),
     *("fleet/test_status.py", "checkpoints"),
-    *(f"storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_audit_retention.py", "test_auditing.py")),
+    *(
+        f"storage/{name}"
+        for name in (
+            "test_loading.py",
+            "test_known_jobs.py",
+            "test_audit_retention.py",
+            "test_auditing.py",
+        )
+    ),
     # What attackers send.
     *("test_cursors.py", "lib/test_keysets.py", "api/test_errors.py", "test_hostile_texts.py"),
     # Queries are held to clusters by another condition there.
@@ -72,7 +95,9 @@ ALSO_ON_POSTGRESQL = (
 )
 
 
-def test_rows_are_loaded_leased_and_kept_and_what_attackers_send_breaks_nothing_on_postgresql(postgresql: str, tmp_path: Path) -> None:
+def test_rows_are_loaded_leased_and_kept_and_what_attackers_send_breaks_nothing_on_postgresql(
+    postgresql: str, tmp_path: Path
+) -> None:
     run_there([f"tests/webapp/{name}" for name in ALSO_ON_POSTGRESQL], postgresql, tmp_path)
 
 
@@ -80,7 +105,10 @@ def run_there(tests: list[str], database_url: str, folder: Path) -> None:
     variables = environment(folder, database_url)
     del variables["DJANGO_SETTINGS_MODULE"]
     variables["WEIR_TEST_TEMPLATE"] = TEMPLATE
-    # A folder of its own: where the tests that run beside it keep theirs, pytest would shut out the user of their PostgreSQL.
+    # A folder of its own: where the tests that run beside it keep theirs, pytest would shut out the
+    # user of their PostgreSQL.
     command = [sys.executable, "-m", "pytest", f"--basetemp={folder / 'tests'}", *tests]
-    done = subprocess.run(command, env=variables, cwd=PROJECT_DIR, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=variables, cwd=PROJECT_DIR, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout[-4000:]

@@ -1,4 +1,6 @@
-"""Every spelling of a secret through every door of the web: notices, reports, pages, answers, logs and the errors that are kept."""
+"""Every spelling of a secret through every door of the web: notices, reports, pages, answers, logs
+and the errors that are kept.
+"""
 
 import html as markup
 import json
@@ -39,7 +41,11 @@ def leaks(text: str, spellings: list[Spelling] = SPELLINGS) -> list[str]:
     """Whatever the form escaped is read as a person reads it."""
     read = markup.unescape(text)
     for form in (read, re.sub(r"\\(.)", r"\1", read), read.replace("\\", "")):
-        found = [f"{spelling.name}: {secret}" for spelling in spellings for secret in spelling.leaks_in(form)]
+        found = [
+            f"{spelling.name}: {secret}"
+            for spelling in spellings
+            for secret in spelling.leaks_in(form)
+        ]
         if found:
             return found
     return []
@@ -47,22 +53,44 @@ def leaks(text: str, spellings: list[Spelling] = SPELLINGS) -> list[str]:
 
 def telling(spelling: Spelling) -> NoticeAlert:
     text = spelling.text
-    figure = {"name": f"says {text}", "value": text, "unit": "", "threshold": 1, "comparison": ">=", "note": text}
+    figure = {
+        "name": f"says {text}",
+        "value": text,
+        "unit": "",
+        "threshold": 1,
+        "comparison": ">=",
+        "note": text,
+    }
     return alert(
-        title=f"It failed: {text}", cause=text, next_step=text, subject=text, job_name=text, labels={"team": text}, muted=(text,),
-        muted_count=1, evidence=(figure,),
-    )  # fmt: skip
+        title=f"It failed: {text}",
+        cause=text,
+        next_step=text,
+        subject=text,
+        job_name=text,
+        labels={"team": text},
+        muted=(text,),
+        muted_count=1,
+        evidence=(figure,),
+    )
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", FormatName.values)
 def test_no_notice_is_kept_with_one_nor_carries_one_in_any_format(name: str) -> None:
-    to = endpoint(format=name, credential_encrypted=encryption.encrypt("user:word"), emails=["a@example.org"])
+    to = endpoint(
+        format=name, credential_encrypted=encryption.encrypt("user:word"), emails=["a@example.org"]
+    )
     for spelling in SPELLINGS:
         told_of = notice(telling(spelling))
         row_of = delivery(to, told_of)
-        found = rendered(row_of, told_of, T0)  # rows of before this rule were kept whole, and are sent all the same
-        sent = "\n".join((found.subject, found.text, found.html)) if isinstance(found, Mail) else found.body.decode()
+        found = rendered(
+            row_of, told_of, T0
+        )  # rows of before this rule were kept whole, and are sent all the same
+        sent = (
+            "\n".join((found.subject, found.text, found.html))
+            if isinstance(found, Mail)
+            else found.body.decode()
+        )
         assert not leaks(row_of.payload + row_of.title, [spelling])
         assert not leaks(sent, [spelling])
 
@@ -70,7 +98,9 @@ def test_no_notice_is_kept_with_one_nor_carries_one_in_any_format(name: str) -> 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", FormatName.values)
 def test_honest_words_are_told_as_they_are(name: str) -> None:
-    to = endpoint(format=name, credential_encrypted=encryption.encrypt("user:word"), emails=["a@example.org"])
+    to = endpoint(
+        format=name, credential_encrypted=encryption.encrypt("user:word"), emails=["a@example.org"]
+    )
     for text in HONEST:
         told_of = notice(alert(cause=text))
         row_of = delivery(to, told_of)
@@ -86,7 +116,11 @@ def test_what_a_receiver_says_is_kept_without_them() -> None:
     for spelling in SPELLINGS:
         row_of = delivery(to)
         record(row_of, Answer(5, status=500, body=spelling.text.encode(), detail=""), T0)
-    kept = "\n".join(response for one in Delivery.objects.all() for response in one.tried.values_list("response", flat=True))
+    kept = "\n".join(
+        response
+        for one in Delivery.objects.all()
+        for response in one.tried.values_list("response", flat=True)
+    )
     assert not leaks(kept)
 
 
@@ -95,16 +129,32 @@ def test_no_form_of_a_report_holds_one() -> None:
     seen()
     for start in range(0, len(SPELLINGS), 8):
         some = SPELLINGS[start : start + 8]
-        of = stored_job(at=T0 + timedelta(minutes=30), name=f"orders-{start}", start_time=T0 - timedelta(hours=2))
+        of = stored_job(
+            at=T0 + timedelta(minutes=30),
+            name=f"orders-{start}",
+            start_time=T0 - timedelta(hours=2),
+        )
         for number, spelling in enumerate(some):
             at = T0 - timedelta(minutes=20 - number)
             event(of, "job_failed", at, spelling.text, level="ERROR", detail=spelling.text)
-            exception(of, at, "java.lang.RuntimeException", stacktrace=spelling.text, task=spelling.text)
+            exception(
+                of, at, "java.lang.RuntimeException", stacktrace=spelling.text, task=spelling.text
+            )
             finding(
-                of, "checkpoint.expired", at, subject_id=f"s{number}", title=spelling.text, cause=spelling.text, next_step=spelling.text
+                of,
+                "checkpoint.expired",
+                at,
+                subject_id=f"s{number}",
+                title=spelling.text,
+                cause=spelling.text,
+                next_step=spelling.text,
             )
         document = told(of)
-        for form in (html.render(document), markdown.render(document), document_json.to_json(document)):
+        for form in (
+            html.render(document),
+            markdown.render(document),
+            document_json.to_json(document),
+        ):
             assert not leaks(form, some)
             assert "******" in form
 
@@ -139,18 +189,55 @@ def loaded(db: None) -> Iterator[str]:
             )
         )
         rows["job_exception"].append(
-            row("job_exception", **same, ts=ts, task_key=f"{number}", exception_name="E", task=text, stacktrace=text)
+            row(
+                "job_exception",
+                **same,
+                ts=ts,
+                task_key=f"{number}",
+                exception_name="E",
+                task=text,
+                stacktrace=text,
+            )
         )
         rows["job_annotation"].append(
-            row("job_annotation", **same, at=ts, kind="restart", subject=f"{number}", label=text, detail=json.dumps({"why": text}))
+            row(
+                "job_annotation",
+                **same,
+                at=ts,
+                kind="restart",
+                subject=f"{number}",
+                label=text,
+                detail=json.dumps({"why": text}),
+            )
         )
-        evidence = json.dumps([{"name": text, "value": 5, "unit": "", "threshold": 1, "comparison": ">=", "note": text}])
+        evidence = json.dumps(
+            [
+                {
+                    "name": text,
+                    "value": 5,
+                    "unit": "",
+                    "threshold": 1,
+                    "comparison": ">=",
+                    "note": text,
+                }
+            ]
+        )
         rows["finding_sight"].append(
             row(
-                "finding_sight", **same, rule="checkpoint.failed", subject_id=f"{number}", window_start=AT, seen_at=ts, title=text,
-                cause=text, next_step=text, subject=text, evidence=evidence, related="[]",
+                "finding_sight",
+                **same,
+                rule="checkpoint.failed",
+                subject_id=f"{number}",
+                window_start=AT,
+                seen_at=ts,
+                title=text,
+                cause=text,
+                next_step=text,
+                subject=text,
+                evidence=evidence,
+                related="[]",
             )
-        )  # fmt: skip
+        )
     for name, some in rows.items():
         upsert(SERVED[name].table, SERVED[name].model, some, SERVED[name].derived)
     yield job_id
@@ -161,11 +248,17 @@ def test_no_row_page_or_answer_has_one(loaded: str, viewer: Client) -> None:
     for served in ("log_event", "job_exception", "job_annotation", "finding_sight"):
         for values in SERVED[served].model._default_manager.values():
             text = "\n".join(
-                value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False) for value in values.values()
+                value
+                if isinstance(value, str)
+                else json.dumps(value, default=str, ensure_ascii=False)
+                for value in values.values()
             )
             assert not leaks(text)
     asked = [reverse("job", args=("c", loaded)), reverse("api-job", args=("c", loaded))]
-    asked += [f"{reverse(name)}?page_size=500" for name in ("api-log-events-list", "api-exceptions-list", "api-annotations-list")]
+    asked += [
+        f"{reverse(name)}?page_size=500"
+        for name in ("api-log-events-list", "api-exceptions-list", "api-annotations-list")
+    ]
     for page in asked:
         answer = viewer.get(page)
         assert answer.status_code == 200, page
@@ -182,7 +275,15 @@ def test_no_line_of_weirs_own_log_has_one(spelling: Spelling) -> None:
     try:
         raise OSError(spelling.text)
     except OSError as error:
-        line = logging.LogRecord("weir", logging.ERROR, __file__, 1, "%s", (spelling.text,), (type(error), error, error.__traceback__))
+        line = logging.LogRecord(
+            "weir",
+            logging.ERROR,
+            __file__,
+            1,
+            "%s",
+            (spelling.text,),
+            (type(error), error, error.__traceback__),
+        )
         said = TextFormatter().format(line) + JsonFormatter().format(line)
         kept = describe(error)
     lines = said.partition("Traceback")[0] if "\n" in spelling.text else said
@@ -199,5 +300,7 @@ def test_an_error_of_collecting_is_kept_without_one() -> None:
     from ingest.errors import Retryable
 
     for spelling in SPELLINGS:
-        Cluster.objects.update_or_create(name="c", defaults={"last_error": str(Retryable(spelling.text))})
+        Cluster.objects.update_or_create(
+            name="c", defaults={"last_error": str(Retryable(spelling.text))}
+        )
         assert not leaks(Cluster.objects.get(name="c").last_error, [spelling])

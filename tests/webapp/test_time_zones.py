@@ -1,4 +1,6 @@
-"""Pages in the zone that was chosen: every time on every page moves with it, or says that it is UTC; machines get UTC."""
+"""Pages in the zone that was chosen: every time on every page moves with it, or says that it is
+UTC; machines get UTC.
+"""
 
 import re
 import zoneinfo
@@ -26,8 +28,17 @@ ZONE = "Asia/Kathmandu"
 AHEAD_MIN = 345
 """No zone of full hours: a time that did not move is seen whatever it is."""
 A_MOMENT_S = 60
-ELSEWHERE = ("report-open", "report-download", "documentation", "documentation-page", "healthz", "readyz")
-"""The file of a report is handed on, and in UTC, which its foot says; documentation has times in examples."""
+ELSEWHERE = (
+    "report-open",
+    "report-download",
+    "documentation",
+    "documentation-page",
+    "healthz",
+    "readyz",
+)
+"""The file of a report is handed on, and in UTC, which its foot says; documentation has times in
+examples.
+"""
 _TIME = re.compile(r"(?<![\d:.+-])(\d\d):(\d\d)(?::(\d\d))?(?![\d:])(?: (UTC))?")
 _NOT_READ = re.compile(r"<(script|style|pre|code)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
@@ -45,7 +56,11 @@ def _chosen(client: Client, zone: str, **more: str) -> Any:
 def _clocks(content: str) -> list[tuple[int, bool]]:
     """Seconds of the day as texts have them, and whether UTC stands behind."""
     text = unescape(_NOT_READ.sub(" ", content))
-    return [(int(h) * 3600 + int(m) * 60 + int(s or 0), bool(utc)) for h, m, s, utc in _TIME.findall(text) if int(h) < 24 and int(m) < 60]
+    return [
+        (int(h) * 3600 + int(m) * 60 + int(s or 0), bool(utc))
+        for h, m, s, utc in _TIME.findall(text)
+        if int(h) < 24 and int(m) < 60
+    ]
 
 
 def _pages(client: Client) -> Iterator[tuple[str, list[tuple[int, bool]]]]:
@@ -54,11 +69,17 @@ def _pages(client: Client) -> Iterator[tuple[str, list[tuple[int, bool]]]]:
             continue
         cache.clear()
         answer = client.get(place.filled(known=True), place.asks_for)
-        if answer.status_code == 200 and answer.headers.get("Content-Type", "").startswith("text/html") and not answer.streaming:
+        if (
+            answer.status_code == 200
+            and answer.headers.get("Content-Type", "").startswith("text/html")
+            and not answer.streaming
+        ):
             yield place.name, _clocks(answer.content.decode())
 
 
-def test_every_time_on_every_page_moves_with_the_zone_or_says_utc(viewer: Client, tmp_path: Path, weir: Any) -> None:
+def test_every_time_on_every_page_moves_with_the_zone_or_says_utc(
+    viewer: Client, tmp_path: Path, weir: Any
+) -> None:
     weir(chromium="no-such-browser")
     inhabit(tmp_path)
     utc = dict(_pages(viewer))
@@ -74,14 +95,23 @@ def test_every_time_on_every_page_moves_with_the_zone_or_says_utc(viewer: Client
             stayed = (now - was + A_MOMENT_S) % 86_400 <= 2 * A_MOMENT_S
             moved = (now - was - AHEAD_MIN * 60 + A_MOMENT_S) % 86_400 <= 2 * A_MOMENT_S
             if says_utc != stayed or says_utc == moved:
-                wrong.append((name, f"{was // 3600:02d}:{was // 60 % 60:02d}", f"{now // 3600:02d}:{now // 60 % 60:02d}"))
+                wrong.append(
+                    (
+                        name,
+                        f"{was // 3600:02d}:{was // 60 % 60:02d}",
+                        f"{now // 3600:02d}:{now // 60 % 60:02d}",
+                    )
+                )
     assert sum(map(len, utc.values())) > 200
     assert not wrong
 
 
 def test_the_switch_is_kept_with_the_account_and_noted(viewer: Client) -> None:
     answer = _chosen(viewer, "Europe/Berlin")
-    assert answer["Location"] == "/findings/" and User.objects.get(username="olga").time_zone == "Europe/Berlin"
+    assert (
+        answer["Location"] == "/findings/"
+        and User.objects.get(username="olga").time_zone == "Europe/Berlin"
+    )
     assert AuditEntry.objects.get(action="time-zone.choose").details == {"zone": "Europe/Berlin"}
 
 
@@ -101,14 +131,18 @@ def test_local_is_the_zone_that_the_browser_said(viewer: Client) -> None:
     assert re.search(rf"page made {expected:%Y-%m-%d %H}:[0-9:]{{5}} \+08:00", text)
 
 
-@pytest.mark.parametrize("zone", ["", "../etc/passwd", "Mars/Olympus", "right/UTC", "x" * 5_000, "\x00"])
+@pytest.mark.parametrize(
+    "zone", ["", "../etc/passwd", "Mars/Olympus", "right/UTC", "x" * 5_000, "\x00"]
+)
 def test_what_is_no_zone_is_none(viewer: Client, zone: str) -> None:
     assert _chosen(viewer, zone).status_code == 400
     viewer.cookies["weir_zone"] = re.sub(r"[^ -~]", "", zone)[:2_000]
     assert re.search(r"page made \S+ \S+ UTC", viewer.get("/findings/").content.decode())
 
 
-def test_local_without_a_browser_that_says_its_zone_leads_to_the_list_of_zones(viewer: Client) -> None:
+def test_local_without_a_browser_that_says_its_zone_leads_to_the_list_of_zones(
+    viewer: Client,
+) -> None:
     assert _chosen(viewer, "local")["Location"] == "/account/"
     assert "<option>Asia/Shanghai</option>" in viewer.get("/account/").content.decode()
 
@@ -119,7 +153,10 @@ def test_the_switch_leads_to_no_other_host(viewer: Client) -> None:
 
 def test_a_range_typed_in_the_zone_becomes_an_address_in_utc(viewer: Client) -> None:
     _chosen(viewer, "Asia/Shanghai")
-    answer = viewer.get("/findings/", {"from": "2026-11-21 12:10", "to": "now", "zone": "Asia/Shanghai", "rule": "x"})
+    answer = viewer.get(
+        "/findings/",
+        {"from": "2026-11-21 12:10", "to": "now", "zone": "Asia/Shanghai", "rule": "x"},
+    )
     assert answer["Location"] == "/findings/?from=2026-11-21T04%3A10%3A00Z&to=now&rule=x"
 
 
@@ -127,7 +164,10 @@ def test_a_silence_ends_when_its_form_said_in_its_zone(viewer: Client) -> None:
     _chosen(viewer, "Asia/Shanghai")
     until = (datetime.now(UTC) + timedelta(hours=5)).replace(second=0, microsecond=0)
     typed = f"{until.astimezone(zoneinfo.ZoneInfo('Asia/Shanghai')):%Y-%m-%d %H:%M}"
-    viewer.post(reverse("silence-new"), {"matchers": 'cluster="a"', "ends_at": typed, "reason": "deploy", "zone": "Asia/Shanghai"})
+    viewer.post(
+        reverse("silence-new"),
+        {"matchers": 'cluster="a"', "ends_at": typed, "reason": "deploy", "zone": "Asia/Shanghai"},
+    )
     assert Silence.objects.get().ends_at == until
 
 
@@ -136,7 +176,11 @@ def test_machines_get_utc_whatever_their_person_chose(viewer: Client) -> None:
     now = datetime.now(UTC)
     finding(job(at=now), "checkpoint.expired", now)
     _chosen(viewer, "UTC")
-    addresses = ("/api/v1/findings/", reverse("fleet-export", args=["csv"]), reverse("access-audit-export", args=["json"]))
+    addresses = (
+        "/api/v1/findings/",
+        reverse("fleet-export", args=["csv"]),
+        reverse("access-audit-export", args=["json"]),
+    )
     before = [b"".join(answer) for answer in map(viewer.get, addresses)]
     viewer.cookies["weir_zone"] = ZONE
     assert all(f"{now:T%H:%M}".encode() in answer for answer in before)

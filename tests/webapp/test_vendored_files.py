@@ -13,7 +13,11 @@ def _declared() -> dict[str, str]:
 
 
 def test_every_vendored_file_is_declared():
-    present = {str(path.relative_to(VENDOR)) for path in VENDOR.rglob("*") if path.is_file() and path.name != "VENDOR.md"}
+    present = {
+        str(path.relative_to(VENDOR))
+        for path in VENDOR.rglob("*")
+        if path.is_file() and path.name != "VENDOR.md"
+    }
     assert present == set(_declared())
 
 

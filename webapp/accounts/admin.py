@@ -25,7 +25,9 @@ class PersonAdmin(UserAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         known = super().get_fieldsets(request, obj)
-        return (*known, ("Clusters", {"fields": ("sees_everything", "sees_only")})) if obj else known
+        return (
+            (*known, ("Clusters", {"fields": ("sees_everything", "sees_only")})) if obj else known
+        )
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
         """Both ways to delete ask here what is in the way."""
@@ -45,7 +47,9 @@ class PersonAdmin(UserAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(admin.ModelAdmin):
-    """Tokens are issued elsewhere, since their text is shown once; here they are seen and revoked."""
+    """Tokens are issued elsewhere, since their text is shown once; here they are seen and
+    revoked.
+    """
 
     list_display = ("prefix", "name", "user", "scope", "expires_at", "last_used_at")
     list_filter = ("scope",)

@@ -1,4 +1,6 @@
-"""The groups that roles are made of are there after every ``migrate``, also where the tables were emptied."""
+"""The groups that roles are made of are there after every ``migrate``, also where the tables were
+emptied.
+"""
 
 from typing import Any
 

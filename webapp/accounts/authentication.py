@@ -34,7 +34,8 @@ class TokenAuthentication(authentication.TokenAuthentication):
             raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked.")
         # Written at most every few minutes: a busy client must not write on every read.
         stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - LAST_USED_PRECISION)
-        # A database that takes no writes can still be read: a reader is not refused because this cannot be noted.
+        # A database that takes no writes can still be read: a reader is not refused because this
+        # cannot be noted.
         with suppress(DatabaseError), transaction.atomic():
             ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
         scopes.take(scope_of(token.user, token))

@@ -1,4 +1,6 @@
-"""Whom a request comes from, and which addresses belong to one and the same, as far as guessing passwords goes."""
+"""Whom a request comes from, and which addresses belong to one and the same, as far as guessing
+passwords goes.
+"""
 
 import ipaddress
 import re
@@ -7,14 +9,17 @@ from django.conf import settings
 from django.http import HttpRequest
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-_WITH_PORT = re.compile(r"(?P<v4>[0-9.]{7,15}):[0-9]{1,5}|\[(?P<v6>[0-9a-fA-F:.]{2,45})\](:[0-9]{1,5})?")
+_WITH_PORT = re.compile(
+    r"(?P<v4>[0-9.]{7,15}):[0-9]{1,5}|\[(?P<v6>[0-9a-fA-F:.]{2,45})\](:[0-9]{1,5})?"
+)
 _LONGEST = 60
 
 
 def address_of(request: HttpRequest) -> str:
     """One client. Behind a declared proxy the last hop that it noted, which a client cannot forge.
 
-    A client with IPv6 has at least a /64, so that stands for one address. All without an address (a Unix socket) count as one.
+    A client with IPv6 has at least a /64, so that stands for one address. All without an address (a
+    Unix socket) count as one.
     """
     return _network(_client(request), 32, 64)
 
@@ -40,7 +45,9 @@ def _parsed(written: str) -> Address | None:
     text = written.strip()[:_LONGEST]
     with_port = _WITH_PORT.fullmatch(text)
     try:
-        found = ipaddress.ip_address(with_port["v4"] or with_port["v6"] if with_port else text.partition("%")[0])
+        found = ipaddress.ip_address(
+            with_port["v4"] or with_port["v6"] if with_port else text.partition("%")[0]
+        )
     except ValueError:
         return None
     return getattr(found, "ipv4_mapped", None) or found
@@ -49,4 +56,6 @@ def _parsed(written: str) -> Address | None:
 def _network(address: Address | None, bits_v4: int, bits_v6: int) -> str:
     if address is None:
         return "unknown"
-    return str(ipaddress.ip_network((address, bits_v4 if address.version == 4 else bits_v6), strict=False))
+    return str(
+        ipaddress.ip_network((address, bits_v4 if address.version == 4 else bits_v6), strict=False)
+    )

@@ -1,6 +1,8 @@
-"""Browsers that were signed in with before: a signed cookie, as OWASP describes device cookies. It signs nobody in.
+"""Browsers that were signed in with before: a signed cookie, as OWASP describes device cookies. It
+signs nobody in.
 
-While others guess at a name, or from an address, such a browser is still let in: nobody is shut out of their own account.
+While others guess at a name, or from an address, such a browser is still let in: nobody is shut out
+of their own account.
 """
 
 import secrets
@@ -43,12 +45,21 @@ def device_of(request: HttpRequest) -> Device | None:
 
 
 def remember(request: HttpRequest, response: HttpResponseBase) -> None:
-    """The user who has just signed in; with a new nonce, so that failures of before no longer count against it."""
+    """The user who has just signed in; with a new nonce, so that failures of before no longer count
+    against it.
+    """
     known = device_of(request)
     me = _digest(request.user.get_username())
     people = (me, *(one for one in (known.people if known else ()) if one != me))[:MOST_PEOPLE]
     text = signing.dumps({"nonce": secrets.token_urlsafe(12), "people": people}, salt=_SALT)
-    response.set_cookie(COOKIE, text, max_age=LIFETIME_S, secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax")
+    response.set_cookie(
+        COOKIE,
+        text,
+        max_age=LIFETIME_S,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
 
 
 def _digest(user_name: str) -> str:

@@ -8,7 +8,10 @@ from django.core.exceptions import ValidationError
 from webapp.accounts import throttle
 from webapp.lib.translations import gettext_lazy as _
 
-BLOCKED = _("Too many failed attempts. Use a browser that you signed in with before, wait an hour, or ask an administrator.")
+BLOCKED = _(
+    "Too many failed attempts. Use a browser that you signed in with before, wait an hour, or ask "
+    "an administrator."
+)
 
 
 class SignInForm(AuthenticationForm):

@@ -16,7 +16,9 @@ View = Callable[..., HttpResponseBase]
 
 
 def whole_fleet_only(view: View) -> View:
-    """What concerns all clusters at once: who sees some would be shown an empty page, and could not tell why."""
+    """What concerns all clusters at once: who sees some would be shown an empty page, and could not
+    tell why.
+    """
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

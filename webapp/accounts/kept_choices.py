@@ -1,4 +1,6 @@
-"""What somebody chose for all pages, in a cookie for a year, and the way back to the page where they chose it."""
+"""What somebody chose for all pages, in a cookie for a year, and the way back to the page where
+they chose it.
+"""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
@@ -10,9 +12,18 @@ KEPT_S = settings.LANGUAGE_COOKIE_AGE
 
 
 def remember(response: HttpResponseBase, cookie: str, choice: str) -> None:
-    response.set_cookie(cookie, choice, max_age=KEPT_S, secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax")
+    response.set_cookie(
+        cookie,
+        choice,
+        max_age=KEPT_S,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
 
 
 def back(request: HttpRequest) -> HttpResponseRedirect:
-    """To the page that a form names as ``next``, where that is one of Weir's; else to the first page."""
+    """To the page that a form names as ``next``, where that is one of Weir's; else to the first
+    page.
+    """
     return redirect(own(request, request.POST.get("next", "")) or settings.LOGIN_REDIRECT_URL)

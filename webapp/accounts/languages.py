@@ -1,6 +1,8 @@
-"""In which language a page is: the one that was chosen, else the first that the browser asks for and Weir has, else English.
+"""In which language a page is: the one that was chosen, else the first that the browser asks for
+and Weir has, else English.
 
-The choice is kept in a cookie, and with the account of whoever made it, which brings it to the next browser they sign in with.
+The choice is kept in a cookie, and with the account of whoever made it, which brings it to the next
+browser they sign in with.
 What machines read stays English whatever is asked: the API, downloads of tables, probes.
 """
 
@@ -41,11 +43,15 @@ class Language:
             return response
         response.headers.setdefault("Content-Language", answered_in)
         patch_vary_headers(response, ("Cookie", "Accept-Language"))
-        if getattr(request, "has_signed_in", False) and (chosen := known(getattr(request.user, "language", ""))):
+        if getattr(request, "has_signed_in", False) and (
+            chosen := known(getattr(request.user, "language", ""))
+        ):
             remember(response, settings.LANGUAGE_COOKIE_NAME, chosen)
         return response
 
-    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]) -> None:
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]
+    ) -> None:
         """Until the end of this request, see ``__call__``."""
         if is_for_machines(request):
             translation.activate(ENGLISH)
@@ -57,7 +63,9 @@ def choose(request: HttpRequest) -> HttpResponse:
     """Of whoever is signed in the account keeps it, too."""
     language = known(request.POST.get("language", ""))
     if not language:
-        raise BadRequest(f"Weir has no such language. It has: {', '.join(dict(settings.LANGUAGES))}.")
+        raise BadRequest(
+            f"Weir has no such language. It has: {', '.join(dict(settings.LANGUAGES))}."
+        )
     if request.user.is_authenticated:
         User.objects.filter(pk=request.user.pk).update(language=language)
     response = back(request)
@@ -73,7 +81,10 @@ def known(language: str) -> str:
 def is_for_machines(request: HttpRequest) -> bool:
     """Known once the address is: before that a request is one for a page."""
     match = request.resolver_match
-    return match is not None and (_DOWNLOAD in match.kwargs or (request.path_info.startswith(PREFIX) and match.url_name != _API_PAGE))
+    return match is not None and (
+        _DOWNLOAD in match.kwargs
+        or (request.path_info.startswith(PREFIX) and match.url_name != _API_PAGE)
+    )
 
 
 def _in(language: str, chunks: Iterable[Any]) -> Iterator[Any]:

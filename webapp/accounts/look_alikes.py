@@ -1,13 +1,39 @@
-"""Names that a reader would take for each other, after Unicode Technical Standard 39: sections 4 (skeletons) and 5.2 (scripts)."""
+"""Names that a reader would take for each other, after Unicode Technical Standard 39: sections 4
+(skeletons) and 5.2 (scripts).
+"""
 
 import unicodedata
 
 _SCRIPTS = {
-    "LATIN", "ARABIC", "ARMENIAN", "BENGALI", "CYRILLIC", "DEVANAGARI", "ETHIOPIC", "GEORGIAN", "GREEK", "GUJARATI",
-    "GURMUKHI", "HEBREW", "KANNADA", "KHMER", "LAO", "MALAYALAM", "MYANMAR", "ORIYA", "SINHALA", "TAMIL", "TELUGU",
-    "THAANA", "THAI", "TIBETAN",
-}  # fmt: skip
-"""In common use (UAX 31, table 5). Cherokee and Lisu, among others, have the shapes of nearly all Latin capitals."""
+    "LATIN",
+    "ARABIC",
+    "ARMENIAN",
+    "BENGALI",
+    "CYRILLIC",
+    "DEVANAGARI",
+    "ETHIOPIC",
+    "GEORGIAN",
+    "GREEK",
+    "GUJARATI",
+    "GURMUKHI",
+    "HEBREW",
+    "KANNADA",
+    "KHMER",
+    "LAO",
+    "MALAYALAM",
+    "MYANMAR",
+    "ORIYA",
+    "SINHALA",
+    "TAMIL",
+    "TELUGU",
+    "THAANA",
+    "THAI",
+    "TIBETAN",
+}
+"""In common use (UAX 31, table 5).
+
+Cherokee and Lisu, among others, have the shapes of nearly all Latin capitals.
+"""
 
 _EAST_ASIAN = ("BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA")
 _LAST_COMMON_LATIN = "\u017f"
@@ -21,14 +47,25 @@ _GLYPHS = (
     ("օոսհցզՕՏՍԼ", "onuhgqosul"),  # Armenian
     ("ıĸ〇丨", "ikol"),
 )
-_LATIN = {ord(one): latin for others, letters in _GLYPHS for one, latin in zip(others, letters, strict=True)}
+_LATIN = {
+    ord(one): latin
+    for others, letters in _GLYPHS
+    for one, latin in zip(others, letters, strict=True)
+}
 _ALIKE = str.maketrans("01i", "oll", "\u115f\u1160\u0307")
 """Left out: letters that are shown as nothing, and the dot that a small form of İ keeps."""
 
 
 def stray_letter(name: str) -> str | None:
-    """A letter of no script in common use, or of another one than the rest. East Asian letters may stand beside all others."""
-    letters = [(letter, script) for letter in unicodedata.normalize("NFKC", name) if (script := _script(letter))]
+    """A letter of no script in common use, or of another one than the rest.
+
+    East Asian letters may stand beside all others.
+    """
+    letters = [
+        (letter, script)
+        for letter in unicodedata.normalize("NFKC", name)
+        if (script := _script(letter))
+    ]
     scripts = {script for _, script in letters}
     if len(scripts) <= 1 and scripts <= _SCRIPTS:
         return None
@@ -36,7 +73,9 @@ def stray_letter(name: str) -> str | None:
 
 
 def skeletons(name: str) -> set[str]:
-    """Two names may be taken for each other where they share one: a capital may look like another letter than its small form."""
+    """Two names may be taken for each other where they share one: a capital may look like another
+    letter than its small form.
+    """
     plain = unicodedata.normalize("NFKC", name)
     return {_skeleton(plain), _skeleton(plain.lower()), _skeleton(plain.upper())}
 
@@ -46,7 +85,9 @@ def _skeleton(text: str) -> str:
 
 
 def _script(letter: str) -> str:
-    """By the first word of its name in Unicode; "" of digits, signs and what may stand beside any."""
+    """By the first word of its name in Unicode; "" of digits, signs and what may stand beside
+    any.
+    """
     if letter.isascii():
         return "LATIN" if letter.isalpha() else ""
     script = unicodedata.name(letter, "UNNAMED").replace("-", " ").partition(" ")[0]

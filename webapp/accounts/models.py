@@ -20,33 +20,63 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class User(AbstractUser):
-    """A person; what they may do follows from their group (:mod:`webapp.accounts.roles`), what they see from ``sees``."""
+    """A person; what they may do follows from their group (:mod:`webapp.accounts.roles`), what they
+    see from ``sees``.
+    """
 
-    sees = models.JSONField(null=True, blank=True, editable=False, help_text="grants (webapp.lib.grants); null: every cluster")
+    sees = models.JSONField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="grants (webapp.lib.grants); null: every cluster",
+    )
     oidc_subject = models.CharField(
-        max_length=255, null=True, unique=True, editable=False, help_text="issuer and subject; null: a local account"
+        max_length=255,
+        null=True,
+        unique=True,
+        editable=False,
+        help_text="issuer and subject; null: a local account",
     )
     language = models.CharField(
-        max_length=16, blank=True, editable=False, help_text="a code of settings.LANGUAGES; empty: as the browser asks"
+        max_length=16,
+        blank=True,
+        editable=False,
+        help_text="a code of settings.LANGUAGES; empty: as the browser asks",
     )
     time_zone = models.CharField(
-        max_length=64, blank=True, editable=False, help_text="UTC, local (that of the browser) or an IANA name; empty: not chosen yet"
+        max_length=64,
+        blank=True,
+        editable=False,
+        help_text="UTC, local (that of the browser) or an IANA name; empty: not chosen yet",
     )
-    session_epoch = models.PositiveIntegerField(default=0, editable=False, help_text="raised to end all sessions")
+    session_epoch = models.PositiveIntegerField(
+        default=0, editable=False, help_text="raised to end all sessions"
+    )
 
     def clean(self) -> None:
-        """A new name is of one script and none that somebody would take for another person's; names of before stay."""
+        """A new name is of one script and none that somebody would take for another person's; names
+        of before stay.
+        """
         super().clean()
         if not self.username or User.objects.filter(username=self.username).exists():
             return  # no name, one's own, or the same as another's, which the column itself refuses
         if letter := stray_letter(self.username):
             about = {"letter": letter, "name": unicodedata.name(letter, "a letter without a name")}
-            said = gettext("%(letter)s is %(name)s. Write the name in one script that is in common use.") % about
+            said = (
+                gettext(
+                    "%(letter)s is %(name)s. Write the name in one script that is in common use."
+                )
+                % about
+            )
             raise ValidationError({"username": said})
-        ours, others = skeletons(self.username), User.objects.exclude(pk=self.pk).values_list("username", flat=True)
+        ours, others = (
+            skeletons(self.username),
+            User.objects.exclude(pk=self.pk).values_list("username", flat=True),
+        )
         if found := next((one for one in others if ours & skeletons(one)), None):
             said = gettext(
-                "It looks like the name %(username)s, which somebody has: capitals and small letters, 0 and o, 1, i and l, rn and m, "
+                "It looks like the name %(username)s, which somebody has: capitals and small "
+                "letters, 0 and o, 1, i and l, rn and m, "
                 "vv and w count as the same. Choose another."
             )
             raise ValidationError({"username": said % {"username": found}})
@@ -63,26 +93,42 @@ class User(AbstractUser):
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Also that of keys which are being replaced: both of Django's ask here."""
-        of_password: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]  # not in its stubs
+        # not in its stubs
+        of_password: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]
         if not self.session_epoch:
             return of_password
-        return salted_hmac("weir.accounts.sessions", f"{of_password} {self.session_epoch}", secret=secret, algorithm="sha256").hexdigest()
+        return salted_hmac(
+            "weir.accounts.sessions",
+            f"{of_password} {self.session_epoch}",
+            secret=secret,
+            algorithm="sha256",
+        ).hexdigest()
 
 
 class ApiToken(models.Model):
-    """A key for machines. Only its SHA-256 is kept: the token itself is random and long, so no slow hash is needed."""
+    """A key for machines.
+
+    Only its SHA-256 is kept: the token itself is random and long, so no slow hash is needed.
+    """
 
     class Scope(models.TextChoices):
         READ = "read", _("read")
         WRITE = "write", _("read and write")
         APPROVE = "approve", _("read, write and approve clean-up plans")
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
+    )
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=16, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.READ)
-    sees = models.JSONField(null=True, blank=True, editable=False, help_text="narrows what its user sees; null: not at all")
+    sees = models.JSONField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="narrows what its user sees; null: not at all",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, editable=False)
@@ -100,10 +146,16 @@ class ApiToken(models.Model):
 
 
 class SavedView(models.Model):
-    """What a list page was narrowed to, ordered by and of which range, under a name of its owner's."""
+    """What a list page was narrowed to, ordered by and of which range, under a name of its
+    owner's.
+    """
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
-    page = models.CharField(max_length=40, help_text="name of an address, of webapp.accounts.saved_views.pages")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views"
+    )
+    page = models.CharField(
+        max_length=40, help_text="name of an address, of webapp.accounts.saved_views.pages"
+    )
     name = models.CharField(max_length=60)
     query = models.CharField(max_length=2_000, blank=True, help_text="of the address, encoded")
     is_shared = models.BooleanField(default=False, help_text="with who sees the same clusters")
@@ -111,7 +163,11 @@ class SavedView(models.Model):
 
     class Meta:
         ordering = ["name", "pk"]
-        constraints = [models.UniqueConstraint(fields=["user", "page", "name"], name="saved_view_of_page_and_name")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "page", "name"], name="saved_view_of_page_and_name"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -128,7 +184,9 @@ class SavedView(models.Model):
 
 
 class SignInFailures(models.Model):
-    """Failed sign-ins of one subject of :mod:`webapp.accounts.throttle` within the current window."""
+    """Failed sign-ins of one subject of :mod:`webapp.accounts.throttle` within the current
+    window.
+    """
 
     subject = models.CharField(max_length=64, unique=True)
     count = models.PositiveIntegerField(default=0)
@@ -142,10 +200,11 @@ class SignInFailures(models.Model):
 
 
 class AuditEntry(models.Model):
-    """One thing that somebody did or tried. Written once, told how it ended once, and then never changed; only age removes it.
+    """One thing that somebody did or tried. Written once, told how it ended once, and then never
+    changed; only age removes it.
 
-    ``outcome`` is empty where Weir ended before it had answered: the write may have been done. Names are texts, so that an entry
-    outlives whom it is about.
+    ``outcome`` is empty where Weir ended before it had answered: the write may have been done.
+    Names are texts, so that an entry outlives whom it is about.
     """
 
     class Outcome(models.TextChoices):
@@ -163,14 +222,22 @@ class AuditEntry(models.Model):
     at = models.DateTimeField()
     action = models.CharField(max_length=40, help_text="a code of webapp.accounts.audit.actions")
     door = models.CharField(max_length=16, choices=Door.choices)
-    person = models.CharField(max_length=150, blank=True, help_text="user name; of a command that of the operating system")
-    token = models.CharField(max_length=120, blank=True, help_text="name and first letters of the API token")
+    person = models.CharField(
+        max_length=150, blank=True, help_text="user name; of a command that of the operating system"
+    )
+    token = models.CharField(
+        max_length=120, blank=True, help_text="name and first letters of the API token"
+    )
     subject = models.CharField(max_length=300, blank=True, help_text="what it was done to")
-    details = models.JSONField(default=dict, help_text="what was entered, of the fields that may be shown")
+    details = models.JSONField(
+        default=dict, help_text="what was entered, of the fields that may be shown"
+    )
     from_address = models.CharField(max_length=45, blank=True)
     request_id = models.CharField(max_length=64, blank=True)
     outcome = models.CharField(max_length=8, choices=Outcome.choices, blank=True)
-    status = models.PositiveSmallIntegerField(null=True, help_text="of HTTP, or the exit code of a command")
+    status = models.PositiveSmallIntegerField(
+        null=True, help_text="of HTTP, or the exit code of a command"
+    )
 
     objects: ClassVar = AuditEntryQuerySet.as_manager()
 

@@ -1,4 +1,5 @@
-"""What administrators do with people: add, role, scope, password, close, remove. Each action checks who asks, and that somebody is left.
+"""What administrators do with people: add, role, scope, password, close, remove. Each action checks
+who asks, and that somebody is left.
 
 Raises :class:`webapp.lib.refusals.ActionRefused`, or ``InputRefused`` with what is wrong by field.
 """
@@ -20,19 +21,29 @@ from webapp.lib.matchers import BadMatcher
 from webapp.lib.refusals import ActionRefused, InputRefused
 from webapp.lib.translations import gettext_lazy as _
 
-OWN = _("This is you. Ask another administrator, so that nobody raises their own rights or locks themselves out.")
+OWN = _(
+    "This is you. Ask another administrator, so that nobody raises their own rights or locks "
+    "themselves out."
+)
 OF_SUPERUSER = _("A superuser is changed by superusers alone, in the administration.")
-LAST = _("Nobody else administers the whole fleet. Make somebody an administrator who sees everything first.")
+LAST = _(
+    "Nobody else administers the whole fleet. Make somebody an administrator who sees everything "
+    "first."
+)
 EVERYTHING, ONLY = "everything", "only"
 
 
 def administrators() -> Q:
     """Who can manage people: active, and of the whole fleet."""
-    return Q(is_active=True) & (Q(is_superuser=True) | Q(groups__name=Role.ADMIN.group, sees__isnull=True))
+    return Q(is_active=True) & (
+        Q(is_superuser=True) | Q(groups__name=Role.ADMIN.group, sees__isnull=True)
+    )
 
 
 def lock_administrators() -> None:
-    """Whoever changes who administers waits for the others until their transaction ends; SQLite has one writer anyway."""
+    """Whoever changes who administers waits for the others until their transaction ends; SQLite has
+    one writer anyway.
+    """
     if connection.in_atomic_block:
         Group.objects.select_for_update().filter(name=Role.ADMIN.group).first()
 
@@ -53,7 +64,9 @@ def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, st
             user.save()
             user.groups.add(chosen)
     except ValidationError as error:
-        raise InputRefused({field: " ".join(texts) for field, texts in error.message_dict.items()}) from None
+        raise InputRefused(
+            {field: " ".join(texts) for field, texts in error.message_dict.items()}
+        ) from None
     except IntegrityError:
         raise InputRefused({"username": gettext("There is somebody of this name.")}) from None
     return user, password
@@ -71,7 +84,9 @@ def change(by: User, user: User, role: str, sees: str, lines: str) -> None:
 def close(by: User, user: User) -> None:
     """Sessions end and tokens stop; nothing of theirs is lost."""
     with _changing(by, user):
-        User.objects.filter(pk=user.pk).update(is_active=False, session_epoch=F("session_epoch") + 1)
+        User.objects.filter(pk=user.pk).update(
+            is_active=False, session_epoch=F("session_epoch") + 1
+        )
 
 
 def reopen(by: User, user: User) -> None:
@@ -119,7 +134,9 @@ def remove(by: User, user: User) -> None:
 
 @contextmanager
 def _changing(by: User, user: User) -> Iterator[None]:
-    """Whoever asks administers still when the change is done, and is not who is changed: so somebody is always left."""
+    """Whoever asks administers still when the change is done, and is not who is changed: so
+    somebody is always left.
+    """
     if why := why_not(by, user):
         raise ActionRefused(why)
     with transaction.atomic():
@@ -131,7 +148,9 @@ def _changing(by: User, user: User) -> Iterator[None]:
 
 def _group(role: str) -> Group:
     if role not in GROUPS:
-        raise InputRefused({"role": gettext("Choose one of %(groups)s.") % {"groups": ", ".join(GROUPS)}})
+        raise InputRefused(
+            {"role": gettext("Choose one of %(groups)s.") % {"groups": ", ".join(GROUPS)}}
+        )
     return Group.objects.get_or_create(name=role)[0]
 
 
@@ -140,7 +159,13 @@ def _seen(sees: str, lines: str) -> list[list[dict[str, str]]] | None:
         raise InputRefused({"sees": gettext("Choose whether they see everything.")})
     if sees == EVERYTHING:
         if lines.strip():
-            raise InputRefused({"sees_only": gettext("They see everything: leave this empty, or choose that they see only this.")})
+            raise InputRefused(
+                {
+                    "sees_only": gettext(
+                        "They see everything: leave this empty, or choose that they see only this."
+                    )
+                }
+            )
         return None
     try:
         return grants.as_json(grants.parse(lines))

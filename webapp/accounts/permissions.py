@@ -17,12 +17,20 @@ if TYPE_CHECKING:
 
 
 class ScopedAccess(BasePermission):
-    """Reading: anybody signed in. Writing: operators, and by token only with the scope to write, or that to approve, which includes it."""
+    """Reading: anybody signed in.
+
+    Writing: operators, and by token only with the scope to write, or that to approve, which
+    includes it.
+    """
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         if request.method in SAFE_METHODS:
             return noted(request, role_of(request.user) is not None)
-        may_write = request.auth.scope in (ApiToken.Scope.WRITE, ApiToken.Scope.APPROVE) if isinstance(request.auth, ApiToken) else True
+        may_write = (
+            request.auth.scope in (ApiToken.Scope.WRITE, ApiToken.Scope.APPROVE)
+            if isinstance(request.auth, ApiToken)
+            else True
+        )
         return noted(request, may_write and may_operate(request.user))
 
 
@@ -33,7 +41,8 @@ def keep_to_limit(request: Request) -> None:
 
 
 def noted(request: Request, allowed: bool) -> bool:
-    """``allowed``, in the audit log where the request would write: with what it says, where a view came to read that. For every permission.
+    """``allowed``, in the audit log where the request would write: with what it says, where a view
+    came to read that. For every permission.
 
     Raises ``Throttled``, which is answered with 429 and ``Retry-After``.
     """
@@ -41,6 +50,14 @@ def noted(request: Request, allowed: bool) -> bool:
         return False
     keep_to_limit(request)
     if request.method not in SAFE_METHODS:
-        entries.begin(request._request, request.user.get_username(), {}, request.auth if isinstance(request.auth, ApiToken) else None)
-        entries.reads_later(request._request, lambda: request.data if vars(request)["_full_data"] is not Empty else {})
+        entries.begin(
+            request._request,
+            request.user.get_username(),
+            {},
+            request.auth if isinstance(request.auth, ApiToken) else None,
+        )
+        entries.reads_later(
+            request._request,
+            lambda: request.data if vars(request)["_full_data"] is not Empty else {},
+        )
     return allowed

@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 if TYPE_CHECKING:
-    from webapp.accounts.models import ApiToken, AuditEntry, User  # noqa: F401 - named in quotes below
+    # named in quotes below
+    from webapp.accounts.models import ApiToken, AuditEntry, User  # noqa: F401
 
 KEPT_AT_LEAST = timedelta(days=90)
 """Of entries of the audit log, whatever else is set."""
@@ -26,18 +27,31 @@ def digest_of(token: str) -> str:
 
 
 def new_token(kind: str = "") -> tuple[str, dict[str, str]]:
-    """A text, which is shown once and never kept, and what is kept of it. Tokens that are no person's have their ``kind`` in front."""
+    """A text, which is shown once and never kept, and what is kept of it.
+
+    Tokens that are no person's have their ``kind`` in front.
+    """
     text = f"{PREFIX}{kind}{secrets.token_urlsafe(32)}"
     return text, {"prefix": text[: len(PREFIX) + len(kind) + _SHOWN], "digest": digest_of(text)}
 
 
 class ApiTokenQuerySet(QuerySet["ApiToken"]):
     def issue(
-        self, user: "User", name: str, scope: str = "read", expires_at: datetime | None = None, sees: Any = None
+        self,
+        user: "User",
+        name: str,
+        scope: str = "read",
+        expires_at: datetime | None = None,
+        sees: Any = None,
     ) -> "tuple[ApiToken, str]":
-        """A new token and its text, which is shown once and never kept. ``sees``: grants that narrow what its user sees."""
+        """A new token and its text, which is shown once and never kept.
+
+        ``sees``: grants that narrow what its user sees.
+        """
         text, kept = new_token()
-        return self.create(user=user, name=name, scope=scope, expires_at=expires_at, sees=sees, **kept), text
+        return self.create(
+            user=user, name=name, scope=scope, expires_at=expires_at, sees=sees, **kept
+        ), text
 
     def find(self, text: str) -> "ApiToken | None":
         """The token of this text, valid or not."""
@@ -51,8 +65,12 @@ class NeverChanged(Exception):
 class AuditEntryQuerySet(QuerySet["AuditEntry"]):
     """Only added to: an entry is told its outcome once, and goes when it is old."""
 
-    def end(self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any) -> None:
-        """How it ended, where that is not known yet; and what was entered, where that came to be known only now."""
+    def end(
+        self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any
+    ) -> None:
+        """How it ended, where that is not known yet; and what was entered, where that came to be
+        known only now.
+        """
         rows = self.filter(pk=pk, outcome="")
         if subject:
             QuerySet.update(rows.filter(subject=""), subject=subject)

@@ -1,4 +1,7 @@
-"""How many requests one token, or one person by their session, may make in a minute. Counted in Redis; without Redis nobody is refused."""
+"""How many requests one token, or one person by their session, may make in a minute.
+
+Counted in Redis; without Redis nobody is refused.
+"""
 
 import math
 import time
@@ -17,16 +20,22 @@ WINDOW_S = 60
 def seconds_to_wait(person: int, token: ApiToken | None) -> int:
     """0: go on. Counts this request.
 
-    A fixed window of the clock: at its turn twice as many may come at once. Without Redis in the settings each process counts for
-    itself; where Redis does not answer nothing is counted, since who looks for a cause must not be locked out by a cache.
+    A fixed window of the clock: at its turn twice as many may come at once. Without Redis in the
+    settings each process counts for itself; where Redis does not answer nothing is counted, since
+    who looks for a cause must not be locked out by a cache.
     """
     most = settings.WEIR.requests_per_min
     if not most:
         return 0
     now = time.time()
     key = f"rate:{f'token:{token.pk}' if token else f'person:{person}'}:{int(now // WINDOW_S)}"
-    # Keys of the cache hold the scope, which would have to be looked up first, and language and time zone, which give no second count.
-    with scopes.everything(), translation.override(settings.LANGUAGE_CODE), shown_zone.within(lambda: UTC):
+    # Keys of the cache hold the scope, which would have to be looked up first, and language and
+    # time zone, which give no second count.
+    with (
+        scopes.everything(),
+        translation.override(settings.LANGUAGE_CODE),
+        shown_zone.within(lambda: UTC),
+    ):
         count = 1 if cache.add(key, 1, 2 * WINDOW_S) else _raised(key)
     return math.ceil(WINDOW_S - now % WINDOW_S) if count > most else 0
 

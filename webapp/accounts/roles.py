@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 
 class Role(IntEnum):
-    """Viewer sees all pages; operator registers clusters and starts runs; admin manages people and tokens."""
+    """Viewer sees all pages; operator registers clusters and starts runs; admin manages people and
+    tokens.
+    """
 
     VIEWER = 1
     OPERATOR = 2

@@ -1,4 +1,7 @@
-"""How long a sign-in lasts: from its beginning at most, and without anything done. Ended sessions lead to the sign-in page."""
+"""How long a sign-in lasts: from its beginning at most, and without anything done.
+
+Ended sessions lead to the sign-in page.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +21,9 @@ PROBES = ("/healthz", "/readyz")
 
 
 class Sessions(SessionMiddleware):
-    """Django's own. A probe has none, whoever asks: else it would wait for the database that knows sessions, and fall with it."""
+    """Django's own. A probe has none, whoever asks: else it would wait for the database that knows
+    sessions, and fall with it.
+    """
 
     def process_request(self, request: HttpRequest) -> None:
         if request.path_info in PROBES:
@@ -47,7 +52,9 @@ class SessionLimits:
             _end(request, gettext("You were signed in for as long as it lasts."))
         elif idle_s and now - active >= idle_s:
             _end(request, gettext("Nothing was done for a while."))
-        elif _is_activity(request) and now - active >= min(NOTED_EVERY_S, (idle_s or NOTED_EVERY_S) // 2):
+        elif _is_activity(request) and now - active >= min(
+            NOTED_EVERY_S, (idle_s or NOTED_EVERY_S) // 2
+        ):
             kept[ACTIVE_AT] = now
 
 
@@ -62,8 +69,13 @@ def signed_in(request: Any, **_about: Any) -> None:
 
 
 def _is_activity(request: HttpRequest) -> bool:
-    """What a page fetches by itself, to keep up to date, is nobody's doing. Browsers say so to https and loopback."""
-    return request.headers.get("Sec-Fetch-Mode", "navigate") == "navigate" or request.method not in ("GET", "HEAD")
+    """What a page fetches by itself, to keep up to date, is nobody's doing.
+
+    Browsers say so to https and loopback.
+    """
+    return request.headers.get(
+        "Sec-Fetch-Mode", "navigate"
+    ) == "navigate" or request.method not in ("GET", "HEAD")
 
 
 def _end(request: HttpRequest, why: str) -> None:

@@ -1,9 +1,10 @@
 """Slowing down guesses of passwords, without letting one client shut out another.
 
-Failures are counted in the database (so also without Redis) per address, per name and network, per name from everywhere, and
-per browser that the person signed in with before. A browser that knows the name is held to its own count alone; all others to the
-three. An attempt is counted before the password is looked at, so that many at once get no further than one after the other,
-and given back where it succeeds. What is refused makes no new rows, so the table stays small whatever is tried.
+Failures are counted in the database (so also without Redis) per address, per name and network, per
+name from everywhere, and per browser that the person signed in with before. A browser that knows
+the name is held to its own count alone; all others to the three. An attempt is counted before the
+password is looked at, so that many at once get no further than one after the other, and given back
+where it succeeds. What is refused makes no new rows, so the table stays small whatever is tried.
 """
 
 import hashlib
@@ -29,7 +30,9 @@ _QUARTER = timedelta(minutes=15)
 LIMITS = {
     "address": Limit(10, _QUARTER),
     "name in network": Limit(10, _QUARTER),
-    "name": Limit(50, timedelta(hours=1)),  # As slow as one address alone has always been, wherever they all come from.
+    "name": Limit(
+        50, timedelta(hours=1)
+    ),  # As slow as one address alone has always been, wherever they all come from.
     "device": Limit(10, _QUARTER),
 }
 _CLOCKS_DIFFER = timedelta(minutes=1)
@@ -53,7 +56,11 @@ def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
         "name": _digest("name", name),
         **({"device": _digest("device", device.nonce)} if device and knows else {}),
     }
-    held_to = {"device"} if knows and _room({"device": subjects["device"]}, now) > 0 else set(subjects) - {"device"}
+    held_to = (
+        {"device"}
+        if knows and _room({"device": subjects["device"]}, now) > 0
+        else set(subjects) - {"device"}
+    )
     checked = {kind: subjects[kind] for kind in held_to}
     if _room(checked, now) <= 0:
         raise Blocked
@@ -65,7 +72,9 @@ def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
 
 
 def succeeded(subjects: dict[str, str]) -> None:
-    """The address and the name keep what others failed: one good account must not pay for guessing at others, nor one visit for guesses."""
+    """The address and the name keep what others failed: one good account must not pay for guessing
+    at others, nor one visit for guesses.
+    """
     kept = [subjects[kind] for kind in ("address", "name")]
     SignInFailures.objects.filter(subject__in=kept, count__gt=0).update(count=F("count") - 1)
     SignInFailures.objects.filter(subject__in=set(subjects.values()) - set(kept)).delete()
@@ -73,14 +82,21 @@ def succeeded(subjects: dict[str, str]) -> None:
 
 def _room(subjects: dict[str, str], now: datetime) -> int:
     """How many attempts the tightest limit still allows; below zero where it is exceeded."""
-    rows = SignInFailures.objects.filter(subject__in=subjects.values()).values_list("subject", "count", "window_start")
+    rows = SignInFailures.objects.filter(subject__in=subjects.values()).values_list(
+        "subject", "count", "window_start"
+    )
     found = {subject: (count, since) for subject, count, since in rows}
     counted = ((LIMITS[kind], *found.get(subject, (0, now))) for kind, subject in subjects.items())
-    return min(limit.allowed - (count if _is_current(since, limit.window, now) else 0) for limit, count, since in counted)
+    return min(
+        limit.allowed - (count if _is_current(since, limit.window, now) else 0)
+        for limit, count, since in counted
+    )
 
 
 def _count(subject: str, window: timedelta, now: datetime) -> None:
-    row, is_new = SignInFailures.objects.get_or_create(subject=subject, defaults={"count": 1, "window_start": now})
+    row, is_new = SignInFailures.objects.get_or_create(
+        subject=subject, defaults={"count": 1, "window_start": now}
+    )
     if is_new:
         return
     same = SignInFailures.objects.filter(pk=row.pk)

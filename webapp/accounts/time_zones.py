@@ -1,7 +1,9 @@
 """In which time zone pages are: UTC, the one of the browser, or one that its person chose.
 
-As with the language, the choice is kept in a cookie, and with the account, which brings it to the next browser they sign in with.
-Which zone the browser is in only a script knows: it writes a second cookie. What machines read stays UTC.
+As with the language, the choice is kept in a cookie, and with the account, which brings it to the
+next browser they sign in with.
+Which zone the browser is in only a script knows: it writes a second cookie. What machines read
+stays UTC.
 """
 
 from collections.abc import Callable
@@ -40,13 +42,23 @@ class ShownZone:
         if is_for_machines(request):
             return response
         patch_vary_headers(response, ("Cookie",))
-        if getattr(request, "has_signed_in", False) and (chosen := known(getattr(request.user, "time_zone", ""))):
+        if getattr(request, "has_signed_in", False) and (
+            chosen := known(getattr(request.user, "time_zone", ""))
+        ):
             remember(response, COOKIE, chosen)
         return response
 
-    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        """Addresses hold absolute instants: those that a form sends with the zone they were typed in are asked for again as such."""
-        if request.method != "GET" or timeranges.ZONE not in request.GET or is_for_machines(request):
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, kwargs: Any
+    ) -> HttpResponse | None:
+        """Addresses hold absolute instants: those that a form sends with the zone they were typed
+        in are asked for again as such.
+        """
+        if (
+            request.method != "GET"
+            or timeranges.ZONE not in request.GET
+            or is_for_machines(request)
+        ):
             return None
         return redirect(f"{request.path}?{timeranges.absolute(request.GET).urlencode()}")
 
@@ -60,7 +72,11 @@ def choose(request: HttpRequest) -> HttpResponse:
     User.objects.filter(pk=me(request).pk).update(time_zone=chosen)
     if chosen == LOCAL and shown_zone.named(request.COOKIES.get(BROWSER_COOKIE, "")) is None:
         messages.warning(
-            request, _("Your browser does not say in which time zone it is. Until it does, times are UTC; choose a zone here instead.")
+            request,
+            _(
+                "Your browser does not say in which time zone it is. Until it does, times are UTC; "
+                "choose a zone here instead."
+            ),
         )
         response = redirect("account")
     else:
@@ -76,7 +92,10 @@ def chosen_by(request: HttpRequest) -> str:
 
 def zone_of(request: HttpRequest) -> tzinfo:
     chosen = chosen_by(request)
-    return shown_zone.named(request.COOKIES.get(BROWSER_COOKIE, "") if chosen == LOCAL else chosen) or UTC
+    return (
+        shown_zone.named(request.COOKIES.get(BROWSER_COOKIE, "") if chosen == LOCAL else chosen)
+        or UTC
+    )
 
 
 def known(choice: str) -> str:
@@ -91,4 +110,11 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def _offered() -> list[str]:
     """Those of places; the others are other names for offsets and for these."""
-    return [OF_UTC, *sorted(name for name in shown_zone.names() if "/" in name and not name.startswith(("Etc/", "SystemV/", "US/")))]
+    return [
+        OF_UTC,
+        *sorted(
+            name
+            for name in shown_zone.names()
+            if "/" in name and not name.startswith(("Etc/", "SystemV/", "US/"))
+        ),
+    ]

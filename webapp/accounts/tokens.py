@@ -8,7 +8,9 @@ from webapp.lib import grants
 
 @dataclass(frozen=True)
 class ShownToken:
-    """``narrowed``: grants that it is narrowed to, a line each; empty of one that sees what its person does."""
+    """``narrowed``: grants that it is narrowed to, a line each; empty of one that sees what its
+    person does.
+    """
 
     token: ApiToken
     narrowed: list[str]
@@ -17,4 +19,6 @@ class ShownToken:
 def shown(token: ApiToken) -> ShownToken:
     if token.sees is None:
         return ShownToken(token, [])
-    return ShownToken(token, grants.as_text(grants.of_json(token.sees)).splitlines() or ["no cluster"])
+    return ShownToken(
+        token, grants.as_text(grants.of_json(token.sees)).splitlines() or ["no cluster"]
+    )

@@ -25,7 +25,11 @@ urlpatterns = [
     path("access/users/<int:pk>/password/", users.reset_password, name="access-user-password"),
     path("access/users/<int:pk>/sign-out/", users.end_sessions, name="access-user-sign-out"),
     path("access/users/<int:pk>/remove/", users.remove, name="access-user-remove"),
-    path("access/users/<int:pk>/tokens/<int:token>/revoke/", users.revoke_token, name="access-user-token-revoke"),
+    path(
+        "access/users/<int:pk>/tokens/<int:token>/revoke/",
+        users.revoke_token,
+        name="access-user-token-revoke",
+    ),
     path("account/sign-out-everywhere/", views.sign_out_everywhere, name="account-sign-out"),
     path("account/time-zone/", time_zones.choose, name="choose-time-zone"),
     path("saved-views/", saved_views.listed, name="saved-views"),

@@ -14,12 +14,15 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stubs alone
-    sees_everything = forms.BooleanField(required=False, help_text=_("Every cluster, and what concerns the whole fleet."))
+    sees_everything = forms.BooleanField(
+        required=False, help_text=_("Every cluster, and what concerns the whole fleet.")
+    )
     sees_only = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=_(
-            'Clusters that one of these lines fits, such as team="payments", environment="prod" or cluster=~"prod-.*"; '
+            'Clusters that one of these lines fits, such as team="payments", environment="prod" or '
+            'cluster=~"prod-.*"; '
             "no line: no cluster. Superusers see everything."
         ),
     )
@@ -42,15 +45,28 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stub
         people.lock_administrators()
         if people.is_last_administrator(self.instance) and not self._administers():
             self.add_error(None, people.LAST)
-        if self.cleaned_data.get("sees_everything") and self.cleaned_data.get("sees_only", "").strip():
-            self.add_error("sees_only", gettext("Sees everything is ticked: leave this empty, or take the tick away."))
+        if (
+            self.cleaned_data.get("sees_everything")
+            and self.cleaned_data.get("sees_only", "").strip()
+        ):
+            self.add_error(
+                "sees_only",
+                gettext("Sees everything is ticked: leave this empty, or take the tick away."),
+            )
         return cleaned
 
     def _administers(self) -> bool:
         given = self.cleaned_data
         in_role = Role.ADMIN.group in {group.name for group in given.get("groups") or ()}
-        return bool(given.get("is_active") and (given.get("is_superuser") or (in_role and given.get("sees_everything"))))
+        return bool(
+            given.get("is_active")
+            and (given.get("is_superuser") or (in_role and given.get("sees_everything")))
+        )
 
     def save(self, commit: bool = True) -> Any:
-        self.instance.sees = None if self.cleaned_data["sees_everything"] else grants.as_json(grants.parse(self.cleaned_data["sees_only"]))
+        self.instance.sees = (
+            None
+            if self.cleaned_data["sees_everything"]
+            else grants.as_json(grants.parse(self.cleaned_data["sees_only"]))
+        )
         return super().save(commit)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
-    """A superuser sees everything: whoever holds the keys must not lock themselves out. A token may narrow that of its person."""
+    """A superuser sees everything: whoever holds the keys must not lock themselves out.
+
+    A token may narrow that of its person.
+    """
     if not user.is_authenticated or not user.is_active:
         return NOTHING
     of_user = None if user.is_superuser else user.sees
@@ -29,7 +32,10 @@ def me(request: "HttpRequest | Request") -> User:
 
 
 class ScopeOfRequest:
-    """Middleware, behind that of sign-ins. Requests see nothing of ours until somebody is known to ask."""
+    """Middleware, behind that of sign-ins.
+
+    Requests see nothing of ours until somebody is known to ask.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -38,10 +44,14 @@ class ScopeOfRequest:
         with scopes.within(Deferred(lambda: scope_of(request.user))):
             response = self.get_response(request)
             if response.streaming:
-                response.streaming_content = scopes.iterated(response.streaming_content, scopes.current())  # type: ignore[attr-defined]
+                response.streaming_content = scopes.iterated(
+                    response.streaming_content, scopes.current()
+                )  # type: ignore[attr-defined]
         return response
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """``sees_everything`` in templates: links to what concerns the whole fleet are for nobody else."""
+    """``sees_everything`` in templates: links to what concerns the whole fleet are for nobody
+    else.
+    """
     return {"sees_everything": SimpleLazyObject(lambda: scopes.current().is_everything)}

@@ -41,15 +41,23 @@ class TokenForm(forms.Form):
         required=False,
         max_length=grants.LONGEST_TEXT,
         label=_("Sees only"),
-        help_text=_('One grant a line, such as cluster="prod-eu-1"; empty: what you see. It never sees more than you.'),
+        help_text=_(
+            'One grant a line, such as cluster="prod-eu-1"; empty: what you see. It never sees '
+            "more than you."
+        ),
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
     )
-    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial="90", label=_("Expires after"))
+    days = forms.TypedChoiceField(
+        choices=LIFETIMES, coerce=int, initial="90", label=_("Expires after")
+    )
 
     def __init__(self, *args: Any, operator: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not operator:
-            self.fields["scope"] = forms.ChoiceField(choices=[(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)], label=gettext("May"))
+            self.fields["scope"] = forms.ChoiceField(
+                choices=[(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)],
+                label=gettext("May"),
+            )
 
     def clean_sees_only(self) -> Any:
         try:
@@ -90,8 +98,13 @@ class SignOut(LogoutView):
         answer = super().post(request, *args, **kwargs)
         if not there:
             return answer
-        # A page that leads on: browsers refuse that a form is redirected to another host, by our own form-action.
-        page = render(request, "accounts/signed_out.html", {"there": there, "oidc_label": settings.WEIR.oidc_label})
+        # A page that leads on: browsers refuse that a form is redirected to another host, by our
+        # own form-action.
+        page = render(
+            request,
+            "accounts/signed_out.html",
+            {"there": there, "oidc_label": settings.WEIR.oidc_label},
+        )
         page["Refresh"] = f"0; url={there}"
         return page
 
@@ -108,7 +121,9 @@ def change_password(request: HttpRequest) -> HttpResponse:
     form = _PasswordForm(me(request), request.POST)
     if form.is_valid():
         update_session_auth_hash(request, form.save())
-        messages.success(request, gettext("Your password is changed; other sessions of yours are signed out."))
+        messages.success(
+            request, gettext("Your password is changed; other sessions of yours are signed out.")
+        )
         return redirect("account")
     return _page(request, form, TokenForm(operator=may_operate(me(request))))
 
@@ -119,14 +134,24 @@ def create_token(request: HttpRequest) -> HttpResponse:
     """The answer is the only page that ever shows the token."""
     form = TokenForm(request.POST, operator=may_operate(me(request)))
     if form.is_valid() and ApiToken.objects.filter(user=me(request)).count() >= MOST_TOKENS:
-        form.add_error(None, gettext("You have %(most)s tokens; revoke one first.") % {"most": MOST_TOKENS})
+        form.add_error(
+            None, gettext("You have %(most)s tokens; revoke one first.") % {"most": MOST_TOKENS}
+        )
     if not form.is_valid():
         return _page(request, _PasswordForm(me(request)), form)
     expires_at = timezone.now() + timedelta(days=form.cleaned_data["days"])
     token, text = ApiToken.objects.issue(
-        me(request), form.cleaned_data["name"], form.cleaned_data["scope"], expires_at, form.cleaned_data["sees_only"]
+        me(request),
+        form.cleaned_data["name"],
+        form.cleaned_data["scope"],
+        expires_at,
+        form.cleaned_data["sees_only"],
     )
-    return render(request, "accounts/token_created.html", {"token": token, "text": text, "narrowed": shown(token).narrowed})
+    return render(
+        request,
+        "accounts/token_created.html",
+        {"token": token, "text": text, "narrowed": shown(token).narrowed},
+    )
 
 
 @require_POST
@@ -136,7 +161,9 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     people.end_sessions(user)
     user.refresh_from_db()
     update_session_auth_hash(request, user)
-    messages.success(request, gettext("All other sessions of yours are signed out. Tokens still work."))
+    messages.success(
+        request, gettext("All other sessions of yours are signed out. Tokens still work.")
+    )
     return redirect("account")
 
 
@@ -144,11 +171,15 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=me(request))
     token.delete()
-    messages.success(request, gettext("%(name)s is revoked; it does not work any more.") % {"name": token.name})
+    messages.success(
+        request, gettext("%(name)s is revoked; it does not work any more.") % {"name": token.name}
+    )
     return redirect("account")
 
 
-def _page(request: HttpRequest, password_form: PasswordChangeForm, token_form: TokenForm) -> HttpResponse:
+def _page(
+    request: HttpRequest, password_form: PasswordChangeForm, token_form: TokenForm
+) -> HttpResponse:
     role = role_of(me(request))
     context = {
         "password_form": password_form,
@@ -156,6 +187,8 @@ def _page(request: HttpRequest, password_form: PasswordChangeForm, token_form: T
         "tokens": [shown(token) for token in ApiToken.objects.filter(user=me(request))],
         "role": role.group if role else "",
         "session_age": duration_text(settings.WEIR.session_age_s * 1000),
-        "session_idle": duration_text(settings.WEIR.session_idle_s * 1000) if settings.WEIR.session_idle_s else "",
+        "session_idle": duration_text(settings.WEIR.session_idle_s * 1000)
+        if settings.WEIR.session_idle_s
+        else "",
     }
     return render(request, "accounts/account.html", context)

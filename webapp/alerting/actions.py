@@ -1,4 +1,7 @@
-"""What people do with alerts: each act leaves who, when and what they said. The same for pages, API and commands."""
+"""What people do with alerts: each act leaves who, when and what they said.
+
+The same for pages, API and commands.
+"""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -22,18 +25,30 @@ AT_ONCE = 500
 """Alerts that can be acknowledged by one act."""
 
 
-def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime, *, name: str = "") -> int:
-    """Its notices are not repeated until it is resolved; that it grows worse than it is now is still notified.
+def acknowledge(
+    uids: Collection[str], user: Any, comment: str, now: datetime, *, name: str = ""
+) -> int:
+    """Its notices are not repeated until it is resolved; that it grows worse than it is now is
+    still notified.
 
     Returns how many were not acknowledged before. ``name``: where it is no user.
     """
     comment, name = clean(comment), name or user.get_username()[:200]
     with transaction.atomic():
-        pks = list(_open(uids).filter(acknowledged_at__isnull=True).select_for_update().values_list("pk", flat=True))
+        pks = list(
+            _open(uids)
+            .filter(acknowledged_at__isnull=True)
+            .select_for_update()
+            .values_list("pk", flat=True)
+        )
         done = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
-            acknowledged_by=user, acknowledged_name=name, acknowledged_at=now, acknowledge_comment=comment,
-            told_rank=Least(F("told_rank"), F("severity_rank")), milder_since=None,
-        )  # fmt: skip
+            acknowledged_by=user,
+            acknowledged_name=name,
+            acknowledged_at=now,
+            acknowledge_comment=comment,
+            told_rank=Least(F("told_rank"), F("severity_rank")),
+            milder_since=None,
+        )
         _note(pks, Happened.ACKNOWLEDGED, name, comment, now)
     return done
 
@@ -42,7 +57,12 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
     """Take acknowledgements back; returns how many there were."""
     name = user.get_username()[:200]
     with transaction.atomic():
-        pks = list(_open(uids).filter(acknowledged_at__isnull=False).select_for_update().values_list("pk", flat=True))
+        pks = list(
+            _open(uids)
+            .filter(acknowledged_at__isnull=False)
+            .select_for_update()
+            .values_list("pk", flat=True)
+        )
         done = Alert.objects.filter(pk__in=pks).update(
             acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment=""
         )
@@ -59,25 +79,48 @@ def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
 
 
 def silence(
-    matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime, reason: str, user: Any, now: datetime, *, name: str = ""
+    matchers: Sequence[Matcher],
+    starts_at: datetime,
+    ends_at: datetime,
+    reason: str,
+    user: Any,
+    now: datetime,
+    *,
+    name: str = "",
 ) -> Silence:
-    """Notify nobody of alerts that match, for a while. ``name``: where it is no user's. Raises :class:`InputRefused`."""
+    """Notify nobody of alerts that match, for a while.
+
+    ``name``: where it is no user's. Raises :class:`InputRefused`.
+    """
     said = clean(reason)
     if not matchers:
-        raise InputRefused(gettext("Give at least one matcher: a silence of everything would hide all that happens."))
+        raise InputRefused(
+            gettext(
+                "Give at least one matcher: a silence of everything would hide all that happens."
+            )
+        )
     if not said:
         raise InputRefused(gettext("Give a reason: it is shown with the alert."))
     if ends_at <= max(starts_at, now):
         raise InputRefused(gettext("A silence has to end after it begins, and in the future."))
     if ends_at - starts_at > LONGEST_SILENCE:
         raise InputRefused(
-            gettext("A silence lasts %(days)s days at most; plan a maintenance window for what is longer.") % {"days": LONGEST_SILENCE.days}
+            gettext(
+                "A silence lasts %(days)s days at most; plan a maintenance window for what is "
+                "longer."
+            )
+            % {"days": LONGEST_SILENCE.days}
         )
     with transaction.atomic():
         made = Silence.objects.create(
-            matchers=[one.as_json() for one in matchers], starts_at=starts_at, ends_at=ends_at, reason=said,
-            author=user, author_name=name or user.get_username()[:200], created_at=now,
-        )  # fmt: skip
+            matchers=[one.as_json() for one in matchers],
+            starts_at=starts_at,
+            ends_at=ends_at,
+            reason=said,
+            author=user,
+            author_name=name or user.get_username()[:200],
+            created_at=now,
+        )
         evaluation_hint.wake()
     return made
 
@@ -96,11 +139,22 @@ def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> Maintena
     """A checked window. Raises :class:`InputRefused`."""
     window.reason = clean(window.reason)
     if not window.matchers:
-        raise InputRefused(gettext("Give at least one matcher: a window for everything would hide all that happens."))
+        raise InputRefused(
+            gettext(
+                "Give at least one matcher: a window for everything would hide all that happens."
+            )
+        )
     if not window.reason:
         raise InputRefused(gettext("Give a reason: it is shown with the window."))
-    if window.is_weekly and (window.time_of_day is None or not 60 <= (window.duration_s or 0) <= 7 * 86_400):
-        raise InputRefused(gettext("A weekly window needs its time of day in UTC and how long it lasts, from a minute to a week."))
+    if window.is_weekly and (
+        window.time_of_day is None or not 60 <= (window.duration_s or 0) <= 7 * 86_400
+    ):
+        raise InputRefused(
+            gettext(
+                "A weekly window needs its time of day in UTC and how long it lasts, from a minute "
+                "to a week."
+            )
+        )
     if not window.is_weekly and window.ends_at is None:
         raise InputRefused(gettext("Say when the window ends."))
     if window.ends_at is not None and window.ends_at <= max(window.starts_at, now):
@@ -115,7 +169,11 @@ def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> Maintena
 def end_window(found: MaintenanceWindow, user: Any, now: datetime) -> None:
     """From now on it is over. Raises :class:`ActionRefused` where it is already."""
     with transaction.atomic():
-        if not MaintenanceWindow.objects.not_over(now).filter(pk=found.pk).update(ends_at=now, ended_name=user.get_username()[:200]):
+        if (
+            not MaintenanceWindow.objects.not_over(now)
+            .filter(pk=found.pk)
+            .update(ends_at=now, ended_name=user.get_username()[:200])
+        ):
             raise ActionRefused(gettext("This window is over already."))
         evaluation_hint.wake()
     found.refresh_from_db()
@@ -133,5 +191,9 @@ def _open(uids: Collection[str]) -> AlertQuerySet:
 
 def _note(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:
     AlertEvent.objects.bulk_create(
-        [AlertEvent(alert_id=pk, at=now, noted_at=now, kind=kind, who=who, comment=comment) for pk in pks], batch_size=AT_ONCE
+        [
+            AlertEvent(alert_id=pk, at=now, noted_at=now, kind=kind, who=who, comment=comment)
+            for pk in pks
+        ],
+        batch_size=AT_ONCE,
     )

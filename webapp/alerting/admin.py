@@ -25,4 +25,14 @@ class MaintenanceWindowAdmin(ReadOnlyAdmin):
 
 @admin.register(RuleSetting)
 class RuleSettingAdmin(ReadOnlyAdmin):
-    list_display = ("rule", "cluster", "job_id", "severity", "alerts", "hold_before_s", "hold_after_s", "author_name", "changed_at")
+    list_display = (
+        "rule",
+        "cluster",
+        "job_id",
+        "severity",
+        "alerts",
+        "hold_before_s",
+        "hold_after_s",
+        "author_name",
+        "changed_at",
+    )

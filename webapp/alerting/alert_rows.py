@@ -13,14 +13,48 @@ from webapp.lib.row_updates import write
 
 ROWS_AT_ONCE = 500
 SAME = (
-    "state", "starts_at", "episode_at", "ends_at", "fired_at", "resolved_at", "quiet_since", "firings", "flapping", "told", "told_rank",
-    "milder_since", "tell_since",
-)  # fmt: skip
-TEXTS = ("job_name", "subject_kind", "subject", "confidence", "title", "cause", "next_step", "evidence")
+    "state",
+    "starts_at",
+    "episode_at",
+    "ends_at",
+    "fired_at",
+    "resolved_at",
+    "quiet_since",
+    "firings",
+    "flapping",
+    "told",
+    "told_rank",
+    "milder_since",
+    "tell_since",
+)
+TEXTS = (
+    "job_name",
+    "subject_kind",
+    "subject",
+    "confidence",
+    "title",
+    "cause",
+    "next_step",
+    "evidence",
+)
 WRITTEN = (
-    *SAME, *TEXTS, "job_id", "earlier_job_ids", "incident", "fired", "severity", "severity_rank", "finding", "labels", "recorded",
-    "acknowledged_by", "acknowledged_name", "acknowledged_at", "acknowledge_comment", "ended_because",
-)  # fmt: skip
+    *SAME,
+    *TEXTS,
+    "job_id",
+    "earlier_job_ids",
+    "incident",
+    "fired",
+    "severity",
+    "severity_rank",
+    "finding",
+    "labels",
+    "recorded",
+    "acknowledged_by",
+    "acknowledged_name",
+    "acknowledged_at",
+    "acknowledge_comment",
+    "ended_because",
+)
 LIFE_ONLY = (*SAME, "fired", "severity", "severity_rank", "ended_because")
 SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 
@@ -34,7 +68,12 @@ def put(row: Alert, life: Life) -> None:
     """The life into the row, which is not saved."""
     if row.told == Notified.RESOLVED and life.told == Notified.NOTHING:
         # It begins anew: an acknowledgement of its last time does not count for this one.
-        row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = None, "", None, ""
+        row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = (
+            None,
+            "",
+            None,
+            "",
+        )
     for name in SAME:
         setattr(row, name, getattr(life, name))
     if life.is_open:
@@ -45,11 +84,18 @@ def put(row: Alert, life: Life) -> None:
 
 
 def episode_of(finding: Finding, rank: int) -> AlertEpisode:
-    return AlertEpisode(finding.first_seen, finding.last_seen, finding.closed_at if finding.state != "open" else None, rank)
+    return AlertEpisode(
+        finding.first_seen,
+        finding.last_seen,
+        finding.closed_at if finding.state != "open" else None,
+        rank,
+    )
 
 
 def copy_texts(row: Alert, finding: Finding) -> None:
-    """What the alert says is what its finding said last, so that it can be read when that is gone."""
+    """What the alert says is what its finding said last, so that it can be read when that is
+    gone.
+    """
     row.finding_id = finding.pk
     for name in TEXTS:
         setattr(row, name, getattr(finding, name))
@@ -91,7 +137,13 @@ class Written:
             Alert.objects.bulk_create(self.new, batch_size=ROWS_AT_ONCE)
         AlertEvent.objects.bulk_create(
             [
-                AlertEvent(alert=row, at=at, noted_at=now, kind=kind, comment=row.ended_because if kind == Happened.RESOLVED else "")
+                AlertEvent(
+                    alert=row,
+                    at=at,
+                    noted_at=now,
+                    kind=kind,
+                    comment=row.ended_because if kind == Happened.RESOLVED else "",
+                )
                 for row, (at, kind) in self.events
             ],
             batch_size=ROWS_AT_ONCE,

@@ -1,7 +1,13 @@
 """Addresses of alerts below /api/v1/."""
 
 from webapp.alerting.api.incident_views import IncidentViews
-from webapp.alerting.api.views import AlertViews, MaintenanceWindowViews, RuleSettingViews, SilenceViews, ThresholdViews
+from webapp.alerting.api.views import (
+    AlertViews,
+    MaintenanceWindowViews,
+    RuleSettingViews,
+    SilenceViews,
+    ThresholdViews,
+)
 from webapp.lib.api.routes import Routes
 
 ROUTES: Routes = (

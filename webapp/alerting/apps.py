@@ -10,4 +10,6 @@ class AlertingConfig(AppConfig):
         from webapp.alerting import evaluation_hint  # models are loaded by now, and not before
         from webapp.findings.signals import findings_changed
 
-        findings_changed.connect(lambda **_kwargs: evaluation_hint.wake(), weak=False, dispatch_uid="alerting.waking")
+        findings_changed.connect(
+            lambda **_kwargs: evaluation_hint.wake(), weak=False, dispatch_uid="alerting.waking"
+        )

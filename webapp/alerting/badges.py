@@ -20,7 +20,11 @@ MUTES: dict[str, Badge] = {
 NO_LONGER_WATCHED = Badge("no longer watched", "■", "unknown")
 ACKNOWLEDGED = Badge("acknowledged", "✓", "done")
 FLAPPING = Badge("flapping", "≈", "warn")
-ACTIVE, PLANNED, OVER = Badge("active", "●", "warn"), Badge("planned", "○", "done"), Badge("over", "■", "unknown")
+ACTIVE, PLANNED, OVER = (
+    Badge("active", "●", "warn"),
+    Badge("planned", "○", "done"),
+    Badge("over", "■", "unknown"),
+)
 
 
 def state_badge(alert: Alert) -> Badge:

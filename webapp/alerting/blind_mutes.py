@@ -1,7 +1,9 @@
-"""Clusters that are not seen: their alert holds back those of their jobs, from everybody who is notified of it instead.
+"""Clusters that are not seen: their alert holds back those of their jobs, from everybody who is
+notified of it instead.
 
-A cluster that is not seen holds back only what was not seen since either, and half of all clusters at once hold back nothing: then it is
-Weir itself that does not see. An alert that is pending, or muted itself, holds back nothing either: nobody would be notified of anything.
+A cluster that is not seen holds back only what was not seen since either, and half of all clusters
+at once hold back nothing: then it is Weir itself that does not see. An alert that is pending, or
+muted itself, holds back nothing either: nobody would be notified of anything.
 """
 
 from collections import defaultdict
@@ -18,18 +20,31 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.fleet.models import Cluster
 
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""So long after a cluster is seen again its jobs are judged by what is new: what is no longer seen by then is not notified."""
+"""So long after a cluster is seen again its jobs are judged by what is new: what is no longer seen
+by then is not notified.
+"""
 CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 
 
 class BlindMutes:
-    """By cluster, the alert that holds back those of its jobs. ``is_muted``: whether people mute an alert. Three queries at most."""
+    """By cluster, the alert that holds back those of its jobs.
+
+    ``is_muted``: whether people mute an alert. Three queries at most.
+    """
 
     def __init__(self, now: datetime, is_muted: Callable[[Alert], bool]) -> None:
-        open_rows = Alert.objects.open().filter(rule=BLIND, job_id="").exclude(cluster="").order_by("id")
-        rows = {one.cluster: one for one in open_rows.defer("title", "cause", "next_step", "evidence")}
-        told = [one for one in rows.values() if one.state == AlertState.FIRING and not is_muted(one)]
-        self.by_cluster: dict[str, Alert] = {} if _is_weirs_own(rows.values()) else {one.cluster: one for one in told}
+        open_rows = (
+            Alert.objects.open().filter(rule=BLIND, job_id="").exclude(cluster="").order_by("id")
+        )
+        rows = {
+            one.cluster: one for one in open_rows.defer("title", "cause", "next_step", "evidence")
+        }
+        told = [
+            one for one in rows.values() if one.state == AlertState.FIRING and not is_muted(one)
+        ]
+        self.by_cluster: dict[str, Alert] = (
+            {} if _is_weirs_own(rows.values()) else {one.cluster: one for one in told}
+        )
         self._seen_since = now - JUDGED_AGAIN_AFTER
         self._unaware: dict[int, list[Wants]] = defaultdict(list)
         """By number of such an alert, the endpoints that are not notified of it."""
@@ -42,10 +57,19 @@ class BlindMutes:
     def of(self, row: Alert) -> Alert | None:
         """The one that holds ``row`` back."""
         blind = self.by_cluster.get(row.cluster)
-        if blind is None or (row.rule == BLIND and not row.job_id) or any(one.takes(row) for one in self._unaware[blind.pk]):
+        if (
+            blind is None
+            or (row.rule == BLIND and not row.job_id)
+            or any(one.takes(row) for one in self._unaware[blind.pk])
+        ):
             return None
         last_seen = row.finding.last_seen if row.finding else row.episode_at
-        return blind if last_seen <= blind.episode_at and (row.quiet_since is not None or not self._is_over(blind)) else None
+        return (
+            blind
+            if last_seen <= blind.episode_at
+            and (row.quiet_since is not None or not self._is_over(blind))
+            else None
+        )
 
     def _is_over(self, blind: Alert) -> bool:
         return blind.quiet_since is not None and blind.quiet_since <= self._seen_since

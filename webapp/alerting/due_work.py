@@ -1,4 +1,6 @@
-"""The due work of alerting: findings into alerts, alerts into notices, at once on a hint, else with the next tick."""
+"""The due work of alerting: findings into alerts, alerts into notices, at once on a hint, else with
+the next tick.
+"""
 
 from datetime import timedelta
 

@@ -1,7 +1,8 @@
-"""Findings → alerts → groups → notices: one look at all of it, as due work every quarter of a minute and when news arrive.
+"""Findings → alerts → groups → notices: one look at all of it, as due work every quarter of a
+minute and when news arrive.
 
-Each chunk is one transaction under the lease, and what it takes up it notes as taken up: killed anywhere, the next look goes
-on where this one stood, and notifies nobody twice.
+Each chunk is one transaction under the lease, and what it takes up it notes as taken up: killed
+anywhere, the next look goes on where this one stood, and notifies nobody twice.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,9 @@ SOON = timedelta(seconds=20)
 
 @dataclass(frozen=True)
 class Evaluated:
-    """``taken``: findings; ``held`` and ``muted``: alerts that changed by time, or by silences and blind clusters."""
+    """``taken``: findings; ``held`` and ``muted``: alerts that changed by time, or by silences and
+    blind clusters.
+    """
 
     taken: int = 0
     held: int = 0
@@ -44,7 +47,9 @@ class Evaluated:
 
 
 def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
-    writing: Callable[[], AbstractContextManager[None]] = lease.writing if lease else transaction.atomic
+    writing: Callable[[], AbstractContextManager[None]] = (
+        lease.writing if lease else transaction.atomic
+    )
     policies = Policies()
     taken = held = muted = notices = 0
     for _chunk in range(CHUNKS_AT_MOST):
@@ -84,7 +89,9 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
 
 
 def _is_loading(now: datetime) -> bool:
-    return Manifest.objects.filter(state=Manifest.State.WRITTEN, created_at__gte=now - LOADS_FOR).exists()
+    return Manifest.objects.filter(
+        state=Manifest.State.WRITTEN, created_at__gte=now - LOADS_FOR
+    ).exists()
 
 
 def _is_fresh(group: AlertGroup, now: datetime) -> bool:
@@ -93,7 +100,13 @@ def _is_fresh(group: AlertGroup, now: datetime) -> bool:
 
 
 def _look_again(now: datetime) -> None:
-    """Ask for a look when the next group is due, if that is before the next tick would bring one."""
-    due = AlertGroup.objects.filter(next_due_at__gt=now, next_due_at__lte=now + SOON).order_by("next_due_at").first()
+    """Ask for a look when the next group is due, if that is before the next tick would bring
+    one.
+    """
+    due = (
+        AlertGroup.objects.filter(next_due_at__gt=now, next_due_at__lte=now + SOON)
+        .order_by("next_due_at")
+        .first()
+    )
     if due is not None and due.next_due_at is not None:
         evaluation_hint.hint(due.next_due_at - now)

@@ -1,4 +1,7 @@
-"""A hint that there is something to evaluate. Rows are the truth: a lost hint costs a tick, nothing else."""
+"""A hint that there is something to evaluate.
+
+Rows are the truth: a lost hint costs a tick, nothing else.
+"""
 
 from datetime import timedelta
 

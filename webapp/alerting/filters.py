@@ -30,7 +30,9 @@ class AlertFilters(OfJob):
             return rows.filter(state__in=OPEN)
         return rows if state == ANY_STATE else rows.filter(state=state)
 
-    def with_acknowledgement(self, rows: QuerySet[Any], name: str, acknowledged: bool) -> QuerySet[Any]:
+    def with_acknowledgement(
+        self, rows: QuerySet[Any], name: str, acknowledged: bool
+    ) -> QuerySet[Any]:
         return rows.filter(acknowledged_at__isnull=not acknowledged)
 
     def with_mute(self, rows: QuerySet[Any], name: str, muted: bool) -> QuerySet[Any]:

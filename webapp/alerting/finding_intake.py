@@ -1,4 +1,6 @@
-"""Marked findings → alerts, a chunk a transaction; the mark goes in the same one, so that nothing is lost and nothing twice."""
+"""Marked findings → alerts, a chunk a transaction; the mark goes in the same one, so that nothing
+is lost and nothing twice.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -31,7 +33,9 @@ def take_marked(policies: Policies, now: datetime) -> int:
 
     Findings that another process is writing are left for the next time.
     """
-    marked = Finding.objects.filter(to_alert=True).order_by("id").select_for_update(skip_locked=True)
+    marked = (
+        Finding.objects.filter(to_alert=True).order_by("id").select_for_update(skip_locked=True)
+    )
     findings = list(marked[:FINDINGS_AT_ONCE])
     if not findings:
         return 0
@@ -55,15 +59,26 @@ def _take(
     now: datetime,
 ) -> None:
     identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
-    rule_policy = policies.rule_policy(finding.rule, finding.cluster, finding.job_id, finding.job_name)
+    rule_policy = policies.rule_policy(
+        finding.rule, finding.cluster, finding.job_id, finding.job_name
+    )
     episode = episode_of(finding, rule_policy.rank(finding.severity_rank))
-    policy = policies.policy(finding.rule, finding.cluster, finding.job_id, finding.job_name, finding.severity_rank)
-    if finding.job_name and finding.state == FindingState.OPEN and not any(row.is_open for row in known[identity]):
+    policy = policies.policy(
+        finding.rule, finding.cluster, finding.job_id, finding.job_name, finding.severity_rank
+    )
+    if (
+        finding.job_name
+        and finding.state == FindingState.OPEN
+        and not any(row.is_open for row in known[identity])
+    ):
         _hand_over(finding, known)
     lives = [(row, life_of(row)) for row in known[identity]]
     row, last = next(
         ((row, life) for row, life in lives if life.is_open),
-        next(((row, life) for row, life in lives if life.overlaps(episode)), lives[0] if lives else (None, None)),
+        next(
+            ((row, life) for row, life in lives if life.overlaps(episode)),
+            lives[0] if lives else (None, None),
+        ),
     )
     step = take(last, episode, policy, now)
     if step.life is None:
@@ -72,12 +87,26 @@ def _take(
             written.drop(row)
         return
     if step.is_new or row is None:
-        row = Alert(cluster=finding.cluster, job_id=finding.job_id, rule=finding.rule, subject_id=finding.subject_id, created_at=now)
-        row.severity, row.recorded, row.labels = finding.severity, policy.recorded, policies.labels(finding.cluster, finding.rule)
+        row = Alert(
+            cluster=finding.cluster,
+            job_id=finding.job_id,
+            rule=finding.rule,
+            subject_id=finding.subject_id,
+            created_at=now,
+        )
+        row.severity, row.recorded, row.labels = (
+            finding.severity,
+            policy.recorded,
+            policies.labels(finding.cluster, finding.rule),
+        )
         known[identity].insert(0, row)
         written.new.append(row)
         copy_texts(row, finding)
-    elif step.life == last and row.finding_id == finding.pk and row.incident_id == (incident.uid if incident else None):
+    elif (
+        step.life == last
+        and row.finding_id == finding.pk
+        and row.incident_id == (incident.uid if incident else None)
+    ):
         return
     elif finding.first_seen >= step.life.episode_at:
         copy_texts(row, finding)
@@ -86,15 +115,35 @@ def _take(
         row.ended_because = policies.why_ended(row.cluster)
     written.change(row)
     written.note(row, step.events)
-    if incident is not None and (row.incident_id is None or finding.first_seen >= step.life.episode_at):
+    if incident is not None and (
+        row.incident_id is None or finding.first_seen >= step.life.episode_at
+    ):
         written.note(row, join_incident(row, incident, now))
 
 
 def _hand_over(finding: Finding, known: dict[Identity, list[Alert]]) -> None:
-    """The open alert of the attempt before becomes that of this one: a job with a new id is the same job."""
-    same = {row.pk: row for rows in known.values() for row in rows if row.is_open and row.job_name == finding.job_name}
-    row = next((one for one in same.values() if (one.cluster, one.rule, one.subject_id) == _of_any_job(finding)), None)
-    if row is None or row.job_id not in predecessors([(finding.cluster, finding.job_id)])[finding.cluster, finding.job_id]:
+    """The open alert of the attempt before becomes that of this one: a job with a new id is the
+    same job.
+    """
+    same = {
+        row.pk: row
+        for rows in known.values()
+        for row in rows
+        if row.is_open and row.job_name == finding.job_name
+    }
+    row = next(
+        (
+            one
+            for one in same.values()
+            if (one.cluster, one.rule, one.subject_id) == _of_any_job(finding)
+        ),
+        None,
+    )
+    if (
+        row is None
+        or row.job_id
+        not in predecessors([(finding.cluster, finding.job_id)])[finding.cluster, finding.job_id]
+    ):
         return
     row.earlier_job_ids = [*row.earlier_job_ids, row.job_id][-EARLIER_KEPT:]
     row.job_id = finding.job_id
@@ -106,7 +155,9 @@ def _of_any_job(finding: Finding) -> tuple[str, str, str]:
 
 
 def changed_texts() -> Iterator[list[int]]:
-    """Numbers of open alerts that say something else than their finding says by now, some at once."""
+    """Numbers of open alerts that say something else than their finding says by now, some at
+    once.
+    """
     other = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
         title=F("finding__title"), cause=F("finding__cause"), next_step=F("finding__next_step")
     )
@@ -115,7 +166,11 @@ def changed_texts() -> Iterator[list[int]]:
 
 def copy_changed(pks: list[int]) -> int:
     """Alerts say what their finding says now; returns how many. Call it in a transaction."""
-    rows = list(Alert.objects.filter(pk__in=pks, state__in=OPEN).select_related("finding").select_for_update(of=("self",)))
+    rows = list(
+        Alert.objects.filter(pk__in=pks, state__in=OPEN)
+        .select_related("finding")
+        .select_for_update(of=("self",))
+    )
     for row in rows:
         if row.finding:
             copy_texts(row, row.finding)
@@ -124,11 +179,15 @@ def copy_changed(pks: list[int]) -> int:
 
 
 def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
-    """Alerts that these may be episodes of, or whose firings count with theirs; the newest first."""
+    """Alerts that these may be episodes of, or whose firings count with theirs; the newest
+    first.
+    """
     findings = list(findings)
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
     near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(tell_since__isnull=False)
-    of_job = Q(job_id__in={finding.job_id for finding in findings}) | Q(job_name__in={one.job_name for one in findings if one.job_name})
+    of_job = Q(job_id__in={finding.job_id for finding in findings}) | Q(
+        job_name__in={one.job_name for one in findings if one.job_name}
+    )
     rows = Alert.objects.filter(
         near,
         of_job,
@@ -137,7 +196,8 @@ def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
         subject_id__in={finding.subject_id for finding in findings},
     )
     found: dict[Identity, list[Alert]] = defaultdict(list)
-    # Locked, since what is written back includes who acknowledged them, which may be changed just now.
+    # Locked, since what is written back includes who acknowledged them, which may be changed just
+    # now.
     for row in rows.order_by("-id").select_for_update():
         for job_id in (row.job_id, *row.earlier_job_ids):
             found[row.cluster, job_id, row.rule, row.subject_id].append(row)

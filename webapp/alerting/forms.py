@@ -1,4 +1,7 @@
-"""Entering silences and maintenance windows. Views hand on instants as UTC, whatever zone they were typed in."""
+"""Entering silences and maintenance windows.
+
+Views hand on instants as UTC, whatever zone they were typed in.
+"""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
@@ -11,12 +14,21 @@ from webapp.lib.matcher_fields import MatchersField
 from webapp.lib.timeranges import NoSuchTime, instant
 from webapp.lib.translations import gettext_lazy as _
 
-_WEEKDAYS = (_("Monday"), _("Tuesday"), _("Wednesday"), _("Thursday"), _("Friday"), _("Saturday"), _("Sunday"))
+_WEEKDAYS = (
+    _("Monday"),
+    _("Tuesday"),
+    _("Wednesday"),
+    _("Thursday"),
+    _("Friday"),
+    _("Saturday"),
+    _("Sunday"),
+)
 WEEKDAYS = [(str(number), name) for number, name in enumerate(_WEEKDAYS)]
 
 
 class InstantField(forms.CharField):
-    """An instant, UTC where it names no zone: ``2026-11-21 18:00`` or ``now+2h``; the value is a datetime, or None where it may be empty.
+    """An instant, UTC where it names no zone: ``2026-11-21 18:00`` or ``now+2h``; the value is a
+    datetime, or None where it may be empty.
 
     Its label names the zone that is shown, in which forms with a field ``zone`` are read.
     """
@@ -39,7 +51,9 @@ class InstantField(forms.CharField):
         except NoSuchTime as wrong:
             raise forms.ValidationError(str(wrong)) from None
         except ValueError:
-            raise forms.ValidationError(_("Give an instant such as 2026-11-21 18:00, or now+2h.")) from None
+            raise forms.ValidationError(
+                _("Give an instant such as 2026-11-21 18:00, or now+2h.")
+            ) from None
 
 
 def read_instant(text: str, at: datetime) -> datetime:
@@ -52,11 +66,17 @@ def read_instant(text: str, at: datetime) -> datetime:
 class SilenceForm(forms.Form):
     matchers = MatchersField()
     hours = forms.FloatField(
-        required=False, min_value=0.1, max_value=24 * 90, label=_("For how many hours"), help_text=_("Or say until when.")
+        required=False,
+        min_value=0.1,
+        max_value=24 * 90,
+        label=_("For how many hours"),
+        help_text=_("Or say until when."),
     )
     ends_at = InstantField(required=False, label=_("Until"))
     starts_at = InstantField(required=False, label=_("From"), help_text=_("Empty: from now on."))
-    reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("Why"))
+    reason = forms.CharField(
+        max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("Why")
+    )
 
     def clean(self) -> dict[str, Any]:
         entered: dict[str, Any] = super().clean() or {}
@@ -67,27 +87,42 @@ class SilenceForm(forms.Form):
         try:
             self.span(datetime.now(UTC))
         except OverflowError:
-            raise forms.ValidationError(_("It would end after the last day there is; give an earlier one.")) from None
+            raise forms.ValidationError(
+                _("It would end after the last day there is; give an earlier one.")
+            ) from None
         return entered
 
     def span(self, now: datetime) -> tuple[datetime, datetime]:
         """From and until."""
         start = self.cleaned_data["starts_at"] or now
-        return start, self.cleaned_data["ends_at"] or start + timedelta(hours=self.cleaned_data["hours"])
+        return start, self.cleaned_data["ends_at"] or start + timedelta(
+            hours=self.cleaned_data["hours"]
+        )
 
 
 class MaintenanceForm(forms.Form):
     matchers = MatchersField()
-    reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("What is being done"))
+    reason = forms.CharField(
+        max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("What is being done")
+    )
     starts_at = InstantField(required=False, label=_("From"), help_text=_("Empty: from now on."))
-    ends_at = InstantField(required=False, label=_("Until"), help_text=_("May be empty for a weekly one."))
+    ends_at = InstantField(
+        required=False, label=_("Until"), help_text=_("May be empty for a weekly one.")
+    )
     weekday = forms.ChoiceField(
         required=False,
-        choices=[("", _("Once")), *((value, format_lazy(_("Every {weekday}"), weekday=name)) for value, name in WEEKDAYS)],
+        choices=[
+            ("", _("Once")),
+            *((value, format_lazy(_("Every {weekday}"), weekday=name)) for value, name in WEEKDAYS),
+        ],
         label=_("Repeats"),
     )
-    time_of_day = forms.TimeField(required=False, label=_("At (UTC)"), widget=forms.TextInput(attrs={"placeholder": "02:00"}))
-    hours = forms.FloatField(required=False, min_value=1 / 60, max_value=24 * 7, label=_("For how many hours"))
+    time_of_day = forms.TimeField(
+        required=False, label=_("At (UTC)"), widget=forms.TextInput(attrs={"placeholder": "02:00"})
+    )
+    hours = forms.FloatField(
+        required=False, min_value=1 / 60, max_value=24 * 7, label=_("For how many hours")
+    )
 
     def weekly(self) -> dict[str, Any]:
         """The columns of a weekly window; all empty for one that happens once."""
@@ -95,4 +130,8 @@ class MaintenanceForm(forms.Form):
         if not entered["weekday"]:
             return {"weekday": None, "time_of_day": None, "duration_s": None}
         at: time | None = entered["time_of_day"]
-        return {"weekday": int(entered["weekday"]), "time_of_day": at, "duration_s": round((entered["hours"] or 0) * 3600)}
+        return {
+            "weekday": int(entered["weekday"]),
+            "time_of_day": at,
+            "duration_s": round((entered["hours"] or 0) * 3600),
+        }

@@ -1,4 +1,6 @@
-"""Time goes by: alerts whose hold time is over fire or are resolved, and those whose finding is gone come to their end."""
+"""Time goes by: alerts whose hold time is over fire or are resolved, and those whose finding is
+gone come to their end.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -20,7 +22,9 @@ def chunks_held(now: datetime) -> Iterator[list[int]]:
     """Numbers of alerts that time may change, some at once."""
     _mark_what_was_missed()
     lost = ~Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
-    held = Alert.objects.filter(Q(state=AlertState.PENDING) | Q(quiet_since__isnull=False) | Q(lost), state__in=OPEN)
+    held = Alert.objects.filter(
+        Q(state=AlertState.PENDING) | Q(quiet_since__isnull=False) | Q(lost), state__in=OPEN
+    )
     return chunks(list(held.order_by("id").values_list("pk", flat=True)), ROWS_AT_ONCE)
 
 
@@ -28,12 +32,19 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     """Returns how many changed. Call it in a transaction."""
     known = Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
     written = Written()
-    rows = Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD)
+    rows = (
+        Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD)
+    )
     # Locked, since an acknowledgement may change what is written back.
     for row in rows.select_for_update(of=("self",)):
         last, has_finding = life_of(row), bool(vars(row)["has_finding"])
         rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
-        policy = Policy(rule_policy.alerts, rule_policy.hold_before, rule_policy.hold_after, policies.is_recorded(row.cluster))
+        policy = Policy(
+            rule_policy.alerts,
+            rule_policy.hold_before,
+            rule_policy.hold_after,
+            policies.is_recorded(row.cluster),
+        )
         step: Step = tick(last, policy, now) if has_finding else gone(last, policy, now)
         if step.life is None:
             written.drop(row)
@@ -46,8 +57,16 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
 
 
 def _mark_what_was_missed() -> None:
-    """Findings that ended without their alert having heard of it. There are none, unless something wrote past the marks."""
-    missed = Alert.objects.filter(state__in=OPEN, quiet_since__isnull=True, finding__state=FindingState.CLOSED, finding__to_alert=False)
+    """Findings that ended without their alert having heard of it.
+
+    There are none, unless something wrote past the marks.
+    """
+    missed = Alert.objects.filter(
+        state__in=OPEN,
+        quiet_since__isnull=True,
+        finding__state=FindingState.CLOSED,
+        finding__to_alert=False,
+    )
     pks = list(missed.values_list("finding_id", flat=True)[:ROWS_AT_ONCE])
     if pks:
         Finding.objects.filter(pk__in=pks).update(to_alert=True)

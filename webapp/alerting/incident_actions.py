@@ -1,4 +1,6 @@
-"""What people do with an incident: the same as with alerts, for all that belong to it, also those that join later."""
+"""What people do with an incident: the same as with alerts, for all that belong to it, also those
+that join later.
+"""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,38 +21,61 @@ LABEL = "incident"
 
 
 def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> int:
-    """Alerts that join later are acknowledged with it, unless they are worse. Returns how many alerts were not acknowledged before.
+    """Alerts that join later are acknowledged with it, unless they are worse. Returns how many
+    alerts were not acknowledged before.
 
     Raises :class:`ActionRefused` where it is over, or where all of it is acknowledged.
     """
     comment, name = actions.clean(comment), user.get_username()[:200]
     with transaction.atomic():
-        is_new = Incident.objects.filter(pk=incident.pk, state=IncidentState.OPEN, acknowledged_at__isnull=True).update(
-            acknowledged_by=user, acknowledged_name=name, acknowledged_at=now, acknowledge_comment=comment,
+        is_new = Incident.objects.filter(
+            pk=incident.pk, state=IncidentState.OPEN, acknowledged_at__isnull=True
+        ).update(
+            acknowledged_by=user,
+            acknowledged_name=name,
+            acknowledged_at=now,
+            acknowledge_comment=comment,
             acknowledged_rank=incident.severity_rank,
-        )  # fmt: skip
-        Incident.objects.filter(pk=incident.pk, state=IncidentState.OPEN).update(acknowledged_rank=incident.severity_rank)
+        )
+        Incident.objects.filter(pk=incident.pk, state=IncidentState.OPEN).update(
+            acknowledged_rank=incident.severity_rank
+        )
         done = 0
-        while uids := list(_open(incident).filter(acknowledged_at__isnull=True).values_list("uid", flat=True)[: actions.AT_ONCE]):
+        while uids := list(
+            _open(incident)
+            .filter(acknowledged_at__isnull=True)
+            .values_list("uid", flat=True)[: actions.AT_ONCE]
+        ):
             done += actions.acknowledge(uids, user, comment, now)
         if not is_new and not done:
             raise ActionRefused(
                 gettext("It is over.")
                 if not incident.is_open
-                else gettext("It is acknowledged by %(acknowledged_name)s already.") % {"acknowledged_name": incident.acknowledged_name}
+                else gettext("It is acknowledged by %(acknowledged_name)s already.")
+                % {"acknowledged_name": incident.acknowledged_name}
             )
     incident.refresh_from_db()
     return done
 
 
 def take_back(incident: Incident, user: Any, now: datetime) -> int:
-    """Take the acknowledgement back, also of its alerts; raises :class:`ActionRefused` where nobody has acknowledged anything of it."""
+    """Take the acknowledgement back, also of its alerts; raises :class:`ActionRefused` where nobody
+    has acknowledged anything of it.
+    """
     with transaction.atomic():
         was = Incident.objects.filter(pk=incident.pk, acknowledged_at__isnull=False).update(
-            acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment="", acknowledged_rank=0
+            acknowledged_by=None,
+            acknowledged_name="",
+            acknowledged_at=None,
+            acknowledge_comment="",
+            acknowledged_rank=0,
         )
         done = 0
-        while uids := list(_open(incident).filter(acknowledged_at__isnull=False).values_list("uid", flat=True)[: actions.AT_ONCE]):
+        while uids := list(
+            _open(incident)
+            .filter(acknowledged_at__isnull=False)
+            .values_list("uid", flat=True)[: actions.AT_ONCE]
+        ):
             done += actions.take_back(uids, user, now)
         if not was and not done:
             raise ActionRefused(gettext("Nobody has acknowledged it."))
@@ -65,5 +90,7 @@ def silence(incident: Incident, lasts: timedelta, reason: str, user: Any, now: d
 
 
 def _open(incident: Incident) -> AlertQuerySet:
-    found: AlertQuerySet = Alert.objects.filter(incident__uid=incident.uid, state__in=OPEN).order_by("pk")
+    found: AlertQuerySet = Alert.objects.filter(
+        incident__uid=incident.uid, state__in=OPEN
+    ).order_by("pk")
     return found

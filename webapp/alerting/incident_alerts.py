@@ -1,7 +1,8 @@
 """Alerts of one incident: told of in one notice, acknowledged together.
 
-Receivers fold by the group of a notice, so that an alert somebody was told of stays in the group it was told in: what was not told
-yet goes there, or, where nothing of the incident was, into the group of its cause.
+Receivers fold by the group of a notice, so that an alert somebody was told of stays in the group it
+was told in: what was not told yet goes there, or, where nothing of the incident was, into the group
+of its cause.
 """
 
 from collections.abc import Iterable
@@ -18,28 +19,48 @@ ROWS_AT_ONCE = 500
 
 
 def follow(joined: Joined) -> None:
-    """Alerts of incidents that turned out to be part of others become theirs. Call it in a transaction."""
+    """Alerts of incidents that turned out to be part of others become theirs.
+
+    Call it in a transaction.
+    """
     for other, kept in joined.merged.items():
         Alert.objects.filter(incident__uid=other).update(incident=kept)
 
 
 def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Event]:
-    """The alert, which is not saved, becomes one of the incident; acknowledged with it, unless it is worse than what was acknowledged."""
+    """The alert, which is not saved, becomes one of the incident; acknowledged with it, unless it
+    is worse than what was acknowledged.
+    """
     is_new = row.incident_id != incident.uid
     row.incident_id = incident.uid
     was_told = row.acknowledged_at is not None or not row.is_open or not incident.is_open
-    if not is_new or was_told or not incident.is_acknowledged or row.severity_rank > incident.acknowledged_rank:
+    if (
+        not is_new
+        or was_told
+        or not incident.is_acknowledged
+        or row.severity_rank > incident.acknowledged_rank
+    ):
         return ()
-    row.acknowledged_by_id, row.acknowledged_name = incident.acknowledged_by_id, incident.acknowledged_name
-    row.acknowledged_at, row.acknowledge_comment = incident.acknowledged_at, incident.acknowledge_comment
+    row.acknowledged_by_id, row.acknowledged_name = (
+        incident.acknowledged_by_id,
+        incident.acknowledged_name,
+    )
+    row.acknowledged_at, row.acknowledge_comment = (
+        incident.acknowledged_at,
+        incident.acknowledge_comment,
+    )
     row.told_rank, row.milder_since = min(row.told_rank, row.severity_rank), None
     return ((now, Happened.JOINED),)
 
 
 def gather_untold() -> int:
-    """Puts what nobody was told of yet into the group of its incident; returns how many alerts moved. Call it in a transaction."""
+    """Puts what nobody was told of yet into the group of its incident; returns how many alerts
+    moved. Call it in a transaction.
+    """
     untold = Alert.objects.to_notify().filter(told_at__isnull=True, incident__isnull=False)
-    waiting = list(untold.order_by("incident__uid", "pk").values_list("pk", "group", "incident__uid"))
+    waiting = list(
+        untold.order_by("incident__uid", "pk").values_list("pk", "group", "incident__uid")
+    )
     moved = 0
     for some in chunks(sorted({uid for _, _, uid in waiting}), ROWS_AT_ONCE):
         home = _homes(some)
@@ -55,11 +76,17 @@ def gather_untold() -> int:
 
 def _homes(uids: list[str]) -> dict[str, int]:
     """The group of each incident."""
-    told = Alert.objects.filter(incident__uid__in=uids, told_at__isnull=False).order_by("-told_at", "-pk")
-    homes = dict(told.values_list("incident__uid", "group"))  # the first that was told of comes last, and stays
+    told = Alert.objects.filter(incident__uid__in=uids, told_at__isnull=False).order_by(
+        "-told_at", "-pk"
+    )
+    homes = dict(
+        told.values_list("incident__uid", "group")
+    )  # the first that was told of comes last, and stays
     causes = {
         uid: (cluster, rule.partition(".")[0])
-        for uid, cluster, rule in Incident.objects.filter(uid__in=set(uids) - set(homes)).values_list("uid", "cluster", "rule")
+        for uid, cluster, rule in Incident.objects.filter(
+            uid__in=set(uids) - set(homes)
+        ).values_list("uid", "cluster", "rule")
     }
     groups = AlertGroup.objects.ensure(set(causes.values())) if causes else {}
     return homes | {uid: groups[key].pk for uid, key in causes.items()}

@@ -1,15 +1,19 @@
 """What becomes of an alert: pure functions on plain data; no database, no clock.
 
-An identity (cluster, job, rule, subject) has one alert that is not resolved, at most. Its rule's findings are its episodes.
+An identity (cluster, job, rule, subject) has one alert that is not resolved, at most. Its rule's
+findings are its episodes.
 
-1. :func:`take` gives it an episode as it stands: opened, closed, or both since the last look. None is lost: what opened and
-   closed in between still fires.
+1. :func:`take` gives it an episode as it stands: opened, closed, or both since the last look. None
+   is lost: what opened and closed in between still fires.
 2. :func:`tick` lets time pass: a hold time before firing is over, or one before resolving.
-3. What overlaps the span of an alert in data time is that alert: reading the same data again notifies nobody twice.
+3. What overlaps the span of an alert in data time is that alert: reading the same data again
+   notifies nobody twice.
 4. An alert whose end was not notified yet is opened again instead of being followed by another.
-5. What was milder than notified for long enough, and grows worse, is notified again; what flaps between severities is not.
+5. What was milder than notified for long enough, and grows worse, is notified again; what flaps
+   between severities is not.
 
-Fires and episodes count in data time, so that they count the same whether they are seen one by one or all at once.
+Fires and episodes count in data time, so that they count the same whether they are seen one by one
+or all at once.
 """
 
 from collections.abc import Iterable
@@ -82,7 +86,9 @@ class Life:
 
     def overlaps(self, episode: AlertEpisode) -> bool:
         until = episode.closed_at
-        return (until is None or until >= self.starts_at) and (self.ends_at is None or episode.first_seen <= self.ends_at)
+        return (until is None or until >= self.starts_at) and (
+            self.ends_at is None or episode.first_seen <= self.ends_at
+        )
 
 
 Event = tuple[datetime, str]
@@ -91,7 +97,9 @@ Event = tuple[datetime, str]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``life`` is None where there is no alert, or none any more: one that never fired leaves no trace."""
+    """``life`` is None where there is no alert, or none any more: one that never fired leaves no
+    trace.
+    """
 
     life: Life | None
     events: tuple[Event, ...] = ()
@@ -102,7 +110,11 @@ def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime
     """``last``: the alert of this identity that overlaps the episode, else its newest one."""
     last = _known_as(last, now) if last else None
     if last is None or (last.is_settled and not last.overlaps(episode)):
-        return _begin(last.fired if last else (), episode, policy, now) if policy.alerts else Step(None)
+        return (
+            _begin(last.fired if last else (), episode, policy, now)
+            if policy.alerts
+            else Step(None)
+        )
     if not policy.alerts:
         return _switch_off(last, episode, now)
     if last.is_settled and not episode.is_open:
@@ -114,12 +126,16 @@ def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime
 
 
 def gone(last: Life, policy: Policy, now: datetime) -> Step:
-    """Its finding was deleted and nothing took its place: it ended, no later than it was last known of."""
+    """Its finding was deleted and nothing took its place: it ended, no later than it was last known
+    of.
+    """
     if last.state == AlertState.PENDING:
         return Step(None)
     if last.quiet_since is not None:
         return tick(last, policy, now)
-    quiet = replace(last, quiet_since=now, ends_at=last.ends_at or (last.episode_at if policy.recorded else now))
+    quiet = replace(
+        last, quiet_since=now, ends_at=last.ends_at or (last.episode_at if policy.recorded else now)
+    )
     return _later_step(quiet, [(now, Happened.QUIET)], policy, now)
 
 
@@ -132,7 +148,9 @@ def tick(last: Life, policy: Policy, now: datetime) -> Step:
     if last.state == AlertState.FIRING and last.quiet_since is not None:
         hold = max(policy.hold_after, FLAP_QUIET) if last.flapping else policy.hold_after
         if policy.recorded or now - last.quiet_since >= hold:
-            return _step(last, _resolved(last, now), [(last.ends_at or now, Happened.RESOLVED)], now)
+            return _step(
+                last, _resolved(last, now), [(last.ends_at or now, Happened.RESOLVED)], now
+            )
     return Step(last)
 
 
@@ -140,7 +158,9 @@ def unmuted(last: Life, now: datetime) -> Life:
     """Nothing holds it back any more: what still fires is notified, also where it was before."""
     if last.state != AlertState.FIRING:
         return last
-    return replace(last, told=Notified.NOTHING, tell_since=now if last.told else last.tell_since or now)
+    return replace(
+        last, told=Notified.NOTHING, tell_since=now if last.told else last.tell_since or now
+    )
 
 
 def muted(last: Life) -> Life:
@@ -163,7 +183,9 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
     if episode.is_open and not policy.recorded:
         seen_for = max(seen_for, now - first)
     if seen_for < policy.hold_before:
-        return Step(life, ((first, Happened.PENDING),), is_new=True) if episode.is_open else Step(None)
+        return (
+            Step(life, ((first, Happened.PENDING),), is_new=True) if episode.is_open else Step(None)
+        )
     life, events = _fire(life, first, now)
     if not policy.hold_before:
         # The wait of its group counts from the first evidence, however long that took to get here.
@@ -175,8 +197,13 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
 
 def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """An open alert and an episode of it."""
-    life, events = replace(last, rank=episode.rank) if episode.first_seen >= last.episode_at else last, list[Event]()
-    is_same = last.overlaps(episode) and (last.quiet_since is None or not episode.is_open or episode.first_seen <= last.episode_at)
+    life, events = (
+        replace(last, rank=episode.rank) if episode.first_seen >= last.episode_at else last,
+        list[Event](),
+    )
+    is_same = last.overlaps(episode) and (
+        last.quiet_since is None or not episode.is_open or episode.first_seen <= last.episode_at
+    )
     if last.state == AlertState.PENDING:
         return _pending(life, episode, policy, now)
     if not is_same:
@@ -186,7 +213,12 @@ def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> 
     if episode.first_seen > life.episode_at:
         life = replace(life, episode_at=episode.first_seen)
     if episode.is_open:
-        life = replace(life, quiet_since=None, ends_at=None, episode_at=max(life.episode_at, episode.first_seen))
+        life = replace(
+            life,
+            quiet_since=None,
+            ends_at=None,
+            episode_at=max(life.episode_at, episode.first_seen),
+        )
         return _step(last, life, events, now)
     if episode.first_seen < life.episode_at and last.quiet_since is None:
         # The end of an earlier one: a later episode is open.
@@ -206,16 +238,27 @@ def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -
 def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """A resolved alert whose end is still to be notified, or whose episode turns out to go on."""
     if not last.is_settled:
-        held = replace(last, state=AlertState.FIRING, resolved_at=None, quiet_since=last.quiet_since or now)
+        held = replace(
+            last, state=AlertState.FIRING, resolved_at=None, quiet_since=last.quiet_since or now
+        )
         if not episode.is_open and last.overlaps(episode):
-            return _step(last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now)
+            return _step(
+                last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now
+            )
         step = _go_on(held, episode, policy, now)
         return replace(step, events=((now, Happened.REOPENED), *step.events))
     life, events = _fire(last, episode.first_seen, now)
     life = replace(
-        life, fired_at=now, resolved_at=None, quiet_since=None, ends_at=None, rank=episode.rank, told=Notified.NOTHING,
-        episode_at=max(last.episode_at, episode.first_seen), starts_at=min(last.starts_at, episode.first_seen),
-    )  # fmt: skip
+        life,
+        fired_at=now,
+        resolved_at=None,
+        quiet_since=None,
+        ends_at=None,
+        rank=episode.rank,
+        told=Notified.NOTHING,
+        episode_at=max(last.episode_at, episode.first_seen),
+        starts_at=min(last.starts_at, episode.first_seen),
+    )
     return _step(None, life, [(now, Happened.REOPENED), *events], now)
 
 
@@ -231,26 +274,43 @@ def _switch_off(last: Life, episode: AlertEpisode, now: datetime) -> Step:
 def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[Event]]:
     """One more firing, at ``at`` in the data."""
     kind = Happened.FIRED_AGAIN if life.firings else Happened.FIRED
-    fired = tuple(sorted({*(one for one in life.fired if abs(at - one) <= FLAP_WINDOW), at})[-FLAPS:])
+    fired = tuple(
+        sorted({*(one for one in life.fired if abs(at - one) <= FLAP_WINDOW), at})[-FLAPS:]
+    )
     events: list[Event] = [(at, kind)]
     flapping = life.flapping
     if len(fired) >= FLAPS and not flapping:
         flapping = True
         events.append((at, Happened.FLAPPING))
     life = replace(
-        life, state=AlertState.FIRING, fired_at=life.fired_at or now, firings=life.firings + 1, fired=fired, flapping=flapping,
-    )  # fmt: skip
+        life,
+        state=AlertState.FIRING,
+        fired_at=life.fired_at or now,
+        firings=life.firings + 1,
+        fired=fired,
+        flapping=flapping,
+    )
     return life, events
 
 
-def _quiet(life: Life, episode: AlertEpisode, events: list[Event], now: datetime) -> tuple[Life, list[Event]]:
+def _quiet(
+    life: Life, episode: AlertEpisode, events: list[Event], now: datetime
+) -> tuple[Life, list[Event]]:
     if life.quiet_since is None:
         events = [*events, (episode.closed_at or now, Happened.QUIET)]
-    return replace(life, quiet_since=life.quiet_since or now, ends_at=_later(life.ends_at, episode.closed_at)), events
+    return replace(
+        life, quiet_since=life.quiet_since or now, ends_at=_later(life.ends_at, episode.closed_at)
+    ), events
 
 
 def _resolved(life: Life, now: datetime) -> Life:
-    return replace(life, state=AlertState.RESOLVED, resolved_at=now, quiet_since=life.quiet_since or now, ends_at=life.ends_at or now)
+    return replace(
+        life,
+        state=AlertState.RESOLVED,
+        resolved_at=now,
+        quiet_since=life.quiet_since or now,
+        ends_at=life.ends_at or now,
+    )
 
 
 def _later_step(life: Life, events: list[Event], policy: Policy, now: datetime) -> Step:
@@ -263,7 +323,9 @@ def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -
     if before is not None and life.rank != before.rank and life.is_open:
         events = [*events, (now, Happened.SEVERITY)]
     milder_since = (life.milder_since or now) if life.rank < life.told_rank else None
-    return Step(replace(life, milder_since=milder_since, tell_since=_notify_since(life, now)), tuple(events))
+    return Step(
+        replace(life, milder_since=milder_since, tell_since=_notify_since(life, now)), tuple(events)
+    )
 
 
 def _known_as(life: Life, now: datetime) -> Life:

@@ -1,6 +1,8 @@
-"""What holds alerts back: a cluster that is not seen, maintenance, silences. What is unmuted is notified, as it then stands.
+"""What holds alerts back: a cluster that is not seen, maintenance, silences. What is unmuted is
+notified, as it then stands.
 
-What is critical and held back by a cluster is notified in any case, later, unless people mute it before it is over.
+What is critical and held back by a cluster is notified in any case, later, unless people mute it
+before it is over.
 """
 
 import logging
@@ -47,7 +49,10 @@ class _Rule:
 
 
 class Mutes:
-    """All that holds alerts back at one instant: five queries at most. The first reason of blind, maintenance, silence counts."""
+    """All that holds alerts back at one instant: five queries at most.
+
+    The first reason of blind, maintenance, silence counts.
+    """
 
     def __init__(self, now: datetime) -> None:
         windows = [
@@ -85,12 +90,18 @@ class Mutes:
         for rule in self._rules:
             possible = [row for row in rows if row.pk not in found and rule.may_hold(row)]
             matching = match_each(rule.matchers, [labels[row.pk] for row in possible])
-            found |= {row.pk: rule.held for row, matches in zip(possible, matching, strict=True) if matches}
+            found |= {
+                row.pk: rule.held
+                for row, matches in zip(possible, matching, strict=True)
+                if matches
+            }
         return {row.pk: Held() for row in rows} | found
 
 
 def _matchers_of(row: MaintenanceWindow | Silence) -> tuple[Matcher, ...] | None:
-    """``None`` for what cannot be read any more, which mutes nothing: an alert too many is better than one that nobody hears of."""
+    """``None`` for what cannot be read any more, which mutes nothing: an alert too many is better
+    than one that nobody hears of.
+    """
     try:
         return row.parsed_matchers
     except BadMatcher as error:
@@ -103,7 +114,12 @@ def affected_by(mutes: Mutes) -> Iterator[list[int]]:
     of_some = Q() if mutes.any_by_label else Q(cluster__in=list(mutes.blind.by_cluster))
     concerned = (Q(state__in=OPEN) | Q(tell_since__isnull=False)) & of_some | ~Q(muted_by=Mute.NONE)
     # What stays held back need not be read again.
-    found = Alert.objects.filter(concerned).exclude(mutes.blind.stay_held()).order_by("id").values_list("pk", flat=True)
+    found = (
+        Alert.objects.filter(concerned)
+        .exclude(mutes.blind.stay_held())
+        .order_by("id")
+        .values_list("pk", flat=True)
+    )
     return chunks(list(found), ROWS_AT_ONCE)
 
 
@@ -111,11 +127,17 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     """Returns how many were muted or let go. Call it in a transaction."""
     changed: list[Alert] = []
     events: dict[str, list[Alert]] = defaultdict(list)
-    rows = Alert.objects.filter(pk__in=pks).select_related("finding").defer(*UNREAD, *(f"finding__{name}" for name in UNREAD))
+    rows = (
+        Alert.objects.filter(pk__in=pks)
+        .select_related("finding")
+        .defer(*UNREAD, *(f"finding__{name}" for name in UNREAD))
+    )
     held_by = mutes.of_each(rows)
     for row in rows:
         held = held_by[row.pk]
-        if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (held.by and _ended_unnotified(row)):
+        if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (
+            held.by and _ended_unnotified(row)
+        ):
             continue
         life = life_of(row)
         if _is_notified_later(row, held):
@@ -139,7 +161,13 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     write(changed, FIELDS)
     AlertEvent.objects.bulk_create(
         [
-            AlertEvent(alert=row, at=now, noted_at=now, kind=kind, comment=Mute(row.muted_by).label if row.muted_by else "")
+            AlertEvent(
+                alert=row,
+                at=now,
+                noted_at=now,
+                kind=kind,
+                comment=Mute(row.muted_by).label if row.muted_by else "",
+            )
             for kind, rows in events.items()
             for row in rows
         ],
@@ -157,7 +185,9 @@ def _ended_unnotified(row: Alert) -> bool:
 
 
 def _is_notified_later(row: Alert, held: Held) -> bool:
-    """What is critical does not pass unnoticed because its cluster was not seen: its begin and its end are notified afterwards."""
+    """What is critical does not pass unnoticed because its cluster was not seen: its begin and its
+    end are notified afterwards.
+    """
     return Mute.BLIND in (held.by, row.muted_by) and _is_late_news(row)
 
 

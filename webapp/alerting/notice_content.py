@@ -1,4 +1,6 @@
-"""An alert as notices contain it: the newest words of its finding, names of what it mutes, absolute links."""
+"""An alert as notices contain it: the newest words of its finding, names of what it mutes, absolute
+links.
+"""
 
 import hashlib
 from collections import defaultdict
@@ -19,7 +21,8 @@ from webapp.incidents.models import Incident
 
 @dataclass(frozen=True)
 class Facts:
-    """What several alerts of a notice need from other rows, read at once. ``muted``: alert number → count and first names.
+    """What several alerts of a notice need from other rows, read at once. ``muted``: alert number →
+    count and first names.
 
     ``causes``: uid of an incident → number and title of the finding that is its cause.
     """
@@ -31,21 +34,36 @@ class Facts:
     @classmethod
     def read(cls, rows: Sequence[Alert]) -> "Facts":
         parents = [row.pk for row in rows if row.rule == BLIND]
-        found = Incident.objects.filter(uid__in={row.incident_id for row in rows if row.incident_id})
+        found = Incident.objects.filter(
+            uid__in={row.incident_id for row in rows if row.incident_id}
+        )
         named = found.values_list("uid", "cause", "cause__title", "title")
-        return cls(muted_names(parents), frozenset(all_rules()), {uid: (cause, now or then) for uid, cause, now, then in named})
+        return cls(
+            muted_names(parents),
+            frozenset(all_rules()),
+            {uid: (cause, now or then) for uid, cause, now, then in named},
+        )
 
     def is_cause(self, row: Alert) -> bool:
         return self.causes.get(row.incident_id or "", (None, ""))[0] == row.finding_id is not None
 
     def in_order(self, rows: Sequence[Alert]) -> list[Alert]:
-        """What is open first, the worst incidents first, the alerts of each together, its cause first."""
+        """What is open first, the worst incidents first, the alerts of each together, its cause
+        first.
+        """
         worst: dict[tuple[bool, str], tuple[int, int]] = {}
         for place, row in enumerate(rows):
             key = (row.is_open, row.incident_id or row.uid)
             known = worst.get(key, (0, place))
             worst[key] = (min(known[0], -row.severity_rank), known[1])
-        return sorted(rows, key=lambda row: (not row.is_open, *worst[row.is_open, row.incident_id or row.uid], not self.is_cause(row)))
+        return sorted(
+            rows,
+            key=lambda row: (
+                not row.is_open,
+                *worst[row.is_open, row.incident_id or row.uid],
+                not self.is_cause(row),
+            ),
+        )
 
 
 def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]]:
@@ -87,7 +105,9 @@ def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
         subject=row.subject,
         title=described.title,
         cause=row.ended_because if unseen_end else described.cause,
-        next_step="Look at the job in Flink itself, or register its cluster again." if unseen_end else described.next_step,
+        next_step="Look at the job in Flink itself, or register its cluster again."
+        if unseen_end
+        else described.next_step,
         starts_at=row.starts_at,
         ends_at=None if status == FIRING else row.ends_at,
         evidence=tuple(one for one in described.evidence or () if isinstance(one, dict)),
@@ -97,7 +117,9 @@ def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
         muted=muted,
         labels=row.labels,
         incident_id=row.incident_id,
-        incident_title="" if facts.is_cause(row) else facts.causes.get(row.incident_id or "", (None, ""))[1],
+        incident_title=""
+        if facts.is_cause(row)
+        else facts.causes.get(row.incident_id or "", (None, ""))[1],
         links=links(row, facts.rules),
     )
 

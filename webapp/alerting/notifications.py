@@ -1,7 +1,9 @@
-"""Groups → notices → the outbox: what is due is put together and queued in the transaction that marks it as notified.
+"""Groups → notices → the outbox: what is due is put together and queued in the transaction that
+marks it as notified.
 
-A group waits a little after the first evidence, so that what belongs together comes together; then news come no more often
-than its interval; and what nobody has acknowledged is repeated after a while.
+A group waits a little after the first evidence, so that what belongs together comes together; then
+news come no more often than its interval; and what nobody has acknowledged is repeated after a
+while.
 """
 
 from collections.abc import Sequence
@@ -46,9 +48,16 @@ def pace() -> NotificationPace:
 
 
 def plan(now: datetime) -> list[AlertGroup]:
-    """Note of every group when it is due; returns those with news, the earliest first. Call it in a transaction."""
-    since = dict(Alert.objects.to_notify().order_by().values_list("group").annotate(since=Min("tell_since")))
-    groups = AlertGroup.objects.filter(pk__in=list(since)) | AlertGroup.objects.filter(next_due_at__isnull=False)
+    """Note of every group when it is due; returns those with news, the earliest first.
+
+    Call it in a transaction.
+    """
+    since = dict(
+        Alert.objects.to_notify().order_by().values_list("group").annotate(since=Min("tell_since"))
+    )
+    groups = AlertGroup.objects.filter(pk__in=list(since)) | AlertGroup.objects.filter(
+        next_due_at__isnull=False
+    )
     taken, changed, with_news = pace(), [], []
     for group in groups.distinct():
         first = since.get(group.pk)
@@ -60,22 +69,40 @@ def plan(now: datetime) -> list[AlertGroup]:
             changed.append(group)
         if due is not None:
             with_news.append((due, group))
-    AlertGroup.objects.bulk_update(changed, ["first_pending_at", "next_due_at"], batch_size=ROWS_AT_ONCE)
+    AlertGroup.objects.bulk_update(
+        changed, ["first_pending_at", "next_due_at"], batch_size=ROWS_AT_ONCE
+    )
     return [group for _due, group in sorted(with_news, key=lambda one: (one[0], one[1].pk))]
 
 
 def to_repeat(now: datetime) -> list[AlertGroup]:
-    """Groups whose last notice is long ago, with something that fires and that nobody has acknowledged."""
+    """Groups whose last notice is long ago, with something that fires and that nobody has
+    acknowledged.
+    """
     waits = _unanswered().filter(group=OuterRef("pk"))
-    return list(AlertGroup.objects.filter(Exists(waits), last_notified_at__lte=now - pace().repeat, next_due_at__isnull=True))
+    return list(
+        AlertGroup.objects.filter(
+            Exists(waits), last_notified_at__lte=now - pace().repeat, next_due_at__isnull=True
+        )
+    )
 
 
 def notify(group: AlertGroup, now: datetime) -> int:
     """Queue what is new in a group; returns how many notices. Call it in a transaction."""
-    news = list(Alert.objects.to_notify().filter(group=group).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST))
-    ended_early = [row for row in news if row.state == AlertState.RESOLVED and row.told == Notified.NOTHING]
+    news = list(
+        Alert.objects.to_notify()
+        .filter(group=group)
+        .select_related("finding")
+        .defer(*UNREAD)
+        .order_by(*WORST_FIRST)
+    )
+    ended_early = [
+        row for row in news if row.state == AlertState.RESOLVED and row.told == Notified.NOTHING
+    ]
     firing = [row for row in news if row.state == AlertState.FIRING]
-    ended = [row for row in news if row.state == AlertState.RESOLVED and row.told != Notified.NOTHING]
+    ended = [
+        row for row in news if row.state == AlertState.RESOLVED and row.told != Notified.NOTHING
+    ]
     if not news:
         return 0
     made = 0
@@ -88,7 +115,8 @@ def notify(group: AlertGroup, now: datetime) -> int:
         _queue(group, FIRING, ended_early, now, still_firing=ended_early)
         made += 1
     if ended_early:
-        # It fired and was resolved between two evaluations: a receiver that keeps a state needs both notices.
+        # It fired and was resolved between two evaluations: a receiver that keeps a state needs
+        # both notices.
         _queue(group, RESOLVED, ended_early, now)
         made += 1
     _mark_notified(group, news, made, now)
@@ -97,7 +125,13 @@ def notify(group: AlertGroup, now: datetime) -> int:
 
 def repeat(group: AlertGroup, now: datetime) -> int:
     """Notify again of what nobody has acknowledged. Call it in a transaction."""
-    rows = list(_unanswered().filter(group=group).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST))
+    rows = list(
+        _unanswered()
+        .filter(group=group)
+        .select_related("finding")
+        .defer(*UNREAD)
+        .order_by(*WORST_FIRST)
+    )
     if not rows:
         return 0
     _queue(group, "repeat", rows, now)
@@ -110,19 +144,32 @@ def _unanswered() -> AlertQuerySet:
     return rows
 
 
-def _queue(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime, still_firing: Sequence[Alert] = ()) -> Notice:
+def _queue(
+    group: AlertGroup,
+    kind: str,
+    changed: Sequence[Alert],
+    now: datetime,
+    still_firing: Sequence[Alert] = (),
+) -> Notice:
     notified_as_firing = {row.pk for row in still_firing}
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)
     beside = (
-        list(others.exclude(pk__in=list(known)[:ROWS_AT_ONCE]).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST)[:room])
+        list(
+            others.exclude(pk__in=list(known)[:ROWS_AT_ONCE])
+            .select_related("finding")
+            .defer(*UNREAD)
+            .order_by(*WORST_FIRST)[:room]
+        )
         if room
         else []
     )
     facts = Facts.read([*changed, *beside])
     alerts: list[NoticeAlert] = [
-        notice_alert(row, facts, status=FIRING if row.is_open or row.pk in notified_as_firing else RESOLVED)
+        notice_alert(
+            row, facts, status=FIRING if row.is_open or row.pk in notified_as_firing else RESOLVED
+        )
         for row in (*facts.in_order(changed), *facts.in_order(beside))
     ]
     firing_total = others.count() + len(notified_as_firing)
@@ -140,23 +187,38 @@ def _queue(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime
         resolved_total=resolved_total,
         changed=frozenset(row.uid for row in changed),
         made_at=now,
-        repeat_after_s=0 if all(row.recorded for row in changed) else int(pace().repeat.total_seconds()),
+        repeat_after_s=0
+        if all(row.recorded for row in changed)
+        else int(pace().repeat.total_seconds()),
     )
     heard = outbox.queue(notice)
     words = told.stored(kind, notice.uid if heard else "")
     AlertEvent.objects.bulk_create(
-        [AlertEvent(alert=row, at=now, noted_at=now, kind=Happened.TOLD, comment=words) for row in changed],
+        [
+            AlertEvent(alert=row, at=now, noted_at=now, kind=Happened.TOLD, comment=words)
+            for row in changed
+        ],
         batch_size=ROWS_AT_ONCE,
     )
     return notice
 
 
 def _mark_notified(group: AlertGroup, news: Sequence[Alert], notices: int, now: datetime) -> None:
-    for state, notified in ((AlertState.FIRING, Notified.FIRING), (AlertState.RESOLVED, Notified.RESOLVED)):
+    for state, notified in (
+        (AlertState.FIRING, Notified.FIRING),
+        (AlertState.RESOLVED, Notified.RESOLVED),
+    ):
         for pks in chunks((row.pk for row in news if row.state == state), ROWS_AT_ONCE):
             Alert.objects.filter(pk__in=pks).update(
-                told=notified, told_rank=F("severity_rank"), milder_since=None, told_at=now, tell_since=None
+                told=notified,
+                told_rank=F("severity_rank"),
+                milder_since=None,
+                told_at=now,
+                tell_since=None,
             )
     AlertGroup.objects.filter(pk=group.pk).update(
-        last_notified_at=now, first_pending_at=None, next_due_at=None, notices=F("notices") + notices
+        last_notified_at=now,
+        first_pending_at=None,
+        next_due_at=None,
+        notices=F("notices") + notices,
     )

@@ -15,7 +15,9 @@ WEIR = "weir"
 """Family of the rules on Weir itself."""
 HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
-"""A finding is closed only when its rule has not seen it for minutes; this is on top of that, against the last doubt."""
+"""A finding is closed only when its rule has not seen it for minutes; this is on top of that,
+against the last doubt.
+"""
 
 Scope = tuple[str, str, str, str]
 """rule, cluster, job id, job name; empty where it means all."""
@@ -23,7 +25,9 @@ Scope = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class RulePolicy:
-    """What is in force for one rule and job; ``severity`` is empty where the finding's own counts."""
+    """What is in force for one rule and job; ``severity`` is empty where the finding's own
+    counts.
+    """
 
     severity: str = ""
     alerts: bool = True
@@ -34,11 +38,19 @@ class RulePolicy:
         return SEVERITY_RANK[Severity(self.severity)] if self.severity else own
 
     def policy(self, own_rank: int, *, recorded: bool) -> Policy:
-        return Policy(self.alerts and self.rank(own_rank) >= LEAST_RANK, self.hold_before, self.hold_after, recorded)
+        return Policy(
+            self.alerts and self.rank(own_rank) >= LEAST_RANK,
+            self.hold_before,
+            self.hold_after,
+            recorded,
+        )
 
 
 class Policies:
-    """All that is set, read once for an evaluation: three queries. ``instead``: a setting to suppose in its scope."""
+    """All that is set, read once for an evaluation: three queries.
+
+    ``instead``: a setting to suppose in its scope.
+    """
 
     def __init__(self, instead: RuleSetting | None = None) -> None:
         rows = [*RuleSetting.objects.all(), *([instead] if instead else [])]
@@ -47,7 +59,10 @@ class Policies:
             self._set[row.rule, row.cluster, row.job_id, ""] = row
             if row.job_name:
                 self._set[row.rule, row.cluster, "", row.job_name] = row
-        self._clusters = {name: (kind, labels) for name, kind, labels in Cluster.objects.values_list("name", "kind", "labels")}
+        self._clusters = {
+            name: (kind, labels)
+            for name, kind, labels in Cluster.objects.values_list("name", "kind", "labels")
+        }
         self._removed = {row.name: row for row in RemovedCluster.objects.all()}
         self._known: dict[Scope, RulePolicy] = {}
 
@@ -58,11 +73,18 @@ class Policies:
         """Of the cluster, and whether it is watched."""
         if not cluster:
             return {"kind": WEIR if rule.startswith(f"{WEIR}.") else "storage"}
-        return {**self._clusters.get(cluster, ("", {}))[1], "kind": "recording" if self.is_recorded(cluster) else "live"}
+        return {
+            **self._clusters.get(cluster, ("", {}))[1],
+            "kind": "recording" if self.is_recorded(cluster) else "live",
+        }
 
-    def policy(self, rule: str, cluster: str, job_id: str, name: str | None, own_rank: int) -> Policy:
+    def policy(
+        self, rule: str, cluster: str, job_id: str, name: str | None, own_rank: int
+    ) -> Policy:
         """Nothing alerts of a cluster that was removed: nobody could see it end."""
-        found = self.rule_policy(rule, cluster, job_id, name).policy(own_rank, recorded=self.is_recorded(cluster))
+        found = self.rule_policy(rule, cluster, job_id, name).policy(
+            own_rank, recorded=self.is_recorded(cluster)
+        )
         return replace(found, alerts=False) if cluster in self._removed else found
 
     def why_ended(self, cluster: str) -> str:
@@ -70,9 +92,14 @@ class Policies:
         removed = self._removed.get(cluster)
         if removed is None:
             return ""
-        return f"Cluster {cluster} {removed.how} at {instant_text(removed.removed_at)}: it is no longer watched, and its state is unknown."
+        return (
+            f"Cluster {cluster} {removed.how} at {instant_text(removed.removed_at)}: it is no "
+            f"longer watched, and its state is unknown."
+        )
 
-    def rule_policy(self, rule: str, cluster: str, job_id: str, name: str | None = None) -> RulePolicy:
+    def rule_policy(
+        self, rule: str, cluster: str, job_id: str, name: str | None = None
+    ) -> RulePolicy:
         scope = (rule, cluster, job_id, name or "")
         if scope not in self._known:
             self._known[scope] = self._narrowest(scope)
@@ -80,7 +107,12 @@ class Policies:
 
     def _narrowest(self, scope: Scope) -> RulePolicy:
         rule, cluster, job_id, name = scope
-        wider = [(rule, cluster, job_id, ""), (rule, cluster, "", name), (rule, cluster, "", ""), (rule, "", "", "")]
+        wider = [
+            (rule, cluster, job_id, ""),
+            (rule, cluster, "", name),
+            (rule, cluster, "", ""),
+            (rule, "", "", ""),
+        ]
         found = [self._set.get(one) for one in dict.fromkeys(wider)]
         return in_force(rule, [one for one in found if one is not None])
 

@@ -1,4 +1,7 @@
-"""What a setting would have done: the findings of the last week, alerted as it would have them. Nothing is changed."""
+"""What a setting would have done: the findings of the last week, alerted as it would have them.
+
+Nothing is changed.
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -18,7 +21,9 @@ MOST_FINDINGS = 5_000
 
 @dataclass(frozen=True)
 class WouldHave:
-    """``fired``: alerts; ``critical`` of them; ``findings``: those looked at; ``cut``: there were more of them."""
+    """``fired``: alerts; ``critical`` of them; ``findings``: those looked at; ``cut``: there were
+    more of them.
+    """
 
     fired: int
     critical: int
@@ -46,7 +51,9 @@ def compare(wanted: RuleSetting, now: datetime) -> SettingComparison:
     lately = found.filter(last_seen__gte=end - SPAN).defer("cause", "evidence", "data")
     rows = list(lately.order_by("-first_seen", "-id")[: MOST_FINDINGS + 1])
     cut, rows = len(rows) > MOST_FINDINGS, rows[:MOST_FINDINGS][::-1]
-    return SettingComparison(end - SPAN, end, _count(rows, present, end, cut), _count(rows, changed, end, cut))
+    return SettingComparison(
+        end - SPAN, end, _count(rows, present, end, cut), _count(rows, changed, end, cut)
+    )
 
 
 def _count(rows: list[Finding], policies: Policies, end: datetime, cut: bool) -> WouldHave:
@@ -58,17 +65,25 @@ def _count(rows: list[Finding], policies: Policies, end: datetime, cut: bool) ->
 
 
 def _alerts(findings: list[Finding], policies: Policies, end: datetime) -> list[int]:
-    """Severity rank of every alert that these findings of one identity would have made, each episode seen when it happened."""
+    """Severity rank of every alert that these findings of one identity would have made, each
+    episode seen when it happened.
+    """
     ranks: list[int] = []
     last: Life | None = None
     for finding in findings:
-        rule_policy = policies.rule_policy(finding.rule, finding.cluster, finding.job_id, finding.job_name)
+        rule_policy = policies.rule_policy(
+            finding.rule, finding.cluster, finding.job_id, finding.job_name
+        )
         policy = rule_policy.policy(finding.severity_rank, recorded=False)
         episode = episode_of(finding, rule_policy.rank(finding.severity_rank))
         if last is not None:
             last = _later(last, policy, episode.first_seen, ranks)
         step = take(last, episode, policy, episode.closed_at or end)
-        if step.life is not None and step.life.firings and (step.is_new or last is None or not last.firings):
+        if (
+            step.life is not None
+            and step.life.firings
+            and (step.is_new or last is None or not last.firings)
+        ):
             ranks.append(step.life.rank)
         last = _notified(step.life)
     if last is not None:

@@ -26,18 +26,26 @@ class AlertQuerySet(QuerySet["Alert"]):
         return self.filter(cluster=cluster, job_id=job_id)
 
     def unacknowledged(self) -> Self:
-        """Firing, not acknowledged, not muted, and not long over in a recording: what the header counts."""
-        return self.firing().filter(acknowledged_at__isnull=True, muted_by=Mute.NONE, recorded=False)
+        """Firing, not acknowledged, not muted, and not long over in a recording: what the header
+        counts.
+        """
+        return self.firing().filter(
+            acknowledged_at__isnull=True, muted_by=Mute.NONE, recorded=False
+        )
 
     def to_notify(self) -> Self:
         return self.filter(tell_since__isnull=False, muted_by=Mute.NONE)
 
     def with_names(self) -> Self:
-        """Each with what its finding is ``related`` to, so that names in its title are known as such; nothing where that is gone."""
+        """Each with what its finding is ``related`` to, so that names in its title are known as
+        such; nothing where that is gone.
+        """
         return self.annotate(related=F("finding__related"))
 
     def with_all_names(self) -> Self:
-        """With the finding's ``data`` as well, which has those in all its texts: for one alert, since it may be long."""
+        """With the finding's ``data`` as well, which has those in all its texts: for one alert,
+        since it may be long.
+        """
         return self.with_names().annotate(data=F("finding__data"))
 
     def overlapping(self, start: datetime, end: datetime) -> Self:
@@ -48,9 +56,14 @@ class AlertGroupQuerySet(QuerySet["AlertGroup"]):
     def ensure(self, keys: Collection[tuple[str, str]]) -> "dict[tuple[str, str], AlertGroup]":
         """The groups of these (cluster, family), made where they are missing."""
         families = {family for _cluster, family in keys}
-        wanted = self.filter(cluster__in={cluster for cluster, _family in keys}, family__in=families)
+        wanted = self.filter(
+            cluster__in={cluster for cluster, _family in keys}, family__in=families
+        )
         found = {(one.cluster, one.family): one for one in wanted}
-        missing = [self.model(cluster=cluster, family=family) for cluster, family in sorted(set(keys) - set(found))]
+        missing = [
+            self.model(cluster=cluster, family=family)
+            for cluster, family in sorted(set(keys) - set(found))
+        ]
         if missing:
             self.bulk_create(missing, ignore_conflicts=True)
             found = {(one.cluster, one.family): one for one in wanted.all()}

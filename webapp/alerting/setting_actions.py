@@ -1,4 +1,7 @@
-"""What people set for a rule, in a scope: how it alerts, and by which thresholds it judges. Who set it is kept with it."""
+"""What people set for a rule, in a scope: how it alerts, and by which thresholds it judges.
+
+Who set it is kept with it.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,33 +22,54 @@ COLUMNS = ("severity", "alerts", "hold_before_s", "hold_after_s")
 
 
 def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> RuleSetting:
-    """A setting that is not saved; ``values`` has :data:`COLUMNS`, empty ones unset. Raises :class:`InputRefused`."""
+    """A setting that is not saved; ``values`` has :data:`COLUMNS`, empty ones unset.
+
+    Raises :class:`InputRefused`.
+    """
     if rule not in registry.all_rules():
         raise InputRefused(gettext("There is no rule called %(rule)s.") % {"rule": rule[:100]})
     job_name = _name_in_scope(cluster, job_id)
     severity = values.get("severity") or ""
     if severity and severity not in Severity.values:
-        raise InputRefused(gettext("A severity is one of %(values)s.") % {"values": ", ".join(Severity.values)})
+        raise InputRefused(
+            gettext("A severity is one of %(values)s.") % {"values": ", ".join(Severity.values)}
+        )
     for name in ("hold_before_s", "hold_after_s"):
         value = values.get(name)
         if value is not None and not 0 <= value <= LONGEST_HOLD_S:
-            raise InputRefused(gettext("A hold time lasts from 0 to %(longest_hold_s)s seconds.") % {"longest_hold_s": LONGEST_HOLD_S})
+            raise InputRefused(
+                gettext("A hold time lasts from 0 to %(longest_hold_s)s seconds.")
+                % {"longest_hold_s": LONGEST_HOLD_S}
+            )
     said = {column: values.get(column) for column in COLUMNS} | {"severity": severity}
     return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, job_name=job_name, **said)
 
 
 def save(wanted: RuleSetting, user: Any) -> RuleSetting:
-    """In place of what was set in the same scope. Raises :class:`InputRefused` where nothing is set at all."""
+    """In place of what was set in the same scope.
+
+    Raises :class:`InputRefused` where nothing is set at all.
+    """
     if not wanted.severity and all(getattr(wanted, name) is None for name in COLUMNS[1:]):
         raise InputRefused(
-            gettext("Nothing is set: choose a severity, a hold time, or whether it alerts. For the defaults, remove what is set.")
+            gettext(
+                "Nothing is set: choose a severity, a hold time, or whether it alerts. For the "
+                "defaults, remove what is set."
+            )
         )
-    said = {name: getattr(wanted, name) for name in (*COLUMNS, "job_name")} | {"author": user, "author_name": user.get_username()[:200]}
+    said = {name: getattr(wanted, name) for name in (*COLUMNS, "job_name")} | {
+        "author": user,
+        "author_name": user.get_username()[:200],
+    }
     with transaction.atomic():
         if wanted.job_name:
-            of_name = RuleSetting.objects.filter(rule=wanted.rule, cluster=wanted.cluster, job_name=wanted.job_name)
+            of_name = RuleSetting.objects.filter(
+                rule=wanted.rule, cluster=wanted.cluster, job_name=wanted.job_name
+            )
             of_name.exclude(job_id=wanted.job_id).delete()
-        row, _made = RuleSetting.objects.update_or_create(rule=wanted.rule, cluster=wanted.cluster, job_id=wanted.job_id, defaults=said)
+        row, _made = RuleSetting.objects.update_or_create(
+            rule=wanted.rule, cluster=wanted.cluster, job_id=wanted.job_id, defaults=said
+        )
         _mark_for_evaluation(row)
     return row
 
@@ -56,8 +80,13 @@ def remove(row: RuleSetting) -> None:
         _mark_for_evaluation(row)
 
 
-def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: Any) -> list[ThresholdOverride]:
-    """Replaces those of the same scope from the next cycle on. ``values``: number or text by key. Raises :class:`InputRefused`."""
+def set_thresholds(
+    values: Mapping[str, Any], cluster: str, job_id: str, user: Any
+) -> list[ThresholdOverride]:
+    """Replaces those of the same scope from the next cycle on.
+
+    ``values``: number or text by key. Raises :class:`InputRefused`.
+    """
     known = {threshold.key: threshold for threshold in registry.all_thresholds()}
     name = _name_in_scope(cluster, job_id)
     if not values:
@@ -66,7 +95,9 @@ def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: A
     for key, text in values.items():
         threshold = known.get(key)
         if threshold is None:
-            raise InputRefused(gettext("There is no threshold called %(key)s.") % {"key": key[:100]})
+            raise InputRefused(
+                gettext("There is no threshold called %(key)s.") % {"key": key[:100]}
+            )
         try:
             numbers[key] = float(text)
         except (TypeError, ValueError):
@@ -74,30 +105,45 @@ def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: A
         if not threshold.allows(numbers[key]):
             raise InputRefused(
                 gettext("%(key)s must be a number from %(minimum)s to %(maximum)s %(unit)s.")
-                % {"key": key, "minimum": f"{threshold.minimum:g}", "maximum": f"{threshold.maximum:g}", "unit": threshold.unit}
+                % {
+                    "key": key,
+                    "minimum": f"{threshold.minimum:g}",
+                    "maximum": f"{threshold.maximum:g}",
+                    "unit": threshold.unit,
+                }
             )
     with transaction.atomic():
         if name:
-            ThresholdOverride.objects.filter(key__in=numbers, cluster=cluster, job_name=name).exclude(job_id=job_id).delete()
+            ThresholdOverride.objects.filter(
+                key__in=numbers, cluster=cluster, job_name=name
+            ).exclude(job_id=job_id).delete()
         return [
             ThresholdOverride.objects.update_or_create(
-                key=key, cluster=cluster, job_id=job_id, defaults={"value": value, "author": user, "job_name": name}
+                key=key,
+                cluster=cluster,
+                job_id=job_id,
+                defaults={"value": value, "author": user, "job_name": name},
             )[0]
             for key, value in numbers.items()
-        ]  # fmt: skip
+        ]
 
 
 def _name_in_scope(cluster: str, job_id: str) -> str:
-    """Of the job, whose settings stay when it gets another id; "" of a wider scope, or of a job without a name."""
+    """Of the job, whose settings stay when it gets another id; "" of a wider scope, or of a job
+    without a name.
+    """
     if job_id:
         job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name").first()
         if job is None:
             raise InputRefused(
-                gettext("There is no job %(job_id)s of cluster %(cluster)s.") % {"job_id": job_id[:64], "cluster": cluster[:100] or "?"}
+                gettext("There is no job %(job_id)s of cluster %(cluster)s.")
+                % {"job_id": job_id[:64], "cluster": cluster[:100] or "?"}
             )
         return job.name or ""
     if cluster and not job_id and not Cluster.objects.filter(name=cluster).exists():
-        raise InputRefused(gettext("There is no cluster called %(cluster)s.") % {"cluster": cluster[:100]})
+        raise InputRefused(
+            gettext("There is no cluster called %(cluster)s.") % {"cluster": cluster[:100]}
+        )
     return ""
 
 

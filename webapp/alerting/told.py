@@ -1,4 +1,6 @@
-"""What Weir itself says in the story of an alert: stored in English, read in the language of the page."""
+"""What Weir itself says in the story of an alert: stored in English, read in the language of the
+page.
+"""
 
 from collections.abc import Iterable
 
@@ -18,7 +20,9 @@ def stored(kind: str, uid: str) -> str:
 
 
 def taken(comments: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Of alerts, by number, with what is ``stored``: the uid of each notice that an endpoint took."""
+    """Of alerts, by number, with what is ``stored``: the uid of each notice that an endpoint
+    took.
+    """
     return [(alert, uid) for alert, text in comments if (uid := text.partition(_NOTICE)[2])]
 
 
@@ -33,6 +37,10 @@ def story_words(kind: str, comment: str) -> str:
 
 def _of_notice(text: str) -> str:
     if text.endswith(NOBODY):
-        return gettext("%(kind)s: nobody, since no endpoint takes it") % {"kind": gettext(text.removesuffix(NOBODY))}
+        return gettext("%(kind)s: nobody, since no endpoint takes it") % {
+            "kind": gettext(text.removesuffix(NOBODY))
+        }
     kind, mark, uid = text.partition(_NOTICE)
-    return gettext("%(kind)s, notice %(uid)s") % {"kind": gettext(kind), "uid": uid} if mark else text
+    return (
+        gettext("%(kind)s, notice %(uid)s") % {"kind": gettext(kind), "uid": uid} if mark else text
+    )

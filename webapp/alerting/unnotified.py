@@ -1,4 +1,6 @@
-"""Why nobody was notified of alerts: what holds each back, or why no endpoint took the notice of it."""
+"""Why nobody was notified of alerts: what holds each back, or why no endpoint took the notice of
+it.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -26,7 +28,10 @@ MOST_NOTICES = 1_000
 
 @dataclass(frozen=True)
 class Unnotified:
-    """``reasons``: of how many alerts or findings each holds, and a sentence. ``is_known``: false where somebody may have been notified."""
+    """``reasons``: of how many alerts or findings each holds, and a sentence.
+
+    ``is_known``: false where somebody may have been notified.
+    """
 
     reasons: tuple[tuple[int, str], ...]
     is_known: bool = True
@@ -49,17 +54,33 @@ def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
     sent = _sent(of_notice)
     if sent is None:
         return Unnotified(
-            ((len(alerts), gettext("Whether anybody was notified is no longer known: deliveries of that time are not kept.")),),
+            (
+                (
+                    len(alerts),
+                    gettext(
+                        "Whether anybody was notified is no longer known: deliveries of that time "
+                        "are not kept."
+                    ),
+                ),
+            ),
             is_known=False,
         )
     # Somebody who sees some clusters sees no endpoints: they are of the whole fleet.
-    endpoints = list(Endpoint.objects.all()) if (due or of_notice) and scopes.current().is_everything else None
+    endpoints = (
+        list(Endpoint.objects.all())
+        if (due or of_notice) and scopes.current().is_everything
+        else None
+    )
     groups = AlertGroup.objects.in_bulk({row.group_id for row in due}) if due else {}
     takers = _takers([*due, *of_notice], endpoints or ())
     for row in due:
-        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _due(row, groups.get(row.group_id), now)
+        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _due(
+            row, groups.get(row.group_id), now
+        )
     for row in of_notice:
-        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _taken_by_now(row.pk in sent, endpoints is not None)
+        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _taken_by_now(
+            row.pk in sent, endpoints is not None
+        )
     return Unnotified.counted(reasons[row.pk] for row in alerts)
 
 
@@ -81,7 +102,11 @@ def _before_its_notice(row: Alert) -> str:
 def _muted(by: str) -> str:
     if by == Mute.BLIND:
         return gettext("Muted: the cluster is not seen.")
-    return gettext("Muted by a maintenance window.") if by == Mute.MAINTENANCE else gettext("Muted by a silence.")
+    return (
+        gettext("Muted by a maintenance window.")
+        if by == Mute.MAINTENANCE
+        else gettext("Muted by a silence.")
+    )
 
 
 def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
@@ -93,7 +118,11 @@ def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
 
 def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
     since = row.tell_since or now
-    due_at = group.next_due_at if group is not None and group.next_due_at is not None else since + pace().wait
+    due_at = (
+        group.next_due_at
+        if group is not None and group.next_due_at is not None
+        else since + pace().wait
+    )
     when = {"when": age_text(due_at, now)}
     return (
         gettext("The notice is due %(when)s.") % when
@@ -103,20 +132,33 @@ def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
 
 
 def _sent(rows: Sequence[Alert]) -> set[int] | None:
-    """Numbers of those whose notice an endpoint took, without them. None where what an endpoint took is no longer kept."""
+    """Numbers of those whose notice an endpoint took, without them.
+
+    None where what an endpoint took is no longer kept.
+    """
     if not rows:
         return set()
-    events = AlertEvent.objects.filter(alert__in=[row.pk for row in rows], kind=Happened.TOLD).order_by("id")
-    taken = told.taken(events.exclude(comment__endswith=told.NOBODY).values_list("alert_id", "comment")[:MOST_NOTICES])
+    events = AlertEvent.objects.filter(
+        alert__in=[row.pk for row in rows], kind=Happened.TOLD
+    ).order_by("id")
+    taken = told.taken(
+        events.exclude(comment__endswith=told.NOBODY).values_list("alert_id", "comment")[
+            :MOST_NOTICES
+        ]
+    )
     if not taken:
         return set()
     uids = {uid for _, uid in taken}
-    kept = set(Delivery.objects.filter(notice_uid__in=uids).values_list("notice_uid", flat=True).distinct())
+    kept = set(
+        Delivery.objects.filter(notice_uid__in=uids).values_list("notice_uid", flat=True).distinct()
+    )
     return {pk for pk, _ in taken} if uids <= kept else None
 
 
 def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, list[int]]:
-    """The least severities that enabled endpoints take whose matchers match, by numbers of alerts."""
+    """The least severities that enabled endpoints take whose matchers match, by numbers of
+    alerts.
+    """
     labels = [matched_labels(row) for row in rows]
     found: dict[int, list[int]] = {row.pk: [] for row in rows}
     for one in endpoints:
@@ -127,7 +169,9 @@ def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, l
 
 
 def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[int]) -> str:
-    """Empty where an endpoint takes it by what is set now, or where endpoints are not for the viewer to see."""
+    """Empty where an endpoint takes it by what is set now, or where endpoints are not for the
+    viewer to see.
+    """
     if endpoints is None:
         return ""
     if not endpoints:

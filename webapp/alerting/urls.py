@@ -30,7 +30,11 @@ urlpatterns = [
     path("alerts/settings/rule", rule_settings.rule_setting, name="alert-setting"),
     path("alerts/settings/rule/<int:pk>/remove", rule_settings.remove, name="alert-setting-remove"),
     path("alerts/settings/threshold", rule_settings.threshold_save, name="threshold-save"),
-    path("alerts/settings/threshold/<int:pk>/remove", rule_settings.threshold_remove, name="threshold-remove"),
+    path(
+        "alerts/settings/threshold/<int:pk>/remove",
+        rule_settings.threshold_remove,
+        name="threshold-remove",
+    ),
     re_path(r"^alerts/(?P<uid>alr_[a-z2-7]{26})$", alerts.alert, name="alert"),
     re_path(r"^alerts/(?P<uid>alr_[a-z2-7]{26})/comment$", alerts.comment, name="alert-comment"),
 ]

@@ -18,7 +18,9 @@ MOST_COMPARED = 500
 def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
     """Of findings whose incident has no alert: five queries at most, however many there are."""
     if not findings:
-        gone = gettext("Whether anybody was notified is no longer known: its findings and alerts are not kept.")
+        gone = gettext(
+            "Whether anybody was notified is no longer known: its findings and alerts are not kept."
+        )
         return Unnotified(((0, gone),), is_known=False)
     if other := _incident_of_their_alert(findings):
         went_on = gettext("Its alert lasted on, and is part of another incident.")
@@ -41,25 +43,49 @@ def _why(row: Finding, policies: Policies) -> str:
         return gettext("The cluster is no longer watched.")
     if row.to_alert:
         return gettext("The next evaluation takes it up.")
-    if row.state == FindingState.CLOSED and timedelta() < policy.hold_before > row.last_seen - row.first_seen:
+    if (
+        row.state == FindingState.CLOSED
+        and timedelta() < policy.hold_before > row.last_seen - row.first_seen
+    ):
         return gettext("What ends within the hold time does not alert.")
     return gettext("By what is set now it would alert; when it was evaluated it did not.")
 
 
 def _incident_of_their_alert(findings: Sequence[Finding]) -> str:
-    """An alert that is held for long goes with the incident of its newest episode. Empty where there is none."""
+    """An alert that is held for long goes with the incident of its newest episode.
+
+    Empty where there is none.
+    """
     near = Alert.objects.filter(
         cluster__in={row.cluster for row in findings},
         rule__in={row.rule for row in findings},
         subject_id__in={row.subject_id for row in findings},
         incident__isnull=False,
     ).overlapping(min(row.first_seen for row in findings), max(row.last_seen for row in findings))
-    read = ("cluster", "job_id", "earlier_job_ids", "rule", "subject_id", "starts_at", "ends_at", "incident")
+    read = (
+        "cluster",
+        "job_id",
+        "earlier_job_ids",
+        "rule",
+        "subject_id",
+        "starts_at",
+        "ends_at",
+        "incident",
+    )
     alerts = list(near.order_by("-id").only(*read)[:MOST_COMPARED])
-    return next((alert.incident_id or "" for alert in alerts if any(_is_of(alert, row) for row in findings)), "")
+    return next(
+        (
+            alert.incident_id or ""
+            for alert in alerts
+            if any(_is_of(alert, row) for row in findings)
+        ),
+        "",
+    )
 
 
 def _is_of(alert: Alert, row: Finding) -> bool:
     same = (alert.cluster, alert.rule, alert.subject_id) == (row.cluster, row.rule, row.subject_id)
-    is_near = alert.starts_at <= row.last_seen and (alert.ends_at is None or alert.ends_at >= row.first_seen)
+    is_near = alert.starts_at <= row.last_seen and (
+        alert.ends_at is None or alert.ends_at >= row.first_seen
+    )
     return same and is_near and row.job_id in (alert.job_id, *alert.earlier_job_ids)

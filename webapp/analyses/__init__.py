@@ -1,1 +1,3 @@
-"""What Weir works out of one job beside its checkpoints: an analysis each, one declaration for page, API, command and report."""
+"""What Weir works out of one job beside its checkpoints: an analysis each, one declaration for
+page, API, command and report.
+"""

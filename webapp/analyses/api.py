@@ -50,7 +50,12 @@ class RootParameters(ListFilters):
 def answered(analysis: Declaration[Any, Any], asked: Asked, document: Document) -> dict[str, Any]:
     """The document as JSON takes it."""
     blocks: dict[str, Any] = plain(document)
-    return {"analysis": analysis.name, "title": analysis.title, "as_of": plain(asked.until), **blocks}
+    return {
+        "analysis": analysis.name,
+        "title": analysis.title,
+        "as_of": plain(asked.until),
+        **blocks,
+    }
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -71,21 +76,33 @@ def schema_of(kind: Any) -> dict[str, Any]:
         return {"type": "array", "items": schema_of(of[0])}
     if is_dataclass(kind):
         return _object(kind)
-    return {"type": {int: "integer", float: "number", bool: "boolean", datetime: "string"}.get(kind, "string")}
+    return {
+        "type": {int: "integer", float: "number", bool: "boolean", datetime: "string"}.get(
+            kind, "string"
+        )
+    }
 
 
 def _object(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
     properties = {one.name: schema_of(hints[one.name]) for one in fields(kind)}
     if kind is Table:
-        row = {"type": "object", "additionalProperties": dict(ANY_VALUE), "description": "by the keys of the columns"}
+        row = {
+            "type": "object",
+            "additionalProperties": dict(ANY_VALUE),
+            "description": "by the keys of the columns",
+        }
         properties["rows"] = {"type": "array", "items": row}
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 def document_schema() -> dict[str, Any]:
     schema = schema_of(Document)
-    texts = {"analysis": {"type": "string"}, "title": {"type": "string"}, "as_of": {"type": "string", "format": "date-time"}}
+    texts = {
+        "analysis": {"type": "string"},
+        "title": {"type": "string"},
+        "as_of": {"type": "string", "format": "date-time"},
+    }
     return {
         "type": "object",
         "properties": {**texts, **schema["properties"]},
@@ -102,7 +119,12 @@ class AnalysesView(APIView):
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
         job_or_404(cluster, job_id)
         every = all_analyses().values()
-        return Response([{"name": one.name, "title": one.title, "summary": one.summary, "tab": one.tab} for one in every])
+        return Response(
+            [
+                {"name": one.name, "title": one.title, "summary": one.summary, "tab": one.tab}
+                for one in every
+            ]
+        )
 
 
 def view_of(analysis: Analysis) -> type[APIView]:
@@ -143,7 +165,10 @@ def root_view_of(analysis: RootAnalysis) -> type[APIView]:
         @extend_schema(
             summary=f"{analysis.title}: {analysis.summary}",
             operation_id=f"root_analysis_{analysis.name.replace('-', '_')}",
-            parameters=[*described(RootParameters, required=("root",)), *described(analysis.parameters)],
+            parameters=[
+                *described(RootParameters, required=("root",)),
+                *described(analysis.parameters),
+            ],
             responses={200: document_schema(), **ERRORS, **NOT_FOUND},
         )
         def get(self, request: Request) -> Response:
@@ -163,12 +188,21 @@ def urlpatterns() -> list[URLPattern]:
         for one in all_fleet_analyses().values()
     ]
     of_root = [
-        path(f"storage-analyses/{one.name}/", root_view_of(one).as_view(), name=f"api-storage-analysis-{one.name}")
+        path(
+            f"storage-analyses/{one.name}/",
+            root_view_of(one).as_view(),
+            name=f"api-storage-analysis-{one.name}",
+        )
         for one in all_root_analyses().values()
     ]
     return [
         *of_fleet,
         *of_root,
         path(f"{of_job}/", AnalysesView.as_view(), name="api-job-analyses"),
-        *(path(f"{of_job}/{one.name}/", view_of(one).as_view(), name=f"api-job-analysis-{one.name}") for one in all_analyses().values()),
+        *(
+            path(
+                f"{of_job}/{one.name}/", view_of(one).as_view(), name=f"api-job-analysis-{one.name}"
+            )
+            for one in all_analyses().values()
+        ),
     ]

@@ -1,7 +1,7 @@
 """What an analysis answers: a frozen tree of few kinds of blocks, which every door draws by itself.
 
-Texts are messages (``ingest.messages``) or names that others gave. Values are plain: numbers in the unit
-that stands beside them, aware instants, texts; ``None`` is unknown and shown as that.
+Texts are messages (``ingest.messages``) or names that others gave. Values are plain: numbers in the
+unit that stands beside them, aware instants, texts; ``None`` is unknown and shown as that.
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure. ``key`` names it for programs; ``note`` says from where it is, or what it means."""
+    """One figure. ``key`` names it for programs; ``note`` says from where it is, or what it
+    means.
+    """
 
     key: str
     name: str
@@ -102,7 +104,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure of Plotly with what it is drawn from, which the API gives and a page reads out; ``figure`` is drawn when asked for."""
+    """A figure of Plotly with what it is drawn from, which the API gives and a page reads out;
+    ``figure`` is drawn when asked for.
+    """
 
     key: str
     title: str
@@ -159,7 +163,8 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Asked:
-    """For what an analysis is asked: what happened from ``since`` to ``until``, with the values of its parameters.
+    """For what an analysis is asked: what happened from ``since`` to ``until``, with the values of
+    its parameters.
 
     An analysis of the fleet is asked as of now: all three instants are that. One of a root
     is asked as of its newest audit.

@@ -57,7 +57,8 @@ def _shown(block: Block) -> Any:
     if isinstance(block, Table):
         columns = tuple(ShownColumn(one, _css(one.unit)) for one in block.columns)
         rows = tuple(
-            tuple(_cell(value, one.unit) for value, one in zip(row, block.columns, strict=True)) for row in block.rows[:MOST_SHOWN]
+            tuple(_cell(value, one.unit) for value, one in zip(row, block.columns, strict=True))
+            for row in block.rows[:MOST_SHOWN]
         )
         return ShownTable(block, columns, rows)
     return block

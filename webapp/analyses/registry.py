@@ -6,14 +6,16 @@
     @in_flight.draws("persisted")
     def persisted(job: JobCurrent, asked: Asked) -> Drawn: ...
 
-Page, address, link on the job page, API, OpenAPI document, command and report section follow from it.
+Page, address, link on the job page, API, OpenAPI document, command and report section follow from
+it.
 
-An analysis of the whole fleet is declared by a module of ``webapp.analyses.fleet``, with ``fleet_analysis``
-and without a job. Its rows are of the clusters that the reader sees: models are held to that, what comes
-of the lake keeps the rows with ``scopes.current().holds(cluster)``.
+An analysis of the whole fleet is declared by a module of ``webapp.analyses.fleet``, with
+``fleet_analysis`` and without a job. Its rows are of the clusters that the reader sees: models are
+held to that, what comes of the lake keeps the rows with ``scopes.current().holds(cluster)``.
 
 One of a root of checkpoint storage is declared by a module of ``webapp.analyses.root``, with
-``root_analysis`` and, in place of the job, what its newest audit found: ``(figures: RootFigures, asked)``.
+``root_analysis`` and, in place of the job, what its newest audit found: ``(figures: RootFigures,
+asked)``.
 """
 
 import pkgutil
@@ -69,7 +71,9 @@ class Declaration(Generic[AnswerT, DrawT]):
 
 @dataclass(frozen=True)
 class Action:
-    """A button for operators, of jobs that run: ``address`` is the name of a view that takes the parameters by POST."""
+    """A button for operators, of jobs that run: ``address`` is the name of a view that takes the
+    parameters by POST.
+    """
 
     address: str
     text: str
@@ -111,7 +115,17 @@ def analysis(
     def declare(answer: Answer) -> Analysis:
         if name in _DECLARED and _DECLARED[name].answer.__module__ != answer.__module__:
             raise ValueError(f"Two analyses are called {name}.")
-        made = Analysis(name, title, summary, answer, parameters, is_slow, tab=tab, in_report=in_report, action=action)
+        made = Analysis(
+            name,
+            title,
+            summary,
+            answer,
+            parameters,
+            is_slow,
+            tab=tab,
+            in_report=in_report,
+            action=action,
+        )
         _DECLARED[name] = made
         return made
 

@@ -13,7 +13,9 @@ from webapp.analyses.document import Link, Table, Unit, Value
 from webapp.lib import instants, quantities
 from webapp.lib.messages.rendering import localised
 
-NUMERIC: frozenset[Unit] = frozenset({"count", "number", "ms", "bytes", "binary", "share", "factor", "per_s", "checkpoint"})
+NUMERIC: frozenset[Unit] = frozenset(
+    {"count", "number", "ms", "bytes", "binary", "share", "factor", "per_s", "checkpoint"}
+)
 _WRITTEN: Mapping[Unit, Any] = {
     "count": quantities.count_text,
     "ms": quantities.duration_text,
@@ -44,13 +46,18 @@ def shown(value: Value, unit: Unit) -> str:
 
 
 def plain(value: Any) -> Any:
-    """What JSON takes: rows of a table as objects by the keys of their columns, instants as ISO 8601 in UTC, texts in English."""
+    """What JSON takes: rows of a table as objects by the keys of their columns, instants as ISO
+    8601 in UTC, texts in English.
+    """
     if isinstance(value, Link):
         return value.text
     if isinstance(value, Table):
         keys = [column.key for column in value.columns]
         rows = [dict(zip(keys, map(plain, row), strict=True)) for row in value.rows]
-        return {one.name: rows if one.name == "rows" else plain(getattr(value, one.name)) for one in fields(value)}
+        return {
+            one.name: rows if one.name == "rows" else plain(getattr(value, one.name))
+            for one in fields(value)
+        }
     if is_dataclass(value) and not isinstance(value, type):
         return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, tuple | list):

@@ -35,7 +35,8 @@ from webapp.storage.views.parameters import parameter
 
 
 def urlpatterns() -> list[URLPattern]:
-    """An address and a name each, ``{% url 'starts' cluster job_id %}``, and of each chart: ``starts-chart-phases``.
+    """An address and a name each, ``{% url 'starts' cluster job_id %}``, and of each chart:
+    ``starts-chart-phases``.
 
     Those of the fleet begin with ``fleet-``: ``{% url 'fleet-resources' %}``; those of roots with
     ``storage-``, and the root is their parameter ``uri``, since it has slashes.
@@ -43,10 +44,14 @@ def urlpatterns() -> list[URLPattern]:
     of_job = "jobs/<name:cluster>/<name:job_id>"
     found: list[URLPattern] = []
     for one in all_analyses().values():
-        found.append(path(f"{of_job}/{one.name}/", require_GET(partial(page, analysis=one)), name=one.name))
+        found.append(
+            path(f"{of_job}/{one.name}/", require_GET(partial(page, analysis=one)), name=one.name)
+        )
         for key, draw in one.charts.items():
             view = require_GET(partial(chart, analysis=one, draw=draw))
-            found.append(path(f"{of_job}/{one.name}/{key}.json", view, name=f"{one.name}-chart-{key}"))
+            found.append(
+                path(f"{of_job}/{one.name}/{key}.json", view, name=f"{one.name}-chart-{key}")
+            )
     for of_fleet in all_fleet_analyses().values():
         name, shown = of_fleet.name, require_GET(partial(fleet_page, analysis=of_fleet))
         found.append(path(f"{name}/", shown, name=f"fleet-{name}"))
@@ -58,7 +63,9 @@ def urlpatterns() -> list[URLPattern]:
         found.append(path(f"storage/{name}/", shown, name=f"storage-{name}"))
         for key, root_draw in of_root.charts.items():
             drawn = require_GET(partial(root_chart, analysis=of_root, draw=root_draw))
-            found.append(path(f"storage/{name}/{key}.json", drawn, name=f"storage-{name}-chart-{key}"))
+            found.append(
+                path(f"storage/{name}/{key}.json", drawn, name=f"storage-{name}-chart-{key}")
+            )
     return found
 
 
@@ -131,7 +138,9 @@ def _page(
     return render(request, "analyses/_blocks.html" if is_part else "analyses/page.html", context)
 
 
-def chart(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis, draw: Draw) -> HttpResponse:
+def chart(
+    request: HttpRequest, cluster: str, job_id: str, analysis: Analysis, draw: Draw
+) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     return _figure(draw(view.job, asked_of(request, view, analysis)))
 
@@ -153,12 +162,23 @@ def _figure(drawn: Drawn) -> JsonResponse:
 
 
 def _as_far_as_known(document: Document, *, is_known: bool) -> Document:
-    """What was good when it was last seen is not shown as good where nobody knows whether it still is."""
+    """What was good when it was last seen is not shown as good where nobody knows whether it still
+    is.
+    """
     verdict = document.verdict
-    return document if is_known or verdict.tone != "ok" else replace(document, verdict=replace(verdict, tone="unknown"))
+    return (
+        document
+        if is_known or verdict.tone != "ok"
+        else replace(document, verdict=replace(verdict, tone="unknown"))
+    )
 
 
 def asked_of(request: HttpRequest, view: JobView, analysis: Analysis) -> Asked:
-    """At the end of the chosen time, as far as the job was seen in it. Wrong parameters are as none."""
+    """At the end of the chosen time, as far as the job was seen in it.
+
+    Wrong parameters are as none.
+    """
     until = min(view.time_range.to_time, view.at)
-    return Asked(view.time_range.from_time, until, view.now, analysis.parameters.of_page(request.GET))
+    return Asked(
+        view.time_range.from_time, until, view.now, analysis.parameters.of_page(request.GET)
+    )

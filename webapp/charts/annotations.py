@@ -21,7 +21,10 @@ _WORDS_SHARE = 0.22
 
 @dataclass(frozen=True)
 class Annotation:
-    """``kind`` decides symbol, colour and row; unknown kinds are drawn in grey. A click on the label opens ``url``."""
+    """``kind`` decides symbol, colour and row; unknown kinds are drawn in grey.
+
+    A click on the label opens ``url``.
+    """
 
     at: datetime
     kind: str
@@ -48,7 +51,9 @@ FOUND = ("critical", "warning")
 """Of findings."""
 
 
-def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> tuple[dict[str, Any], str]:
+def drawn(
+    annotations: Sequence[Annotation], start: datetime, end: datetime
+) -> tuple[dict[str, Any], str]:
     """``shapes`` and ``annotations`` of a layout, and a note where some were left out.
 
     Labels that would run into each other shrink to their symbol; the words are in its hover text.
@@ -57,9 +62,14 @@ def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> 
     shown = inside[-MOST_LINES:]
     shapes = [_line(one.at, LOOK.get(one.kind, ("•", INK_3))[1]) for one in shown]
     # What was found has a row of its own above what happened, so that neither hides the other.
-    labels = [label for row in (False, True) for label in _labels([one for one in shown if (one.kind in FOUND) == row], start, end)]
+    labels = [
+        label
+        for row in (False, True)
+        for label in _labels([one for one in shown if (one.kind in FOUND) == row], start, end)
+    ]
     note = (
-        gettext("The newest %(number)s of %(all)s annotations are drawn.") % {"number": len(shown), "all": len(inside)}
+        gettext("The newest %(number)s of %(all)s annotations are drawn.")
+        % {"number": len(shown), "all": len(inside)}
         if len(shown) < len(inside)
         else ""
     )
@@ -69,7 +79,18 @@ def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> 
 def add_limit(layout: dict[str, Any], value: float, words: str, *, at_right: bool = False) -> None:
     """A dashed line across a chart, with words at its left or right end."""
     line = {"color": CRIT, "width": 1.2, "dash": "dash"}
-    layout["shapes"].append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": value, "y1": value, "line": line})
+    layout["shapes"].append(
+        {
+            "type": "line",
+            "xref": "paper",
+            "x0": 0,
+            "x1": 1,
+            "yref": "y",
+            "y0": value,
+            "y1": value,
+            "line": line,
+        }
+    )
     layout["annotations"].append(
         {
             "xref": "paper",
@@ -92,8 +113,12 @@ def _labels(row: Sequence[Annotation], start: datetime, end: datetime) -> list[d
         symbol, colour = LOOK.get(annotation.kind, ("•", INK_3))
         place = (annotation.at - start) / (end - start)
         # Near the right edge words stand left of their line, where those before may still reach.
-        has_room = place - last_label >= _LABEL_EVERY_SHARE + (_WORDS_SHARE if place > _RIGHT_EDGE else 0)
-        if not has_room and (place - last_symbol < _SYMBOL_EVERY_SHARE or place - last_label < _WORDS_SHARE):
+        has_room = place - last_label >= _LABEL_EVERY_SHARE + (
+            _WORDS_SHARE if place > _RIGHT_EDGE else 0
+        )
+        if not has_room and (
+            place - last_symbol < _SYMBOL_EVERY_SHARE or place - last_label < _WORDS_SHARE
+        ):
             continue
         last_symbol = place
         last_label = place if has_room else last_label
@@ -104,10 +129,21 @@ def _labels(row: Sequence[Annotation], start: datetime, end: datetime) -> list[d
 def _line(at: datetime, colour: str) -> dict[str, Any]:
     x = plot_time(at)
     line = {"color": colour, "width": 1, "dash": "dot"}
-    return {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": line}
+    return {
+        "type": "line",
+        "xref": "x",
+        "yref": "paper",
+        "x0": x,
+        "x1": x,
+        "y0": 0,
+        "y1": 1,
+        "line": line,
+    }
 
 
-def _label(annotation: Annotation, symbol: str, colour: str, *, with_words: bool, place: float) -> dict[str, Any]:
+def _label(
+    annotation: Annotation, symbol: str, colour: str, *, with_words: bool, place: float
+) -> dict[str, Any]:
     words = plain(annotation.label or annotation.kind, 18)
     return {
         "x": plot_time(annotation.at),
@@ -122,7 +158,8 @@ def _label(annotation: Annotation, symbol: str, colour: str, *, with_words: bool
         "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{instant_text(annotation.at)}",
         "font": {"size": 11, "color": colour},
         "showarrow": False,
-        # plotly keeps no data of its own at an annotation; charts.js reads the address from its name.
+        # plotly keeps no data of its own at an annotation; charts.js reads the address from its
+        # name.
         **({"name": annotation.url, "captureevents": True} if annotation.url else {}),
         **({"yshift": _ROW_PX} if annotation.kind in FOUND else {}),
     }

@@ -1,7 +1,7 @@
 """A figure as a page draws it: its time axis in the zone that is shown.
 
-An axis has one offset, that of its end: with the clocks of a place, an hour that comes twice would lie over itself. Hover texts that
-name an instant have the offset of that instant.
+An axis has one offset, that of its end: with the clocks of a place, an hour that comes twice would
+lie over itself. Hover texts that name an instant have the offset of that instant.
 """
 
 import json
@@ -20,8 +20,11 @@ _FORMS = ("hoverformat", "hovertemplate")
 
 
 def drawn(figure: go.Figure) -> dict[str, Any]:
-    """Plain JSON for plotly.js; ``layout.meta.utc_offset_ms`` is how far the clock of its time axis is ahead of UTC, absent for none."""
-    # plotly's own encoder knows its arrays and types; the quick one refuses whole numbers beyond 64 bits, such as sums of hostile figures.
+    """Plain JSON for plotly.js; ``layout.meta.utc_offset_ms`` is how far the clock of its time axis
+    is ahead of UTC, absent for none.
+    """
+    # plotly's own encoder knows its arrays and types; the quick one refuses whole numbers beyond 64
+    # bits, such as sums of hostile figures.
     try:
         text = figure.to_json()
     except TypeError:
@@ -29,13 +32,21 @@ def drawn(figure: go.Figure) -> dict[str, Any]:
     made: dict[str, Any] = json.loads(text)
     axis = made["layout"].get("xaxis") or {}
     zone = shown_zone.current()
-    if zone is UTC or not str(axis.get("hoverformat", "")).endswith(_OF_UTC) or not axis.get("range"):
+    if (
+        zone is UTC
+        or not str(axis.get("hoverformat", "")).endswith(_OF_UTC)
+        or not axis.get("range")
+    ):
         return made
     end = datetime.fromisoformat(axis["range"][1]).replace(tzinfo=UTC).astimezone(zone)
     ahead = end.utcoffset() or timedelta()
     moved: dict[str, Any] = _moved(made, ahead, f" {shown_zone.offset_of(end)}")
     moved["layout"]["meta"] = {"utc_offset_ms": round(ahead / timedelta(milliseconds=1))}
-    moved["layout"]["xaxis"]["title"] = {"text": shown_zone.offset_of(end), "font": {"size": 11}, "standoff": 4}
+    moved["layout"]["xaxis"]["title"] = {
+        "text": shown_zone.offset_of(end),
+        "font": {"size": 11},
+        "standoff": 4,
+    }
     return moved
 
 
@@ -46,7 +57,9 @@ def answer(figure: go.Figure, note: str) -> dict[str, Any]:
 def _moved(part: Any, ahead: timedelta, named: str) -> Any:
     if isinstance(part, dict):
         return {
-            key: _renamed(value, named) if key in ("hoverformat", "hovertemplate") else _moved(value, ahead, named)
+            key: _renamed(value, named)
+            if key in ("hoverformat", "hovertemplate")
+            else _moved(value, ahead, named)
             for key, value in part.items()
         }
     if isinstance(part, list):

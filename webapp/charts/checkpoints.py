@@ -10,7 +10,20 @@ from django.utils.translation import gettext
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 from webapp.charts import annotations as annotated
 from webapp.charts.downsample import MOST_BARS, bar_widths_ms, note, worst_in_buckets
-from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, OTHER, PHASE_COLOURS, PHASE_WORDS, UNKNOWN, figure, plain, plot_time, time_axis
+from webapp.charts.theme import (
+    ACCENT,
+    CRIT,
+    INK_3,
+    OK,
+    OTHER,
+    PHASE_COLOURS,
+    PHASE_WORDS,
+    UNKNOWN,
+    figure,
+    plain,
+    plot_time,
+    time_axis,
+)
 from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.instants import instant_text
 from webapp.lib.quantities import bytes_text, duration_text
@@ -18,12 +31,30 @@ from webapp.lib.quantities import bytes_text, duration_text
 HEIGHT_PX = 290
 FAILED_OPACITY = 0.42
 SHARED = "bars"
-"""Traces with this ``meta`` take hover texts and links from ``layout.meta``: the same for five traces, sent once."""
+"""Traces with this ``meta`` take hover texts and links from ``layout.meta``: the same for five
+traces, sent once.
+"""
 _MOST_GOOD_MARKS = 160
 _MINUTE_MS = 60_000.0
 _MS = timedelta(milliseconds=1)
 _TICK_STEPS_MS = (
-    *(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 5_000.0, 10_000.0, 15_000.0, 30_000.0),
+    *(
+        1.0,
+        2.0,
+        5.0,
+        10.0,
+        20.0,
+        50.0,
+        100.0,
+        200.0,
+        500.0,
+        1_000.0,
+        2_000.0,
+        5_000.0,
+        10_000.0,
+        15_000.0,
+        30_000.0,
+    ),
     *(minutes * _MINUTE_MS for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 360, 1_440)),
 )
 
@@ -40,7 +71,10 @@ class CheckpointBar(CheckpointPoint):
 
     @property
     def parts_ms(self) -> dict[str, float]:
-        """Phases that add up. An unaligned snapshot's asynchronous part may contain its alignment, which is then left out."""
+        """Phases that add up.
+
+        An unaligned snapshot's asynchronous part may contain its alignment, which is then left out.
+        """
         parts = {phase: getattr(self, f"{phase}_ms") or 0.0 for phase in PHASES}
         if self.unaligned:
             parts["alignment"] = 0.0
@@ -48,7 +82,9 @@ class CheckpointBar(CheckpointPoint):
 
     @property
     def lasted_ms(self) -> float:
-        """Height of the bar: end-to-end, which Flink reports of what was acknowledged; of others the time until they ended."""
+        """Height of the bar: end-to-end, which Flink reports of what was acknowledged; of others
+        the time until they ended.
+        """
         if self.end_to_end_ms is not None:
             return self.end_to_end_ms
         return (self.end_time - self.trigger_time) / _MS if self.end_time else 0.0
@@ -71,17 +107,30 @@ def timeline(
     events: Sequence[annotated.Annotation] = (),
     total: int | None = None,
 ) -> tuple[go.Figure, str]:
-    """The figure and what it left out. ``bars`` are sorted by trigger time; ``total`` counts those that the caller left out too."""
+    """The figure and what it left out.
+
+    ``bars`` are sorted by trigger time; ``total`` counts those that the caller left out too.
+    """
     shown = worst_in_buckets(bars, MOST_BARS, lambda bar: bar.trigger_time, lambda bar: bar.badness)
     layout, events_note = annotated.drawn(events, start, end)
-    widths_ms = bar_widths_ms([bar.trigger_time for bar in shown], (end - start) / timedelta(milliseconds=1), 0.72)
+    widths_ms = bar_widths_ms(
+        [bar.trigger_time for bar in shown], (end - start) / timedelta(milliseconds=1), 0.72
+    )
     traces = [_phase(shown, phase, widths_ms) for phase in PHASES]
-    traces.append(_stack(shown, gettext("other or unknown"), OTHER, [bar.other_ms for bar in shown], widths_ms))
+    traces.append(
+        _stack(
+            shown, gettext("other or unknown"), OTHER, [bar.other_ms for bar in shown], widths_ms
+        )
+    )
     traces += _marks(shown)
     longest_ms = max((_height_ms(bar) for bar in shown), default=0.0)
     # A far-away time-out would press the bars flat; it is drawn once they come near it.
     if timeout_ms and longest_ms >= timeout_ms / 3:
-        annotated.add_limit(layout, timeout_ms, gettext("timeout %(timeout_ms)s") % {"timeout_ms": duration_text(timeout_ms)})
+        annotated.add_limit(
+            layout,
+            timeout_ms,
+            gettext("timeout %(timeout_ms)s") % {"timeout_ms": duration_text(timeout_ms)},
+        )
         longest_ms = max(longest_ms, timeout_ms)
     tick_ms = _tick_ms(longest_ms)
     ticks = [tick_ms * step for step in range(int(longest_ms / tick_ms) + 2)]
@@ -89,7 +138,12 @@ def timeline(
         traces,
         HEIGHT_PX,
         barmode="stack",
-        meta={SHARED: {"hovertext": [_hover(bar) for bar in shown], "customdata": [bar.url for bar in shown]}},
+        meta={
+            SHARED: {
+                "hovertext": [_hover(bar) for bar in shown],
+                "customdata": [bar.url for bar in shown],
+            }
+        },
         xaxis=time_axis(start, end, anchor="y2"),
         yaxis={
             "domain": [0.14, 1],
@@ -101,39 +155,88 @@ def timeline(
         **layout,
     )
     return result, " ".join(
-        filter(None, (note(len(shown), total or len(bars), gettext("checkpoints"), gettext("the failed or slowest one")), events_note))
+        filter(
+            None,
+            (
+                note(
+                    len(shown),
+                    total or len(bars),
+                    gettext("checkpoints"),
+                    gettext("the failed or slowest one"),
+                ),
+                events_note,
+            ),
+        )
     )
 
 
 def _phase(bars: Sequence[CheckpointBar], phase: str, widths_ms: list[float]) -> go.Bar:
-    return _stack(bars, gettext(PHASE_WORDS[phase]), PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in bars], widths_ms)
+    return _stack(
+        bars,
+        gettext(PHASE_WORDS[phase]),
+        PHASE_COLOURS[phase],
+        [bar.parts_ms[phase] for bar in bars],
+        widths_ms,
+    )
 
 
-def _stack(bars: Sequence[CheckpointBar], name: str, colour: str, heights_ms: list[float], widths_ms: list[float]) -> go.Bar:
+def _stack(
+    bars: Sequence[CheckpointBar],
+    name: str,
+    colour: str,
+    heights_ms: list[float],
+    widths_ms: list[float],
+) -> go.Bar:
     return go.Bar(
         name=name,
         x=[plot_time(bar.trigger_time) for bar in bars],
         y=heights_ms,
         width=widths_ms,
-        marker={"color": colour, "line": {"width": 0}, "opacity": [FAILED_OPACITY if bar.failed else 1.0 for bar in bars]},
+        marker={
+            "color": colour,
+            "line": {"width": 0},
+            "opacity": [FAILED_OPACITY if bar.failed else 1.0 for bar in bars],
+        },
         meta=SHARED,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
 
 def _marks(bars: Sequence[CheckpointBar]) -> list[go.Scatter]:
-    """Outcome below each bar, by shape as well as colour. With very many bars only what is not plain success."""
+    """Outcome below each bar, by shape as well as colour.
+
+    With very many bars only what is not plain success.
+    """
     kinds = (
         (gettext("failed"), "x", CRIT, [bar for bar in bars if bar.failed]),
-        (gettext("savepoint"), "diamond", ACCENT, [bar for bar in bars if bar.is_savepoint and not bar.failed]),
-        (gettext("in progress"), "square-open", INK_3, [bar for bar in bars if bar.outcome == "in_progress" and not bar.is_savepoint]),
+        (
+            gettext("savepoint"),
+            "diamond",
+            ACCENT,
+            [bar for bar in bars if bar.is_savepoint and not bar.failed],
+        ),
+        (
+            gettext("in progress"),
+            "square-open",
+            INK_3,
+            [bar for bar in bars if bar.outcome == "in_progress" and not bar.is_savepoint],
+        ),
         (
             gettext("aborted"),
             "line-ew-open",
             UNKNOWN,
-            [b for b in bars if b.outcome in ("aborted", "subsumed", "preflight") and not b.is_savepoint],
+            [
+                b
+                for b in bars
+                if b.outcome in ("aborted", "subsumed", "preflight") and not b.is_savepoint
+            ],
         ),
-        (gettext("completed"), "circle", OK, [bar for bar in bars if bar.outcome == "completed" and not bar.is_savepoint]),
+        (
+            gettext("completed"),
+            "circle",
+            OK,
+            [bar for bar in bars if bar.outcome == "completed" and not bar.is_savepoint],
+        ),
     )
     return [
         go.Scatter(
@@ -143,7 +246,12 @@ def _marks(bars: Sequence[CheckpointBar]) -> list[go.Scatter]:
             yaxis="y2",
             mode="markers",
             cliponaxis=False,
-            marker={"symbol": symbol, "color": colour, "size": 8, "line": {"width": 2 if "open" in symbol else 0, "color": colour}},
+            marker={
+                "symbol": symbol,
+                "color": colour,
+                "size": 8,
+                "line": {"width": 2 if "open" in symbol else 0, "color": colour},
+            },
             customdata=[bar.url for bar in chosen],
             hovertext=[_hover(bar) for bar in chosen],
             hovertemplate="%{hovertext}<extra></extra>",
@@ -169,9 +277,16 @@ def _hover(bar: CheckpointBar) -> str:
     )
     lines.append(
         gettext("end to end %(end_to_end_ms)s%(ended)s · state %(state_bytes)s")
-        % {"end_to_end_ms": duration_text(bar.end_to_end_ms), "ended": ended, "state_bytes": bytes_text(bar.state_bytes)}
+        % {
+            "end_to_end_ms": duration_text(bar.end_to_end_ms),
+            "ended": ended,
+            "state_bytes": bytes_text(bar.state_bytes),
+        }
     )
-    known = [f"{gettext(PHASE_WORDS[phase])} {duration_text(getattr(bar, f'{phase}_ms'))}" for phase in PHASES]
+    known = [
+        f"{gettext(PHASE_WORDS[phase])} {duration_text(getattr(bar, f'{phase}_ms'))}"
+        for phase in PHASES
+    ]
     lines.append(" · ".join(known[:2]))
     lines.append(" · ".join(known[2:]))
     if bar.slowest:
@@ -185,4 +300,6 @@ def _height_ms(bar: CheckpointBar) -> float:
 
 def _tick_ms(longest_ms: float) -> float:
     """A round step in the units people read durations in, for about four ticks."""
-    return next((step for step in _TICK_STEPS_MS if longest_ms / step <= 4.5), max(longest_ms / 4, 1.0))
+    return next(
+        (step for step in _TICK_STEPS_MS if longest_ms / step <= 4.5), max(longest_ms / 4, 1.0)
+    )

@@ -14,7 +14,9 @@ WIDEST_BAR_SHARE = 0.035
 """Of the chart: a single bar must not look like a block."""
 
 MOST_POINTS = 1_000
-"""Points of a line across a chart of about a thousand pixels; browsers get slow from about two thousand."""
+"""Points of a line across a chart of about a thousand pixels; browsers get slow from about two
+thousand.
+"""
 
 MOST_BARS = 480
 """Bars across a chart of about a thousand pixels: two pixels each."""
@@ -26,7 +28,8 @@ def worst_in_buckets(
     time: Callable[[PointT], datetime],
     badness: Callable[[PointT], Any],
 ) -> list[PointT]:
-    """At most ``limit`` of ``points`` (sorted by ``time``), the one of largest ``badness`` from each equal slice of time.
+    """At most ``limit`` of ``points`` (sorted by ``time``), the one of largest ``badness`` from
+    each equal slice of time.
 
     Returned as they are where they are few enough. ``badness`` values must compare with each other.
     """
@@ -53,12 +56,17 @@ def note(shown: int, total: int, what: str, kept: str) -> str:
 
 
 def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:
-    """Widths for bars at ``times`` (sorted): ``share`` of the usual distance, less where a neighbour is nearer.
+    """Widths for bars at ``times`` (sorted): ``share`` of the usual distance, less where a
+    neighbour is nearer.
 
-    A savepoint often falls right beside a checkpoint; taking the smallest distance for all would make hairlines.
+    A savepoint often falls right beside a checkpoint; taking the smallest distance for all would
+    make hairlines.
     """
     widest_ms = span_ms * WIDEST_BAR_SHARE
-    gaps = [(later - earlier) / timedelta(milliseconds=1) for earlier, later in itertools.pairwise(times)]
+    gaps = [
+        (later - earlier) / timedelta(milliseconds=1)
+        for earlier, later in itertools.pairwise(times)
+    ]
     usual_ms = statistics.median(gaps) if gaps else widest_ms / share
     narrowest_ms = max(usual_ms * share / 3, span_ms / 800)
     around = [float("inf"), *gaps, float("inf")] if times else []

@@ -1,4 +1,7 @@
-"""When a rule fired, as two rows of bars over time: with the thresholds in force, and with others. Geometry for an SVG."""
+"""When a rule fired, as two rows of bars over time: with the thresholds in force, and with others.
+
+Geometry for an SVG.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +19,9 @@ class Bar:
     title: str
 
 
-def bars(episodes: Iterable[tuple[datetime, datetime, str]], start: datetime, end: datetime) -> list[Bar]:
+def bars(
+    episodes: Iterable[tuple[datetime, datetime, str]], start: datetime, end: datetime
+) -> list[Bar]:
     """``episodes`` as (first, last, words); what lies outside is cut off."""
     span = (end - start).total_seconds() or 1.0
     drawn = []

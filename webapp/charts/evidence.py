@@ -21,7 +21,9 @@ _TICKS = 4
 
 @dataclass(frozen=True)
 class PlottedOccurrence:
-    """``value`` of the figure when it was seen; ``words`` are value and threshold as people read them."""
+    """``value`` of the figure when it was seen; ``words`` are value and threshold as people read
+    them.
+    """
 
     at: datetime
     value: float
@@ -38,7 +40,10 @@ def over_time(
     tick_words: Any,
     events: Sequence[annotated.Annotation] = (),
 ) -> tuple[go.Figure, str]:
-    """The figure and what it left out. ``occurrences`` are sorted by time; ``tick_words`` writes a value in its unit."""
+    """The figure and what it left out.
+
+    ``occurrences`` are sorted by time; ``tick_words`` writes a value in its unit.
+    """
     kept = worst_in_buckets(occurrences, MOST_POINTS, lambda one: one.at, lambda one: one.value)
     layout, events_note = annotated.drawn(events, start, end)
     line = go.Scatter(
@@ -47,17 +52,25 @@ def over_time(
         mode="lines+markers" if len(kept) <= 200 else "lines",
         line={"color": ACCENT, "width": 1.6},
         marker={"size": 7, "color": [_COLOURS.get(one.severity, ACCENT) for one in kept]},
-        hovertext=[f"<b>{plain(name)}</b><br>{plain(one.words, 120)}<br>{instant_text(one.at)}" for one in kept],
+        hovertext=[
+            f"<b>{plain(name)}</b><br>{plain(one.words, 120)}<br>{instant_text(one.at)}"
+            for one in kept
+        ],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
     values = [one.value for one in kept] + ([threshold] if threshold is not None else [])
     low, high = min(0.0, *values), max(0.0, *values)
     step = _round_step((high - low) / _TICKS)
-    ticks = [step * position for position in range(math.floor(low / step), math.ceil(high / step) + 1)]
+    ticks = [
+        step * position for position in range(math.floor(low / step), math.ceil(high / step) + 1)
+    ]
     if threshold is not None:
         annotated.add_limit(
-            layout, threshold, gettext("threshold %(threshold)s") % {"threshold": plain(tick_words(threshold))}, at_right=True
+            layout,
+            threshold,
+            gettext("threshold %(threshold)s") % {"threshold": plain(tick_words(threshold))},
+            at_right=True,
         )
     result = figure(
         [line],
@@ -73,11 +86,24 @@ def over_time(
         **layout,
     )
     return result, " ".join(
-        filter(None, (note(len(kept), len(occurrences), gettext("occurrences"), gettext("the largest value")), events_note))
+        filter(
+            None,
+            (
+                note(
+                    len(kept),
+                    len(occurrences),
+                    gettext("occurrences"),
+                    gettext("the largest value"),
+                ),
+                events_note,
+            ),
+        )
     )
 
 
 def _round_step(least: float) -> float:
     """1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
-    return next((factor * power for factor in (1, 2, 2.5, 5) if factor * power >= least), 10 * power)
+    return next(
+        (factor * power for factor in (1, 2, 2.5, 5) if factor * power >= least), 10 * power
+    )

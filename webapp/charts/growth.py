@@ -18,11 +18,18 @@ Series = Mapping[int, float]
 """UTC days as ordinals → bytes."""
 
 
-def by_day(named: Sequence[tuple[str, Series]], others: Series, window: int, newest: int, *, as_bars: bool) -> go.Figure:
-    """``named``: at most ``MOST_NAMED``, largest first. Sizes are areas, what was uploaded on each day bars."""
+def by_day(
+    named: Sequence[tuple[str, Series]], others: Series, window: int, newest: int, *, as_bars: bool
+) -> go.Figure:
+    """``named``: at most ``MOST_NAMED``, largest first.
+
+    Sizes are areas, what was uploaded on each day bars.
+    """
     days = range(newest - window + 1, newest + 1)
     # The smallest lies on top, so that the largest has the straight edge.
-    layers = [*zip([name for name, _ in named], [values for _, values in named], _COLOURS, strict=False)]
+    layers = [
+        *zip([name for name, _ in named], [values for _, values in named], _COLOURS, strict=False)
+    ]
     if others:
         layers.append((gettext("all others"), others, OTHER))
     make = _bar if as_bars else _area
@@ -31,7 +38,13 @@ def by_day(named: Sequence[tuple[str, Series]], others: Series, window: int, new
     highest = max((sum(values.get(day, 0) for _, values, _ in layers) for day in shown), default=0)
     start, end = _noon(days[0]) - timedelta(hours=12), _noon(days[-1]) + timedelta(hours=12)
     traces = [make(name, values, shown, colour) for name, values, colour in layers]
-    return figure(traces, HEIGHT_PX, barmode="stack", xaxis=time_axis(start, end, hoverformat="%Y-%m-%d"), yaxis=bytes_axis(highest))
+    return figure(
+        traces,
+        HEIGHT_PX,
+        barmode="stack",
+        xaxis=time_axis(start, end, hoverformat="%Y-%m-%d"),
+        yaxis=bytes_axis(highest),
+    )
 
 
 def _area(name: str, values: Series, days: Sequence[int], colour: str) -> go.Scatter:

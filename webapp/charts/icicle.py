@@ -1,4 +1,6 @@
-"""A flame graph as rows of boxes, the outermost call on top: pure geometry in percent of the width."""
+"""A flame graph as rows of boxes, the outermost call on top: pure geometry in percent of the
+width.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +21,9 @@ _LABEL_FROM_PERCENT = 4
 
 @dataclass(frozen=True)
 class Box:
-    """``x`` and ``width`` in percent, ``row`` from 0 on; ``label`` is empty where it would not fit."""
+    """``x`` and ``width`` in percent, ``row`` from 0 on; ``label`` is empty where it would not
+    fit.
+    """
 
     row: int
     x: str
@@ -37,7 +41,9 @@ class Box:
 
 @dataclass(frozen=True)
 class Icicle:
-    """``folded``: calls of Flink and Java between the thread's start and the first row that are the same in every sample."""
+    """``folded``: calls of Flink and Java between the thread's start and the first row that are the
+    same in every sample.
+    """
 
     boxes: tuple[Box, ...]
     folded: int
@@ -49,14 +55,18 @@ class Icicle:
 
 
 def icicle(frames: Sequence[tuple[int, str, int]]) -> Icicle:
-    """``frames``: depth, name and samples from the root on, depth first. A box is as wide as its share of all samples."""
+    """``frames``: depth, name and samples from the root on, depth first.
+
+    A box is as wide as its share of all samples.
+    """
     total = frames[0][2] if frames else 0
     if not total:
         return Icicle((), 0, 0)
     folded = _same_in_all(frames)
     boxes: list[Box] = []
     left_out = 0
-    # Of the frames above, where each begins, and how many of its samples are those of children that came before.
+    # Of the frames above, where each begins, and how many of its samples are those of children that
+    # came before.
     begins: list[int] = []
     given: list[int] = []
     for depth, name, samples in frames:
@@ -102,7 +112,9 @@ def _same_in_all(frames: Sequence[tuple[int, str, int]]) -> int:
 
 
 def _label(name: str, percent: float) -> str:
-    """The class without its package, and the method; as many characters as may fit on a wide page."""
+    """The class without its package, and the method; as many characters as may fit on a wide
+    page.
+    """
     if percent < _LABEL_FROM_PERCENT:
         return ""
     owner, _, method = method_of(name).rpartition(".")

@@ -1,8 +1,8 @@
 """Where the vertices of a job stand when it is drawn: layers from source to sink, few crossings.
 
-Pure geometry in pixels; the template draws it as SVG. An edge over several layers keeps a lane of its own in
-each of them, so that it never runs through a vertex that it has nothing to do with. A cycle, which Flink never
-reports but a damaged payload may, is cut at the edge that closes it.
+Pure geometry in pixels; the template draws it as SVG. An edge over several layers keeps a lane of
+its own in each of them, so that it never runs through a vertex that it has nothing to do with. A
+cycle, which Flink never reports but a damaged payload may, is cut at the edge that closes it.
 """
 
 from collections import defaultdict
@@ -54,7 +54,9 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """``path`` is the ``d`` of an SVG path from the far side of its source to the near side of its target."""
+    """``path`` is the ``d`` of an SVG path from the far side of its source to the near side of its
+    target.
+    """
 
     source: str
     target: str
@@ -85,22 +87,43 @@ class _Lane:
 _Item = str | _Lane
 
 
-def lay_out(keys: Sequence[str], edges: Iterable[tuple[str, str]], geometry: Geometry = FULL) -> Layout:
-    """Place ``keys`` (at most ``MOST_NODES`` of them, in the given order) so that every edge goes with the flow."""
+def lay_out(
+    keys: Sequence[str], edges: Iterable[tuple[str, str]], geometry: Geometry = FULL
+) -> Layout:
+    """Place ``keys`` (at most ``MOST_NODES`` of them, in the given order) so that every edge goes
+    with the flow.
+    """
     shown = list(dict.fromkeys(keys))[:MOST_NODES]
     known = set(shown)
-    links = _without_cycles(shown, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b])
+    links = _without_cycles(
+        shown, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b]
+    )
     layers = _layers(shown, links)
     widest = max((len(layer) for layer in layers), default=0)
     chains = _chains(layers, links)
     ordered = _ordered(_with_lanes(layers, chains), chains)
     spots = _spots(ordered, geometry)
-    across = max((spots[item] + _size(item, geometry) for layer in ordered for item in layer), default=0)
-    along = len(ordered) * (geometry.along + geometry.gap_layers) - geometry.gap_layers if ordered else 0
+    across = max(
+        (spots[item] + _size(item, geometry) for layer in ordered for item in layer), default=0
+    )
+    along = (
+        len(ordered) * (geometry.along + geometry.gap_layers) - geometry.gap_layers
+        if ordered
+        else 0
+    )
     layer_of = {item: number for number, layer in enumerate(ordered) for item in layer}
-    corners = {item: (MARGIN + layer_of[item] * (geometry.along + geometry.gap_layers), MARGIN + spots[item]) for item in layer_of}
+    corners = {
+        item: (
+            MARGIN + layer_of[item] * (geometry.along + geometry.gap_layers),
+            MARGIN + spots[item],
+        )
+        for item in layer_of
+    }
     nodes = tuple(_node(key, corners[key], geometry) for key in shown)
-    drawn = tuple(Edge(*link, _path([corners[item] for item in chain], chain, geometry)) for link, chain in zip(links, chains, strict=True))
+    drawn = tuple(
+        Edge(*link, _path([corners[item] for item in chain], chain, geometry))
+        for link, chain in zip(links, chains, strict=True)
+    )
     size = (along + 2 * MARGIN, across + 2 * MARGIN) if ordered else (0, 0)
     width, height = (size[1], size[0]) if geometry.downwards else size
     return Layout(nodes, drawn, width, height, len(set(keys)) - len(shown), widest)
@@ -133,7 +156,9 @@ def _without_cycles(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[t
 
 
 def _layers(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[list[str]]:
-    """Each vertex one layer below its farthest upstream; a source right before the first that reads it."""
+    """Each vertex one layer below its farthest upstream; a source right before the first that reads
+    it.
+    """
     targets, sources = defaultdict(list), defaultdict(list)
     for source, target in edges:
         targets[source].append(target)
@@ -162,7 +187,12 @@ def _chains(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list[
     if sum(layer[target] - layer[source] - 1 for source, target in edges) > _MOST_LANES:
         return [[source, target] for source, target in edges]
     return [
-        [source, *(_Lane(source, target, number) for number in range(layer[source] + 1, layer[target])), target] for source, target in edges
+        [
+            source,
+            *(_Lane(source, target, number) for number in range(layer[source] + 1, layer[target])),
+            target,
+        ]
+        for source, target in edges
     ]
 
 
@@ -176,7 +206,9 @@ def _with_lanes(layers: list[list[str]], chains: list[list[_Item]]) -> list[list
 
 
 def _ordered(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[_Item]]:
-    """Sort each layer by the mean place of its neighbours, forwards and backwards in turn (Sugiyama's barycentre)."""
+    """Sort each layer by the mean place of its neighbours, forwards and backwards in turn
+    (Sugiyama's barycentre).
+    """
     neighbours: dict[_Item, list[_Item]] = defaultdict(list)
     for chain in chains:
         for first, second in pairwise(chain):
@@ -189,7 +221,10 @@ def _ordered(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[
             beside = layers[number - 1 if forwards else number + 1]
             # Relative places, so that a layer of two and a layer of ten compare.
             place = {item: (position + 0.5) / len(beside) for position, item in enumerate(beside)}
-            own = {item: (position + 0.5) / len(layers[number]) for position, item in enumerate(layers[number])}
+            own = {
+                item: (position + 0.5) / len(layers[number])
+                for position, item in enumerate(layers[number])
+            }
             weight = {}
             for item in layers[number]:
                 places = [place[other] for other in neighbours[item] if other in place]
@@ -223,10 +258,16 @@ def _node(key: str, corner: tuple[int, int], geometry: Geometry) -> Node:
 
 def _path(corners: list[tuple[int, int]], chain: list[_Item], geometry: Geometry) -> str:
     """Curves from layer to layer, straight through the lanes. Points are (along, across)."""
-    middles = [(along, across + _size(item, geometry) // 2) for (along, across), item in zip(corners, chain, strict=True)]
+    middles = [
+        (along, across + _size(item, geometry) // 2)
+        for (along, across), item in zip(corners, chain, strict=True)
+    ]
     parts = [_move("M", (middles[0][0] + geometry.along, middles[0][1]), geometry)]
     for (from_along, from_across), (to_along, to_across) in pairwise(middles):
-        start, end = from_along + geometry.along, to_along - (3 if (to_along, to_across) == middles[-1] else 0)
+        start, end = (
+            from_along + geometry.along,
+            to_along - (3 if (to_along, to_across) == middles[-1] else 0),
+        )
         bend = max((end - start) // 2, 12)
         points = ((start + bend, from_across), (end - bend, to_across), (end, to_across))
         parts.append("C" + " ".join(_point(point, geometry) for point in points))

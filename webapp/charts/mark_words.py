@@ -1,4 +1,6 @@
-"""Kinds of marks on time lines as pages show them (codes of :data:`webapp.charts.annotations.LOOK`), which they translate."""
+"""Kinds of marks on time lines as pages show them (codes of
+:data:`webapp.charts.annotations.LOOK`), which they translate.
+"""
 
 from django.utils.translation import gettext_noop
 

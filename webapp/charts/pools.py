@@ -1,4 +1,6 @@
-"""Heat map of buffer pools: a row per subtask and pool, a column per slice of time, the fixed usage ramp."""
+"""Heat map of buffer pools: a row per subtask and pool, a column per slice of time, the fixed usage
+ramp.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +40,11 @@ def heat_map(rows: Sequence[PoolRow], start: datetime, end: datetime) -> go.Figu
     cells = [_cells(row, start, end, slices) for row in rows]
     labels = [row.label for row in rows]
     hover_texts = [
-        [gettext("%(label)s<br>%(cell)s of its buffers in use") % {"label": label, "cell": usage_text(cell)} for cell in of_row]
+        [
+            gettext("%(label)s<br>%(cell)s of its buffers in use")
+            % {"label": label, "cell": usage_text(cell)}
+            for cell in of_row
+        ]
         for label, of_row in zip(labels, cells, strict=True)
     ]
     edges = [start + width * position for position in range(slices + 1)]
@@ -57,7 +63,11 @@ def _cells(row: PoolRow, start: datetime, end: datetime, slices: int) -> list[fl
 
 def _slice_count(rows: Sequence[PoolRow], start: datetime, end: datetime) -> int:
     """As fine as the samples are, at most ``MOST_SLICES``: finer would show gaps that are none."""
-    gaps = sorted(later - earlier for row in rows for earlier, later in pairwise(sorted({at for at, _usage in row.usages})))
+    gaps = sorted(
+        later - earlier
+        for row in rows
+        for earlier, later in pairwise(sorted({at for at, _usage in row.usages}))
+    )
     if not gaps:
         return 40
     # The upper tenth, not the median: a late sample now and then must not leave a hole.

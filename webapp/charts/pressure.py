@@ -1,4 +1,6 @@
-"""Heat map of pressure: for each vertex the share of time it was held back, and the share it was busy."""
+"""Heat map of pressure: for each vertex the share of time it was held back, and the share it was
+busy.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,10 +29,16 @@ class VertexPressure:
 
 
 def pressure_map(rows: Sequence[VertexPressure], start: datetime, end: datetime) -> go.Figure:
-    """Vertices from top to bottom as given, each first held back, then busy. A cell is the worst window of its slice."""
+    """Vertices from top to bottom as given, each first held back, then busy.
+
+    A cell is the worst window of its slice.
+    """
     instants = sorted({at for row in rows for at, _held, _busy in row.cells})
     first = instants[0] if instants else start
-    width = max(min((later - earlier for earlier, later in pairwise(instants)), default=_WINDOW), (end - start) / MOST_SLICES)
+    width = max(
+        min((later - earlier for earlier, later in pairwise(instants)), default=_WINDOW),
+        (end - start) / MOST_SLICES,
+    )
     count = int((instants[-1] - first) / width) + 1 if instants else 1
     labels, cells = [], []
     for row in rows:
@@ -38,14 +46,20 @@ def pressure_map(rows: Sequence[VertexPressure], start: datetime, end: datetime)
             labels.append(f"{plain(row.name, _LABEL_LETTERS)} {doing}")
             cells.append(_cells(row, place, first, width, count))
     hover_texts = [
-        [gettext("%(label)s: %(share)s of the time") % {"label": label, "share": percent_text(share)} for share in of_row]
+        [
+            gettext("%(label)s: %(share)s of the time")
+            % {"label": label, "share": percent_text(share)}
+            for share in of_row
+        ]
         for label, of_row in zip(labels, cells, strict=True)
     ]
     edges = [first + width * position for position in range(count + 1)]
     return share_map(labels, cells, hover_texts, edges, (start, end), _ROW_PX)
 
 
-def _cells(row: VertexPressure, place: int, first: datetime, width: timedelta, count: int) -> list[float | None]:
+def _cells(
+    row: VertexPressure, place: int, first: datetime, width: timedelta, count: int
+) -> list[float | None]:
     cells: list[float | None] = [None] * count
     for cell in row.cells:
         share = cell[1] if place == 1 else cell[2]

@@ -18,6 +18,16 @@ def lag_over_time(points: Sequence[tuple[datetime, float]]) -> go.Figure:
         y=[lag_s for _, lag_s in points],
         mode="lines",
         line={"color": ACCENT, "width": 1.5},
-        hovertemplate=gettext("%(at)s: %(seconds)s s behind") % {"at": "%{x|%H:%M:%S}", "seconds": "%{y:,.0f}"} + "<extra></extra>",
+        hovertemplate=gettext("%(at)s: %(seconds)s s behind")
+        % {"at": "%{x|%H:%M:%S}", "seconds": "%{y:,.0f}"}
+        + "<extra></extra>",
     )
-    return figure([line], HEIGHT_PX, yaxis={"title": {"text": gettext("seconds behind")}, "rangemode": "tozero", "tickformat": ",d"})
+    return figure(
+        [line],
+        HEIGHT_PX,
+        yaxis={
+            "title": {"text": gettext("seconds behind")},
+            "rangemode": "tozero",
+            "tickformat": ",d",
+        },
+    )

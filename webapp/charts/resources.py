@@ -11,7 +11,10 @@ MIB = 1 << 20
 
 
 def configured_and_used(
-    names: Sequence[str], configured: Sequence[int | None], used: Sequence[int | None], words: tuple[str, str]
+    names: Sequence[str],
+    configured: Sequence[int | None],
+    used: Sequence[int | None],
+    words: tuple[str, str],
 ) -> go.Figure:
     """In bytes; ``words`` are what the two are called. An unknown one has no bar."""
     bars = [

@@ -1,4 +1,6 @@
-"""The heat map that pools and pressure are drawn as: rows from top to bottom, time to the right, shares 0 … 1 on the usage ramp."""
+"""The heat map that pools and pressure are drawn as: rows from top to bottom, time to the right,
+shares 0 … 1 on the usage ramp.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +18,10 @@ def share_map(
     shown: tuple[datetime, datetime],
     row_px: int,
 ) -> go.Figure:
-    """``hover_texts``: shown when a cell is pointed at. ``edges``: one more than cells: a lone column were else as wide as the chart."""
+    """``hover_texts``: shown when a cell is pointed at.
+
+    ``edges``: one more than cells: a lone column were else as wide as the chart.
+    """
     heat = go.Heatmap(
         z=cells,
         x=[plot_time(edge) for edge in edges],

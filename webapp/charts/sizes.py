@@ -1,4 +1,6 @@
-"""Size of a job's state over time: full state as a line, what each checkpoint uploaded as bars, the trend behind."""
+"""Size of a job's state over time: full state as a line, what each checkpoint uploaded as bars, the
+trend behind.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +23,10 @@ Link = Callable[[str, int, datetime], str]
 
 @dataclass(frozen=True, slots=True)
 class SizePoint:
-    """One completed checkpoint. ``state_bytes`` is ``None`` where the version reports uploads only."""
+    """One completed checkpoint.
+
+    ``state_bytes`` is ``None`` where the version reports uploads only.
+    """
 
     checkpoint_id: int
     trigger_time: datetime
@@ -39,7 +44,8 @@ class SizePoint:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is drawn of completed checkpoints, by time: of ``total_uploads`` the largest of each slice, and the line of full states.
+    """What is drawn of completed checkpoints, by time: of ``total_uploads`` the largest of each
+    slice, and the line of full states.
 
     ``uploads_only``: there are checkpoints, and the full size of none is known.
     """
@@ -52,7 +58,8 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Trend:
-    """A straight line through (``to_time``, the last size) of slope ``bytes_per_h``, valid from ``from_time``.
+    """A straight line through (``to_time``, the last size) of slope ``bytes_per_h``, valid from
+    ``from_time``.
 
     ``forecast`` False: too little is known to draw it into the future.
     """
@@ -71,8 +78,18 @@ def drawn_of(points: Sequence[SizePoint]) -> Sizes:
     own = [point for point in points if not point.is_savepoint]
     full = [point for point in own if point.state_bytes is not None]
     return Sizes(
-        worst_in_buckets(uploads, MOST_BARS, lambda point: point.trigger_time, lambda point: point.checkpointed_bytes or 0),
-        worst_in_buckets(full, MOST_POINTS, lambda point: point.trigger_time, lambda point: point.state_bytes or 0),
+        worst_in_buckets(
+            uploads,
+            MOST_BARS,
+            lambda point: point.trigger_time,
+            lambda point: point.checkpointed_bytes or 0,
+        ),
+        worst_in_buckets(
+            full,
+            MOST_POINTS,
+            lambda point: point.trigger_time,
+            lambda point: point.state_bytes or 0,
+        ),
         len(uploads),
         uploads_only=bool(own) and not full,
     )
@@ -91,13 +108,20 @@ def size_over_time(
     layout, events_note = annotated.drawn(events, start, end)
     span_ms = (end - start) / timedelta(milliseconds=1)
     widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
-    traces = [_uploaded(gettext("uploaded"), UPLOADED, bars, widths_ms, savepoints=False, link=link)]
+    traces = [
+        _uploaded(gettext("uploaded"), UPLOADED, bars, widths_ms, savepoints=False, link=link)
+    ]
     if any(bar.is_savepoint for bar in bars):
-        traces.append(_uploaded(gettext("by savepoints"), OTHER, bars, widths_ms, savepoints=True, link=link))
+        traces.append(
+            _uploaded(gettext("by savepoints"), OTHER, bars, widths_ms, savepoints=True, link=link)
+        )
     traces.append(_full(line, link))
     if trend and line:
         traces += _trend(trend, line[-1], end)
-    highest = max((max(point.state_bytes or 0, point.checkpointed_bytes or 0) for point in (*line, *bars)), default=0)
+    highest = max(
+        (max(point.state_bytes or 0, point.checkpointed_bytes or 0) for point in (*line, *bars)),
+        default=0,
+    )
     result = figure(
         traces,
         HEIGHT_PX,
@@ -106,13 +130,29 @@ def size_over_time(
         yaxis=bytes_axis(highest),
         **layout,
     )
-    notes = (note(len(bars), sizes.total_uploads, gettext("uploads"), gettext("the largest one")), _one_size_only(sizes), events_note)
+    notes = (
+        note(len(bars), sizes.total_uploads, gettext("uploads"), gettext("the largest one")),
+        _one_size_only(sizes),
+        events_note,
+    )
     return result, " ".join(filter(None, notes))
 
 
-def _uploaded(name: str, colour: str, all_bars: Sequence[SizePoint], widths_ms: list[float], *, savepoints: bool, link: Link) -> go.Bar:
+def _uploaded(
+    name: str,
+    colour: str,
+    all_bars: Sequence[SizePoint],
+    widths_ms: list[float],
+    *,
+    savepoints: bool,
+    link: Link,
+) -> go.Bar:
     """Savepoints always write everything, so they stand apart from what checkpoints upload."""
-    chosen = [(bar, width) for bar, width in zip(all_bars, widths_ms, strict=True) if bar.is_savepoint == savepoints]
+    chosen = [
+        (bar, width)
+        for bar, width in zip(all_bars, widths_ms, strict=True)
+        if bar.is_savepoint == savepoints
+    ]
     bars = [bar for bar, _width in chosen]
     return go.Bar(
         name=name,
@@ -143,14 +183,37 @@ def _full(line: Sequence[SizePoint], link: Link) -> go.Scatter:
 def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[go.Scatter]:
     """Backwards over the fitted span, forwards dotted to the end of the page's range."""
     until = max(trend.to_time, end)
-    traces = [_slope(gettext("trend"), ACCENT, trend.bytes_per_h, trend.from_time, trend.to_time, last, "dash")]
+    traces = [
+        _slope(
+            gettext("trend"),
+            ACCENT,
+            trend.bytes_per_h,
+            trend.from_time,
+            trend.to_time,
+            last,
+            "dash",
+        )
+    ]
     if trend.forecast and until > last.at:
-        traces.append(_slope(gettext("forecast"), INK_3, trend.bytes_per_h, last.at, until, last, "dot"))
+        traces.append(
+            _slope(gettext("forecast"), INK_3, trend.bytes_per_h, last.at, until, last, "dot")
+        )
     return traces
 
 
-def _slope(name: str, colour: str, bytes_per_h: float, start: datetime, end: datetime, last: SizePoint, dash: str) -> go.Scatter:
-    sizes = [(last.state_bytes or 0) + bytes_per_h * ((at - last.at) / timedelta(hours=1)) for at in (start, end)]
+def _slope(
+    name: str,
+    colour: str,
+    bytes_per_h: float,
+    start: datetime,
+    end: datetime,
+    last: SizePoint,
+    dash: str,
+) -> go.Scatter:
+    sizes = [
+        (last.state_bytes or 0) + bytes_per_h * ((at - last.at) / timedelta(hours=1))
+        for at in (start, end)
+    ]
     return go.Scatter(
         name=name,
         x=[plot_time(start), plot_time(end)],
@@ -163,7 +226,10 @@ def _slope(name: str, colour: str, bytes_per_h: float, start: datetime, end: dat
 
 def _hover(point: SizePoint) -> str:
     kind = gettext("savepoint") if point.is_savepoint else gettext("checkpoint")
-    return gettext("<b>%(kind)s %(checkpoint_id)s</b><br>%(at)s<br>full state %(state_bytes)s<br>uploaded %(checkpointed_bytes)s") % {
+    return gettext(
+        "<b>%(kind)s %(checkpoint_id)s</b><br>%(at)s<br>full state %(state_bytes)s<br>uploaded "
+        "%(checkpointed_bytes)s"
+    ) % {
         "kind": kind,
         "checkpoint_id": point.checkpoint_id,
         "at": instant_text(point.at),
@@ -174,7 +240,9 @@ def _hover(point: SizePoint) -> str:
 
 def _one_size_only(sizes: Sizes) -> str:
     if sizes.uploads_only:
-        return gettext("This Flink version reports uploads only: the full size of the state is not known.")
+        return gettext(
+            "This Flink version reports uploads only: the full size of the state is not known."
+        )
     return ""
 
 
@@ -182,7 +250,11 @@ def bytes_axis(highest: float) -> dict[str, Any]:
     """From nothing to a little above the highest, with about four round ticks."""
     step = step_bytes(highest)
     ticks = [step * position for position in range(int(highest / step) + 2)]
-    return {"tickvals": ticks, "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks], "range": [0, highest * 1.08 or 1]}
+    return {
+        "tickvals": ticks,
+        "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks],
+        "range": [0, highest * 1.08 or 1],
+    }
 
 
 def step_bytes(highest: float) -> float:
@@ -190,4 +262,6 @@ def step_bytes(highest: float) -> float:
     if highest <= 0:
         return 1
     step = 10.0 ** max(len(str(int(highest))) - 2, 0)
-    return next(step * factor for factor in (1, 2, 5, 10, 20, 50, 100) if highest / (step * factor) <= 4.5)
+    return next(
+        step * factor for factor in (1, 2, 5, 10, 20, 50, 100) if highest / (step * factor) <= 4.5
+    )

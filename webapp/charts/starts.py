@@ -20,8 +20,13 @@ COLOURS = {
 }
 
 
-def phases_by_start(starts: Sequence[tuple[str, Mapping[str, int]]], labels: Mapping[str, str]) -> go.Figure:
-    """``starts``: what each is called, and milliseconds by phase; oldest first. Phases that no start has are left out."""
+def phases_by_start(
+    starts: Sequence[tuple[str, Mapping[str, int]]], labels: Mapping[str, str]
+) -> go.Figure:
+    """``starts``: what each is called, and milliseconds by phase; oldest first.
+
+    Phases that no start has are left out.
+    """
     bars = [
         go.Bar(
             x=[label for label, _ in starts],
@@ -35,4 +40,6 @@ def phases_by_start(starts: Sequence[tuple[str, Mapping[str, int]]], labels: Map
         for phase in labels
         if any(durations.get(phase) for _, durations in starts)
     ]
-    return figure(bars, HEIGHT_PX, barmode="stack", xaxis={"type": "category"}, yaxis={"ticksuffix": " s"})
+    return figure(
+        bars, HEIGHT_PX, barmode="stack", xaxis={"type": "category"}, yaxis={"ticksuffix": " s"}
+    )

@@ -36,7 +36,9 @@ WORDS = {
 
 @dataclass(frozen=True)
 class StoragePoint:
-    """One audit: bytes and files by verdict; ``missing`` is not there, so it is drawn as a line of its own."""
+    """One audit: bytes and files by verdict; ``missing`` is not there, so it is drawn as a line of
+    its own.
+    """
 
     at: datetime
     bytes: Mapping[str, int]
@@ -54,7 +56,13 @@ def history(points: Sequence[StoragePoint]) -> go.Figure:
     traces = [_bar(name, points) if single else _area(name, points) for name in names]
     if any(point.bytes.get(MISSING) for point in points):
         traces.append(_missing(points))
-    highest = max((max(sum(point.bytes.get(name, 0) for name in names), point.bytes.get(MISSING, 0)) for point in points), default=0)
+    highest = max(
+        (
+            max(sum(point.bytes.get(name, 0) for name in names), point.bytes.get(MISSING, 0))
+            for point in points
+        ),
+        default=0,
+    )
     start, end = points[0].at, points[-1].at
     axis = {"type": "category"} if single else time_axis(start, end)
     return figure(
@@ -97,7 +105,10 @@ def _bar(name: str, points: Sequence[StoragePoint]) -> go.Bar:
 def _missing(points: Sequence[StoragePoint]) -> go.Scatter:
     return go.Scatter(
         name=gettext("missing (referred to, not there)"),
-        x=[plot_time(point.at) if len(points) > 1 else minute_text(point.at)[:16] for point in points],
+        x=[
+            plot_time(point.at) if len(points) > 1 else minute_text(point.at)[:16]
+            for point in points
+        ],
         y=[point.bytes.get(MISSING, 0) for point in points],
         mode="lines+markers",
         marker={"size": 5, "symbol": "triangle-up"},

@@ -1,4 +1,5 @@
-"""The last outcomes of a job as a strip of bars: tall and red failed, lower and green completed, diamonds savepoints.
+"""The last outcomes of a job as a strip of bars: tall and red failed, lower and green completed,
+diamonds savepoints.
 
 One SVG path per tone instead of sixteen rectangles: a fleet page holds fifty of these.
 """
@@ -30,18 +31,26 @@ def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
         paths.setdefault(tone, []).append(path)
     words = in_words(known)
     return format_html(
-        '<svg class="strip" width="{}" height="{}" role="img" aria-label="{}"><title>{}</title>{}</svg>',
+        '<svg class="strip" width="{}" height="{}" role="img" '
+        'aria-label="{}"><title>{}</title>{}</svg>',
         BARS * _STEP_PX,
         _HEIGHT_PX,
         words,
         words,
-        format_html_join("", '<path d="{}" fill="var(--{})"/>', (("".join(parts), tone) for tone, parts in paths.items())),
+        format_html_join(
+            "",
+            '<path d="{}" fill="var(--{})"/>',
+            (("".join(parts), tone) for tone, parts in paths.items()),
+        ),
     )
 
 
 def in_words(outcomes: Sequence[Mapping[str, Any]]) -> str:
     """'16 checkpoints, oldest first: 9 expired, 7 completed; newest expired'."""
-    counts = Counter("savepoint" if entry.get("is_savepoint") else str(entry["outcome"]).replace("_", " ") for entry in outcomes)
+    counts = Counter(
+        "savepoint" if entry.get("is_savepoint") else str(entry["outcome"]).replace("_", " ")
+        for entry in outcomes
+    )
     parts = ", ".join(f"{count} {gettext(word)}" for word, count in counts.most_common())
     return gettext("%(number)s last: %(parts)s; newest %(outcome)s") % {
         "number": len(outcomes),

@@ -1,6 +1,8 @@
-"""The one template of all figures. Colours are CSS tokens, written ``var(--name)``: the page looks them up when it draws.
+"""The one template of all figures. Colours are CSS tokens, written ``var(--name)``: the page looks
+them up when it draws.
 
-So light and dark need no second figure, and ``static/css/tokens.css`` stays the only place where a colour is chosen.
+So light and dark need no second figure, and ``static/css/tokens.css`` stays the only place where a
+colour is chosen.
 """
 
 from contextlib import suppress
@@ -17,12 +19,29 @@ from django.utils.translation import gettext_noop
 with suppress(ModuleNotFoundError):
     import_module("pandas")
 
-INK, INK_2, INK_3, LINE, PANEL = "var(--ink)", "var(--ink-2)", "var(--ink-3)", "var(--line)", "var(--panel)"
-ACCENT, OK, WARN, CRIT, UNKNOWN = "var(--accent)", "var(--ok)", "var(--warn)", "var(--crit)", "var(--unknown)"
+INK, INK_2, INK_3, LINE, PANEL = (
+    "var(--ink)",
+    "var(--ink-2)",
+    "var(--ink-3)",
+    "var(--line)",
+    "var(--panel)",
+)
+ACCENT, OK, WARN, CRIT, UNKNOWN = (
+    "var(--accent)",
+    "var(--ok)",
+    "var(--warn)",
+    "var(--crit)",
+    "var(--unknown)",
+)
 LINE_STRONG = "var(--line-strong)"
 UPLOADED = "var(--async)"
 OTHER = "var(--other)"
-PHASE_COLOURS = {"start_delay": "var(--start-delay)", "alignment": "var(--alignment)", "sync": "var(--sync)", "async": "var(--async)"}
+PHASE_COLOURS = {
+    "start_delay": "var(--start-delay)",
+    "alignment": "var(--alignment)",
+    "sync": "var(--sync)",
+    "async": "var(--async)",
+}
 PHASE_WORDS = {
     "start_delay": gettext_noop("start delay"),
     "alignment": gettext_noop("alignment"),
@@ -32,7 +51,13 @@ PHASE_WORDS = {
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 
-USAGE_RAMP = [[0.0, "var(--u0)"], [0.25, "var(--u1)"], [0.5, "var(--u2)"], [0.8, "var(--u3)"], [1.0, "var(--u4)"]]
+USAGE_RAMP = [
+    [0.0, "var(--u0)"],
+    [0.25, "var(--u1)"],
+    [0.5, "var(--u2)"],
+    [0.8, "var(--u3)"],
+    [1.0, "var(--u4)"],
+]
 """Pool usage 0 … 1. Fixed ends, so that a colour means the same number on every page and day."""
 
 _AXIS: dict[str, Any] = {
@@ -64,7 +89,12 @@ TEMPLATE = go.layout.Template(
             "itemclick": False,
             "itemdoubleclick": False,
         },
-        "hoverlabel": {"bgcolor": PANEL, "bordercolor": LINE_STRONG, "font": {"size": 12, "color": INK, "family": FONT}, "align": "left"},
+        "hoverlabel": {
+            "bgcolor": PANEL,
+            "bordercolor": LINE_STRONG,
+            "font": {"size": 12, "color": INK, "family": FONT},
+            "align": "left",
+        },
         "bargap": 0.1,
         "dragmode": "zoom",
         "hovermode": "closest",
@@ -79,11 +109,18 @@ def figure(traces: list[Any], height_px: int, **layout: Any) -> go.Figure:
 
 def time_axis(start: datetime, end: datetime, **more: Any) -> dict[str, Any]:
     """The x axis that all charts of a page share: exactly the page's range, UTC."""
-    return {"type": "date", "range": [plot_time(start), plot_time(end)], "hoverformat": "%Y-%m-%d %H:%M:%S UTC", **more}
+    return {
+        "type": "date",
+        "range": [plot_time(start), plot_time(end)],
+        "hoverformat": "%Y-%m-%d %H:%M:%S UTC",
+        **more,
+    }
 
 
 def plot_time(instant: datetime) -> str:
-    """plotly.js draws times as they are written, so they are written in UTC and without an offset."""
+    """plotly.js draws times as they are written, so they are written in UTC and without an
+    offset.
+    """
     return instant.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
 
 

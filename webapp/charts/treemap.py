@@ -1,7 +1,8 @@
-"""Areas for sizes: nearly square boxes that fill a rectangle, the largest first. Pure geometry in pixels.
+"""Areas for sizes: nearly square boxes that fill a rectangle, the largest first. Pure geometry in
+pixels.
 
-The squarified layout of Bruls, Huizing and van Wijk: boxes are put into a row along the shorter side for as long
-as that makes the worst of them less oblong.
+The squarified layout of Bruls, Huizing and van Wijk: boxes are put into a row along the shorter
+side for as long as that makes the worst of them less oblong.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,19 @@ class Rect:
 
     def inside(self, edge: float, top: float) -> "Rect":
         """Without a border of ``edge`` pixels, ``top`` of them above; never less than nothing."""
-        return Rect(self.x + edge, self.y + top, max(self.width - 2 * edge, 0), max(self.height - top - edge, 0))
+        return Rect(
+            self.x + edge,
+            self.y + top,
+            max(self.width - 2 * edge, 0),
+            max(self.height - top - edge, 0),
+        )
 
 
 def squarified(sizes: Sequence[float], frame: Rect) -> list[Rect]:
-    """One box per size, in the same order; sizes must be sorted from large to small. What is 0 gets an empty box."""
+    """One box per size, in the same order; sizes must be sorted from large to small.
+
+    What is 0 gets an empty box.
+    """
     whole = sum(sizes)
     if whole <= 0 or frame.width <= 0 or frame.height <= 0:
         return [Rect(frame.x, frame.y, 0, 0) for _size in sizes]
@@ -34,7 +43,9 @@ def squarified(sizes: Sequence[float], frame: Rect) -> list[Rect]:
     while start < len(areas):
         end = start + 1
         side = min(rest.width, rest.height)
-        while end < len(areas) and _worst(areas[start : end + 1], side) <= _worst(areas[start:end], side):
+        while end < len(areas) and _worst(areas[start : end + 1], side) <= _worst(
+            areas[start:end], side
+        ):
             end += 1
         row, rest = _row(areas[start:end], rest)
         boxes += row
@@ -53,7 +64,8 @@ def _worst(areas: Sequence[float], side: float) -> float:
 def _row(areas: Sequence[float], frame: Rect) -> tuple[list[Rect], Rect]:
     """Boxes along the shorter side of ``frame``, and what is left of it.
 
-    They share that side, and are no deeper than the frame: what a rounding error adds up to never leaves it.
+    They share that side, and are no deeper than the frame: what a rounding error adds up to never
+    leaves it.
     """
     total = sum(areas)
     if frame.width >= frame.height:

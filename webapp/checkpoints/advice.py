@@ -1,4 +1,6 @@
-"""What a job's own history advises: interval, pause and time-out, and what regional checkpoints would have saved. Bounded."""
+"""What a job's own history advises: interval, pause and time-out, and what regional checkpoints
+would have saved. Bounded.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +36,9 @@ _MS = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Limits:
-    """What a regional checkpoint may leave out, and how often in a row; how much a failure may at most have to replay, where asked."""
+    """What a regional checkpoint may leave out, and how often in a row; how much a failure may at
+    most have to replay, where asked.
+    """
 
     max_failed_share: float = PROPOSED_LIMITS[0]
     max_consecutive_reuse: int = PROPOSED_LIMITS[1]
@@ -67,7 +71,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Advice:
-    """``model_full`` and ``model_regional`` are the exact model for comparison; ``regional`` is ``None`` where the plan is not known."""
+    """``model_full`` and ``model_regional`` are the exact model for comparison; ``regional`` is
+    ``None`` where the plan is not known.
+    """
 
     checkpoints: int
     since: datetime | None
@@ -86,9 +92,14 @@ def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
     given = settings_advice(history, _in_force(job, limits))
     graph = job.graph or {}
     vertices = [
-        Vertex(v["vertex_id"], v.get("name") or "", v.get("parallelism")) for v in graph.get("vertices") or () if v.get("vertex_id")
+        Vertex(v["vertex_id"], v.get("name") or "", v.get("parallelism"))
+        for v in graph.get("vertices") or ()
+        if v.get("vertex_id")
     ]
-    edges = [Edge(str(e.get("source")), str(e.get("target")), e.get("ship_strategy")) for e in graph.get("edges") or ()]
+    edges = [
+        Edge(str(e.get("source")), str(e.get("target")), e.get("ship_strategy"))
+        for e in graph.get("edges") or ()
+    ]
     fits = vertices and sum(vertex.parallelism or 0 for vertex in vertices) <= MOST_SUBTASKS
 
     def replayed(*, by_subtask: bool) -> RegionalWhatIf | None:
@@ -118,7 +129,12 @@ def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
 
 def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
     """The newest of the last week; who failed a checkpoint is read of the failed ones only."""
-    own = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, trigger_time__gt=end - HISTORY, trigger_time__lte=end)
+    own = CheckpointFact.objects.filter(
+        cluster=job.cluster,
+        job_id=job.job_id,
+        trigger_time__gt=end - HISTORY,
+        trigger_time__lte=end,
+    )
     newest = own.order_by("-trigger_time", "-id")
     given = newest.filter(Q(outcome="declined") | Q(outcome="expired"))
     failed = samples_of(CheckpointSample, given[:MOST_CHECKPOINTS], *_COLUMNS, *_WHO)
@@ -133,19 +149,41 @@ def _in_force(job: JobCurrent, limits: Limits) -> InForce:
         min_pause_ms=(job.checkpoint_config or {}).get("min_pause_ms"),
         timeout_ms=job.checkpoint_timeout_ms,
         fleet_minimum_ms=round(limits_of(job.cluster, job.job_id, job.name)[FLEET_MINIMUM] * 1000),
-        recovery_target_ms=None if limits.recovery_target_s is None else limits.recovery_target_s * 1000,
+        recovery_target_ms=None
+        if limits.recovery_target_s is None
+        else limits.recovery_target_s * 1000,
     )
 
 
 def _settings(job: JobCurrent, given: SettingsAdvice) -> tuple[Setting, ...]:
     pause = (job.checkpoint_config or {}).get("min_pause_ms")
     rows = (
-        (_("Interval"), "execution.checkpointing.interval", job.checkpoint_interval_ms, given.interval),
+        (
+            _("Interval"),
+            "execution.checkpointing.interval",
+            job.checkpoint_interval_ms,
+            given.interval,
+        ),
         (_("Minimum pause"), "execution.checkpointing.min-pause", pause, given.min_pause),
-        (_("Time-out of checkpoints and savepoints"), "execution.checkpointing.timeout", job.checkpoint_timeout_ms, given.timeout),
+        (
+            _("Time-out of checkpoints and savepoints"),
+            "execution.checkpointing.timeout",
+            job.checkpoint_timeout_ms,
+            given.timeout,
+        ),
     )
-    return tuple(Setting(name, key, _words(now), _words(then.value_ms), then.why) for name, key, now, then in rows if then)
+    return tuple(
+        Setting(name, key, _words(now), _words(then.value_ms), then.why)
+        for name, key, now, then in rows
+        if then
+    )
 
 
 def _words(duration_ms: float | None) -> str:
-    return UNKNOWN if duration_ms is None else str(_("none")) if duration_ms == 0 else duration_text(duration_ms)
+    return (
+        UNKNOWN
+        if duration_ms is None
+        else str(_("none"))
+        if duration_ms == 0
+        else duration_text(duration_ms)
+    )

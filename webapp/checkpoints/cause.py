@@ -1,4 +1,6 @@
-"""Why one checkpoint failed, was slow or was large: what is known of it and what the rules found, as one story."""
+"""Why one checkpoint failed, was slow or was large: what is known of it and what the rules found,
+as one story.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +29,9 @@ LOOK_AHEAD = timedelta(minutes=3)
 """The window in which a checkpoint ended is judged at its end, which is later."""
 _OF_OUTCOME = {
     "completed": _("It completed."),
-    "aborted": _("It was aborted because the job was cancelled, stopped or finished; that is no failure."),
+    "aborted": _(
+        "It was aborted because the job was cancelled, stopped or finished; that is no failure."
+    ),
     "subsumed": _("A newer checkpoint completed first; that is no failure."),
     "preflight": _("It was refused before it began; that is no failure."),
     "in_progress": _("It is still running."),
@@ -36,7 +40,9 @@ _OF_OUTCOME = {
 
 @dataclass(frozen=True)
 class Holder:
-    """Who held the barrier back; ``way`` from the farthest vertex that waited to the origin, ``finding`` where one says so."""
+    """Who held the barrier back; ``way`` from the farthest vertex that waited to the origin,
+    ``finding`` where one says so.
+    """
 
     name: str
     way: tuple[str, ...]
@@ -45,7 +51,8 @@ class Holder:
 
 @dataclass(frozen=True)
 class Cause:
-    """``headline`` is one sentence. ``lacking``: how many subtasks never acknowledged a lost checkpoint, ``who``: which.
+    """``headline`` is one sentence. ``lacking``: how many subtasks never acknowledged a lost
+    checkpoint, ``who``: which.
 
     ``unheld`` says why no holder is named. ``findings`` are about this very checkpoint.
     """
@@ -66,15 +73,27 @@ class Cause:
         return self.badge.tone in ("crit", "warn")
 
 
-def cause_of(fact: CheckpointFact, comparison: CheckpointComparison, timeout_ms: int | None, judged_at: datetime | None) -> Cause:
+def cause_of(
+    fact: CheckpointFact,
+    comparison: CheckpointComparison,
+    timeout_ms: int | None,
+    judged_at: datetime | None,
+) -> Cause:
     """One query: the findings of the checkpoint's time."""
     end = drawable(fact.end_time or fact.trigger_time)
-    found = Finding.objects.of_job(fact.cluster, fact.job_id).filter(first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time)
+    found = Finding.objects.of_job(fact.cluster, fact.job_id).filter(
+        first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time
+    )
     at_that_time = [shown(one) for one in found.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
-    about = tuple(one for one in at_that_time if one.is_notable and _is_about(one.finding, fact.checkpoint_id))
+    about = tuple(
+        one for one in at_that_time if one.is_notable and _is_about(one.finding, fact.checkpoint_id)
+    )
     holder = _holder(about, [one for one in at_that_time if one.finding.first_seen <= end])
     explanation = next((one for one in about), None)
-    steps = (explanation.finding.next_step if explanation else "", next_step(fact.reason, fact.dominant_phase))
+    steps = (
+        explanation.finding.next_step if explanation else "",
+        next_step(fact.reason, fact.dominant_phase),
+    )
     headline, *rest = _sentences(fact, comparison, explanation, timeout_ms)
     badge = _badge(fact, comparison, about)
     return Cause(
@@ -91,24 +110,45 @@ def cause_of(fact: CheckpointFact, comparison: CheckpointComparison, timeout_ms:
     )
 
 
-def _badge(fact: CheckpointFact, comparison: CheckpointComparison, about: tuple[PresentedFinding, ...]) -> Badge:
+def _badge(
+    fact: CheckpointFact, comparison: CheckpointComparison, about: tuple[PresentedFinding, ...]
+) -> Badge:
     if fact.outcome != "completed":
         return outcome_badge(fact.outcome)
-    if comparison.large or any(one.finding.rule.startswith("checkpoint.full_after") for one in about):
+    if comparison.large or any(
+        one.finding.rule.startswith("checkpoint.full_after") for one in about
+    ):
         return Badge("completed, but large", "◆", "warn")
-    return Badge("completed, but slow", "◆", "warn") if comparison.slow or about else outcome_badge(fact.outcome)
+    return (
+        Badge("completed, but slow", "◆", "warn")
+        if comparison.slow or about
+        else outcome_badge(fact.outcome)
+    )
 
 
 def _sentences(
-    fact: CheckpointFact, comparison: CheckpointComparison, explanation: PresentedFinding | None, timeout_ms: int | None
+    fact: CheckpointFact,
+    comparison: CheckpointComparison,
+    explanation: PresentedFinding | None,
+    timeout_ms: int | None,
 ) -> list[str]:
     """The first is the headline."""
     means = in_words(fact.reason, fact.reason_text)
     if fact.reason == "CHECKPOINT_EXPIRED" and timeout_ms:
-        means = gettext("It was not acknowledged by every subtask before the time-out of %(limit)s.") % {"limit": duration_text(timeout_ms)}
-    own = [comparison.large, comparison.slow] if fact.outcome == "completed" else [means or str(_OF_OUTCOME.get(fact.outcome, ""))]
+        means = gettext(
+            "It was not acknowledged by every subtask before the time-out of %(limit)s."
+        ) % {"limit": duration_text(timeout_ms)}
+    own = (
+        [comparison.large, comparison.slow]
+        if fact.outcome == "completed"
+        else [means or str(_OF_OUTCOME.get(fact.outcome, ""))]
+    )
     known = [explanation.finding.title if explanation and fact.outcome == "completed" else "", *own]
-    known += [gettext("The failure: %(text)s") % {"text": fact.reason_text}] if fact.reason in LOST_WITH_JOB and fact.reason_text else []
+    known += (
+        [gettext("The failure: %(text)s") % {"text": fact.reason_text}]
+        if fact.reason in LOST_WITH_JOB and fact.reason_text
+        else []
+    )
     known += [explanation.finding.cause] if explanation else []
     sentences = [sentence for sentence in known if sentence]
     return sentences or [str(_OF_OUTCOME.get(fact.outcome, _("The reason is not known.")))]
@@ -116,10 +156,16 @@ def _sentences(
 
 def not_acknowledged(fact: CheckpointFact) -> int | None:
     """How many subtasks; ``None`` where that is not known."""
-    known: list[Any] = [row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
+    known: list[Any] = [
+        row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)
+    ]
     if known and None not in known:
         return int(sum(known))
-    return None if fact.subtasks is None or fact.acknowledged is None else fact.subtasks - fact.acknowledged
+    return (
+        None
+        if fact.subtasks is None or fact.acknowledged is None
+        else fact.subtasks - fact.acknowledged
+    )
 
 
 def _who(fact: CheckpointFact) -> str:
@@ -131,11 +177,17 @@ def _who(fact: CheckpointFact) -> str:
         if not name:
             continue
         hosts = [str(host) for host in row.get("hosts") or ()][:3]
-        parts.append(f"{name} ({row.get('count') or '?'})" + (f" on {', '.join(hosts)}" if hosts else ""))
+        parts.append(
+            f"{name} ({row.get('count') or '?'})" + (f" on {', '.join(hosts)}" if hosts else "")
+        )
     if not parts:
         return ""
     lacking = not_acknowledged(fact)
-    total = "" if lacking is None or fact.subtasks is None else f"{lacking} of {fact.subtasks} subtasks: "
+    total = (
+        ""
+        if lacking is None or fact.subtasks is None
+        else f"{lacking} of {fact.subtasks} subtasks: "
+    )
     return total + "; ".join(parts) + ("; and more" if len(known) > 3 else "")
 
 
@@ -146,10 +198,14 @@ def _is_about(finding: Finding, checkpoint_id: int) -> bool:
     named = data.get("checkpoints")
     if isinstance(named, list) and checkpoint_id in named:
         return True
-    return (finding.subject_kind == "checkpoint" and finding.subject_id == str(checkpoint_id)) or data.get("checkpoint_id") == checkpoint_id
+    return (
+        finding.subject_kind == "checkpoint" and finding.subject_id == str(checkpoint_id)
+    ) or data.get("checkpoint_id") == checkpoint_id
 
 
-def _holder(about: tuple[PresentedFinding, ...], at_that_time: list[PresentedFinding]) -> Holder | None:
+def _holder(
+    about: tuple[PresentedFinding, ...], at_that_time: list[PresentedFinding]
+) -> Holder | None:
     """From the finding about this checkpoint, else by the origin found while it ran."""
     origins = [one for one in at_that_time if one.finding.rule in ORIGIN_RULES]
     for one in about:
@@ -157,7 +213,9 @@ def _holder(about: tuple[PresentedFinding, ...], at_that_time: list[PresentedFin
         if isinstance(held_by, Mapping) and held_by.get("name"):
             name = str(held_by["name"])
             origin = next((other for other in origins if other.finding.subject == name), None)
-            way = tuple(str(step) for step in held_by.get("path") or ()) or (origin.longest_way if origin else ())
+            way = tuple(str(step) for step in held_by.get("path") or ()) or (
+                origin.longest_way if origin else ()
+            )
             return Holder(name, way, origin)
     if origins:
         return Holder(origins[0].finding.subject, origins[0].longest_way, origins[0])

@@ -1,7 +1,9 @@
-"""How the full state of a job grows over its attempts: by the same slope as that of one attempt, over the checkpoints of all.
+"""How the full state of a job grows over its attempts: by the same slope as that of one attempt,
+over the checkpoints of all.
 
-An attempt that restored what the one before had written goes on with its state, so its beginning does not cut the slope. One that began
-with nothing does, as a restart or a restore amid an attempt does.
+An attempt that restored what the one before had written goes on with its state, so its beginning
+does not cut the slope. One that began with nothing does, as a restart or a restore amid an attempt
+does.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,19 +20,36 @@ from webapp.lib.samples import in_ms
 MOST_CHECKPOINTS = 2_000
 """The newest; the slope is one through 60 of them."""
 MOST_CHANGES = 500
-_COLUMNS = ("job_id", "checkpoint_id", "trigger_time", "end_time", "state_bytes", "checkpointed_bytes", "as_of")
+_COLUMNS = (
+    "job_id",
+    "checkpoint_id",
+    "trigger_time",
+    "end_time",
+    "state_bytes",
+    "checkpointed_bytes",
+    "as_of",
+)
 _CUTS = ("restart", "restore")
 
 
-def trend_of(job: JobCurrent, attempts: Sequence[JobCurrent] = (), until: datetime | None = None) -> SizeTrend | None:
-    """Of the job alone its row; with other ``attempts`` one of all, up to ``until``, that is not in the database. Two queries at most."""
+def trend_of(
+    job: JobCurrent, attempts: Sequence[JobCurrent] = (), until: datetime | None = None
+) -> SizeTrend | None:
+    """Of the job alone its row; with other ``attempts`` one of all, up to ``until``, that is not in
+    the database. Two queries at most.
+    """
     if not attempts:
         return SizeTrend.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
     line = {one.job_id: one for one in (job, *attempts)}
-    completed = CheckpointFact.objects.filter(cluster=job.cluster, job_id__in=line, outcome="completed").exclude(is_savepoint=True)
+    completed = CheckpointFact.objects.filter(
+        cluster=job.cluster, job_id__in=line, outcome="completed"
+    ).exclude(is_savepoint=True)
     changes = JobAnnotation.objects.filter(cluster=job.cluster, job_id__in=line, kind__in=_CUTS)
     if until is not None:
-        completed, changes = completed.filter(trigger_time__lte=until), changes.filter(at__lte=until)
+        completed, changes = (
+            completed.filter(trigger_time__lte=until),
+            changes.filter(at__lte=until),
+        )
     rows = [
         row | {"outcome": "completed", "is_savepoint": False}
         for row in completed.order_by("-trigger_time", "-id").values(*_COLUMNS)[:MOST_CHECKPOINTS]
@@ -41,7 +60,9 @@ def trend_of(job: JobCurrent, attempts: Sequence[JobCurrent] = (), until: dateti
 
 
 def _cuts(
-    line: dict[str, JobCurrent], rows: Sequence[dict[str, Any]], noted: Sequence[tuple[str, str, datetime]]
+    line: dict[str, JobCurrent],
+    rows: Sequence[dict[str, Any]],
+    noted: Sequence[tuple[str, str, datetime]],
 ) -> Iterator[dict[str, Any]]:
     """Restarts and restores amid an attempt, and beginnings of attempts that restored nothing."""
     first: dict[str, datetime] = {}
@@ -58,4 +79,7 @@ def _cuts(
 
 
 def _instants(found: dict[str, Any]) -> dict[str, Any]:
-    return found | {name: None if found[name] is None else instant_of(found[name]) for name in ("from_time", "to_time", "as_of")}
+    return found | {
+        name: None if found[name] is None else instant_of(found[name])
+        for name in ("from_time", "to_time", "as_of")
+    }

@@ -1,9 +1,13 @@
-"""Phases of one checkpoint per subtask as TaskManagers log them at level DEBUG: for what REST was not asked, or has forgotten.
+"""Phases of one checkpoint per subtask as TaskManagers log them at level DEBUG: for what REST was
+not asked, or has forgotten.
 
-Flink's own lines, by its own definitions: a subtask starts its part when all barriers are there (a source: when its mailbox gets to it);
-the start delay ends when the first barrier comes, which is the alignment before that. The duration of the synchronous part is what lies
-between the lines of its start and of its end, as Flink prints -1 for it (seen in 1.12 and 1.20); all others are as printed.
-Lines of a TaskManager and the trigger's time are of two clocks where they run on different machines.
+Flink's own lines, by its own definitions: a subtask starts its part when all barriers are there (a
+source: when its mailbox gets to it);
+the start delay ends when the first barrier comes, which is the alignment before that. The duration
+of the synchronous part is what lies between the lines of its start and of its end, as Flink prints
+-1 for it (seen in 1.12 and 1.20); all others are as printed.
+Lines of a TaskManager and the trigger's time are of two clocks where they run on different
+machines.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,40 +35,61 @@ Place = tuple[str, int]
 
 @dataclass
 class _Lines:
-    """What log lines have of one subtask: the first of each kind, and how long its backends took in all."""
+    """What log lines have of one subtask: the first of each kind, and how long its backends took in
+    all.
+    """
 
     name: str | None = None
     first: dict[str, tuple[datetime, Mapping[str, Any]]] = field(default_factory=dict)
     backends_ms: int | None = None
 
 
-def read_logged_parts(events: Any, trigger_time: datetime, names: Mapping[str, str]) -> list[SubtaskPart]:
+def read_logged_parts(
+    events: Any, trigger_time: datetime, names: Mapping[str, str]
+) -> list[SubtaskPart]:
     """``events``: a queryset of one checkpoint's log events; those of other kinds are left out."""
-    rows = events.filter(kind__in=KINDS, vertex_name__isnull=False, subtask__isnull=False).order_by("ts", "id")
+    rows = events.filter(kind__in=KINDS, vertex_name__isnull=False, subtask__isnull=False).order_by(
+        "ts", "id"
+    )
     return logged_parts(rows.values(*_COLUMNS)[:MOST_LINES], trigger_time, names)
 
 
-def logged_parts(events: Iterable[Mapping[str, Any]], trigger_time: datetime, names: Mapping[str, str]) -> list[SubtaskPart]:
+def logged_parts(
+    events: Iterable[Mapping[str, Any]], trigger_time: datetime, names: Mapping[str, str]
+) -> list[SubtaskPart]:
     """``events``: ``_COLUMNS`` of one checkpoint, in the order of time.
 
-    Before 1.15 logs name a vertex by its name only, which is its id here where several or none have that name.
+    Before 1.15 logs name a vertex by its name only, which is its id here where several or none have
+    that name.
     """
-    ids = {name: [vertex_id for vertex_id, other in names.items() if other == name] for name in names.values()}
+    ids = {
+        name: [vertex_id for vertex_id, other in names.items() if other == name]
+        for name in names.values()
+    }
     found: dict[Place, _Lines] = {}
     for event in events:
         of_name = ids.get(event["vertex_name"], [])
-        vertex_id = event["vertex_id"] or (of_name[0] if len(of_name) == 1 else event["vertex_name"])
+        vertex_id = event["vertex_id"] or (
+            of_name[0] if len(of_name) == 1 else event["vertex_name"]
+        )
         lines = found.setdefault((vertex_id, event["subtask"]), _Lines())
         lines.name = lines.name or event["vertex_name"]
         reported = event["fields"] or {}
         if event["kind"] == BACKEND_SYNC:
             lines.backends_ms = (lines.backends_ms or 0) + (reported.get("duration_ms") or 0)
         lines.first.setdefault(event["kind"], (event["ts"], reported))
-    return in_order(_part(place, names.get(place[0]) or lines.name or place[0], lines, trigger_time) for place, lines in found.items())
+    return in_order(
+        _part(place, names.get(place[0]) or lines.name or place[0], lines, trigger_time)
+        for place, lines in found.items()
+    )
 
 
-def completed_by_log(parts: Iterable[SubtaskPart], logged: Iterable[SubtaskPart]) -> list[SubtaskPart]:
-    """What REST reported, with the gaps of subtasks that never acknowledged filled, and those which it did not report, from the log."""
+def completed_by_log(
+    parts: Iterable[SubtaskPart], logged: Iterable[SubtaskPart]
+) -> list[SubtaskPart]:
+    """What REST reported, with the gaps of subtasks that never acknowledged filled, and those which
+    it did not report, from the log.
+    """
     by_place = {(part.vertex_id, part.subtask): part for part in logged}
     known = [_filled(part, by_place.pop((part.vertex_id, part.subtask), None)) for part in parts]
     return in_order([*known, *by_place.values()])
@@ -97,7 +122,9 @@ def _part(place: Place, name: str, lines: _Lines, trigger_time: datetime) -> Sub
         subtask=place[1],
         acknowledged_at=acknowledged[0] if acknowledged else None,
         end_to_end_ms=_ms(trigger_time, acknowledged[0]) if acknowledged else None,
-        start_delay_ms=None if delay_ms is None or before_start_ms is None else max(delay_ms - before_start_ms, 0),
+        start_delay_ms=None
+        if delay_ms is None or before_start_ms is None
+        else max(delay_ms - before_start_ms, 0),
         alignment_ms=alignment_ms,
         sync_ms=_sync_ms(started, done, lines.backends_ms),
         async_ms=written[1].get("duration_ms") if written else None,
@@ -110,7 +137,9 @@ def _part(place: Place, name: str, lines: _Lines, trigger_time: datetime) -> Sub
 
 
 def _sync_ms(started: Any, done: Any, backends_ms: int | None) -> int | None:
-    """As printed, else from line to line, else what its backends took, where only these log at DEBUG."""
+    """As printed, else from line to line, else what its backends took, where only these log at
+    DEBUG.
+    """
     if done is None:
         return backends_ms if started is None else None
     printed: int = done[1].get("duration_ms", -1)

@@ -7,7 +7,9 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class CheckpointFact(models.Model):
-    """Serving table ``checkpoint_fact``: one checkpoint or savepoint, from REST and log together."""
+    """Serving table ``checkpoint_fact``: one checkpoint or savepoint, from REST and log
+    together.
+    """
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -61,7 +63,12 @@ class CheckpointFact(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "checkpoint_id", "trigger_time"], name="checkpoint_fact_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "checkpoint_id", "trigger_time"],
+                name="checkpoint_fact_key",
+            )
+        ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "trigger_time", "id"], name="fact_of_job"),
             models.Index(fields=["trigger_time"], name="fact_age"),
@@ -104,11 +111,19 @@ class CheckpointRollup(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "period", "period_start"], name="checkpoint_rollup_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "period", "period_start"], name="checkpoint_rollup_key"
+            )
+        ]
         indexes = [
             models.Index(fields=["period", "period_start"], name="rollup_age"),
             # Days are few among hours, and read of whole clusters.
-            models.Index(fields=["cluster", "period_start"], name="rollup_days", condition=models.Q(period="day")),
+            models.Index(
+                fields=["cluster", "period_start"],
+                name="rollup_days",
+                condition=models.Q(period="day"),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -117,7 +132,9 @@ class CheckpointRollup(models.Model):
 
 @scoped()
 class CheckpointUpload(models.Model):
-    """Serving table ``checkpoint_upload``: what follows from the names of RocksDB files for the upload of one checkpoint."""
+    """Serving table ``checkpoint_upload``: what follows from the names of RocksDB files for the
+    upload of one checkpoint.
+    """
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -130,7 +147,12 @@ class CheckpointUpload(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "checkpoint_id", "trigger_time"], name="checkpoint_upload_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "checkpoint_id", "trigger_time"],
+                name="checkpoint_upload_key",
+            )
+        ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "as_of"], name="upload_of_job"),
             models.Index(fields=["as_of"], name="upload_age"),
@@ -142,7 +164,9 @@ class CheckpointUpload(models.Model):
 
 @scoped()
 class SizeTrend(models.Model):
-    """Serving table ``size_trend``: how the full state of one job grows since its last change point."""
+    """Serving table ``size_trend``: how the full state of one job grows since its last change
+    point.
+    """
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

@@ -23,7 +23,9 @@ _MS = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class OutageTotals:
-    """``unknown``: how many of them have an end that no source reported; ``downtime_ms`` is of the others."""
+    """``unknown``: how many of them have an end that no source reported; ``downtime_ms`` is of the
+    others.
+    """
 
     count: int
     unknown: int
@@ -37,18 +39,35 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
     found = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS])]
     if not found:
         return ()
-    restores = own.filter(kind="restore", at__lte=end + RESTORED_WITHIN).order_by("at", "id").values_list("at", "subject")
-    restored = [(at, int(subject)) for at, subject in restores[:MOST_RESTORES] if subject.isascii() and subject.isdigit()]
+    restores = (
+        own.filter(kind="restore", at__lte=end + RESTORED_WITHIN)
+        .order_by("at", "id")
+        .values_list("at", "subject")
+    )
+    restored = [
+        (at, int(subject))
+        for at, subject in restores[:MOST_RESTORES]
+        if subject.isascii() and subject.isdigit()
+    ]
     triggers = _triggers(job, {number for _, number in restored})
     following = [one.at for one in found[1:]]
-    return tuple(_restored(one, until, restored, triggers) for one, until in itertools.zip_longest(found, following))
+    return tuple(
+        _restored(one, until, restored, triggers)
+        for one, until in itertools.zip_longest(found, following)
+    )
 
 
 def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTotals:
     """Of all that began in the range. One query."""
-    begun = _begun(JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=start, at__lte=end))
+    begun = _begun(
+        JobAnnotation.objects.filter(
+            cluster=job.cluster, job_id=job.job_id, at__gte=start, at__lte=end
+        )
+    )
     downtime_ms = Cast(KT("detail__downtime_ms"), FloatField())
-    sums = begun.aggregate(count=Count("pk"), known=Count(downtime_ms), downtime_ms=Sum(downtime_ms))
+    sums = begun.aggregate(
+        count=Count("pk"), known=Count(downtime_ms), downtime_ms=Sum(downtime_ms)
+    )
     return OutageTotals(sums["count"], sums["count"] - sums["known"], sums["downtime_ms"] or 0)
 
 
@@ -74,17 +93,32 @@ def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
 
 def _triggers(job: JobCurrent, numbers: set[int]) -> dict[int, datetime]:
     """When the restored checkpoints were triggered; of an id that came twice, the newest."""
-    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", checkpoint_id__in=numbers)
+    facts = CheckpointFact.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, outcome="completed", checkpoint_id__in=numbers
+    )
     return dict(facts.order_by("trigger_time").values_list("checkpoint_id", "trigger_time"))
 
 
 def _restored(
-    outage: Outage, next_at: datetime | None, restored: Sequence[tuple[datetime, int]], triggers: Mapping[int, datetime]
+    outage: Outage,
+    next_at: datetime | None,
+    restored: Sequence[tuple[datetime, int]],
+    triggers: Mapping[int, datetime],
 ) -> Outage:
-    """With the checkpoint that its last restart went back to. Instants of marks are full seconds."""
+    """With the checkpoint that its last restart went back to.
+
+    Instants of marks are full seconds.
+    """
     latest = outage.until if outage.until else outage.at + RESTORED_WITHIN
     until = latest if next_at is None else min(latest, next_at)
-    number = next((number for at, number in reversed(restored) if outage.at - timedelta(seconds=1) < at <= until), None)
+    number = next(
+        (
+            number
+            for at, number in reversed(restored)
+            if outage.at - timedelta(seconds=1) < at <= until
+        ),
+        None,
+    )
     trigger = triggers.get(number) if number is not None else None
     reprocessed_ms = None if trigger is None or trigger > outage.at else (outage.at - trigger) / _MS
     return replace(outage, restored_id=number, reprocessed_ms=reprocessed_ms)

@@ -7,9 +7,11 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class SubtaskPart:
-    """One subtask's part; ``None`` is unknown. ``acknowledged_at`` ``None`` means that it had not, also where its part was ``aborted``.
+    """One subtask's part; ``None`` is unknown. ``acknowledged_at`` ``None`` means that it had not,
+    also where its part was ``aborted``.
 
-    By the ``log`` alone it means that no line mentions it: lines of acknowledgements are of level DEBUG, and of another log.
+    By the ``log`` alone it means that no line mentions it: lines of acknowledgements are of level
+    DEBUG, and of another log.
     """
 
     vertex_id: str
@@ -41,9 +43,13 @@ class SubtaskPart:
     def known_ms(self) -> int:
         """How long it took, as far as that is known."""
         phases = (self.start_delay_ms, self.alignment_ms, self.sync_ms, self.async_ms)
-        return self.end_to_end_ms if self.end_to_end_ms is not None else sum(ms or 0 for ms in phases)
+        return (
+            self.end_to_end_ms if self.end_to_end_ms is not None else sum(ms or 0 for ms in phases)
+        )
 
 
 def in_order(parts: Iterable[SubtaskPart]) -> list[SubtaskPart]:
     """Those that never acknowledged first, then the slowest."""
-    return sorted(parts, key=lambda part: (not part.is_silent, -part.known_ms, part.vertex_name, part.subtask))
+    return sorted(
+        parts, key=lambda part: (not part.is_silent, -part.known_ms, part.vertex_name, part.subtask)
+    )

@@ -47,13 +47,19 @@ def of_attempts(cluster: str, job_ids: Sequence[str], start: datetime, end: date
     """Facts of a job under any of these ids, triggered within the range."""
     # Equality where there is one id: with "in", databases may sort what an index has in order.
     own = {"job_id": job_ids[0]} if len(job_ids) == 1 else {"job_id__in": job_ids}
-    return CheckpointFact.objects.filter(cluster=cluster, **own, trigger_time__gte=start, trigger_time__lte=end)
+    return CheckpointFact.objects.filter(
+        cluster=cluster, **own, trigger_time__gte=start, trigger_time__lte=end
+    )
 
 
 def outcome_counts(facts: Any) -> dict[str, int]:
-    """Checkpoints by outcome without savepoints, their ``total`` of settled ones, ``bad`` ones, and ``savepoints``."""
+    """Checkpoints by outcome without savepoints, their ``total`` of settled ones, ``bad`` ones, and
+    ``savepoints``.
+    """
     settled = OWN & ~Q(outcome__in=UNSETTLED_OUTCOMES)
-    counts: dict[str, Any] = {outcome: Count("id", filter=OWN & Q(outcome=outcome)) for outcome in OUTCOMES}
+    counts: dict[str, Any] = {
+        outcome: Count("id", filter=OWN & Q(outcome=outcome)) for outcome in OUTCOMES
+    }
     found: dict[str, int] = facts.aggregate(
         total=Count("id", filter=settled),
         bad=Count("id", filter=OWN & Q(outcome__in=FAILED_OUTCOMES)),
@@ -75,11 +81,16 @@ def bars(facts: Any, cluster: str) -> tuple[list[CheckpointBar], int]:
 def sizes(facts: Any) -> Sizes | None:
     """Of completed ones for the size chart, None where there are none. Four queries."""
     completed = facts.filter(outcome="completed")
-    uploads = Wanted(MOST_BARS, [F("checkpointed_bytes").desc()], Q(checkpointed_bytes__isnull=False))
+    uploads = Wanted(
+        MOST_BARS, [F("checkpointed_bytes").desc()], Q(checkpointed_bytes__isnull=False)
+    )
     full = Wanted(MOST_POINTS, [F("state_bytes").desc()], OWN & Q(state_bytes__isnull=False))
     of_uploads, of_line = worst_in_time(completed, uploads, full)
     rows = CheckpointFact.objects.filter(pk__in={*of_uploads.ids, *of_line.ids})
-    points = {row.pop("pk"): SizePoint(**row | {"is_savepoint": bool(row["is_savepoint"])}) for row in rows.values("pk", *SIZE_FIELDS)}
+    points = {
+        row.pop("pk"): SizePoint(**row | {"is_savepoint": bool(row["is_savepoint"])})
+        for row in rows.values("pk", *SIZE_FIELDS)
+    }
     uploads_only = not of_line.total and completed.filter(OWN).exists()
     if not points and not completed.exists():
         return None
@@ -88,7 +99,9 @@ def sizes(facts: Any) -> Sizes | None:
 
 
 def point_values(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Of ``POINT_COLUMNS`` the fields of a :class:`CheckpointPoint`, without its slowest subtask."""
+    """Of ``POINT_COLUMNS`` the fields of a :class:`CheckpointPoint`, without its slowest
+    subtask.
+    """
     values = {name: row[column] for name, column in _COLUMN_OF.items()}
     return values | {"is_savepoint": bool(row["is_savepoint"])}
 
@@ -124,4 +137,6 @@ def links(cluster: str) -> Link:
     def base(job_id: str) -> str:
         return reverse("job", args=(cluster, job_id))
 
-    return lambda job_id, number, trigger: f"{base(job_id)}checkpoints/{number}/{epoch_ms(trigger)}/"
+    return lambda job_id, number, trigger: (
+        f"{base(job_id)}checkpoints/{number}/{epoch_ms(trigger)}/"
+    )

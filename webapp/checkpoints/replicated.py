@@ -1,4 +1,6 @@
-"""How often a storage keeps each byte of a checkpoint: known to what lies above, which registers here how to look it up."""
+"""How often a storage keeps each byte of a checkpoint: known to what lies above, which registers
+here how to look it up.
+"""
 
 from collections.abc import Callable
 from typing import Protocol

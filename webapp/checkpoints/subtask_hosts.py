@@ -1,4 +1,6 @@
-"""On which host each subtask ran when a checkpoint was triggered, as it was sampled last before that. Read from the lake, bounded."""
+"""On which host each subtask ran when a checkpoint was triggered, as it was sampled last before
+that. Read from the lake, bounded.
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -17,7 +19,9 @@ Place = tuple[str, int]
 def read_hosts(cluster: str, job_id: str, trigger_time: datetime) -> dict[Place, str]:
     """Empty where nothing sampled the placement of the job. Raises what the storage raises."""
     where = {"cluster": cluster, "job_id": job_id}
-    rows, _since = read_newest("vertex_metrics", where, trigger_time - LOOK_BACK, trigger_time, _COLUMNS, MOST_ROWS)
+    rows, _since = read_newest(
+        "vertex_metrics", where, trigger_time - LOOK_BACK, trigger_time, _COLUMNS, MOST_ROWS
+    )
     return hosts_of(rows.to_pylist())
 
 
@@ -25,6 +29,13 @@ def hosts_of(rows: Iterable[Mapping[str, Any]]) -> dict[Place, str]:
     """Of several samples of a vertex the newest that knows hosts counts."""
     newest: dict[str, Mapping[str, Any]] = {}
     for row in rows:
-        if row["host"] and (row["vertex_id"] not in newest or row["ts"] > newest[row["vertex_id"]]["ts"]):
+        if row["host"] and (
+            row["vertex_id"] not in newest or row["ts"] > newest[row["vertex_id"]]["ts"]
+        ):
             newest[row["vertex_id"]] = row
-    return {(row["vertex_id"], subtask): host for row in newest.values() for subtask, host in enumerate(row["host"]) if host}
+    return {
+        (row["vertex_id"], subtask): host
+        for row in newest.values()
+        for subtask, host in enumerate(row["host"])
+        if host
+    }

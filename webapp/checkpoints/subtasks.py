@@ -1,4 +1,6 @@
-"""Phases of one checkpoint per subtask, read from the lake: newest observation of each vertex, bounded."""
+"""Phases of one checkpoint per subtask, read from the lake: newest observation of each vertex,
+bounded.
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -12,18 +14,43 @@ from webapp.work.lake import lake
 
 MOST_ROWS = 2_000
 _LISTS = (
-    "subtask_ack_time", "subtask_end_to_end_ms", "subtask_start_delay_ms", "subtask_alignment_ms", "subtask_sync_ms",
-    "subtask_async_ms", "subtask_state_bytes", "subtask_checkpointed_bytes", "subtask_unaligned", "subtask_aborted",
-)  # fmt: skip
-_COLUMNS = ("vertex_id", "trigger_time", "status", "subtasks", "acknowledged", "observed_at", "commit_seq", *_LISTS)
+    "subtask_ack_time",
+    "subtask_end_to_end_ms",
+    "subtask_start_delay_ms",
+    "subtask_alignment_ms",
+    "subtask_sync_ms",
+    "subtask_async_ms",
+    "subtask_state_bytes",
+    "subtask_checkpointed_bytes",
+    "subtask_unaligned",
+    "subtask_aborted",
+)
+_COLUMNS = (
+    "vertex_id",
+    "trigger_time",
+    "status",
+    "subtasks",
+    "acknowledged",
+    "observed_at",
+    "commit_seq",
+    *_LISTS,
+)
 
 
 def read_parts(
-    cluster: str, job_id: str, checkpoint_id: int, trigger_time: datetime, names: Mapping[str, str], *, ended: bool
+    cluster: str,
+    job_id: str,
+    checkpoint_id: int,
+    trigger_time: datetime,
+    names: Mapping[str, str],
+    *,
+    ended: bool,
 ) -> list[SubtaskPart]:
-    """Slowest first, those that never acknowledged before them; empty where nobody asked for subtasks.
+    """Slowest first, those that never acknowledged before them; empty where nobody asked for
+    subtasks.
 
-    Of a checkpoint that has ``ended``, an observation of a vertex that was still waiting for some of its subtasks means nothing.
+    Of a checkpoint that has ``ended``, an observation of a vertex that was still waiting for some
+    of its subtasks means nothing.
     """
     table = lake().read(
         "vertex_checkpoints",
@@ -50,7 +77,13 @@ def parts_of(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> lis
 
 def _rank(row: Mapping[str, Any]) -> tuple[bool, bool, int, datetime, int]:
     has_lists = any(row[name] for name in _LISTS)
-    return has_lists, is_final(row["status"]), row["acknowledged"] or 0, row["observed_at"], row["commit_seq"]
+    return (
+        has_lists,
+        is_final(row["status"]),
+        row["acknowledged"] or 0,
+        row["observed_at"],
+        row["commit_seq"],
+    )
 
 
 def _subtasks(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[SubtaskPart]:
@@ -61,7 +94,12 @@ def _subtasks(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[Subt
             values["subtask_ack_time"] = None
         size = of_rest(values["subtask_state_bytes"], values["subtask_checkpointed_bytes"])
         values |= {"subtask_state_bytes": size.full, "subtask_checkpointed_bytes": size.uploaded}
-        yield SubtaskPart(row["vertex_id"], names.get(row["vertex_id"]) or row["vertex_id"][:8], subtask, *values.values())
+        yield SubtaskPart(
+            row["vertex_id"],
+            names.get(row["vertex_id"]) or row["vertex_id"][:8],
+            subtask,
+            *values.values(),
+        )
 
 
 def _at(values: list[Any] | None, position: int) -> Any:

@@ -37,12 +37,22 @@ _EARLIEST_MS, _LATEST_MS = -62_135_510_400_000, 253_402_300_799_000
 
 def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -> HttpResponse:
     """The newest checkpoint of this id: of this attempt, else of another one of the job."""
-    own = CheckpointFact.objects.filter(cluster=cluster, checkpoint_id=checkpoint_id).only("job_id", "trigger_time")
+    own = CheckpointFact.objects.filter(cluster=cluster, checkpoint_id=checkpoint_id).only(
+        "job_id", "trigger_time"
+    )
     found = own.filter(job_id=job_id).order_by("-trigger_time").first()
-    found = found or own.filter(job_id__in=ids_of_line(cluster, job_id)).order_by("-trigger_time").first()
+    found = (
+        found
+        or own.filter(job_id__in=ids_of_line(cluster, job_id)).order_by("-trigger_time").first()
+    )
     if found is None:
-        raise Http404(f"No checkpoint {checkpoint_id} of this job is known; routine ones are kept {routine().days} days.")
-    return redirect("checkpoint", cluster, found.job_id, checkpoint_id, epoch_ms(found.trigger_time))
+        raise Http404(
+            f"No checkpoint {checkpoint_id} of this job is known; routine ones are kept "
+            f"{routine().days} days."
+        )
+    return redirect(
+        "checkpoint", cluster, found.job_id, checkpoint_id, epoch_ms(found.trigger_time)
+    )
 
 
 def go(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
@@ -53,14 +63,22 @@ def go(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     return by_id(request, cluster, job_id, int(text))
 
 
-def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> HttpResponse:
+def checkpoint(
+    request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int, trigger: int
+) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     fact = _fact(cluster, job_id, checkpoint_id, trigger)
-    names = {v["vertex_id"]: v.get("name") or "" for v in (view.job.graph or {}).get("vertices") or () if v.get("vertex_id")}
+    names = {
+        v["vertex_id"]: v.get("name") or ""
+        for v in (view.job.graph or {}).get("vertices") or ()
+        if v.get("vertex_id")
+    }
     reported, unreadable = _parts(fact, names)
     parts = completed_by_log(reported, read_logged_parts(_logged(fact), fact.trigger_time, names))
     number = page_number(request, "subtasks", len(parts), SUBTASKS_A_PAGE)
-    own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only("checkpoint_id", "trigger_time")
+    own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only(
+        "checkpoint_id", "trigger_time"
+    )
     comparison = compared(fact)
     address = address_of(fact.external_path)
     shown = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
@@ -85,8 +103,12 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
         "unreadable": unreadable,
         "logged": _longest(parts) if any(part.is_logged for part in parts) else [],
         "events": _logged(fact).exclude(kind__in=KINDS).order_by("ts", "id")[:EVENTS_SHOWN],
-        "earlier": _link(own.filter(trigger_time__lt=fact.trigger_time).order_by("-trigger_time", "-id").first()),
-        "later": _link(own.filter(trigger_time__gt=fact.trigger_time).order_by("trigger_time", "id").first()),
+        "earlier": _link(
+            own.filter(trigger_time__lt=fact.trigger_time).order_by("-trigger_time", "-id").first()
+        ),
+        "later": _link(
+            own.filter(trigger_time__gt=fact.trigger_time).order_by("trigger_time", "id").first()
+        ),
         "time_range": view.time_range,
     }
     return render(request, "checkpoints/checkpoint.html", context)
@@ -97,7 +119,9 @@ def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpRespo
     view = look_up(request, cluster, job_id)
     end = view.end_of_life if view.is_past else view.now
     advised = advice(view.job, end, Limits.read(request.GET))
-    return render(request, "checkpoints/_advice.html", {"advice": advised, "job": view.job, "view": view})
+    return render(
+        request, "checkpoints/_advice.html", {"advice": advised, "job": view.job, "view": view}
+    )
 
 
 def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> CheckpointFact:
@@ -107,61 +131,103 @@ def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> Checkp
     at = instant_of(trigger)
     half = timedelta(microseconds=500)
     fact = CheckpointFact.objects.filter(
-        cluster=cluster, job_id=job_id, checkpoint_id=checkpoint_id, trigger_time__gt=at - half, trigger_time__lt=at + half
+        cluster=cluster,
+        job_id=job_id,
+        checkpoint_id=checkpoint_id,
+        trigger_time__gt=at - half,
+        trigger_time__lt=at + half,
     ).first()
     if fact is None:
-        raise Http404(f"Checkpoint {checkpoint_id} of this job is not known; routine checkpoints are kept for seven days.")
+        raise Http404(
+            f"Checkpoint {checkpoint_id} of this job is not known; routine checkpoints are kept "
+            f"for seven days."
+        )
     return fact
 
 
 def _parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[SubtaskPart], bool]:
     try:
-        return read_parts(fact.cluster, fact.job_id, fact.checkpoint_id, fact.trigger_time, names, ended=fact.final), False
-    except Exception:  # The lake may be any storage, with any error; the facts above the table come from the database.
+        return read_parts(
+            fact.cluster,
+            fact.job_id,
+            fact.checkpoint_id,
+            fact.trigger_time,
+            names,
+            ended=fact.final,
+        ), False
+    except Exception:
+        # The lake may be any storage, with any error; the facts above the table are the database's.
         log.exception("Subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
         return [], True
 
 
-def _with_hosts(fact: CheckpointFact, parts: list[SubtaskPart]) -> list[tuple[SubtaskPart, str | None]]:
+def _with_hosts(
+    fact: CheckpointFact, parts: list[SubtaskPart]
+) -> list[tuple[SubtaskPart, str | None]]:
     try:
         hosts = read_hosts(fact.cluster, fact.job_id, fact.trigger_time) if parts else {}
     except Exception:  # As above: who ran where is one column of the table.
-        log.exception("Hosts of subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
+        log.exception(
+            "Hosts of subtasks of %s on %s could not be read from the lake", fact, fact.cluster
+        )
         hosts = {}
     return [(part, hosts.get((part.vertex_id, part.subtask))) for part in parts]
 
 
 def _logged(fact: CheckpointFact) -> Any:
-    return LogEvent.objects.filter(cluster=fact.cluster, job_id=fact.job_id, checkpoint_id=fact.checkpoint_id, **_around(fact))
+    return LogEvent.objects.filter(
+        cluster=fact.cluster, job_id=fact.job_id, checkpoint_id=fact.checkpoint_id, **_around(fact)
+    )
 
 
 def _longest(parts: list[SubtaskPart]) -> list[tuple[str, SubtaskPart, int]]:
     """Of each phase the subtask that took longest for it."""
-    known = [(phase, [(ms, part) for part in parts if (ms := getattr(part, f"{phase}_ms")) is not None]) for phase in PHASES]
-    longest = [(phase, max(of_phase, key=lambda one: one[0])) for phase, of_phase in known if of_phase]
+    known = [
+        (phase, [(ms, part) for part in parts if (ms := getattr(part, f"{phase}_ms")) is not None])
+        for phase in PHASES
+    ]
+    longest = [
+        (phase, max(of_phase, key=lambda one: one[0])) for phase, of_phase in known if of_phase
+    ]
     return [(phase, part, ms) for phase, (ms, part) in longest]
 
 
 def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
-    """Phases of the slowest subtask with their place in the bar, in percent; the rest of end-to-end is 'other'."""
+    """Phases of the slowest subtask with their place in the bar, in percent; the rest of end-to-end
+    is 'other'.
+    """
     known = [(phase, getattr(fact, f"slowest_{phase}_ms")) for phase in PHASES]
     lasted = fact.slowest_end_to_end_ms or fact.end_to_end_ms
     if all(ms is None for _phase, ms in known) or not lasted:
         return []
-    # The asynchronous part of an unaligned snapshot may contain its alignment: the two are not added up.
-    counted = [(phase, ms, 0 if fact.unaligned and phase == "alignment" else ms or 0) for phase, ms in known]
+    # The asynchronous part of an unaligned snapshot may contain its alignment: the two are not
+    # added up.
+    counted = [
+        (phase, ms, 0 if fact.unaligned and phase == "alignment" else ms or 0)
+        for phase, ms in known
+    ]
     other = max(lasted - sum(count for _phase, _ms, count in counted), 0)
     total = sum(count for _phase, _ms, count in counted) + other
     rows, left = [], 0.0
     for phase, ms, count in (*counted, (gettext_noop("other"), other, other)):
         width = 100 * count / total if total else 0.0
-        rows.append({"phase": phase, "ms": ms, "left": round(left, 3), "width": round(width, 3), "share": count / total if total else None})
+        rows.append(
+            {
+                "phase": phase,
+                "ms": ms,
+                "left": round(left, 3),
+                "width": round(width, 3),
+                "share": count / total if total else None,
+            }
+        )
         left += width
     return rows
 
 
 def _around(fact: CheckpointFact) -> dict[str, datetime]:
-    """Ids repeat where a job with a fixed id starts again, so events are taken from this checkpoint's time only."""
+    """Ids repeat where a job with a fixed id starts again, so events are taken from this
+    checkpoint's time only.
+    """
     start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
     return {"ts__gte": start - timedelta(minutes=1), "ts__lte": end + timedelta(minutes=30)}
 

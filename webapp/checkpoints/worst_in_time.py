@@ -1,6 +1,8 @@
-"""The worst checkpoint of each slice of time, picked by the database: a month has tens of thousands, and a chart shows hundreds.
+"""The worst checkpoint of each slice of time, picked by the database: a month has tens of
+thousands, and a chart shows hundreds.
 
-The same ones as :func:`webapp.charts.downsample.worst_in_buckets` keeps of all of them, so no peak is lost.
+The same ones as :func:`webapp.charts.downsample.worst_in_buckets` keeps of all of them, so no peak
+is lost.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +20,9 @@ MOST_FACTS = 50_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """At most ``limit`` checkpoints, of those that are ``among``, the first by ``worst_first`` of each equal slice of time."""
+    """At most ``limit`` checkpoints, of those that are ``among``, the first by ``worst_first`` of
+    each equal slice of time.
+    """
 
     limit: int
     worst_first: Sequence[OrderBy]
@@ -46,7 +50,10 @@ def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
         if total <= one.limit:
             ids = list(rows.order_by("trigger_time", "id").values_list("pk", flat=True))
         else:
-            ids = _worst_of_each(rows.order_by(*one.worst_first, "trigger_time", "id"), list(_slices(first, last, one.limit)))
+            ids = _worst_of_each(
+                rows.order_by(*one.worst_first, "trigger_time", "id"),
+                list(_slices(first, last, one.limit)),
+            )
         found.append(Worst(ids, total))
     return found
 
@@ -62,12 +69,16 @@ def _spans(facts: Any, wanted: Sequence[Wanted]) -> dict[str, Any]:
 
 
 def _newest(facts: Any) -> Any:
-    at, pk = facts.order_by("-trigger_time", "-id").values_list("trigger_time", "pk")[MOST_FACTS - 1]
+    at, pk = facts.order_by("-trigger_time", "-id").values_list("trigger_time", "pk")[
+        MOST_FACTS - 1
+    ]
     return facts.filter(Q(trigger_time__gt=at) | Q(trigger_time=at, pk__gte=pk))
 
 
 def _slices(first: datetime, last: datetime, limit: int) -> Iterator[tuple[datetime, datetime]]:
-    """First and last instant of each, to the microsecond, which is what databases keep; as ``worst_in_buckets`` cuts them."""
+    """First and last instant of each, to the microsecond, which is what databases keep; as
+    ``worst_in_buckets`` cuts them.
+    """
     width = (last - first) / limit or timedelta(milliseconds=1)
     for number in range(limit):
         begins = first + width * number
@@ -77,15 +88,23 @@ def _slices(first: datetime, last: datetime, limit: int) -> Iterator[tuple[datet
 
 
 def _worst_of_each(rows: Any, slices: Sequence[tuple[datetime, datetime]]) -> list[int]:
-    """``rows``: the worst first. Each slice is a range of their index, which costs less than sorting all of them by slice."""
+    """``rows``: the worst first.
+
+    Each slice is a range of their index, which costs less than sorting all of them by slice.
+    """
     own = {
         "trigger_time__gte": RawSQL("slice.begins", (), output_field=DateTimeField()),
         "trigger_time__lte": RawSQL("slice.ends", (), output_field=DateTimeField()),
     }
     worst, parameters = rows.filter(**own).values("pk")[:1].query.sql_with_params()
-    adapted = [connection.ops.adapt_datetimefield_value(instant) for slice_of_time in slices for instant in slice_of_time]
+    adapted = [
+        connection.ops.adapt_datetimefield_value(instant)
+        for slice_of_time in slices
+        for instant in slice_of_time
+    ]
     values = ", ".join(["(%s, %s)"] * len(slices))
-    query = f"WITH slice (begins, ends) AS (VALUES {values}) SELECT ({worst}) FROM slice ORDER BY begins"  # noqa: S608 - Django's own query
+    # Django's own query
+    query = f"WITH slice (begins, ends) AS (VALUES {values}) SELECT ({worst}) FROM slice ORDER BY begins"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(query, [*adapted, *parameters])
         return [pk for (pk,) in cursor.fetchall() if pk is not None]

@@ -7,7 +7,9 @@ from ingest.uris import BadUri, Spellings, canonical
 
 
 def address_of(path: str | None) -> str:
-    """Canonical path of the ``_metadata`` for a link; "" where Flink reported none (state in memory only, or not completed)."""
+    """Canonical path of the ``_metadata`` for a link; "" where Flink reported none (state in memory
+    only, or not completed).
+    """
     if not path or path.startswith("<"):
         return ""
     try:

@@ -1,4 +1,6 @@
-"""Clean-up plans over the API: read them, their files and their journal; with the right scope, approve and order."""
+"""Clean-up plans over the API: read them, their files and their journal; with the right scope,
+approve and order.
+"""
 
 from typing import Any
 
@@ -34,10 +36,29 @@ class CleanupPlanSerializer(serializers.ModelSerializer[CleanupPlan]):
     class Meta:
         model = CleanupPlan
         fields = (
-            "id", "name", "state", "roots", "waste", "files", "bytes", "summary", "progress", "trouble", "created_at", "created_name",
-            "expires_at", "approved_at", "approved_name", "approved_through", "files_per_s", "grace_s", "ordered_name", "started_at",
-            "finished_at", "purge_at",
-        )  # fmt: skip
+            "id",
+            "name",
+            "state",
+            "roots",
+            "waste",
+            "files",
+            "bytes",
+            "summary",
+            "progress",
+            "trouble",
+            "created_at",
+            "created_name",
+            "expires_at",
+            "approved_at",
+            "approved_name",
+            "approved_through",
+            "files_per_s",
+            "grace_s",
+            "ordered_name",
+            "started_at",
+            "finished_at",
+            "purge_at",
+        )
 
 
 class PlanRequestSerializer(serializers.Serializer[Any]):
@@ -102,7 +123,11 @@ class MayApprove(BasePermission):
     """A person who may, signed in; or such a person's token, made with the scope to approve."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        may_by_token = request.auth.scope == ApiToken.Scope.APPROVE if isinstance(request.auth, ApiToken) else True
+        may_by_token = (
+            request.auth.scope == ApiToken.Scope.APPROVE
+            if isinstance(request.auth, ApiToken)
+            else True
+        )
         return noted(request, may_by_token and orders.may_approve(request.user))
 
 
@@ -111,7 +136,9 @@ class CleanupPlanViews(ListView):
     filterset_class = PlanFilters
     lookup_value_regex = r"\d{1,18}"
 
-    @extend_schema(summary="One clean-up plan", responses={200: CleanupPlanSerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="One clean-up plan", responses={200: CleanupPlanSerializer, **ERRORS, **NOT_FOUND}
+    )
     def retrieve(self, request: Request, pk: str) -> Response:
         return Response(CleanupPlanSerializer(_plan(pk)).data)
 
@@ -125,17 +152,31 @@ class CleanupPlanViews(ListView):
         wanted.is_valid(raise_exception=True)
         data, now = wanted.validated_data, timezone.now()
         plan = planning.request_plan(
-            data.get("roots", []), waste=data["waste"], user=request.user, name=request.user.get_username(), at=now
+            data.get("roots", []),
+            waste=data["waste"],
+            user=request.user,
+            name=request.user.get_username(),
+            at=now,
         )
         orders.wake(plan, now)
         return Response(CleanupPlanSerializer(plan).data, status=status.HTTP_202_ACCEPTED)
 
-    @extend_schema(summary="Approve a plan", request=None, responses={200: CleanupPlanSerializer, **ERRORS, **NOT_FOUND, **CONFLICT})
+    @extend_schema(
+        summary="Approve a plan",
+        request=None,
+        responses={200: CleanupPlanSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+    )
     @action(detail=True, methods=["post"], permission_classes=[MayApprove])
     def approve(self, request: Request, pk: str) -> Response:
         plan = _plan(pk)
-        through = f"token {request.auth.name} ({request.auth.prefix}…)" if isinstance(request.auth, ApiToken) else "API"
-        return _ordered(plan, lambda: orders.approve(plan, request.user, timezone.now(), through=through))
+        through = (
+            f"token {request.auth.name} ({request.auth.prefix}…)"
+            if isinstance(request.auth, ApiToken)
+            else "API"
+        )
+        return _ordered(
+            plan, lambda: orders.approve(plan, request.user, timezone.now(), through=through)
+        )
 
     @extend_schema(
         summary="Apply, undo, purge or withdraw a plan",
@@ -151,22 +192,36 @@ class CleanupPlanViews(ListView):
         plan, name, now = _plan(pk), request.user.get_username(), timezone.now()
         acts = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders.start_purge}
         verb = wanted.validated_data["verb"]
-        act = (lambda: orders.withdraw(plan, name)) if verb == "withdraw" else (lambda: acts[verb](plan, name, now))
+        act = (
+            (lambda: orders.withdraw(plan, name))
+            if verb == "withdraw"
+            else (lambda: acts[verb](plan, name, now))
+        )
         return _ordered(plan, act, status.HTTP_202_ACCEPTED)
 
     @extend_schema(
-        summary="Files of a plan, with the proof for each", parameters=[AT], responses={200: PlannedFilesAnswer, **ERRORS, **NOT_FOUND}
+        summary="Files of a plan, with the proof for each",
+        parameters=[AT],
+        responses={200: PlannedFilesAnswer, **ERRORS, **NOT_FOUND},
     )
     @action(detail=True, filter_backends=[], pagination_class=None)
     def files(self, request: Request, pk: str) -> Response:
         plan = _plan(pk)
         if not plan.name:
             return Response({"next": "", "previous": "", "results": []})
-        return _answer(PlannedFilesAnswer, lambda: files_page(_reader(plan), request.query_params.get("at", "")))
+        return _answer(
+            PlannedFilesAnswer,
+            lambda: files_page(_reader(plan), request.query_params.get("at", "")),
+        )
 
     @extend_schema(
         summary="What became of the files of a plan",
-        parameters=[AT, OpenApiParameter("verb", OpenApiTypes.STR, enum=list(VERBS), description="default: apply")],
+        parameters=[
+            AT,
+            OpenApiParameter(
+                "verb", OpenApiTypes.STR, enum=list(VERBS), description="default: apply"
+            ),
+        ],
         responses={200: JournalAnswer, **ERRORS, **NOT_FOUND},
     )
     @action(detail=True, filter_backends=[], pagination_class=None)
@@ -176,7 +231,9 @@ class CleanupPlanViews(ListView):
         if verb not in VERBS:
             raise exceptions.ValidationError({"verb": [f"Give one of {', '.join(VERBS)}."]})
         entered = Journal(PlanFolder(plan.folder), plan.name or "", verb)
-        return _answer(JournalAnswer, lambda: journal_page(entered, request.query_params.get("at", "")))
+        return _answer(
+            JournalAnswer, lambda: journal_page(entered, request.query_params.get("at", ""))
+        )
 
 
 def _plan(pk: str) -> CleanupPlan:

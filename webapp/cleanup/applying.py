@@ -1,9 +1,14 @@
-"""Carry out an approved plan: each file is checked again, named in the journal, moved to quarantine, and accounted for.
+"""Carry out an approved plan: each file is checked again, named in the journal, moved to
+quarantine, and accounted for.
 
-1. Note every ``_metadata`` there is; audit everything afresh. Any doubt ends it before a file is touched.
-2. Chunk by chunk: read checkpoints that appeared since; compare verdict, size, time; write the intent; move; write the effect.
-3. Where a retained checkpoint of any root then misses a file of the plan, everything is put back, and that is the plan's end.
-4. After a crash the next run does 1 again, settles the chunk that was open by looking where its files are, and goes on.
+1. Note every ``_metadata`` there is; audit everything afresh. Any doubt ends it before a file is
+   touched.
+2. Chunk by chunk: read checkpoints that appeared since; compare verdict, size, time; write the
+   intent; move; write the effect.
+3. Where a retained checkpoint of any root then misses a file of the plan, everything is put back,
+   and that is the plan's end.
+4. After a crash the next run does 1 again, settles the chunk that was open by looking where its
+   files are, and goes on.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,8 +39,15 @@ FRESH_FOR = timedelta(hours=6)
 class Applying:
     """One run of one approved plan, from where the journal ends."""
 
-    def __init__(self, run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
-        self._run, self._recheck, self._watch, self._storage = run, recheck, watch, storage or Storage()
+    def __init__(
+        self, run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None
+    ) -> None:
+        self._run, self._recheck, self._watch, self._storage = (
+            run,
+            recheck,
+            watch,
+            storage or Storage(),
+        )
         self._journal = run.journal(APPLY)
         self._quarantined: set[str] = set()
         self._fresh: FreshAudit | None = None
@@ -44,7 +56,9 @@ class Applying:
         self._names_checked: set[str] = set()
 
     def __call__(self) -> None:
-        """Raises :class:`Halted` where doubt arises; what was done until then is in the journal, or was put back."""
+        """Raises :class:`Halted` where doubt arises; what was done until then is in the journal, or
+        was put back.
+        """
         manifest = self._run.reader.manifest
         refuse_unsafe(manifest.roots, manifest.searched_roots)
         self._refuse_future()
@@ -72,7 +86,11 @@ class Applying:
         settled = {row.path: row for row in settle(run, self._journal, chunk.number, files)}
         self._watch.look()
         left = [file for file in files if file.path not in settled]
-        objections = self._anew.objections(left, metadata=chunk.is_metadata, quarantined=self._quarantined) if left else {}
+        objections = (
+            self._anew.objections(left, metadata=chunk.is_metadata, quarantined=self._quarantined)
+            if left
+            else {}
+        )
         going = []
         for file in left:
             refused = self._refusal(file, objections)
@@ -88,7 +106,9 @@ class Applying:
         if chunk.is_metadata:
             self._remember(chunk, rows)
         # A reference that appeared since may be to what went long ago.
-        self._refuse_missed([chunk.number] if self._watched() <= self._names_checked else self._journal.done())
+        self._refuse_missed(
+            [chunk.number] if self._watched() <= self._names_checked else self._journal.done()
+        )
 
     def _refusal(self, file: Planned, objections: dict[str, str]) -> Row | None:
         referrer = self._watch.referrer_of(file.path)
@@ -127,7 +147,10 @@ class Applying:
         """What a plan rests on has happened."""
         for audit in self._run.reader.manifest.audits:
             if audit.as_of and instant_of(audit.as_of) > self._run.at() + CLOCK_SKEW:
-                raise Halted(f"Audit {audit.audit_id}, which the plan rests on, is of {audit.as_of}: yet to come. Make a new plan.")
+                raise Halted(
+                    f"Audit {audit.audit_id}, which the plan rests on, is of {audit.as_of}: yet to "
+                    f"come. Make a new plan."
+                )
 
     def _refuse_expired(self) -> None:
         if self._run.at() >= instant_of(self._run.reader.manifest.expires_at):
@@ -146,18 +169,31 @@ class Applying:
     def _leaving(self) -> set[str]:
         """Checkpoints that are waste and go with the plan: their references keep nothing."""
         parts = self._run.reader.manifest.metadata_parts
-        return {path for number in range(parts) for path in self._run.reader.part(number)["path"].to_pylist()}
+        return {
+            path
+            for number in range(parts)
+            for path in self._run.reader.part(number)["path"].to_pylist()
+        }
 
     def _watched(self) -> set[str]:
         return set(self._references) | set(self._watch.referred)
 
     def _refuse_missed(self, chunks: Iterable[int]) -> None:
-        """Raises :class:`PutBack` where a checkpoint misses what these chunks moved, by any name of its directory."""
+        """Raises :class:`PutBack` where a checkpoint misses what these chunks moved, by any name of
+        its directory.
+        """
         names = self._watched()
         if names:
-            missing_references = {name: [*self._references.get(name, ()), *self._watch.references(name)] for name in names}
+            missing_references = {
+                name: [*self._references.get(name, ()), *self._watch.references(name)]
+                for name in names
+            }
             rows = (row for chunk in chunks for row in self._journal.read(chunk).rows)
-            moved = {name for row in rows if row.outcome == FileOutcome.QUARANTINED and (name := name_of(row.path)) in names}
+            moved = {
+                name
+                for row in rows
+                if row.outcome == FileOutcome.QUARANTINED and (name := name_of(row.path)) in names
+            }
             lost = missed(missing_references, moved, self._storage)
             if lost:
                 self._put_back(_words(lost))
@@ -167,10 +203,15 @@ class Applying:
         undo(self._run)
         journal = self._run.journal(UNDO)
         left = sum(
-            row.outcome not in (FileOutcome.RESTORED, FileOutcome.GONE) for chunk in journal.done() for row in journal.read(chunk).rows
+            row.outcome not in (FileOutcome.RESTORED, FileOutcome.GONE)
+            for chunk in journal.done()
+            for row in journal.read(chunk).rows
         )
         kept = f", but for {left:,} that stay in quarantine; the journal says why" if left else ""
-        raise PutBack(f"{why}. Everything that the plan had moved was put back{kept}. Look for a directory that has two names.")
+        raise PutBack(
+            f"{why}. Everything that the plan had moved was put back{kept}. Look for a directory "
+            f"that has two names."
+        )
 
 
 def _metadata_of(file: Planned) -> MetadataFile:
@@ -178,4 +219,7 @@ def _metadata_of(file: Planned) -> MetadataFile:
 
 
 def _words(lost: Sequence[Reference]) -> str:
-    return f"Retained checkpoints newly miss {len(lost):,} files that the plan had moved, such as {lost[0]}"
+    return (
+        f"Retained checkpoints newly miss {len(lost):,} files that the plan had moved, such as "
+        f"{lost[0]}"
+    )

@@ -1,4 +1,7 @@
-"""A dry run: what the files of a plan look like now. Only a fresh audit can say which of them would go."""
+"""A dry run: what the files of a plan look like now.
+
+Only a fresh audit can say which of them would go.
+"""
 
 from collections import Counter
 
@@ -9,7 +12,10 @@ from webapp.cleanup.plan_reader import PlanReader
 
 
 def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
-    """Files by what would be found of them, and the bytes of those that are as planned. Raises ``PlanDamaged``."""
+    """Files by what would be found of them, and the bytes of those that are as planned.
+
+    Raises ``PlanDamaged``.
+    """
     files = files or TreeFiles.of(reader.manifest)
     places = Places(reader.manifest, reader.name)
     found: Counter[str] = Counter()
@@ -20,7 +26,14 @@ def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
             found[looks] += 1
             if looks == "unchanged":
                 found["unchanged_bytes"] += file.bytes
-    words = ("unchanged", "unchanged_bytes", FileOutcome.CHANGED, FileOutcome.GONE, FileOutcome.LINKED, FileOutcome.FAILED)
+    words = (
+        "unchanged",
+        "unchanged_bytes",
+        FileOutcome.CHANGED,
+        FileOutcome.GONE,
+        FileOutcome.LINKED,
+        FileOutcome.FAILED,
+    )
     return {str(word): found[word] for word in words}
 
 

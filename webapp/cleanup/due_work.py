@@ -20,6 +20,8 @@ register(
         TASK,
         every=_plans,
         has_work=lambda attempt: execution.has_work(number_of(attempt.key, orders.PREFIX)),
-        do=lambda lease, record: execution.carry_out(number_of(lease.key, orders.PREFIX), lease, record),
+        do=lambda lease, record: execution.carry_out(
+            number_of(lease.key, orders.PREFIX), lease, record
+        ),
     )
 )

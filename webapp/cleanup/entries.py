@@ -1,4 +1,7 @@
-"""One row of a plan: a file that may go, with the proof for it. Sorted by root and path, bare of what proves nothing."""
+"""One row of a plan: a file that may go, with the proof for it.
+
+Sorted by root and path, bare of what proves nothing.
+"""
 
 import pyarrow as pa
 
@@ -6,12 +9,24 @@ METADATA_NAME = "_metadata"
 CHUNK_ROWS = 1_000
 """Files that are checked again, intended, moved and journalled together."""
 PART_ROWS = 50_000
-"""Files of one Parquet part, which is read as a whole so that what was hashed is what is used: about 15 MB."""
+"""Files of one Parquet part, which is read as a whole so that what was hashed is what is used:
+about 15 MB.
+"""
 
 ORPHAN, WASTE = "orphan", "retained_waste"
 
-ORPHAN_PLACES = ("exclusive", "shared", "merged_shared", "taskowned", "merged_taskowned", "changelog")
-"""Of Flink's own layout. An unreferenced ``_metadata`` would be its own referrer, so only waste holds any."""
+ORPHAN_PLACES = (
+    "exclusive",
+    "shared",
+    "merged_shared",
+    "taskowned",
+    "merged_taskowned",
+    "changelog",
+)
+"""Of Flink's own layout.
+
+An unreferenced ``_metadata`` would be its own referrer, so only waste holds any.
+"""
 WASTE_PLACES = (*ORPHAN_PLACES, "metadata")
 
 _INSTANT = pa.timestamp("ms", tz="UTC")
@@ -36,7 +51,9 @@ SCHEMA = pa.schema(
         ("age_ms", pa.int64()),
     ]
 )
-"""``path`` is canonical; ``listed_path`` is how the file system spells it. ``age_ms`` is from the later of ``modified``
-and ``first_seen_at`` to the audit's listing, ``unreferenced_since`` the first audit that found no referrer."""
+"""``path`` is canonical; ``listed_path`` is how the file system spells it. ``age_ms`` is from the
+later of ``modified`` and ``first_seen_at`` to the audit's listing, ``unreferenced_since`` the first
+audit that found no referrer.
+"""
 
 VERDICT_COLUMNS = [name for name in SCHEMA.names if name != "age_ms"]

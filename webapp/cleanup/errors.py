@@ -16,12 +16,20 @@ class PlanDamaged(CleanupError):
 
 
 class PlanActionRefused(ActionRefused, CleanupError):
-    """The plan is not approved, has expired, or is past the state in which this can be done. Nothing was done."""
+    """The plan is not approved, has expired, or is past the state in which this can be done.
+
+    Nothing was done.
+    """
 
 
 class Halted(CleanupError):
-    """Doubt arose while the plan was carried out. What was done is in the journal; nothing more was done."""
+    """Doubt arose while the plan was carried out.
+
+    What was done is in the journal; nothing more was done.
+    """
 
 
 class PutBack(Halted):
-    """A retained checkpoint missed what the plan had moved; everything is back where it was, and the plan is over."""
+    """A retained checkpoint missed what the plan had moved; everything is back where it was, and
+    the plan is over.
+    """

@@ -1,4 +1,7 @@
-"""Doing what was ordered of a plan, under the lease of its due work: make, apply, undo, purge. Killed anywhere, it is done again."""
+"""Doing what was ordered of a plan, under the lease of its due work: make, apply, undo, purge.
+
+Killed anywhere, it is done again.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -45,7 +48,10 @@ def has_work(pk: int) -> bool:
 
 
 def carry_out(pk: int, lease: Lease, record: RunRecord, recheck: MakeRecheck | None = None) -> None:
-    """Do what the plan's state asks for. Doubt ends it: the plan then says why, and the error goes on up."""
+    """Do what the plan's state asks for.
+
+    Doubt ends it: the plan then says why, and the error goes on up.
+    """
     for _ in PlanState:
         plan = CleanupPlan.objects.get(pk=pk)
         if plan.state == PlanState.QUARANTINED:
@@ -65,21 +71,35 @@ def _step(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeReche
     try:
         _STEPS[was](plan, lease, record, recheck)
     except PlanRefused as error:
-        _end(plan, was, PlanState.REFUSED if was == PlanState.BUILDING else PlanState.HALTED, lease, trouble=str(error))
+        _end(
+            plan,
+            was,
+            PlanState.REFUSED if was == PlanState.BUILDING else PlanState.HALTED,
+            lease,
+            trouble=str(error),
+        )
         raise
     except PutBack as error:
         _end(plan, was, PlanState.UNDONE, lease, trouble=str(error), purge_at=None)
         raise
     except CleanupError as error:
         # What could not be purged stays in quarantine, until an operator has looked at why.
-        _end(plan, was, PlanState.QUARANTINED if was == PlanState.PURGING else PlanState.HALTED, lease, trouble=str(error))
+        _end(
+            plan,
+            was,
+            PlanState.QUARANTINED if was == PlanState.PURGING else PlanState.HALTED,
+            lease,
+            trouble=str(error),
+        )
         raise
 
 
 def _make(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
     manifest = planning.make(plan, lease, record.say)
     record.counts |= {"files": manifest.total_files, "bytes": manifest.total_bytes}
-    record.say(f"plan {plan.short_name} holds {manifest.total_files:,} files; it waits for approval")
+    record.say(
+        f"plan {plan.short_name} holds {manifest.total_files:,} files; it waits for approval"
+    )
 
 
 def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
@@ -87,14 +107,22 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     if plan.approved_at is None:
         raise Halted("The plan is not approved.")
     # Roots may have been registered since it was made.
-    refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places())
+    refuse_unsafe(
+        run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places()
+    )
     Applying(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())()
     if not plan.done(APPLY).get(FileOutcome.QUARANTINED):
         # Every file was skipped: there is nothing to put back and nothing to purge.
         _end(plan, PlanState.APPLYING, PlanState.UNMOVED, lease, purge_at=None)
         return
     now = timezone.now()
-    _end(plan, PlanState.APPLYING, PlanState.QUARANTINED, lease, purge_at=now + timedelta(seconds=plan.grace_s))
+    _end(
+        plan,
+        PlanState.APPLYING,
+        PlanState.QUARANTINED,
+        lease,
+        purge_at=now + timedelta(seconds=plan.grace_s),
+    )
 
 
 def _undo(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
@@ -104,7 +132,9 @@ def _undo(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeReche
 
 def _purge(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
     run = _run(plan, lease, record, PURGE)
-    refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places())
+    refuse_unsafe(
+        run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places()
+    )
     purge(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())
     _end(plan, PlanState.PURGING, PlanState.PURGED, lease, purge_at=None)
 
@@ -130,13 +160,24 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
         if not CleanupPlan.objects.filter(pk=plan.pk, state=state).exists():
             raise Stopped(f"Plan {plan.short_name} was ordered something else in between.")
 
-    return Run(reader, TreeFiles.of(reader.manifest), RateLimit(plan.files_per_s), timezone.now, hold, done, by, ordered_by)
+    return Run(
+        reader,
+        TreeFiles.of(reader.manifest),
+        RateLimit(plan.files_per_s),
+        timezone.now,
+        hold,
+        done,
+        by,
+        ordered_by,
+    )
 
 
 class _Progress:
     """Counts of the journal, repeated in the row after each chunk."""
 
-    def __init__(self, plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str, reader: PlanReader) -> None:
+    def __init__(
+        self, plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str, reader: PlanReader
+    ) -> None:
         self._plan, self._lease, self._record, self._reader = plan, lease, record, reader
         self._counts: dict[str, Counter[str]] = {}
         self._chunks: Counter[str] = Counter()
@@ -149,21 +190,38 @@ class _Progress:
         self._counts[verb], self._chunks[verb] = journal.counts(), len(journal.done())
 
     def __call__(self, verb: str, counts: Counter[str]) -> None:
-        if verb not in self._counts:  # what is applied may have to be put back; the journal has these counts already
+        if (
+            verb not in self._counts
+        ):  # what is applied may have to be put back; the journal has these counts already
             self._take_up(verb)
             counts, self._chunks[verb] = Counter(), self._chunks[verb] - 1
         self._counts[verb].update(counts)
         self._chunks[verb] += 1
         total = self._save(verb)
         self._record.counts[verb] = dict(self._counts[verb])
-        words = ", ".join(f"{counts[outcome]:,} {outcome.replace('_', ' ')}" for outcome in FileOutcome if counts[outcome])
-        self._record.say(f"{verb} {self._chunks[verb]:,} of {total:,} chunks: {words or 'nothing to do'}")
+        words = ", ".join(
+            f"{counts[outcome]:,} {outcome.replace('_', ' ')}"
+            for outcome in FileOutcome
+            if counts[outcome]
+        )
+        self._record.say(
+            f"{verb} {self._chunks[verb]:,} of {total:,} chunks: {words or 'nothing to do'}"
+        )
 
     def _save(self, verb: str) -> int:
-        """Returns of how many chunks there are. Before the first as well: a killed process may not have come to it."""
-        of = dict.fromkeys(self._counts, self._chunks[APPLY]) | {APPLY: self._reader.manifest.chunks}
+        """Returns of how many chunks there are.
+
+        Before the first as well: a killed process may not have come to it.
+        """
+        of = dict.fromkeys(self._counts, self._chunks[APPLY]) | {
+            APPLY: self._reader.manifest.chunks
+        }
         for known, found in self._counts.items():
-            self._plan.progress[known] = {**found, "chunks": of[known], "chunks_done": self._chunks[known]}
+            self._plan.progress[known] = {
+                **found,
+                "chunks": of[known],
+                "chunks_done": self._chunks[known],
+            }
         with self._lease.writing():
             CleanupPlan.objects.filter(pk=self._plan.pk).update(progress=self._plan.progress)
         return of[verb]
@@ -179,7 +237,9 @@ def _storage() -> Storage:
     return Storage([Root(row.uri, row.read_at or None) for row in StorageRoot.objects.all()])
 
 
-def _fresh_audits(plan: CleanupPlan, reader: PlanReader, lease: Lease, record: RunRecord) -> Recheck:
+def _fresh_audits(
+    plan: CleanupPlan, reader: PlanReader, lease: Lease, record: RunRecord
+) -> Recheck:
     manifest = reader.manifest
     roots = [root.uri for root in manifest.roots if root.files]
     return FreshAudits(roots, manifest.age_guard_h, lease, record)
@@ -188,7 +248,9 @@ def _fresh_audits(plan: CleanupPlan, reader: PlanReader, lease: Lease, record: R
 def _begin_purge(plan: CleanupPlan, lease: Lease) -> CleanupPlan:
     """Its time of grace is over."""
     with lease.writing():
-        CleanupPlan.objects.due(timezone.now()).filter(pk=plan.pk, state=PlanState.QUARANTINED).update(
+        CleanupPlan.objects.due(timezone.now()).filter(
+            pk=plan.pk, state=PlanState.QUARANTINED
+        ).update(
             state=PlanState.PURGING,
             ordered_name=f"{plan.approved_name}, when they approved it",
             started_at=timezone.now(),
@@ -198,7 +260,17 @@ def _begin_purge(plan: CleanupPlan, lease: Lease) -> CleanupPlan:
     return plan
 
 
-def _end(plan: CleanupPlan, was: str, state: PlanState, lease: Lease, *, trouble: str = "", **fields: object) -> None:
+def _end(
+    plan: CleanupPlan,
+    was: str,
+    state: PlanState,
+    lease: Lease,
+    *,
+    trouble: str = "",
+    **fields: object,
+) -> None:
     """Only from the state it was in: what was ordered meanwhile stands."""
     with lease.writing():
-        CleanupPlan.objects.filter(pk=plan.pk, state=was).update(state=state, trouble=trouble, finished_at=timezone.now(), **fields)
+        CleanupPlan.objects.filter(pk=plan.pk, state=was).update(
+            state=state, trouble=trouble, finished_at=timezone.now(), **fields
+        )

@@ -1,7 +1,9 @@
-"""A file identified by its name alone: Flink's are UUIDs, given once, so that one of them means one file below whatever directory.
+"""A file identified by its name alone: Flink's are UUIDs, given once, so that one of them means one
+file below whatever directory.
 
-A reference to a file under another name of its directory (another mount, another authority, other upper and lower case) is
-found by it. A ``_metadata``, whose name says nothing, is identified by the directories of its checkpoint and job as well.
+A reference to a file under another name of its directory (another mount, another authority, other
+upper and lower case) is found by it. A ``_metadata``, whose name says nothing, is identified by the
+directories of its checkpoint and job as well.
 """
 
 import re
@@ -17,7 +19,11 @@ def names_of(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     last = pc.replace_substring_regex(paths, r"(?s)^.*/", "")
     metadata = pc.equal(last, "_metadata")
     if pc.any(metadata).as_py():
-        last = pc.if_else(metadata, pc.replace_substring_regex(paths, r"(?s)^.*/([^/]*/[^/]*/_metadata)$", r"\1"), last)
+        last = pc.if_else(
+            metadata,
+            pc.replace_substring_regex(paths, r"(?s)^.*/([^/]*/[^/]*/_metadata)$", r"\1"),
+            last,
+        )
     return pc.utf8_lower(last)
 
 
@@ -28,6 +34,8 @@ def name_of(path: str) -> str:
 
 
 def below_job(folder: str) -> str:
-    """A folder from the directory of its job on, the last of that form; the whole of it where it has none."""
+    """A folder from the directory of its job on, the last of that form; the whole of it where it
+    has none.
+    """
     found = _OF_JOB.search(folder.lower())
     return found[1] if found else folder.lower()

@@ -1,4 +1,6 @@
-"""The audit right before a clean-up, run in the foreground of the worker that carries the plan out."""
+"""The audit right before a clean-up, run in the foreground of the worker that carries the plan
+out.
+"""
 
 from dataclasses import dataclass
 
@@ -18,7 +20,8 @@ from webapp.work.runs import RunRecord
 
 @dataclass(frozen=True)
 class FreshAudits:
-    """Of all registered roots, for a checkpoint of any may refer to files of any; ``roots`` are those of the plan.
+    """Of all registered roots, for a checkpoint of any may refer to files of any; ``roots`` are
+    those of the plan.
 
     ``age_guard_h`` is that of the plan, or longer where the setting is by now.
     """

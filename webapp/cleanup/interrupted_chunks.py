@@ -9,10 +9,12 @@ from webapp.cleanup.run import Run
 
 
 def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> list[Row]:
-    """What an interrupted try already did to the files it intended; the others are to be decided anew.
+    """What an interrupted try already did to the files it intended; the others are to be decided
+    anew.
 
-    A file is moved where it is in quarantine and no longer at its source. Where the same file is at both, the move had not
-    ended: the one in quarantine is taken away, and the file at its source is decided anew.
+    A file is moved where it is in quarantine and no longer at its source. Where the same file is at
+    both, the move had not ended: the one in quarantine is taken away, and the file at its source is
+    decided anew.
     """
     intended = set(journal.intents(chunk))
     rows = []
@@ -39,5 +41,7 @@ def close_open_chunks(run: Run) -> None:
         if chunk.number in begun:
             files = run.planned(chunk)
             moved = {row.path: row for row in settle(run, journal, chunk.number, files)}
-            rows = [moved.get(file.path) or run.row(file, FileOutcome.NOT_REACHED) for file in files]
+            rows = [
+                moved.get(file.path) or run.row(file, FileOutcome.NOT_REACHED) for file in files
+            ]
             run.finish(journal, APPLY, chunk.number, rows)

@@ -1,9 +1,11 @@
-"""What was done to each file, written as it happens and never changed: an intent before a chunk, its effect after it.
+"""What was done to each file, written as it happens and never changed: an intent before a chunk,
+its effect after it.
 
-``journal/<verb>/<chunk>.<token>.intent.jsonl`` names the files about to be touched, ``<chunk>.effect.jsonl`` says what became
-of every file of the chunk. A chunk without effect was interrupted; its intents say where to look. The first line of each
-file holds who, when, and the SHA-256 of the effect before it, so that a line taken out later is missed; the last line is a
-seal that only Weir can make.
+``journal/<verb>/<chunk>.<token>.intent.jsonl`` names the files about to be touched,
+``<chunk>.effect.jsonl`` says what became of every file of the chunk. A chunk without effect was
+interrupted; its intents say where to look. The first line of each file holds who, when, and the
+SHA-256 of the effect before it, so that a line taken out later is missed; the last line is a seal
+that only Weir can make.
 """
 
 import hashlib
@@ -59,16 +61,23 @@ def tally(rows: Sequence[Row]) -> Counter[str]:
 
 
 class Journal:
-    """Of one plan and verb. ``by`` is the attempt that writes, ``ordered_by`` the person on whose word."""
+    """Of one plan and verb.
 
-    def __init__(self, folder: PlanFolder, plan: str, verb: str, by: str = "", ordered_by: str = "") -> None:
+    ``by`` is the attempt that writes, ``ordered_by`` the person on whose word.
+    """
+
+    def __init__(
+        self, folder: PlanFolder, plan: str, verb: str, by: str = "", ordered_by: str = ""
+    ) -> None:
         self._folder, self._plan, self._verb = folder, plan, verb
         self._by, self._ordered_by = by, ordered_by
         self._last: str | None = None
 
     @cached_property
     def _interrupted(self) -> set[int]:
-        """Chunks that were begun when this journal was opened: listing it for each chunk would cost more than the files."""
+        """Chunks that were begun when this journal was opened: listing it for each chunk would cost
+        more than the files.
+        """
         return set(self.begun())
 
     @cached_property
@@ -79,19 +88,29 @@ class Journal:
 
     def done(self) -> list[int]:
         """Chunks with an effect, ascending."""
-        return sorted(chunk for chunk, names in self.written().items() if any(map(_is_effect, names)))
+        return sorted(
+            chunk for chunk, names in self.written().items() if any(map(_is_effect, names))
+        )
 
     def begun(self) -> list[int]:
         """Chunks with an intent and no effect."""
-        return sorted(chunk for chunk, names in self.written().items() if not any(map(_is_effect, names)))
+        return sorted(
+            chunk for chunk, names in self.written().items() if not any(map(_is_effect, names))
+        )
 
     def written(self) -> dict[int, list[str]]:
-        """Chunk → names of what is written of it. Raises :class:`PlanDamaged` for what this Weir does not write."""
+        """Chunk → names of what is written of it.
+
+        Raises :class:`PlanDamaged` for what this Weir does not write.
+        """
         found: dict[int, list[str]] = {}
         for name in self._names():
             match = _NAME.fullmatch(name)
             if match is None:
-                raise PlanDamaged(f"{self._folder.uri}/{self._path(name)} is no file of a journal; remove it, then continue.")
+                raise PlanDamaged(
+                    f"{self._folder.uri}/{self._path(name)} is no file of a journal; remove it, "
+                    f"then continue."
+                )
             found.setdefault(int(match[1]), []).append(name)
         return found
 
@@ -108,8 +127,19 @@ class Journal:
 
     def effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
         """Raises ``AlreadyWritten`` where another process has done the chunk."""
-        head = self._head(chunk, "effect", at) | {"previous": self._last or self._follows, "counts": tally(rows)}
-        content = _bytes([head, *({name: value for name, value in asdict(row).items() if value is not None} for row in rows)])
+        head = self._head(chunk, "effect", at) | {
+            "previous": self._last or self._follows,
+            "counts": tally(rows),
+        }
+        content = _bytes(
+            [
+                head,
+                *(
+                    {name: value for name, value in asdict(row).items() if value is not None}
+                    for row in rows
+                ),
+            ]
+        )
         self._folder.write(self._path(f"{chunk:08}.effect.jsonl"), content)
         self._last = hashlib.sha256(content).hexdigest()
 
@@ -121,23 +151,37 @@ class Journal:
             parsed = [Row(**row) for row in rows]
         except (ValueError, TypeError) as error:
             raise self._damaged(chunk, "cannot be read") from error
-        if head.get("plan") != self._plan or head.get("chunk") != chunk or head.get("verb") != self._verb:
-            raise PlanDamaged(f"The journal of plan {self._plan[:12]} holds a file of another one; restore it from a backup.")
+        if (
+            head.get("plan") != self._plan
+            or head.get("chunk") != chunk
+            or head.get("verb") != self._verb
+        ):
+            raise PlanDamaged(
+                f"The journal of plan {self._plan[:12]} holds a file of another one; restore it "
+                f"from a backup."
+            )
         return Effect(head, parsed)
 
     def verify(self) -> None:
-        """Raises :class:`PlanDamaged` where anything was changed, added or taken out by another hand."""
+        """Raises :class:`PlanDamaged` where anything was changed, added or taken out by another
+        hand.
+        """
         previous = None
         for chunk in sorted(self.done(), reverse=self._verb == UNDO):
             content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
             if not is_genuine(content):
                 raise self._damaged(chunk, "was changed after it was written")
             if self.read(chunk).head.get("previous") != previous:
-                raise self._damaged(chunk, "was changed after it was written: what stood before it was another")
+                raise self._damaged(
+                    chunk, "was changed after it was written: what stood before it was another"
+                )
             previous = hashlib.sha256(content).hexdigest()
 
-    def refuse_foreign(self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]) -> None:
-        """Raises :class:`PlanDamaged` where what is written of a chunk names other files than its own, or other places for them.
+    def refuse_foreign(
+        self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]
+    ) -> None:
+        """Raises :class:`PlanDamaged` where what is written of a chunk names other files than its
+        own, or other places for them.
 
         ``names`` as ``written`` has them; ``planned``: path → bytes and place in quarantine.
         """
@@ -148,22 +192,29 @@ class Journal:
             if len({row.path for row in rows}) != len(rows):
                 raise self._damaged(chunk, "names a file twice")
         if foreign or not planned:
-            raise self._damaged(chunk, f"names {foreign[0] if foreign else 'files'}, which the plan does not list so")
+            raise self._damaged(
+                chunk,
+                f"names {foreign[0] if foreign else 'files'}, which the plan does not list so",
+            )
 
     def _intended(self, chunk: int, names: Sequence[str]) -> list[str]:
         paths: list[str] = []
         for name in names:
             if name.startswith(f"{chunk:08}.") and not _is_effect(name):
                 try:
-                    paths += [line["path"] for line in _lines(self._folder.read(self._path(name)))[1:]]
+                    paths += [
+                        line["path"] for line in _lines(self._folder.read(self._path(name)))[1:]
+                    ]
                 except (ValueError, KeyError, TypeError) as error:
                     raise self._damaged(chunk, "has an intent that cannot be read") from error
         return paths
 
     def _damaged(self, chunk: int, how: str) -> PlanDamaged:
         return PlanDamaged(
-            f"The journal of plan {self._plan[:12]} {how}: chunk {chunk} of {self._verb}. Nothing is moved or deleted on its word: "
-            f"restore {self._folder.uri}/journal from a backup (or the WEIR_SECRET_KEY that sealed it), then continue."
+            f"The journal of plan {self._plan[:12]} {how}: chunk {chunk} of {self._verb}. Nothing "
+            f"is moved or deleted on its word: "
+            f"restore {self._folder.uri}/journal from a backup (or the WEIR_SECRET_KEY that sealed "
+            f"it), then continue."
         )
 
     def counts(self) -> Counter[str]:
@@ -177,7 +228,13 @@ class Journal:
         return hashlib.sha256(self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))).hexdigest()
 
     def _head(self, chunk: int, kind: str, at: datetime) -> dict[str, Any]:
-        said = {"plan": self._plan, "verb": self._verb, "chunk": chunk, "record": kind, "at": instant_text(at)}
+        said = {
+            "plan": self._plan,
+            "verb": self._verb,
+            "chunk": chunk,
+            "record": kind,
+            "at": instant_text(at),
+        }
         return said | {"by": self._by, "ordered_by": self._ordered_by}
 
     def _names(self) -> list[str]:
@@ -197,7 +254,12 @@ def _is_of(row: Row, planned: Mapping[str, tuple[int, str]]) -> bool:
 
 
 def _bytes(lines: Sequence[Mapping[str, Any]]) -> bytes:
-    return with_seal(b"".join(json.dumps(line, separators=(",", ":"), ensure_ascii=True).encode() + b"\n" for line in lines))
+    return with_seal(
+        b"".join(
+            json.dumps(line, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
+            for line in lines
+        )
+    )
 
 
 def _lines(content: bytes) -> list[dict[str, Any]]:

@@ -1,4 +1,7 @@
-"""The page that a plan is known by: what it holds, on whose word, until when. Its SHA-256 is the plan's name."""
+"""The page that a plan is known by: what it holds, on whose word, until when.
+
+Its SHA-256 is the plan's name.
+"""
 
 import hashlib
 import json
@@ -31,7 +34,9 @@ class PartEntry:
 
 @dataclass(frozen=True)
 class PlannedRoot:
-    """``moves`` is ``rename`` or, where the storage has none, ``copy``: then ``bytes`` are read and written once."""
+    """``moves`` is ``rename`` or, where the storage has none, ``copy``: then ``bytes`` are read and
+    written once.
+    """
 
     uri: str
     read_at: str
@@ -95,7 +100,9 @@ class PlanManifest:
 
     def to_bytes(self) -> bytes:
         """One spelling for one content, so that the hash means something."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+        return json.dumps(
+            asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+        ).encode()
 
 
 def name_of(content: bytes) -> str:
@@ -106,13 +113,21 @@ def name_of(content: bytes) -> str:
 def read(content: bytes, name: str) -> PlanManifest:
     """Raises :class:`PlanDamaged` unless these are the very bytes that ``name`` was made from."""
     if name_of(content) != name:
-        raise PlanDamaged(f"The manifest is not that of plan {name[:12]}: it was changed after the plan was made. Make a new plan.")
+        raise PlanDamaged(
+            f"The manifest is not that of plan {name[:12]}: it was changed after the plan was "
+            f"made. Make a new plan."
+        )
     document = json.loads(content)
     if document.get("format") != FORMAT:
-        raise PlanDamaged(f"Plan {name[:12]} has format {document.get('format')}, this Weir reads {FORMAT}. Make a new plan.")
+        raise PlanDamaged(
+            f"Plan {name[:12]} has format {document.get('format')}, this Weir reads {FORMAT}. Make "
+            f"a new plan."
+        )
     document["audits"] = tuple(SearchedAudit(**audit) for audit in document["audits"])
     document["roots"] = tuple(PlannedRoot(**root) for root in document["roots"])
-    document["withheld_roots"] = tuple(WithheldRoot(root["uri"], tuple(root["reasons"])) for root in document["withheld_roots"])
+    document["withheld_roots"] = tuple(
+        WithheldRoot(root["uri"], tuple(root["reasons"])) for root in document["withheld_roots"]
+    )
     document["parts"] = tuple(PartEntry(**part) for part in document["parts"])
     for name in ("verdicts", "searched_roots"):
         document[name] = tuple(document[name])

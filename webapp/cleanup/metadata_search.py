@@ -1,4 +1,6 @@
-"""Every ``_metadata`` below a root, without listing the data beside it: a look that costs as many calls as there are checkpoints."""
+"""Every ``_metadata`` below a root, without listing the data beside it: a look that costs as many
+calls as there are checkpoints.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,10 +17,12 @@ _DATA_OF_A_JOB = frozenset({"shared", "taskowned", "dstl"})
 
 
 def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
-    """By canonical path, with where to read it. A root that is not there has none. Raises ``OSError`` for what cannot be listed.
+    """By canonical path, with where to read it. A root that is not there has none. Raises
+    ``OSError`` for what cannot be listed.
 
-    Links to directories are not followed; audits report them, as doubts. A ``_metadata`` that is a link is read if it leads to a
-    file below its root, else reading it fails: it may refer to anything.
+    Links to directories are not followed; audits report them, as doubts. A ``_metadata`` that is a
+    link is read if it leads to a file below its root, else reading it fails: it may refer to
+    anything.
     """
     for root in roots:
         listable = directories(root.reading)

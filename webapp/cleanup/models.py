@@ -1,4 +1,7 @@
-"""Clean-up plans: who asked for one, who approved it, where it stands. What it holds and what was done lies in its folder."""
+"""Clean-up plans: who asked for one, who approved it, where it stands.
+
+What it holds and what was done lies in its folder.
+"""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -15,36 +18,57 @@ from webapp.storage.models.columns import URI_LENGTH
 
 @fleet_wide()
 class CleanupPlan(models.Model):
-    """``name`` is the SHA-256 of its manifest, empty until it is made; ``folder`` holds manifest, parts and journal.
+    """``name`` is the SHA-256 of its manifest, empty until it is made; ``folder`` holds manifest,
+    parts and journal.
 
-    ``progress`` and ``summary`` repeat what journal and manifest say, for lists: those two are the truth.
+    ``progress`` and ``summary`` repeat what journal and manifest say, for lists: those two are the
+    truth.
     """
 
     name = models.CharField(max_length=64, unique=True, null=True, default=None)
     state = models.CharField(max_length=16, choices=PlanState.choices, default=PlanState.BUILDING)
     folder = models.CharField(max_length=1000, unique=True)
-    audit = models.ForeignKey("storage.StorageAudit", null=True, on_delete=models.SET_NULL, related_name="plans")
+    audit = models.ForeignKey(
+        "storage.StorageAudit", null=True, on_delete=models.SET_NULL, related_name="plans"
+    )
     roots = models.JSONField(default=list, help_text="canonical URIs that were asked for")
     waste = models.BooleanField(default=False, help_text="retained waste as well as orphans")
     files = models.BigIntegerField(null=True)
     bytes = models.BigIntegerField(null=True)
-    summary = MessagesField(default=dict, help_text="of the manifest: roots, what was withheld and why")
+    summary = MessagesField(
+        default=dict, help_text="of the manifest: roots, what was withheld and why"
+    )
     progress = models.JSONField(default=dict, help_text="verb → files and bytes by outcome")
     trouble = MessageField(blank=True, help_text="why it was not made, or stopped")
     created_at = models.DateTimeField()
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="cleanup_plans")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="cleanup_plans"
+    )
     created_name = models.CharField(max_length=200, help_text="their name at that time")
     expires_at = models.DateTimeField()
     approved_at = models.DateTimeField(null=True)
-    approved_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="approved_cleanup_plans")
+    approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="approved_cleanup_plans",
+    )
     approved_name = models.CharField(max_length=200, blank=True)
-    approved_through = models.CharField(max_length=200, blank=True, help_text="page, or the token that was used")
+    approved_through = models.CharField(
+        max_length=200, blank=True, help_text="page, or the token that was used"
+    )
     files_per_s = models.FloatField(help_text="at most so many files are touched a second")
     grace_s = models.PositiveBigIntegerField(help_text="from the end of applying to the purge")
-    ordered_name = models.CharField(max_length=200, blank=True, help_text="who asked for what is being done now")
+    ordered_name = models.CharField(
+        max_length=200, blank=True, help_text="who asked for what is being done now"
+    )
     started_at = models.DateTimeField(null=True)
-    finished_at = models.DateTimeField(null=True, help_text="when the last of what was asked for ended")
-    purge_at = models.DateTimeField(null=True, help_text="when the quarantine is emptied; empty where it is not")
+    finished_at = models.DateTimeField(
+        null=True, help_text="when the last of what was asked for ended"
+    )
+    purge_at = models.DateTimeField(
+        null=True, help_text="when the quarantine is emptied; empty where it is not"
+    )
 
     objects: ClassVar = CleanupPlanQuerySet.as_manager()
 

@@ -1,4 +1,6 @@
-"""What people may ask of a plan, and when: each order is one conditional update, so that two of them cannot both succeed."""
+"""What people may ask of a plan, and when: each order is one conditional update, so that two of
+them cannot both succeed.
+"""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -18,7 +20,11 @@ from webapp.work.models import DueWork
 PREFIX = "storage/plan-"
 """With a plan's number."""
 STATE_OF = {APPLY: PlanState.APPLYING, UNDO: PlanState.UNDOING, PURGE: PlanState.PURGING}
-REACHED = {APPLY: (PlanState.QUARANTINED, PlanState.UNMOVED), UNDO: (PlanState.UNDONE,), PURGE: (PlanState.PURGED,)}
+REACHED = {
+    APPLY: (PlanState.QUARANTINED, PlanState.UNMOVED),
+    UNDO: (PlanState.UNDONE,),
+    PURGE: (PlanState.PURGED,),
+}
 """Where an order has led once it is carried out."""
 RETRY_S = 600
 """Between two tries of a plan; a clean-up is never urgent."""
@@ -32,40 +38,82 @@ def key_of(plan: CleanupPlan) -> str:
 def may_approve(user: Any) -> bool:
     """Administrators, and users with the permission to approve clean-up plans."""
     role = role_of(user)
-    return role is not None and (role >= Role.ADMIN or bool(user.has_perm("cleanup.approve_cleanupplan")))
+    return role is not None and (
+        role >= Role.ADMIN or bool(user.has_perm("cleanup.approve_cleanupplan"))
+    )
 
 
 def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page") -> None:
     """On the word of a signed-in person. Raises :class:`PlanActionRefused`."""
     if not may_approve(user):
-        raise PlanActionRefused(gettext("Approving a clean-up needs an administrator, or the permission to approve clean-up plans."))
+        raise PlanActionRefused(
+            gettext(
+                "Approving a clean-up needs an administrator, or the permission to approve "
+                "clean-up plans."
+            )
+        )
     _refuse_expired(plan, at)
     if not plan.files:
         raise PlanActionRefused(gettext("The plan holds no file: there is nothing to approve."))
-    said = {"approved_at": at, "approved_by": user, "approved_name": user.get_username()[:200], "approved_through": through[:200]}
+    said = {
+        "approved_at": at,
+        "approved_by": user,
+        "approved_name": user.get_username()[:200],
+        "approved_through": through[:200],
+    }
     _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, gettext("approved"), **said)
 
 
 def withdraw(plan: CleanupPlan, name: str) -> None:
     """Nobody can apply it any more."""
     open_ = (PlanState.PLANNED, PlanState.APPROVED)
-    _move(plan, open_, PlanState.WITHDRAWN, gettext("withdrawn"), ordered_name=name[:200], finished_at=timezone.now())
+    _move(
+        plan,
+        open_,
+        PlanState.WITHDRAWN,
+        gettext("withdrawn"),
+        ordered_name=name[:200],
+        finished_at=timezone.now(),
+    )
 
 
 def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Of an approved plan, or again of one that was stopped in doubt. Raises :class:`PlanActionRefused`."""
+    """Of an approved plan, or again of one that was stopped in doubt.
+
+    Raises :class:`PlanActionRefused`.
+    """
     if plan.approved_at is None:
         raise PlanActionRefused(
-            gettext("Plan %(short_name)s is not approved. Somebody who may has to approve it on its page first.")
+            gettext(
+                "Plan %(short_name)s is not approved. Somebody who may has to approve it on its "
+                "page first."
+            )
             % {"short_name": plan.short_name}
         )
     _refuse_expired(plan, at)
-    _start(plan, (PlanState.APPROVED, PlanState.HALTED), PlanState.APPLYING, gettext("applied"), name, at)
+    _start(
+        plan,
+        (PlanState.APPROVED, PlanState.HALTED),
+        PlanState.APPLYING,
+        gettext("applied"),
+        name,
+        at,
+    )
 
 
 def start_undo(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Until the purge has begun; also of a plan that is being applied, which then stops. Raises :class:`PlanActionRefused`."""
-    _start(plan, (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED), PlanState.UNDOING, gettext("undone"), name, at)
+    """Until the purge has begun; also of a plan that is being applied, which then stops.
+
+    Raises :class:`PlanActionRefused`.
+    """
+    _start(
+        plan,
+        (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
+        PlanState.UNDOING,
+        gettext("undone"),
+        name,
+        at,
+    )
 
 
 def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
@@ -73,10 +121,20 @@ def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
     over_at = plan.purge_at or (plan.finished_at or at) + timedelta(seconds=plan.grace_s)
     if plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and at < over_at:
         raise PlanActionRefused(
-            gettext("Plan %(short_name)s can be undone until %(over_at)s UTC; it is purged from then on, not before.")
+            gettext(
+                "Plan %(short_name)s can be undone until %(over_at)s UTC; it is purged from then "
+                "on, not before."
+            )
             % {"short_name": plan.short_name, "over_at": f"{over_at:%Y-%m-%d %H:%M}"}
         )
-    _start(plan, (PlanState.QUARANTINED, PlanState.HALTED), PlanState.PURGING, gettext("purged"), name, at)
+    _start(
+        plan,
+        (PlanState.QUARANTINED, PlanState.HALTED),
+        PlanState.PURGING,
+        gettext("purged"),
+        name,
+        at,
+    )
 
 
 def wake(plan: CleanupPlan, at: datetime) -> None:
@@ -84,18 +142,35 @@ def wake(plan: CleanupPlan, at: datetime) -> None:
     DueWork.objects.make_due(key_of(plan), RETRY_S, at)
 
 
-def _start(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, name: str, at: datetime) -> None:
+def _start(
+    plan: CleanupPlan, allowed: Collection[str], state: str, word: str, name: str, at: datetime
+) -> None:
     with transaction.atomic():
-        _move(plan, allowed, state, word, ordered_name=name[:200], started_at=at, finished_at=None, trouble="")
+        _move(
+            plan,
+            allowed,
+            state,
+            word,
+            ordered_name=name[:200],
+            started_at=at,
+            finished_at=None,
+            trouble="",
+        )
         wake(plan, at)
 
 
-def _move(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, **fields: Any) -> None:
+def _move(
+    plan: CleanupPlan, allowed: Collection[str], state: str, word: str, **fields: Any
+) -> None:
     if not CleanupPlan.objects.filter(pk=plan.pk, state__in=allowed).update(state=state, **fields):
         plan.refresh_from_db()
         raise PlanActionRefused(
             gettext("Plan %(short_name)s cannot be %(word)s: it is %(get_state_display)s.")
-            % {"short_name": plan.short_name, "word": word, "get_state_display": plan.get_state_display()}
+            % {
+                "short_name": plan.short_name,
+                "word": word,
+                "get_state_display": plan.get_state_display(),
+            }
         )
     plan.refresh_from_db()
 
@@ -103,6 +178,9 @@ def _move(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, **
 def _refuse_expired(plan: CleanupPlan, at: datetime) -> None:
     if plan.is_expired(at):
         raise PlanActionRefused(
-            gettext("Plan %(short_name)s expired at %(expires_at)s UTC. Make a new one: much has changed since.")
+            gettext(
+                "Plan %(short_name)s expired at %(expires_at)s UTC. Make a new one: much has "
+                "changed since."
+            )
             % {"short_name": plan.short_name, "expires_at": f"{plan.expires_at:%Y-%m-%d %H:%M}"}
         )

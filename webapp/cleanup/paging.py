@@ -1,4 +1,7 @@
-"""Pages of a plan's files and of its journal. Both lie in chunks of up to 1,000; a page reads few of them and shows 50 files."""
+"""Pages of a plan's files and of its journal.
+
+Both lie in chunks of up to 1,000; a page reads few of them and shows 50 files.
+"""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -22,9 +25,15 @@ class Slice:
 
 
 def files_page(reader: PlanReader, asked: str, size: int = PAGE_ROWS) -> Slice:
-    """Rows of the plan from number ``asked`` on, unverified; from the first where there is no such number."""
+    """Rows of the plan from number ``asked`` on, unverified; from the first where there is no such
+    number.
+    """
     total = reader.manifest.total_files
-    first = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 12 and int(asked) < total else 0
+    first = (
+        int(asked)
+        if asked.isascii() and asked.isdigit() and len(asked) < 12 and int(asked) < total
+        else 0
+    )
     rows: list[dict[str, Any]] = []
     before = 0
     for chunk, count in enumerate(reader.chunk_rows()):

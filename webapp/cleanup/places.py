@@ -1,4 +1,7 @@
-"""Where a file of a plan lies and where it goes. Both follow from the plan alone, never from the journal."""
+"""Where a file of a plan lies and where it goes.
+
+Both follow from the plan alone, never from the journal.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +15,24 @@ from webapp.cleanup.quarantine import folder_of
 
 
 class Files(Protocol):
-    """File access as a clean-up needs it: :mod:`ingest.storage.tree`, and what it does not know of links and empty folders."""
+    """File access as a clean-up needs it: :mod:`ingest.storage.tree`, and what it does not know of
+    links and empty folders.
+    """
 
     def stat(self, path: str) -> Stat | None:
-        """``None`` where nothing is there. Raises ``TreeError`` for what is no file, or cannot be known."""
+        """``None`` where nothing is there.
+
+        Raises ``TreeError`` for what is no file, or cannot be known.
+        """
 
     def is_behind_link(self, base: str, path: str) -> bool:
         """Whether the file, or a directory between ``base`` and it, is a link."""
 
     def move(self, source: str, target: str, expected: Stat) -> None:
-        """Whole at the target before it is gone at the source. Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``."""
+        """Whole at the target before it is gone at the source.
+
+        Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
+        """
 
     def delete(self, path: str, expected: Stat) -> None:
         """Raises ``Gone``, ``Changed``, ``TreeError``."""
@@ -31,7 +42,11 @@ class Files(Protocol):
 
 
 class TreeFiles:
-    """The real thing. ``roots``: where files of plans are read, and their quarantines; below these no link is followed."""
+    """The real thing.
+
+    ``roots``: where files of plans are read, and their quarantines; below these no link is
+    followed.
+    """
 
     _roots: Sequence[str] = ()
 
@@ -62,7 +77,9 @@ class TreeFiles:
         tree.delete(path, expected, self._root_of(path))
 
     def remove_empty(self, folder: str) -> None:
-        """Object stores have no folders to take away; elsewhere one that does not go does no harm."""
+        """Object stores have no folders to take away; elsewhere one that does not go does no
+        harm.
+        """
         if "://" not in folder:
             tree.remove_empty(folder, self._root_of(folder))
             tree.remove_empty(str(Path(folder).parent), self._root_of(folder))
@@ -73,7 +90,9 @@ class TreeFiles:
 
 @dataclass(frozen=True)
 class Planned:
-    """One file of the plan with both its places; ``quarantine`` is the folder above all plans, ``renamed`` where a move keeps the time."""
+    """One file of the plan with both its places; ``quarantine`` is the folder above all plans,
+    ``renamed`` where a move keeps the time.
+    """
 
     path: str
     root: str
@@ -91,7 +110,9 @@ class Planned:
 
     def is_kept_as(self, found: Stat) -> bool:
         """Whether what is found in quarantine can be the file that was moved there."""
-        return found.bytes == self.bytes and (not self.renamed or found.modified == self.stat.modified)
+        return found.bytes == self.bytes and (
+            not self.renamed or found.modified == self.stat.modified
+        )
 
 
 class Places:
@@ -100,7 +121,10 @@ class Places:
     def __init__(self, manifest: PlanManifest, plan: str) -> None:
         self._roots = {root.uri: root for root in manifest.roots}
         self._bases = {root.uri: root.read_at.rstrip("/") for root in manifest.roots}
-        self._folders = {root.uri: folder_of(root.quarantine, plan, number) for number, root in enumerate(manifest.roots)}
+        self._folders = {
+            root.uri: folder_of(root.quarantine, plan, number)
+            for number, root in enumerate(manifest.roots)
+        }
 
     @property
     def folders(self) -> list[str]:
@@ -114,4 +138,14 @@ class Places:
             raise ValueError(f"{source!r} is not below {base!r}.")
         target = f"{self._folders[row['root']]}/{below}"
         root, stat = self._roots[row["root"]], Stat(row["bytes"], row["modified"])
-        return Planned(row["path"], root.uri, base, source, target, stat, row["verdict"], root.quarantine, root.moves == "rename")
+        return Planned(
+            row["path"],
+            root.uri,
+            base,
+            source,
+            target,
+            stat,
+            row["verdict"],
+            root.quarantine,
+            root.moves == "rename",
+        )

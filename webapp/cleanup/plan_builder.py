@@ -1,6 +1,8 @@
-"""An audit's verdicts become a plan: streamed into sorted Parquet parts, at most one of them in memory.
+"""An audit's verdicts become a plan: streamed into sorted Parquet parts, at most one of them in
+memory.
 
-1. The checkpoints that are waste come first by their ``_metadata``: once that is gone, nothing refers to their files.
+1. The checkpoints that are waste come first by their ``_metadata``: once that is gone, nothing
+   refers to their files.
 2. Everything else follows in the order of roots and paths.
 3. The manifest, with the SHA-256 of each part, is written last; without it there is no plan.
 """
@@ -19,22 +21,34 @@ import pyarrow.parquet as pq
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup import manifest as manifests
 from webapp.cleanup.entries import CHUNK_ROWS, ORPHAN, PART_ROWS, SCHEMA, WASTE
-from webapp.cleanup.manifest import PartEntry, PlanManifest, PlannedRoot, SearchedAudit, WithheldRoot, instant_text
+from webapp.cleanup.manifest import (
+    PartEntry,
+    PlanManifest,
+    PlannedRoot,
+    SearchedAudit,
+    WithheldRoot,
+    instant_text,
+)
 from webapp.cleanup.proof import ProofRequirements, is_metadata
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.verdicts import batches
 
 MOST_FILES = 5_000_000
-"""Of one plan: what is checked against each new checkpoint is held in memory, 8 bytes a file. More goes into the next plan."""
+"""Of one plan: what is checked against each new checkpoint is held in memory, 8 bytes a file.
+
+More goes into the next plan.
+"""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """``roots`` may be cleaned, ``withheld`` may not and says why; ``searched_roots`` are all that the audit has read.
+    """``roots`` may be cleaned, ``withheld`` may not and says why; ``searched_roots`` are all that
+    the audit has read.
 
-    ``audits`` are the ones that found no referrer, the last one last: its listing began at ``as_of``.
+    ``audits`` are the ones that found no referrer, the last one last: its listing began at
+    ``as_of``.
     """
 
     verdict_files: Sequence[str]
@@ -58,10 +72,20 @@ class PlanRequest:
         return (ORPHAN, WASTE) if self.waste else (ORPHAN,)
 
 
-def build(request: PlanRequest, folder: PlanFolder, say: Say = lambda line: None) -> tuple[str, PlanManifest]:
-    """Name and manifest of the plan. A plan may hold nothing, and says why. Raises :class:`PlanRefused`."""
+def build(
+    request: PlanRequest, folder: PlanFolder, say: Say = lambda line: None
+) -> tuple[str, PlanManifest]:
+    """Name and manifest of the plan.
+
+    A plan may hold nothing, and says why. Raises :class:`PlanRefused`.
+    """
     refuse_unsafe(request.roots, request.searched_roots, request.also_scanned)
-    guard = ProofRequirements(request.as_of, request.age_guard, request.verdicts, {root.uri: root.read_at for root in request.roots})
+    guard = ProofRequirements(
+        request.as_of,
+        request.age_guard,
+        request.verdicts,
+        {root.uri: root.read_at for root in request.roots},
+    )
     writer = _Writer(folder, request.most_files, say)
     if request.waste:
         for rows in _planned(request, guard, writer, metadata=True):
@@ -80,7 +104,10 @@ def build(request: PlanRequest, folder: PlanFolder, say: Say = lambda line: None
         verdicts=request.verdicts,
         audits=tuple(request.audits),
         searched_roots=tuple(request.searched_roots),
-        roots=tuple(replace(root, files=writer.files[root.uri], bytes=writer.bytes[root.uri]) for root in request.roots),
+        roots=tuple(
+            replace(root, files=writer.files[root.uri], bytes=writer.bytes[root.uri])
+            for root in request.roots
+        ),
         withheld_roots=tuple(request.withheld),
         withheld_files=dict(sorted(writer.withheld.items())),
         parts=tuple(writer.parts),
@@ -91,32 +118,59 @@ def build(request: PlanRequest, folder: PlanFolder, say: Say = lambda line: None
     return manifests.name_of(content), manifest
 
 
-def _planned(request: PlanRequest, guard: ProofRequirements, writer: "_Writer", *, metadata: bool) -> Iterator[pa.RecordBatch]:
-    """What may go of one of the two passes. Where two files came to one canonical path, neither may: which is meant is in doubt."""
-    for batch in _without_doubles(batches(request.verdict_files, request.audit_id), writer.withheld if not metadata else Counter()):
+def _planned(
+    request: PlanRequest, guard: ProofRequirements, writer: "_Writer", *, metadata: bool
+) -> Iterator[pa.RecordBatch]:
+    """What may go of one of the two passes.
+
+    Where two files came to one canonical path, neither may: which is meant is in doubt.
+    """
+    for batch in _without_doubles(
+        batches(request.verdict_files, request.audit_id),
+        writer.withheld if not metadata else Counter(),
+    ):
         rows, withheld = guard.sift(batch)
         if not metadata:
             writer.withheld.update(withheld)
         yield rows.filter(is_metadata(rows) if metadata else pc.invert(is_metadata(rows)))
 
 
-def _without_doubles(source: Iterator[pa.RecordBatch], withheld: Counter[str]) -> Iterator[pa.RecordBatch]:
+def _without_doubles(
+    source: Iterator[pa.RecordBatch], withheld: Counter[str]
+) -> Iterator[pa.RecordBatch]:
     """A batch is held back until the next one has shown how it begins."""
     before: pa.RecordBatch | None = None
     for batch in source:
-        joined = batch if before is None else pa.Table.from_batches([before, batch]).combine_chunks().to_batches()[0]
-        same = pc.and_(pc.equal(joined["path"][:-1], joined["path"][1:]), pc.equal(joined["root"][:-1], joined["root"][1:]))
+        joined = (
+            batch
+            if before is None
+            else pa.Table.from_batches([before, batch]).combine_chunks().to_batches()[0]
+        )
+        same = pc.and_(
+            pc.equal(joined["path"][:-1], joined["path"][1:]),
+            pc.equal(joined["root"][:-1], joined["root"][1:]),
+        )
         none = pa.array([False])
         double = pc.or_(pa.concat_arrays([same, none]), pa.concat_arrays([none, same]))
         # The last path stays behind, with its doubles, for the next batch may begin with it.
-        last = pc.and_(pc.equal(joined["path"], joined["path"][-1]), pc.equal(joined["root"], joined["root"][-1]))
+        last = pc.and_(
+            pc.equal(joined["path"], joined["path"][-1]),
+            pc.equal(joined["root"], joined["root"][-1]),
+        )
         before = joined.filter(last)
         yield _counted(joined, double, pc.invert(last), withheld)
     if before is not None:
-        yield _counted(before, pa.repeat(before.num_rows > 1, before.num_rows), pa.repeat(True, before.num_rows), withheld)
+        yield _counted(
+            before,
+            pa.repeat(before.num_rows > 1, before.num_rows),
+            pa.repeat(True, before.num_rows),
+            withheld,
+        )
 
 
-def _counted(rows: pa.RecordBatch, double: pa.Array, taken: pa.Array, withheld: Counter[str]) -> pa.RecordBatch:
+def _counted(
+    rows: pa.RecordBatch, double: pa.Array, taken: pa.Array, withheld: Counter[str]
+) -> pa.RecordBatch:
     doubles = pc.sum(pc.and_(double, taken)).as_py() or 0
     if doubles:
         withheld["two_files_of_one_name"] += doubles
@@ -164,8 +218,12 @@ class _Writer:
         self.folder.write(name, content)
         weight = pc.sum(table["bytes"]).as_py()
         ends = (table["path"][0].as_py(), table["path"][-1].as_py())
-        self.parts.append(PartEntry(name, table.num_rows, weight, hashlib.sha256(content).hexdigest(), *ends))
-        for group in table.group_by("root").aggregate([("bytes", "sum"), ("bytes", "count")]).to_pylist():
+        self.parts.append(
+            PartEntry(name, table.num_rows, weight, hashlib.sha256(content).hexdigest(), *ends)
+        )
+        for group in (
+            table.group_by("root").aggregate([("bytes", "sum"), ("bytes", "count")]).to_pylist()
+        ):
             self.files[group["root"]] += group["bytes_count"]
             self.bytes[group["root"]] += group["bytes_sum"]
         self.say(f"planned {self._total:,} files")

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Up to 1,000 files of one part; ``number`` counts through the whole plan. ``is_metadata``: of checkpoints that are waste."""
+    """Up to 1,000 files of one part; ``number`` counts through the whole plan.
+
+    ``is_metadata``: of checkpoints that are waste.
+    """
 
     number: int
     rows: pa.Table
@@ -42,7 +45,10 @@ class PlanReader:
         try:
             return manifests.read(self.folder.read(manifests.FILE_NAME), self.name)
         except FileNotFoundError as error:
-            raise PlanDamaged(f"The files of plan {self.name[:12]} are gone from {self.folder.uri}. Make a new plan.") from error
+            raise PlanDamaged(
+                f"The files of plan {self.name[:12]} are gone from {self.folder.uri}. Make a new "
+                f"plan."
+            ) from error
 
     def part(self, number: int) -> pa.Table:
         """Raises :class:`PlanDamaged` where one byte is not as it was planned."""
@@ -50,14 +56,24 @@ class PlanReader:
         try:
             content = self.folder.read(entry.name)
         except FileNotFoundError as error:
-            raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} is gone. Make a new plan.") from error
+            raise PlanDamaged(
+                f"{entry.name} of plan {self.name[:12]} is gone. Make a new plan."
+            ) from error
         except LeadsElsewhere as error:
-            raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} was replaced by a link. Make a new plan.") from error
+            raise PlanDamaged(
+                f"{entry.name} of plan {self.name[:12]} was replaced by a link. Make a new plan."
+            ) from error
         if hashlib.sha256(content).hexdigest() != entry.sha256:
-            raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} was changed after the plan was made. Make a new plan.")
+            raise PlanDamaged(
+                f"{entry.name} of plan {self.name[:12]} was changed after the plan was made. Make "
+                f"a new plan."
+            )
         rows = ParquetStream(pa.BufferReader(content)).read()
         if rows.schema.names != SCHEMA.names or rows.num_rows != entry.rows:
-            raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} is not a part of a plan of this Weir. Make a new plan.")
+            raise PlanDamaged(
+                f"{entry.name} of plan {self.name[:12]} is not a part of a plan of this Weir. Make "
+                f"a new plan."
+            )
         return rows
 
     def parts(self) -> Iterator[pa.Table]:
@@ -81,7 +97,11 @@ class PlanReader:
             rows = self.part(part)
             places = range(self.manifest.parts[part].chunks)
             for place in reversed(places) if backwards else places:
-                yield Chunk(first + place, rows.slice(place * CHUNK_ROWS, CHUNK_ROWS), part < self.manifest.metadata_parts)
+                yield Chunk(
+                    first + place,
+                    rows.slice(place * CHUNK_ROWS, CHUNK_ROWS),
+                    part < self.manifest.metadata_parts,
+                )
 
     def chunk_rows(self) -> Iterator[int]:
         """How many files each chunk has."""
@@ -90,16 +110,24 @@ class PlanReader:
                 yield min(CHUNK_ROWS, part.rows - place * CHUNK_ROWS)
 
     def page(self, chunk: int) -> list[dict[str, Any]]:
-        """The files of one chunk for the eye, unverified, without reading the part as a whole. Raises ``IndexError``."""
+        """The files of one chunk for the eye, unverified, without reading the part as a whole.
+
+        Raises ``IndexError``.
+        """
         for part, first in enumerate(self._first_chunks()):
             if first <= chunk < first + self.manifest.parts[part].chunks:
                 with self.folder.open(self.manifest.parts[part].name) as stream:
-                    rows: list[dict[str, Any]] = ParquetStream(stream).read_row_group(chunk - first).to_pylist()
+                    rows: list[dict[str, Any]] = (
+                        ParquetStream(stream).read_row_group(chunk - first).to_pylist()
+                    )
                     return rows
         raise IndexError(chunk)
 
     def chunk_of(self, path: str) -> int | None:
-        """The chunk that lists a file; None where the plan does not. Raises :class:`PlanDamaged`."""
+        """The chunk that lists a file; None where the plan does not.
+
+        Raises :class:`PlanDamaged`.
+        """
         for part, first in enumerate(self._first_chunks()):
             if self.manifest.parts[part].first_path <= path <= self.manifest.parts[part].last_path:
                 place = pc.index(self.part(part)["path"], path).as_py()

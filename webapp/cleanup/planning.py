@@ -1,4 +1,6 @@
-"""From an audit to a plan: which of the roots may be cleaned, why the others may not, and where their files would wait."""
+"""From an audit to a plan: which of the roots may be cleaned, why the others may not, and where
+their files would wait.
+"""
 
 import secrets
 from collections.abc import Sequence
@@ -17,7 +19,13 @@ from spark_jobs.storage_words import NOT_CLEANABLE
 from webapp.cleanup import quarantine
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import PlanRefused
-from webapp.cleanup.manifest import PlanManifest, PlannedRoot, SearchedAudit, WithheldRoot, instant_text
+from webapp.cleanup.manifest import (
+    PlanManifest,
+    PlannedRoot,
+    SearchedAudit,
+    WithheldRoot,
+    instant_text,
+)
 from webapp.cleanup.models import CleanupPart, CleanupPlan
 from webapp.cleanup.plan_builder import PlanRequest, Say, build
 from webapp.storage.auditing import loading
@@ -30,8 +38,11 @@ from webapp.work.run_files import file_uris
 _ONE_STEP_MOVES = ("hdfs://", "viewfs://", "webhdfs://")
 
 
-def request_plan(roots: Sequence[str], *, waste: bool, user: Any, name: str, at: datetime) -> CleanupPlan:
-    """A plan to be made of the newest audit that looked at these roots (canonical; none named: all of the newest audit).
+def request_plan(
+    roots: Sequence[str], *, waste: bool, user: Any, name: str, at: datetime
+) -> CleanupPlan:
+    """A plan to be made of the newest audit that looked at these roots (canonical; none named: all
+    of the newest audit).
 
     Raises :class:`PlanRefused`.
     """
@@ -52,20 +63,32 @@ def request_plan(roots: Sequence[str], *, waste: bool, user: Any, name: str, at:
 
 
 def newest_audit(roots: Sequence[str]) -> StorageAudit:
-    for audit in StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id")[:50]:
+    for audit in (
+        StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id")[:50]
+    ):
         if set(roots) <= set(audit.roots):
             return audit
     which = f"of {', '.join(roots)} " if roots else ""
-    raise PlanRefused(f"There is no audit {which}whose files are still known. Run manage.py audit_storage first.")
+    raise PlanRefused(
+        f"There is no audit {which}whose files are still known. Run manage.py audit_storage first."
+    )
 
 
 def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
-    """Build the files of the plan and note in its row what they hold. Raises :class:`PlanRefused`."""
+    """Build the files of the plan and note in its row what they hold.
+
+    Raises :class:`PlanRefused`.
+    """
     audit = plan.audit
     if audit is None or not audit.files_kept or audit.as_of is None:
-        raise PlanRefused("The audit that the plan was to be made of is no longer kept. Make a new plan.")
+        raise PlanRefused(
+            "The audit that the plan was to be made of is no longer kept. Make a new plan."
+        )
     if audit.as_of > timezone.now() + CLOCK_SKEW:
-        raise PlanRefused(f"The audit began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC, which is yet to come: it proves nothing. Audit again.")
+        raise PlanRefused(
+            f"The audit began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC, which is yet to come: it "
+            f"proves nothing. Audit again."
+        )
     folder = PlanFolder(plan.folder)
     folder.remove()  # what a killed process had begun
     planned, withheld = sort_roots(audit, plan.roots)
@@ -98,17 +121,24 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
 def scanned_places() -> list[str]:
     """All registered roots, as they are named and as they are read."""
     rows = StorageRoot.objects.all()
-    return [place for row in rows for place in (row.uri, Root(row.uri, row.read_at or None).reading)]
+    return [
+        place for row in rows for place in (row.uri, Root(row.uri, row.read_at or None).reading)
+    ]
 
 
-def sort_roots(audit: StorageAudit, asked: Sequence[str]) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
+def sort_roots(
+    audit: StorageAudit, asked: Sequence[str]
+) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
     """Those that may be cleaned, and the others with why not."""
     figures = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
     rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=asked)}
     doubts = AuditDoubt.objects.filter(audit=audit).exists()
     planned, withheld = [], []
     for uri in asked:
-        reasons = [*_reasons(figures.get(uri), rows.get(uri), audit.withheld.get(uri, ""), doubts=doubts), *text_of(audit, uri)]
+        reasons = [
+            *_reasons(figures.get(uri), rows.get(uri), audit.withheld.get(uri, ""), doubts=doubts),
+            *text_of(audit, uri),
+        ]
         if reasons:
             withheld.append(WithheldRoot(uri, tuple(reasons)))
         else:
@@ -116,12 +146,19 @@ def sort_roots(audit: StorageAudit, asked: Sequence[str]) -> tuple[list[PlannedR
     return planned, withheld
 
 
-def _reasons(figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubts: bool) -> list[str]:
+def _reasons(
+    figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubts: bool
+) -> list[str]:
     """Sentences; empty where it may be cleaned."""
     if figures is None:
         return ["The audit says nothing of this root."]
     if row is None:
-        return ["This root is not registered, so nobody can have attested that all its readers are known."]
+        return [
+            (
+                "This root is not registered, so nobody can have attested that all its readers are "
+                "known."
+            )
+        ]
     codes = list(figures.not_cleanable)
     if doubts and "in_doubt" not in codes:
         codes.append("in_doubt")
@@ -149,8 +186,15 @@ def _planned(row: StorageRoot) -> PlannedRoot:
 def moves_by(source: str, target: str) -> str:
     """``rename`` where the storage can, else ``copy``: every byte is then read and written."""
     if "://" in source or "://" in target:
-        same = source.partition("://")[2].partition("/")[0] == target.partition("://")[2].partition("/")[0]
-        return "rename" if same and source.startswith(_ONE_STEP_MOVES) and target.startswith(_ONE_STEP_MOVES) else "copy"
+        same = (
+            source.partition("://")[2].partition("/")[0]
+            == target.partition("://")[2].partition("/")[0]
+        )
+        return (
+            "rename"
+            if same and source.startswith(_ONE_STEP_MOVES) and target.startswith(_ONE_STEP_MOVES)
+            else "copy"
+        )
     devices = [_nearest(path).stat().st_dev for path in (Path(source), Path(target))]
     return "rename" if devices[0] == devices[1] else "copy"
 
@@ -160,16 +204,27 @@ def _nearest(path: Path) -> Path:
 
 
 def searched(audit: StorageAudit) -> SearchedAudit:
-    figures = list(RootFigures.objects.filter(audit=audit).values_list("metadata_files", "checkpoints", "files"))
-    metadata, checkpoints, files = (sum(column) for column in zip(*figures, strict=True)) if figures else (None, None, None)
+    figures = list(
+        RootFigures.objects.filter(audit=audit).values_list(
+            "metadata_files", "checkpoints", "files"
+        )
+    )
+    metadata, checkpoints, files = (
+        (sum(column) for column in zip(*figures, strict=True)) if figures else (None, None, None)
+    )
     as_of = instant_text(audit.as_of) if audit.as_of else ""
     return SearchedAudit(audit.audit_id, as_of, metadata, checkpoints, files)
 
 
 def _note(plan: CleanupPlan, name: str, manifest: PlanManifest, lease: Lease) -> None:
     summary = {
-        "roots": [{"uri": root.uri, "files": root.files, "bytes": root.bytes, "moves": root.moves} for root in manifest.roots],
-        "withheld_roots": [{"uri": root.uri, "reasons": list(root.reasons)} for root in manifest.withheld_roots],
+        "roots": [
+            {"uri": root.uri, "files": root.files, "bytes": root.bytes, "moves": root.moves}
+            for root in manifest.roots
+        ],
+        "withheld_roots": [
+            {"uri": root.uri, "reasons": list(root.reasons)} for root in manifest.withheld_roots
+        ],
         "withheld_files": dict(manifest.withheld_files),
         "chunks": manifest.chunks,
     }
@@ -177,9 +232,20 @@ def _note(plan: CleanupPlan, name: str, manifest: PlanManifest, lease: Lease) ->
         CleanupPart.objects.filter(plan=plan).delete()
         for number, part in enumerate(manifest.parts):
             CleanupPart.objects.create(
-                plan=plan, number=number, name=part.name, rows=part.rows, bytes=part.bytes, sha256=part.sha256,
-                first_path=part.first_path[:URI_LENGTH], last_path=part.last_path[:URI_LENGTH],
-            )  # fmt: skip
-        plan.name, plan.files, plan.bytes, plan.summary = name, manifest.total_files, manifest.total_bytes, summary
+                plan=plan,
+                number=number,
+                name=part.name,
+                rows=part.rows,
+                bytes=part.bytes,
+                sha256=part.sha256,
+                first_path=part.first_path[:URI_LENGTH],
+                last_path=part.last_path[:URI_LENGTH],
+            )
+        plan.name, plan.files, plan.bytes, plan.summary = (
+            name,
+            manifest.total_files,
+            manifest.total_bytes,
+            summary,
+        )
         plan.state = PlanState.PLANNED
         plan.save(update_fields=["name", "files", "bytes", "summary", "state"])

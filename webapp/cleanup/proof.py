@@ -1,6 +1,8 @@
-"""What a row of an audit must show before it may stand in a plan. The audit has judged it; this is held against its words.
+"""What a row of an audit must show before it may stand in a plan. The audit has judged it; this is
+held against its words.
 
-The rules are the audit's. That they are looked at again costs little, and a wrong row here would cost a job its state.
+The rules are the audit's. That they are looked at again costs little, and a wrong row here would
+cost a job its state.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +19,9 @@ Test = Callable[[pa.RecordBatch], pa.Array]
 
 @dataclass(frozen=True)
 class ProofRequirements:
-    """``as_of`` is when the audit's listing began, ``roots`` those that may be cleaned, with where Weir reads each."""
+    """``as_of`` is when the audit's listing began, ``roots`` those that may be cleaned, with where
+    Weir reads each.
+    """
 
     as_of: datetime
     age_guard: timedelta
@@ -29,7 +33,8 @@ class ProofRequirements:
         return int(self.as_of.timestamp() * 1000)
 
     def sift(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, int]]:
-        """Rows that may be planned, and how many of the asked-for verdicts were withheld by each reason.
+        """Rows that may be planned, and how many of the asked-for verdicts were withheld by each
+        reason.
 
         Rows of other verdicts and of other roots are neither.
         """
@@ -50,8 +55,12 @@ class ProofRequirements:
     @property
     def _tests(self) -> dict[str, Test]:
         return {
-            "size_or_time_unknown": lambda rows: pc.and_(pc.is_valid(rows["bytes"]), pc.is_valid(rows["age_ms"])),
-            "younger_than_the_guard": lambda rows: pc.greater_equal(rows["age_ms"], int(self.age_guard.total_seconds() * 1000)),
+            "size_or_time_unknown": lambda rows: pc.and_(
+                pc.is_valid(rows["bytes"]), pc.is_valid(rows["age_ms"])
+            ),
+            "younger_than_the_guard": lambda rows: pc.greater_equal(
+                rows["age_ms"], int(self.age_guard.total_seconds() * 1000)
+            ),
             "outside_its_root": self._inside,
             "not_a_place_of_checkpoints": _in_place,
             "seen_unreferenced_once": self._twice_unreferenced,
@@ -59,7 +68,11 @@ class ProofRequirements:
 
     def _with_age(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         # As numbers: Arrow knows no larger of two instants with a zone.
-        newest = pc.max_element_wise(rows["modified"].cast(pa.int64()), rows["first_seen_at"].cast(pa.int64()), skip_nulls=False)
+        newest = pc.max_element_wise(
+            rows["modified"].cast(pa.int64()),
+            rows["first_seen_at"].cast(pa.int64()),
+            skip_nulls=False,
+        )
         age = pc.subtract(pa.scalar(self._as_of_ms, pa.int64()), newest)
         return pa.record_batch([*(rows[name] for name in rows.schema.names), age], schema=SCHEMA)
 
@@ -73,7 +86,9 @@ class ProofRequirements:
         return pc.and_(inside, pc.invert(upwards))
 
     def _twice_unreferenced(self, rows: pa.RecordBatch) -> pa.Array:
-        """Waste is referred to, by checkpoints that nobody needs; an orphan was found before this audit."""
+        """Waste is referred to, by checkpoints that nobody needs; an orphan was found before this
+        audit.
+        """
         before = pc.less(rows["unreferenced_since"].cast(pa.int64()), self._as_of_ms)
         return pc.or_(pc.equal(rows["verdict"], WASTE), pc.fill_null(before, False))
 
@@ -83,9 +98,15 @@ def is_metadata(rows: pa.RecordBatch | pa.Table) -> pa.Array:
 
 
 def _in_place(rows: pa.RecordBatch) -> pa.Array:
-    """A ``_metadata`` is only ever waste, and of the other places the audit's own closed list holds."""
-    orphan = pc.and_(pc.equal(rows["verdict"], ORPHAN), pc.is_in(rows["place"], pa.array(ORPHAN_PLACES)))
-    waste = pc.and_(pc.equal(rows["verdict"], WASTE), pc.is_in(rows["place"], pa.array(WASTE_PLACES)))
+    """A ``_metadata`` is only ever waste, and of the other places the audit's own closed list
+    holds.
+    """
+    orphan = pc.and_(
+        pc.equal(rows["verdict"], ORPHAN), pc.is_in(rows["place"], pa.array(ORPHAN_PLACES))
+    )
+    waste = pc.and_(
+        pc.equal(rows["verdict"], WASTE), pc.is_in(rows["place"], pa.array(WASTE_PLACES))
+    )
     named = pc.ends_with(rows["path"], f"/{METADATA_NAME}")
     placed = pc.equal(rows["place"], "metadata")
     return pc.and_(pc.or_(orphan, waste), pc.equal(named, placed))

@@ -1,4 +1,6 @@
-"""Delete for good what has waited in quarantine, once more after everything was audited afresh: nothing may miss it."""
+"""Delete for good what has waited in quarantine, once more after everything was audited afresh:
+nothing may miss it.
+"""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -20,7 +22,9 @@ NAMED = 3
 
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
-    """Raises :class:`Halted` where a checkpoint refers to any of the files by now, by whatever name: none of those is deleted."""
+    """Raises :class:`Halted` where a checkpoint refers to any of the files by now, by whatever
+    name: none of those is deleted.
+    """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)
     run.reader.verify()
@@ -61,18 +65,29 @@ def _delete(run: Run, file: Planned, *, tried: Collection[str]) -> Row:
     if found is None:
         return run.row(file, FileOutcome.PURGED if file.path in tried else FileOutcome.GONE)
     if not file.is_kept_as(found):
-        return run.row(file, FileOutcome.CHANGED, f"{found.bytes} bytes of {found.modified} in quarantine, not what was moved there")
+        return run.row(
+            file,
+            FileOutcome.CHANGED,
+            f"{found.bytes} bytes of {found.modified} in quarantine, not what was moved there",
+        )
     run.files.delete(file.target, found)
     return run.row(file, FileOutcome.PURGED)
 
 
-def _refuse_missed(files: Sequence[Planned], referred: References, watch: Watch, storage: Storage) -> None:
+def _refuse_missed(
+    files: Sequence[Planned], referred: References, watch: Watch, storage: Storage
+) -> None:
     """A reference by another path may be to a copy that is there; then nobody misses this one."""
     hits: list[Reference] = []
     for file in files:
         name = name_of(file.path)
         references = [*referred.get(name, ()), *watch.references(name)]
-        hits += [one for one in references if one.path == file.path or not storage.has(one.path)][:1]
+        hits += [one for one in references if one.path == file.path or not storage.has(one.path)][
+            :1
+        ]
     if hits:
         named = "; ".join(map(str, hits[:NAMED]))
-        raise Halted(f"{len(hits):,} files in quarantine are referred to by now: {named}. None of these was purged: undo the plan.")
+        raise Halted(
+            f"{len(hits):,} files in quarantine are referred to by now: {named}. None of these was "
+            f"purged: undo the plan."
+        )

@@ -1,4 +1,6 @@
-"""Where files wait before they are purged: outside everything that is scanned, one folder for each plan and root."""
+"""Where files wait before they are purged: outside everything that is scanned, one folder for each
+plan and root.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,23 +22,36 @@ def folder_of(quarantine: str, plan: str, root_number: int) -> str:
     return f"{quarantine.rstrip('/')}/{plan}/{root_number}"
 
 
-def refuse_unsafe(roots: Sequence[PlannedRoot], searched: Sequence[str], also_scanned: Sequence[str] = ()) -> None:
-    """Raises :class:`PlanRefused` where a quarantine lies in a scanned root or holds one, or where roots lie in each other.
+def refuse_unsafe(
+    roots: Sequence[PlannedRoot], searched: Sequence[str], also_scanned: Sequence[str] = ()
+) -> None:
+    """Raises :class:`PlanRefused` where a quarantine lies in a scanned root or holds one, or where
+    roots lie in each other.
 
-    ``also_scanned`` are further places where something is listed, such as where other roots are read.
+    ``also_scanned`` are further places where something is listed, such as where other roots are
+    read.
     """
-    scanned = [*searched, *also_scanned, *(root.uri for root in roots), *(root.read_at for root in roots)]
+    scanned = [
+        *searched,
+        *also_scanned,
+        *(root.uri for root in roots),
+        *(root.read_at for root in roots),
+    ]
     for root in roots:
         for other in scanned:
             if _overlap(root.quarantine, other):
                 raise PlanRefused(
-                    f"The quarantine {root.quarantine} and the scanned {other} lie in each other, so the next audit would take "
+                    f"The quarantine {root.quarantine} and the scanned {other} lie in each other, "
+                    f"so the next audit would take "
                     "quarantined files for new ones. Set another quarantine for this root."
                 )
     for root in roots:
         for uri in searched:
             if uri != root.uri and _overlap(root.uri, uri):
-                raise PlanRefused(f"The roots {root.uri} and {uri} lie in each other: a file would belong to both. Keep the outer one.")
+                raise PlanRefused(
+                    f"The roots {root.uri} and {uri} lie in each other: a file would belong to "
+                    f"both. Keep the outer one."
+                )
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -53,4 +68,8 @@ def _plainly(uri: str) -> str:
 
 def _really(uri: str) -> str:
     plain = _plainly(uri)
-    return f"file:{Path(plain.removeprefix('file:')).resolve()}" if plain.startswith("file:/") else plain
+    return (
+        f"file:{Path(plain.removeprefix('file:')).resolve()}"
+        if plain.startswith("file:/")
+        else plain
+    )

@@ -18,12 +18,17 @@ AT_WORK = (PlanState.BUILDING, PlanState.APPLYING, PlanState.UNDOING, PlanState.
 
 class CleanupPlanQuerySet(QuerySet["CleanupPlan"]):
     def due(self, now: datetime) -> Self:
-        """Plans with something to do: what was asked for, or a quarantine whose time is over. After a purge that was
-        stopped in doubt, somebody has to ask for it again."""
-        return self.filter(Q(state__in=AT_WORK) | Q(state=PlanState.QUARANTINED, purge_at__lte=now, trouble=""))
+        """Plans with something to do: what was asked for, or a quarantine whose time is over. After
+        a purge that was stopped in doubt, somebody has to ask for it again.
+        """
+        return self.filter(
+            Q(state__in=AT_WORK) | Q(state=PlanState.QUARANTINED, purge_at__lte=now, trouble="")
+        )
 
     def named(self, name: str) -> "CleanupPlan | None":
-        """By name or the beginning of one (8 letters at least); ``None`` where that is not one plan."""
+        """By name or the beginning of one (8 letters at least); ``None`` where that is not one
+        plan.
+        """
         if len(name) < 8 or not all(letter in "0123456789abcdef" for letter in name):
             return None
         found = list(self.filter(name__startswith=name)[:2])

@@ -5,10 +5,16 @@ from collections.abc import Callable
 
 
 class RateLimit:
-    """An even pace; time lost elsewhere is not made up for by a burst. ``None`` is as fast as it goes."""
+    """An even pace; time lost elsewhere is not made up for by a burst.
+
+    ``None`` is as fast as it goes.
+    """
 
     def __init__(
-        self, files_per_s: float | None, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+        self,
+        files_per_s: float | None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._step_s = 1 / files_per_s if files_per_s else 0.0
         self._clock, self._sleep = clock, sleep

@@ -1,4 +1,6 @@
-"""The audit right before: what a file was found to be when the plan was made is asked again, of everything parsed afresh."""
+"""The audit right before: what a file was found to be when the plan was made is asked again, of
+everything parsed afresh.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +16,9 @@ from webapp.cleanup.verdicts import InStep
 
 @dataclass(frozen=True)
 class FreshAudit:
-    """``not_cleanable`` has the reasons by root; a root that the audit did not look at must be among them."""
+    """``not_cleanable`` has the reasons by root; a root that the audit did not look at must be
+    among them.
+    """
 
     audit_id: str
     as_of: datetime
@@ -22,12 +26,17 @@ class FreshAudit:
     reference_files: Sequence[str] = ()
     not_cleanable: Mapping[str, Sequence[str]] = field(default_factory=dict)
     pending_files: Sequence[str] = ()
-    """References of checkpoints that earlier audits read and this one did not, of files of which it does not tell."""
+    """References of checkpoints that earlier audits read and this one did not, of files of which it
+    does not tell.
+    """
 
 
 class Recheck(Protocol):
     def fresh(self) -> FreshAudit:
-        """List and audit all roots now, with no ``_metadata`` taken from the cache. Raises what the audit raises."""
+        """List and audit all roots now, with no ``_metadata`` taken from the cache.
+
+        Raises what the audit raises.
+        """
 
 
 def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
@@ -36,29 +45,39 @@ def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
         reasons = audit.not_cleanable.get(root, ())
         if reasons:
             raise Halted(
-                f"The audit right before ({audit.audit_id}) finds that {root} may not be cleaned: {', '.join(reasons)}. "
+                f"The audit right before ({audit.audit_id}) finds that {root} may not be cleaned: "
+                f"{', '.join(reasons)}. "
                 "See its doubts; when they are settled, apply the plan again."
             )
 
 
 class Anew:
-    """Verdicts of the fresh audit beside the chunks of a plan, in the plan's order: metadata first, then everything else."""
+    """Verdicts of the fresh audit beside the chunks of a plan, in the plan's order: metadata first,
+    then everything else.
+    """
 
     def __init__(self, audit: FreshAudit) -> None:
         self._audit = audit
         self._passes: dict[bool, InStep] = {}
 
-    def objections(self, files: Sequence[Planned], *, metadata: bool, quarantined: frozenset[str] | set[str]) -> dict[str, str]:
+    def objections(
+        self, files: Sequence[Planned], *, metadata: bool, quarantined: frozenset[str] | set[str]
+    ) -> dict[str, str]:
         """Path → why it may not go any more, for those of one chunk that may not.
 
-        ``quarantined`` are the ``_metadata`` that this plan has moved already. An audit that began after that misses them and
-        cannot know that it was a plan that took them; what only they referred to is still waste.
+        ``quarantined`` are the ``_metadata`` that this plan has moved already. An audit that began
+        after that misses them and cannot know that it was a plan that took them; what only they
+        referred to is still waste.
         """
-        pass_ = self._passes.setdefault(metadata, InStep(self._audit.verdict_files, self._audit.audit_id))
+        pass_ = self._passes.setdefault(
+            metadata, InStep(self._audit.verdict_files, self._audit.audit_id)
+        )
         wanted: dict[str, list[Planned]] = {}
         for file in files:
             wanted.setdefault(file.root, []).append(file)
-        rows = [row for root in wanted for row in pass_.of(root, [file.path for file in wanted[root]])]
+        rows = [
+            row for root in wanted for row in pass_.of(root, [file.path for file in wanted[root]])
+        ]
         by_path = {row["path"]: row for row in rows}
         doubles = Counter(row["path"] for row in rows)
         found = {}
@@ -68,7 +87,10 @@ class Anew:
                 found[file.path] = "the audit right before finds it in use, or not at all"
             elif doubles[file.path] > 1 or row["listed_path"] != file.source:
                 found[file.path] = "another file has the same canonical name by now"
-            elif not (row["verdict"] in _still(file.verdict) or (file.verdict == WASTE and row["last_referrer"] in quarantined)):
+            elif not (
+                row["verdict"] in _still(file.verdict)
+                or (file.verdict == WASTE and row["last_referrer"] in quarantined)
+            ):
                 found[file.path] = f"now {row['verdict']}, {row['reason']}"
         return found
 

@@ -1,4 +1,6 @@
-"""References of retained checkpoints to what a plan names, under whatever name of its directory, and whether they still lead to it."""
+"""References of retained checkpoints to what a plan names, under whatever name of its directory,
+and whether they still lead to it.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,24 +24,37 @@ References = Mapping[str, Sequence[Reference]]
 """By the name of the file."""
 
 
-def references_in(audit: FreshAudit, planned: PlannedPaths, leaving: Collection[str] = ()) -> References:
-    """To files with a name of the plan: of any checkpoint that the audit read, but those that are ``leaving``, and of those
-    of earlier audits that nobody knows to be needed no more."""
+def references_in(
+    audit: FreshAudit, planned: PlannedPaths, leaving: Collection[str] = ()
+) -> References:
+    """To files with a name of the plan: of any checkpoint that the audit read, but those that are
+    ``leaving``, and of those of earlier audits that nobody knows to be needed no more.
+    """
     found: dict[str, dict[str, Reference]] = {}
     going = pa.array(sorted(leaving), pa.string())
     for file in (*audit.reference_files, *audit.pending_files):
         with fsspec.open(file, "rb") as stream:
-            for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=["metadata_path", "path"]):
-                batch = batch.filter(pc.invert(pc.is_in(batch["metadata_path"].cast("string"), going)))
+            for batch in ParquetStream(stream).iter_batches(
+                BATCH_ROWS, columns=["metadata_path", "path"]
+            ):
+                batch = batch.filter(
+                    pc.invert(pc.is_in(batch["metadata_path"].cast("string"), going))
+                )
                 paths = batch["path"].cast("string")
-                for row in batch.filter(pc.is_in(paths, pa.array(planned.among(paths), pa.string()))).to_pylist():
-                    found.setdefault(name_of(row["path"]), {})[row["path"]] = Reference(row["path"], row["metadata_path"])
+                for row in batch.filter(
+                    pc.is_in(paths, pa.array(planned.among(paths), pa.string()))
+                ).to_pylist():
+                    found.setdefault(name_of(row["path"]), {})[row["path"]] = Reference(
+                        row["path"], row["metadata_path"]
+                    )
     return {name: list(references.values()) for name, references in found.items()}
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Where a reference leads: every place at which a known root is read, and the place itself where it is of this machine."""
+    """Where a reference leads: every place at which a known root is read, and the place itself
+    where it is of this machine.
+    """
 
     roots: Sequence[Root] = field(default_factory=tuple)
 
@@ -66,5 +81,7 @@ class Storage:
 
 
 def missed(references: References, gone: Collection[str], storage: Storage) -> list[Reference]:
-    """Those that lead nowhere, or nobody knows where, of references to files whose names are ``gone``."""
+    """Those that lead nowhere, or nobody knows where, of references to files whose names are
+    ``gone``.
+    """
     return [one for name in gone for one in references.get(name, ()) if not storage.has(one.path)]

@@ -1,4 +1,6 @@
-"""What carrying out a plan needs, whichever way it goes: files, places, journal, pace, and proof that nobody else is at it."""
+"""What carrying out a plan needs, whichever way it goes: files, places, journal, pace, and proof
+that nobody else is at it.
+"""
 
 import time
 from collections import Counter
@@ -50,21 +52,30 @@ class Run:
         return [self.places.of(row) for row in chunk.rows.to_pylist()]
 
     def refuse_linked(self, file: Planned) -> None:
-        """Raises :class:`Halted` where the way to its place in quarantine leads over a link: that is not how it came there."""
+        """Raises :class:`Halted` where the way to its place in quarantine leads over a link: that
+        is not how it came there.
+        """
         if self.files.is_behind_link(file.quarantine, file.target):
             raise Halted(
-                f"{file.target} in quarantine is a link or lies behind one, which leads elsewhere. Nothing is moved or deleted "
+                f"{file.target} in quarantine is a link or lies behind one, which leads elsewhere. "
+                f"Nothing is moved or deleted "
                 "through links: restore the quarantine as it was, then continue."
             )
 
     def verify(self, journal: Journal) -> None:
-        """Raises ``PlanDamaged`` where the journal is not, word for word, what was written of this plan."""
+        """Raises ``PlanDamaged`` where the journal is not, word for word, what was written of this
+        plan.
+        """
         journal.verify()
         written = journal.written()
         for chunk in self.reader.chunks() if written else ():
             names = written.pop(chunk.number, None)
             if names:
-                journal.refuse_foreign(chunk.number, names, {file.path: (file.bytes, file.target) for file in self.planned(chunk)})
+                journal.refuse_foreign(
+                    chunk.number,
+                    names,
+                    {file.path: (file.bytes, file.target) for file in self.planned(chunk)},
+                )
         for number, names in written.items():
             journal.refuse_foreign(number, names, {})
 
@@ -76,14 +87,26 @@ class Run:
 
     def row(self, file: Planned, outcome: str, detail: str | None = None) -> Row:
         kept = outcome in (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED)
-        return Row(file.path, outcome, file.bytes, instant_text(self.at()), file.target if kept else None, detail)
+        return Row(
+            file.path,
+            outcome,
+            file.bytes,
+            instant_text(self.at()),
+            file.target if kept else None,
+            detail,
+        )
 
     def each(self, files: Iterable[Planned], act: Callable[[Planned], Row]) -> list[Row]:
-        """Do it to all of them, at the pace. What the storage refuses is a row like others, until it refuses everything."""
+        """Do it to all of them, at the pace.
+
+        What the storage refuses is a row like others, until it refuses everything.
+        """
         rows = []
         for file in files:
             if self._failures >= FAILURES_IN_A_ROW:
-                rows.append(self.row(file, FileOutcome.NOT_REACHED, "the storage refused too often"))
+                rows.append(
+                    self.row(file, FileOutcome.NOT_REACHED, "the storage refused too often")
+                )
                 continue
             self.pace.step()
             self.still_mine()
@@ -91,7 +114,9 @@ class Run:
                 rows.append(act(file))
             except (TreeError, OSError) as error:
                 self._failures += 1
-                rows.append(self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500]))
+                rows.append(
+                    self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])
+                )
             else:
                 self._failures = 0
         return rows
@@ -103,4 +128,7 @@ class Run:
         self.progress(verb, tally(rows))
         if self._failures >= FAILURES_IN_A_ROW:
             last = next(row for row in reversed(rows) if row.outcome == FileOutcome.FAILED)
-            raise Halted(f"The storage refused {self._failures} files in a row; the last: {last.detail}. Nothing more was touched.")
+            raise Halted(
+                f"The storage refused {self._failures} files in a row; the last: {last.detail}. "
+                f"Nothing more was touched."
+            )

@@ -1,4 +1,6 @@
-"""A last line that only who knows this installation's secret can write: what it stands below was written by Weir."""
+"""A last line that only who knows this installation's secret can write: what it stands below was
+written by Weir.
+"""
 
 import hmac
 import json

@@ -1,7 +1,8 @@
-"""Put everything back that is still in quarantine, the ``_metadata`` of checkpoints after their files.
+"""Put everything back that is still in quarantine, the ``_metadata`` of checkpoints after their
+files.
 
-A checkpoint returns as whole as it left. What others removed meanwhile from its directory is not Weir's to bring back: the
-next audit reports it as a missing reference.
+A checkpoint returns as whole as it left. What others removed meanwhile from its directory is not
+Weir's to bring back: the next audit reports it as a missing reference.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,10 @@ from webapp.cleanup.run import Run
 
 
 def undo(run: Run) -> None:
-    """From where the journal ends. A place that another file has taken stays as it is, and the row says so."""
+    """From where the journal ends.
+
+    A place that another file has taken stays as it is, and the row says so.
+    """
     refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots)
     applied, journal = run.journal(APPLY), run.journal(UNDO)
     for one in (applied, journal):
@@ -32,8 +36,15 @@ def undo(run: Run) -> None:
 
 
 def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
-    """Files of the chunk that were moved. Which ones is in the journal; where they are follows from the plan."""
-    moved = {row.path for row in applied.read(chunk.number).rows if row.outcome == FileOutcome.QUARANTINED}
+    """Files of the chunk that were moved.
+
+    Which ones is in the journal; where they are follows from the plan.
+    """
+    moved = {
+        row.path
+        for row in applied.read(chunk.number).rows
+        if row.outcome == FileOutcome.QUARANTINED
+    }
     return [file for file in run.planned(chunk) if file.path in moved]
 
 
@@ -41,7 +52,9 @@ def _undo(run: Run, journal: Journal, chunk: Chunk, files: Sequence[Planned]) ->
     tried = set(journal.intents(chunk.number))
     if files:
         journal.intend(chunk.number, [file.path for file in files], run.at())
-    rows = run.each(list(reversed(files)), lambda file: _put_back(run, file, was_tried=file.path in tried))
+    rows = run.each(
+        list(reversed(files)), lambda file: _put_back(run, file, was_tried=file.path in tried)
+    )
     run.finish(journal, UNDO, chunk.number, rows)
 
 
@@ -51,8 +64,12 @@ def _put_back(run: Run, file: Planned, *, was_tried: bool) -> Row:
     if kept is None:
         restored = was_tried and source is not None and source.bytes == file.bytes
         return run.row(file, FileOutcome.RESTORED if restored else FileOutcome.GONE)
-    if source is not None and not (was_tried and source == kept):  # else a move that was cut off: repeating it ends it
-        return run.row(file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}")
+    if source is not None and not (
+        was_tried and source == kept
+    ):  # else a move that was cut off: repeating it ends it
+        return run.row(
+            file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}"
+        )
     if run.files.is_behind_link(file.base, file.source):
         return run.row(file, FileOutcome.OCCUPIED, "its directory is a link by now")
     try:

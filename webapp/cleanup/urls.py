@@ -12,8 +12,16 @@ urlpatterns = of_whole_fleet(
         path("storage/plans/<int:pk>/", views.plan, name="cleanup-plan"),
         path("storage/plans/<int:pk>/progress", views.progress, name="cleanup-plan-progress"),
         path("storage/plans/<int:pk>/approve", views.approve, name="cleanup-plan-approve"),
-        re_path(r"^storage/plans/(?P<pk>\d{1,19})/(?P<verb>apply|undo|purge|withdraw)$", views.order, name="cleanup-plan-order"),
-        re_path(r"^storage/plans/(?P<pk>\d{1,19})/files\.(?P<form>csv|json)$", views.export, name="cleanup-plan-export"),
+        re_path(
+            r"^storage/plans/(?P<pk>\d{1,19})/(?P<verb>apply|undo|purge|withdraw)$",
+            views.order,
+            name="cleanup-plan-order",
+        ),
+        re_path(
+            r"^storage/plans/(?P<pk>\d{1,19})/files\.(?P<form>csv|json)$",
+            views.export,
+            name="cleanup-plan-export",
+        ),
         re_path(
             r"^storage/plans/(?P<pk>\d{1,19})/(?P<verb>apply|undo|purge)\.(?P<form>csv|json)$",
             views.journal_export,

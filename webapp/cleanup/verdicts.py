@@ -1,4 +1,6 @@
-"""An audit's verdicts by file, streamed: Parquet parts sorted by root and path, more than fit into memory."""
+"""An audit's verdicts by file, streamed: Parquet parts sorted by root and path, more than fit into
+memory.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +20,10 @@ _WANTED = pa.schema([SCHEMA.field(name) for name in VERDICT_COLUMNS])
 
 
 class VerdictKey(NamedTuple):
-    """What the parts are sorted by. Text is compared as its UTF-8 bytes, as Spark and Parquet do."""
+    """What the parts are sorted by.
+
+    Text is compared as its UTF-8 bytes, as Spark and Parquet do.
+    """
 
     root: str
     path: str
@@ -27,7 +32,8 @@ class VerdictKey(NamedTuple):
 def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.RecordBatch]:
     """Rows of one audit with the columns of a plan, in order; the parts may be named in any order.
 
-    Raises :class:`PlanRefused` where they are not sorted: everything that is read in step relies on it.
+    Raises :class:`PlanRefused` where they are not sorted: everything that is read in step relies on
+    it.
     """
     last: VerdictKey | None = None
     for file in in_order(files):
@@ -38,7 +44,10 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
                     continue
                 first = key_at(rows, 0)
                 if (last is not None and first < last) or not _is_sorted(rows):
-                    raise PlanRefused(f"The audit's verdicts in {file} are not sorted by root and path; run the audit again.")
+                    raise PlanRefused(
+                        f"The audit's verdicts in {file} are not sorted by root and path; run the "
+                        f"audit again."
+                    )
                 last = key_at(rows, rows.num_rows - 1)
                 yield rows
 
@@ -48,7 +57,9 @@ def key_at(rows: pa.RecordBatch | pa.Table, place: int) -> VerdictKey:
 
 
 class InStep:
-    """Verdicts beside sorted requests: each file is read once from front to back, however many requests there are."""
+    """Verdicts beside sorted requests: each file is read once from front to back, however many
+    requests there are.
+    """
 
     def __init__(self, files: Sequence[str], audit_id: str | None = None) -> None:
         self._source = batches(files, audit_id)
@@ -65,7 +76,9 @@ class InStep:
                 continue
             if key_at(batch, 0) > last:
                 break
-            found += batch.filter(pc.and_(pc.equal(batch["root"], root), pc.is_in(batch["path"], wanted))).to_pylist()
+            found += batch.filter(
+                pc.and_(pc.equal(batch["root"], root), pc.is_in(batch["path"], wanted))
+            ).to_pylist()
             if key_at(batch, batch.num_rows - 1) > last:
                 break
             self._ahead = None
@@ -84,7 +97,8 @@ def _columns(audit_id: str | None) -> list[str]:
 def _of_audit(batch: pa.RecordBatch, audit_id: str | None) -> pa.RecordBatch:
     if audit_id is not None:
         batch = batch.filter(pc.equal(batch["audit_id"], audit_id))
-    # Spark writes microseconds; here as in listings a millisecond is enough, and what is cut off makes nothing younger.
+    # Spark writes microseconds; here as in listings a millisecond is enough, and what is cut off
+    # makes nothing younger.
     return batch.select(VERDICT_COLUMNS).cast(_WANTED, safe=False)
 
 
@@ -93,5 +107,8 @@ def _is_sorted(rows: pa.RecordBatch) -> bool:
         return True
     roots, paths = rows["root"], rows["path"]
     roots_before, roots_after = roots[:-1], roots[1:]
-    rising = pc.or_(pc.less(roots_before, roots_after), pc.and_(pc.equal(roots_before, roots_after), pc.less_equal(paths[:-1], paths[1:])))
+    rising = pc.or_(
+        pc.less(roots_before, roots_after),
+        pc.and_(pc.equal(roots_before, roots_after), pc.less_equal(paths[:-1], paths[1:])),
+    )
     return pc.all(rising).as_py() is True

@@ -1,4 +1,6 @@
-"""Clean-up plans: the list, one of them with its proof and its journal, and what may be ordered of it."""
+"""Clean-up plans: the list, one of them with its proof and its journal, and what may be ordered of
+it.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
@@ -63,7 +65,11 @@ def make(request: HttpRequest) -> HttpResponse:
     roots = [root[:1000] for root in request.POST.getlist("root") if "\x00" not in root]
     try:
         plan = planning.request_plan(
-            roots, waste="waste" in request.POST, user=request.user, name=request.user.get_username(), at=timezone.now()
+            roots,
+            waste="waste" in request.POST,
+            user=request.user,
+            name=request.user.get_username(),
+            at=timezone.now(),
         )
     except ActionRefused as refused:
         messages.error(request, str(refused))
@@ -75,12 +81,18 @@ def make(request: HttpRequest) -> HttpResponse:
 @require_GET
 def plan(request: HttpRequest, pk: int) -> HttpResponse:
     found = _plan(pk)
-    return render(request, "storage/cleanup/plan.html", {**_state(request, found), **_contents(request, found)})
+    return render(
+        request,
+        "storage/cleanup/plan.html",
+        {**_state(request, found), **_contents(request, found)},
+    )
 
 
 @require_GET
 def progress(request: HttpRequest, pk: int) -> HttpResponse:
-    """The part of the page that changes while the plan is at work; once it no longer is, the whole page is fetched again."""
+    """The part of the page that changes while the plan is at work; once it no longer is, the whole
+    page is fetched again.
+    """
     found = _plan(pk)
     response = render(request, "storage/cleanup/_progress.html", _state(request, found))
     if found.state not in AT_WORK:
@@ -93,10 +105,16 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
     """Approved by the signed-in user, who typed the plan's name."""
     found = _plan(pk)
     if request.POST.get("name", "").strip() != found.short_name:
-        messages.error(request, gettext("Type %(short_name)s to approve the plan.") % {"short_name": found.short_name})
+        messages.error(
+            request,
+            gettext("Type %(short_name)s to approve the plan.") % {"short_name": found.short_name},
+        )
         return redirect("cleanup-plan", pk)
     return _ordered(
-        request, found, lambda: orders.approve(found, request.user, timezone.now()), gettext("is approved; nothing is moved yet")
+        request,
+        found,
+        lambda: orders.approve(found, request.user, timezone.now()),
+        gettext("is approved; nothing is moved yet"),
     )
 
 
@@ -106,10 +124,19 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
     """``apply``, ``undo``, ``purge`` or ``withdraw``."""
     found, name, now = _plan(pk), request.user.get_username(), timezone.now()
     acts: dict[str, tuple[Callable[[], None], str]] = {
-        "apply": (lambda: orders.start_apply(found, name, now), gettext("is being applied: first everything is audited again")),
+        "apply": (
+            lambda: orders.start_apply(found, name, now),
+            gettext("is being applied: first everything is audited again"),
+        ),
         "undo": (lambda: orders.start_undo(found, name, now), gettext("is being undone")),
-        "purge": (lambda: orders.start_purge(found, name, now), gettext("is being purged: first everything is audited again")),
-        "withdraw": (lambda: orders.withdraw(found, name), gettext("is withdrawn; nobody can apply it any more")),
+        "purge": (
+            lambda: orders.start_purge(found, name, now),
+            gettext("is being purged: first everything is audited again"),
+        ),
+        "withdraw": (
+            lambda: orders.withdraw(found, name),
+            gettext("is withdrawn; nobody can apply it any more"),
+        ),
     }
     return _ordered(request, found, *acts[verb])
 
@@ -118,20 +145,36 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
 def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
     """All files of the plan with their proof."""
     found = _plan(pk)
-    return export_response(form, f"weir-plan-{found.short_name}", SCHEMA.names, reader_of(found).rows() if found.name else ())
+    return export_response(
+        form,
+        f"weir-plan-{found.short_name}",
+        SCHEMA.names,
+        reader_of(found).rows() if found.name else (),
+    )
 
 
 @require_GET
 def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) -> HttpResponseBase:
     """What became of every file."""
     found = _plan(pk)
-    return export_response(form, f"weir-plan-{found.short_name}-{verb}", [one.name for one in fields(Row)], _journal_rows(found, verb))
+    return export_response(
+        form,
+        f"weir-plan-{found.short_name}-{verb}",
+        [one.name for one in fields(Row)],
+        _journal_rows(found, verb),
+    )
 
 
-def _ordered(request: HttpRequest, found: CleanupPlan, act: Callable[[], None], word: str) -> HttpResponse:
+def _ordered(
+    request: HttpRequest, found: CleanupPlan, act: Callable[[], None], word: str
+) -> HttpResponse:
     with refusal_as_message(request):
         act()
-        messages.success(request, gettext("Plan %(short_name)s %(word)s.") % {"short_name": found.short_name, "word": word})
+        messages.success(
+            request,
+            gettext("Plan %(short_name)s %(word)s.")
+            % {"short_name": found.short_name, "word": word},
+        )
     return redirect("cleanup-plan", found.pk)
 
 
@@ -142,27 +185,51 @@ def _plan(pk: int | str) -> CleanupPlan:
 def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
     now = timezone.now()
     expired = found.is_expired(now)
-    operates, open_ = may_operate(request.user), found.state in (PlanState.PLANNED, PlanState.APPROVED)
-    done = [(verb, found.done(verb), _outcomes(found.done(verb))) for verb in VERBS if found.done(verb)]
+    operates, open_ = (
+        may_operate(request.user),
+        found.state in (PlanState.PLANNED, PlanState.APPROVED),
+    )
+    done = [
+        (verb, found.done(verb), _outcomes(found.done(verb))) for verb in VERBS if found.done(verb)
+    ]
     applied = found.done(APPLY)
-    over = found.state in (PlanState.QUARANTINED, PlanState.HALTED) and (found.purge_at is None or found.purge_at <= now)
+    over = found.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
+        found.purge_at is None or found.purge_at <= now
+    )
     return {
         "plan": found,
         "badge": plan_badge(found, expired=expired),
         "expired": expired,
         "done": done,
         "at_work": found.state in AT_WORK,
-        "may_approve": orders.may_approve(request.user) and found.state == PlanState.PLANNED and not expired and bool(found.files),
-        "moved": {"files": applied.get(FileOutcome.QUARANTINED, 0), "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0)},
-        "may_apply": operates and not expired and found.approved_at and found.state in (PlanState.APPROVED, PlanState.HALTED),
-        "may_undo": operates and found.state in (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
-        "may_purge": operates and over and bool(found.trouble) and found.state == PlanState.QUARANTINED,
+        "may_approve": orders.may_approve(request.user)
+        and found.state == PlanState.PLANNED
+        and not expired
+        and bool(found.files),
+        "moved": {
+            "files": applied.get(FileOutcome.QUARANTINED, 0),
+            "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0),
+        },
+        "may_apply": operates
+        and not expired
+        and found.approved_at
+        and found.state in (PlanState.APPROVED, PlanState.HALTED),
+        "may_undo": operates
+        and found.state in (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
+        "may_purge": operates
+        and over
+        and bool(found.trouble)
+        and found.state == PlanState.QUARANTINED,
         "may_withdraw": operates and open_ and not expired,
     }
 
 
 def _outcomes(done: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
-    return [(outcome_badge(one), SENTENCES[one], done[one], done.get(f"{one}_bytes", 0)) for one in FileOutcome if done.get(one)]
+    return [
+        (outcome_badge(one), SENTENCES[one], done[one], done.get(f"{one}_bytes", 0))
+        for one in FileOutcome
+        if done.get(one)
+    ]
 
 
 def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
@@ -175,16 +242,26 @@ def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
         verb = request.GET.get("verb", "")
         journals = [known for known in VERBS if found.done(known)]
         verb = verb if verb in journals else (journals[-1] if journals else "")
-        journal_slice = journal_page(Journal(reader.folder, found.name, verb), request.GET.get("journal", "")) if verb else None
+        journal_slice = (
+            journal_page(Journal(reader.folder, found.name, verb), request.GET.get("journal", ""))
+            if verb
+            else None
+        )
     except (CleanupError, OSError) as error:
         return {"damaged": str(error)}
     return {
         "manifest": reader.manifest,
         "replicated": factors_by_uri(root.uri for root in reader.manifest.roots),
-        "searched": [(audit, datetime.fromisoformat(audit.as_of) if audit.as_of else None) for audit in reader.manifest.audits],
+        "searched": [
+            (audit, datetime.fromisoformat(audit.as_of) if audit.as_of else None)
+            for audit in reader.manifest.audits
+        ],
         "files": files,
         "file_rows": [(row, _short(row["path"], reader.manifest), _why(row)) for row in files.rows],
-        "withheld": [(count, WITHHELD.get(reason, reason)) for reason, count in reader.manifest.withheld_files.items()],
+        "withheld": [
+            (count, WITHHELD.get(reason, reason))
+            for reason, count in reader.manifest.withheld_files.items()
+        ],
         "journal": journal_slice,
         "journal_rows": _journal_lines(journal_slice, reader.manifest) if journal_slice else [],
         "verb": verb,
@@ -192,9 +269,17 @@ def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
     }
 
 
-def _journal_lines(journal_slice: Slice, manifest: PlanManifest) -> list[tuple[dict[str, Any], str, Badge, str]]:
+def _journal_lines(
+    journal_slice: Slice, manifest: PlanManifest
+) -> list[tuple[dict[str, Any], str, Badge, str]]:
     return [
-        (row, _short(row["path"], manifest), outcome_badge(row["outcome"]), SENTENCES.get(row["outcome"], "")) for row in journal_slice.rows
+        (
+            row,
+            _short(row["path"], manifest),
+            outcome_badge(row["outcome"]),
+            SENTENCES.get(row["outcome"], ""),
+        )
+        for row in journal_slice.rows
     ]
 
 
@@ -204,7 +289,10 @@ def _short(path: str, manifest: PlanManifest) -> str:
 
 
 def _why(row: dict[str, Any]) -> str:
-    sentences = [REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"]), KINDS.get(row["kind"] or "", "")]
+    sentences = [
+        REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"]),
+        KINDS.get(row["kind"] or "", ""),
+    ]
     return join_messages(sentences, " ")
 
 

@@ -1,6 +1,8 @@
-"""Checkpoints that appear while a plan is carried out: their ``_metadata`` is read as soon as it is seen.
+"""Checkpoints that appear while a plan is carried out: their ``_metadata`` is read as soon as it is
+seen.
 
-1. ``begin`` notes every ``_metadata`` there is, before the fresh audit starts its listing: those the audit reads.
+1. ``begin`` notes every ``_metadata`` there is, before the fresh audit starts its listing: those
+   the audit reads.
 2. ``look`` reads whatever is new or changed since, and keeps what of it lies in the plan.
 3. One that cannot be read, or a directory that cannot be listed, stops the plan.
 """
@@ -27,14 +29,18 @@ ListMetadata = Callable[[], Iterator[MetadataFile]]
 
 
 class PlannedPaths:
-    """All paths of a plan as 8 bytes each, by their names: enough to say that a path means *no* file of it."""
+    """All paths of a plan as 8 bytes each, by their names: enough to say that a path means *no*
+    file of it.
+    """
 
     def __init__(self, paths: Iterator[pa.Array | pa.ChunkedArray]) -> None:
         hashes = [_hashes(names_of(column)) for column in paths]
         self._sorted = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.int64)
 
     def among(self, paths: pa.Array) -> list[str]:
-        """Those that have the name of a file in it, whatever directory they name; one in 10^12 has not."""
+        """Those that have the name of a file in it, whatever directory they name; one in 10^12 has
+        not.
+        """
         if not len(self._sorted) or not len(paths):
             return []
         hashes = _hashes(names_of(paths))
@@ -55,7 +61,9 @@ class Reference:
 
 
 class Watch:
-    """``referred`` has the references that appeared to files of the plan: name of the file → path → ``_metadata``."""
+    """``referred`` has the references that appeared to files of the plan: name of the file → path →
+    ``_metadata``.
+    """
 
     def __init__(
         self,
@@ -77,7 +85,9 @@ class Watch:
         self._next_look = 0.0
 
     def look(self, *, at_once: bool = False) -> None:
-        """At most half of the time goes into looking; so on a large root it is not done for every chunk, unless ``at_once``."""
+        """At most half of the time goes into looking; so on a large root it is not done for every
+        chunk, unless ``at_once``.
+        """
         began = self._clock()
         if began < self._next_look and not at_once:
             return
@@ -89,7 +99,10 @@ class Watch:
         self._next_look = ended + (ended - began)
 
     def read(self, file: MetadataFile) -> None:
-        """Take what it refers to out of the plan. Raises :class:`Halted` where it cannot be read."""
+        """Take what it refers to out of the plan.
+
+        Raises :class:`Halted` where it cannot be read.
+        """
         for tries_left in reversed(range(TRIES)):
             try:
                 for batch in columns.batches(file.pieces()):
@@ -100,7 +113,10 @@ class Watch:
                 if tries_left:
                     self._sleep(TRY_AGAIN_S)
                     continue
-                raise Halted(f"{file.path} appeared in between and cannot be read ({error}); it may refer to anything.") from error
+                raise Halted(
+                    f"{file.path} appeared in between and cannot be read ({error}); it may refer "
+                    f"to anything."
+                ) from error
             return
 
     def referrer_of(self, path: str) -> str | None:
@@ -110,7 +126,14 @@ class Watch:
         if not self._folders:
             return None
         spellings = (below_job(path), path.lower())
-        return next((by for folder, by in self._folders.items() if any(one.startswith(f"{folder}/") for one in spellings)), None)
+        return next(
+            (
+                by
+                for folder, by in self._folders.items()
+                if any(one.startswith(f"{folder}/") for one in spellings)
+            ),
+            None,
+        )
 
     def references(self, name: str) -> list[Reference]:
         """That appeared to files of this name."""
@@ -129,14 +152,18 @@ class Watch:
         written = written.drop_null()
         found = canonical_column(written, self._spellings)
         if found.null_count:
-            raise Halted(f"{by} appeared in between and refers to a path that has no unambiguous spelling.")
+            raise Halted(
+                f"{by} appeared in between and refers to a path that has no unambiguous spelling."
+            )
         return found
 
     def _listed(self) -> Sequence[MetadataFile]:
         try:
             return list(self._list())
         except (OSError, IngestError) as error:
-            raise Halted(f"A directory that may hold new checkpoints cannot be listed ({error}).") from error
+            raise Halted(
+                f"A directory that may hold new checkpoints cannot be listed ({error})."
+            ) from error
 
 
 def _hashes(paths: pa.Array | pa.ChunkedArray) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

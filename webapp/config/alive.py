@@ -1,6 +1,8 @@
-"""A file that a worker or beat touches while it is connected to the broker and works, by whose age a container tells whether it does.
+"""A file that a worker or beat touches while it is connected to the broker and works, by whose age
+a container tells whether it does.
 
-Asked over the broker (``celery inspect ping``) each check would start a Python of its own for a second of CPU.
+Asked over the broker (``celery inspect ping``) each check would start a Python of its own for a
+second of CPU.
 """
 
 from pathlib import Path
@@ -11,7 +13,9 @@ from django.conf import settings
 
 
 def keep() -> None:
-    """``WEIR_ALIVE_FILE`` is touched by a worker with each heartbeat (every two seconds), by beat with each tick that it sends."""
+    """``WEIR_ALIVE_FILE`` is touched by a worker with each heartbeat (every two seconds), by beat
+    with each tick that it sends.
+    """
     worker_init.connect(_of_worker)
     beat_init.connect(_of_beat)
 

@@ -11,7 +11,9 @@ DECLARED = [Queue(name) for name in QUEUES]
 
 
 class Every(Schedule):
-    """Celery reckons from the last run to the next by the wall clock: one that is set back by hours would still the beat for as long."""
+    """Celery reckons from the last run to the next by the wall clock: one that is set back by hours
+    would still the beat for as long.
+    """
 
     def remaining_estimate(self, last_run_at: datetime) -> timedelta:
         left: timedelta = super().remaining_estimate(last_run_at)

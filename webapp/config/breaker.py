@@ -1,8 +1,8 @@
 """Not asking again for a while what did not answer: nobody waits for it twice.
 
-One breaker a process and server; Redis, which is only ever a help, has one for the cache and for hints alike. It opens when
-a call fails or is slow, so the first one waits for its time-out and the others for nothing. Every ``OPEN_S`` one call may
-try whether the server is back.
+One breaker a process and server; Redis, which is only ever a help, has one for the cache and for
+hints alike. It opens when a call fails or is slow, so the first one waits for its time-out and the
+others for nothing. Every ``OPEN_S`` one call may try whether the server is back.
 """
 
 import logging
@@ -62,4 +62,6 @@ class Breaker:
             self._opened_at = time.monotonic()
 
 
-redis = Breaker("Redis does not answer in time; for a while nothing is asked of it. Work is delayed, not lost.")
+redis = Breaker(
+    "Redis does not answer in time; for a while nothing is asked of it. Work is delayed, not lost."
+)

@@ -1,4 +1,6 @@
-"""The Celery application: ``celery -A webapp.config.celery worker -Q collect,spark,storage,default``."""
+"""The Celery application: ``celery -A webapp.config.celery worker -Q
+collect,spark,storage,default``.
+"""
 
 import os
 from contextlib import ExitStack
@@ -13,13 +15,20 @@ from ingest.parent_death import die_with_parent
 from webapp.config import alive, beat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-# Django's checks are of the code and are made before it is released; in every worker they would load all pages: 0.6 s and 30 MB each.
+# Django's checks are of the code and are made before it is released; in every worker they would
+# load all pages: 0.6 s and 30 MB each.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("weir")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-# Settings hold none of them: every command would load Celery's classes with them, whether it has to do with tasks or not.
-app.add_defaults(lambda: {"task_queues": beat.DECLARED, "beat_schedule": getattr(settings, "CELERY_BEAT_SCHEDULE", beat.SCHEDULE)})
+# Settings hold none of them: every command would load Celery's classes with them, whether it has to
+# do with tasks or not.
+app.add_defaults(
+    lambda: {
+        "task_queues": beat.DECLARED,
+        "beat_schedule": getattr(settings, "CELERY_BEAT_SCHEDULE", beat.SCHEDULE),
+    }
+)
 
 
 def _keep_logging(**_: object) -> None:
@@ -33,8 +42,14 @@ def _begin(task: Task[..., object], **_: object) -> None:
 
 
 def _request_of(task: Task[..., object]) -> str:
-    """Headers of a message are attributes of its request; a task that is called at once has them as such."""
-    return str(getattr(task.request, log_lines.REQUEST, None) or (task.request.headers or {}).get(log_lines.REQUEST) or "")
+    """Headers of a message are attributes of its request; a task that is called at once has them as
+    such.
+    """
+    return str(
+        getattr(task.request, log_lines.REQUEST, None)
+        or (task.request.headers or {}).get(log_lines.REQUEST)
+        or ""
+    )
 
 
 def _end(task: Task[..., object], **_: object) -> None:

@@ -1,7 +1,8 @@
 """Closing to others what an instance keeps: homes made before, or by hand, may be open.
 
-Only what Weir itself puts into its home is touched, and only where it is this user's own; links are not followed. Below the
-folders of lake, runs, plans and reports nothing has to be: a closed folder closes what is in it.
+Only what Weir itself puts into its home is touched, and only where it is this user's own; links are
+not followed. Below the folders of lake, runs, plans and reports nothing has to be: a closed folder
+closes what is in it.
 """
 
 import os
@@ -10,14 +11,35 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-FILES = ("weir.sqlite3*", "instance.lock", "migrate.lock", "redis.url", "recordings.json", "celerybeat-schedule*")
-FOLDERS = ("secrets", "logs", "lake", "runs", "plans", "reports", "sockets", "redis", "spark", "demo")
+FILES = (
+    "weir.sqlite3*",
+    "instance.lock",
+    "migrate.lock",
+    "redis.url",
+    "recordings.json",
+    "celerybeat-schedule*",
+)
+FOLDERS = (
+    "secrets",
+    "logs",
+    "lake",
+    "runs",
+    "plans",
+    "reports",
+    "sockets",
+    "redis",
+    "spark",
+    "demo",
+)
 FULL_OF_FILES = ("secrets", "logs")
 SIGNS = ("weir.sqlite3", "secrets")
 
 
 def close(home: Path, umask: int, database: str) -> None:
-    """Take from the modes what ``umask`` would not have given. ``database`` is the file of SQLite, or ""."""
+    """Take from the modes what ``umask`` would not have given.
+
+    ``database`` is the file of SQLite, or "".
+    """
     for path in _kept(home, database):
         with suppress(OSError):
             _close(path, umask)
@@ -38,7 +60,9 @@ def _kept(home: Path, database: str) -> Iterator[Path]:
 
 def _close(path: Path, umask: int) -> None:
     found = path.lstat()
-    is_ours = found.st_uid == os.geteuid() and (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
+    is_ours = found.st_uid == os.geteuid() and (
+        stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    )
     # A sticky folder, such as /tmp, is for many.
     if not is_ours or found.st_mode & stat.S_ISVTX or not found.st_mode & umask:
         return

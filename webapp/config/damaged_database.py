@@ -1,4 +1,6 @@
-"""An SQLite database whose file is damaged: what to say of it, at start, in commands and on pages."""
+"""An SQLite database whose file is damaged: what to say of it, at start, in commands and on
+pages.
+"""
 
 import sqlite3
 
@@ -13,15 +15,20 @@ HELP = "Operation → If the database file is damaged"
 
 def is_damaged(error: BaseException | None) -> bool:
     cause = error.__cause__ if isinstance(error, DatabaseError) else None
-    return isinstance(cause, sqlite3.Error) and (getattr(cause, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED)
+    return isinstance(cause, sqlite3.Error) and (
+        getattr(cause, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED
+    )
 
 
 def way_out(error: BaseException) -> str:
     """Which file it is, what happened, what to do."""
     file = settings.DATABASES["default"]["NAME"]
     return (
-        f"The database file {file} is damaged ({str(error).strip()}), so Weir cannot work with it. Stop Weir and move the file "
-        f"aside, with {file}-wal and {file}-shm; do not delete them. Then put a saved copy in its place, or what "
-        f"`sqlite3 {file} .dump` or `.recover` can read; the documentation says how ({HELP}). The lake is not touched by this: what was "
+        f"The database file {file} is damaged ({str(error).strip()}), so Weir cannot work with it. "
+        f"Stop Weir and move the file "
+        f"aside, with {file}-wal and {file}-shm; do not delete them. Then put a saved copy in its "
+        f"place, or what "
+        f"`sqlite3 {file} .dump` or `.recover` can read; the documentation says how ({HELP}). The "
+        f"lake is not touched by this: what was "
         "measured is made from it again by `manage.py run_pipeline --from-start`."
     )

@@ -1,4 +1,6 @@
-"""From a database URL to Django's settings: SQLite for one machine, PostgreSQL for everything larger."""
+"""From a database URL to Django's settings: SQLite for one machine, PostgreSQL for everything
+larger.
+"""
 
 import os
 from pathlib import Path
@@ -16,16 +18,22 @@ WAITS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-"""How long a PostgreSQL that cannot be reached is waited for, in seconds, the last in ms; the URL may name others."""
+"""How long a PostgreSQL that cannot be reached is waited for, in seconds, the last in ms; the URL
+may name others.
+"""
 STATEMENT_S = 60
 
 
 def from_environment(name: str, default_file: Path) -> dict[str, Any]:
-    """Django's ``DATABASES["default"]``; a URL is never shown in a refusal, it may hold a password."""
+    """Django's ``DATABASES["default"]``; a URL is never shown in a refusal, it may hold a
+    password.
+    """
     raw = os.environ.get(name, "")
     if not raw:
         return sqlite(default_file)
-    refusal = RefusedSetting(name, "(hidden)", "sqlite:///absolute/path or postgresql://user:password@host:5432/name")
+    refusal = RefusedSetting(
+        name, "(hidden)", "sqlite:///absolute/path or postgresql://user:password@host:5432/name"
+    )
     try:
         url = urlsplit(raw)
         port = url.port
@@ -50,19 +58,25 @@ def from_environment(name: str, default_file: Path) -> dict[str, Any]:
 
 
 def cut_long_statements(database: dict[str, Any]) -> None:
-    """Of a web server, unless the URL names ``options`` of its own: nobody waits longer for a page."""
+    """Of a web server, unless the URL names ``options`` of its own: nobody waits longer for a
+    page.
+    """
     if database["ENGINE"] == POSTGRESQL:
         database["OPTIONS"].setdefault("options", f"-c statement_timeout={STATEMENT_S}s")
 
 
 def sqlite(file: Path) -> dict[str, Any]:
-    """Several processes write: with the default deferred transactions most of them fail as locked."""
+    """Several processes write: with the default deferred transactions most of them fail as
+    locked.
+    """
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(file),
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": SQLITE_WAIT_S,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-64000;",
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-64000;"
+            ),
         },
     }

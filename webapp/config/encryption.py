@@ -1,4 +1,6 @@
-"""Encryption of single fields at rest, with key rotation: the first key encrypts, all of them decrypt."""
+"""Encryption of single fields at rest, with key rotation: the first key encrypts, all of them
+decrypt.
+"""
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
@@ -15,7 +17,8 @@ def decrypt(token: str) -> str:
         return _keys().decrypt(token.encode()).decode()
     except InvalidToken:
         raise ImproperlyConfigured(
-            "A stored secret fits none of the keys in WEIR_FIELD_KEYS; give the old key as well, or enter the secret again."
+            "A stored secret fits none of the keys in WEIR_FIELD_KEYS; give the old key as well, "
+            "or enter the secret again."
         ) from None
 
 

@@ -1,4 +1,6 @@
-"""What the environment says, read once at start: every variable Weir knows, its default and what it may be."""
+"""What the environment says, read once at start: every variable Weir knows, its default and what it
+may be.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,18 +30,37 @@ def _read_hidden(reader: Callable[..., Any], *arguments: Any) -> Any:
 
 def _home() -> Path:
     return (
-        Path(text("WEIR_HOME", str(PROJECT_DIR / "var"), "a folder to keep Weir's state in", check.may_be_folder)).expanduser().absolute()
+        Path(
+            text(
+                "WEIR_HOME",
+                str(PROJECT_DIR / "var"),
+                "a folder to keep Weir's state in",
+                check.may_be_folder,
+            )
+        )
+        .expanduser()
+        .absolute()
     )
 
 
 def _place(name: str, folder: str) -> str:
     """A URI as it is, a path made absolute; ``folder`` of the home unless given."""
-    given = text(name, str(_home() / folder), "a path or a URI such as hdfs://namenode/weir or s3://bucket/weir", check.is_place)
+    given = text(
+        name,
+        str(_home() / folder),
+        "a path or a URI such as hdfs://namenode/weir or s3://bucket/weir",
+        check.is_place,
+    )
     return given if "://" in given else str(Path(given).expanduser().absolute())
 
 
 def _reports_root() -> str:
-    return text("WEIR_REPORTS_ROOT", str(_home() / "reports"), "a folder to keep the files of reports in", check.may_be_folder)
+    return text(
+        "WEIR_REPORTS_ROOT",
+        str(_home() / "reports"),
+        "a folder to keep the files of reports in",
+        check.may_be_folder,
+    )
 
 
 def _umask() -> int:
@@ -51,7 +72,12 @@ def _hsts_s() -> int:
 
 
 def _public_url() -> str:
-    return text("WEIR_PUBLIC_URL", "http://127.0.0.1:8000", "an origin such as https://weir.example.org", check.is_origin).rstrip("/")
+    return text(
+        "WEIR_PUBLIC_URL",
+        "http://127.0.0.1:8000",
+        "an origin such as https://weir.example.org",
+        check.is_origin,
+    ).rstrip("/")
 
 
 def _networks(name: str, expected: str) -> tuple[str, ...]:
@@ -69,7 +95,9 @@ def _secret_key() -> str:
 
 def _field_keys() -> tuple[str, ...]:
     expected = "Fernet keys separated by commas, first the one to encrypt with"
-    given = secret("WEIR_FIELD_KEYS", expected, secrets.are_field_keys) or secrets.kept(_home(), "field_keys", secrets.new_field_key)
+    given = secret("WEIR_FIELD_KEYS", expected, secrets.are_field_keys) or secrets.kept(
+        _home(), "field_keys", secrets.new_field_key
+    )
     return tuple(key.strip() for key in given.split(","))
 
 
@@ -78,10 +106,17 @@ def _database() -> dict[str, Any]:
 
 
 def _redis_url() -> str:
-    """As given, else what the embedded server noted in ``redis.url``, else "": commands work without any."""
+    """As given, else what the embedded server noted in ``redis.url``, else "": commands work
+    without any.
+    """
     note = _home() / "redis.url"
     noted = note.read_text().strip() if note.is_file() else ""
-    return secret("WEIR_REDIS_URL", "redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock", check.is_redis, noted)
+    return secret(
+        "WEIR_REDIS_URL",
+        "redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock",
+        check.is_redis,
+        noted,
+    )
 
 
 @dataclass(frozen=True)
@@ -94,9 +129,27 @@ class Environment:
     home: Path = _read(_home)
     umask: int = _read(_umask)
     debug: bool = _read(flag, "WEIR_DEBUG", False)
-    bind: str = _read(text, "WEIR_BIND", "127.0.0.1:8000", "an address and port such as 127.0.0.1:8000", check.is_bind)
-    allowed_hosts: list[str] = _read(words, "WEIR_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names", check.is_host)
-    trusted_origins: list[str] = _read(words, "WEIR_CSRF_TRUSTED_ORIGINS", [], "origins such as https://weir.example.org", check.is_origin)
+    bind: str = _read(
+        text,
+        "WEIR_BIND",
+        "127.0.0.1:8000",
+        "an address and port such as 127.0.0.1:8000",
+        check.is_bind,
+    )
+    allowed_hosts: list[str] = _read(
+        words,
+        "WEIR_ALLOWED_HOSTS",
+        ["localhost", "127.0.0.1", "[::1]"],
+        "host names",
+        check.is_host,
+    )
+    trusted_origins: list[str] = _read(
+        words,
+        "WEIR_CSRF_TRUSTED_ORIGINS",
+        [],
+        "origins such as https://weir.example.org",
+        check.is_origin,
+    )
     https: bool = _read(flag, "WEIR_HTTPS", False)
     behind_proxy: bool = _read(flag, "WEIR_BEHIND_PROXY", False)
     hsts_s: int = _read(_hsts_s)
@@ -104,26 +157,59 @@ class Environment:
     session_age_s: int = _read(number, "WEIR_SESSION_AGE_S", 12 * 3600, 300, 30 * _DAY_S)
     session_idle_s: int = _read(number, "WEIR_SESSION_IDLE_S", 4 * 3600, 0, 30 * _DAY_S)
     requests_per_min: int = _read(number, "WEIR_REQUESTS_PER_MIN", 1200, 0, 1_000_000)
-    oidc_issuer: str = _read(text, "WEIR_OIDC_ISSUER", "", "the https address of an OpenID Connect issuer", check.is_issuer)
-    oidc_client_id: str = _read(text, "WEIR_OIDC_CLIENT_ID", "", "the id that the provider knows Weir by", bool)
-    oidc_client_secret: str = _read_hidden(secret, "WEIR_OIDC_CLIENT_SECRET", "the secret of that client", bool)
+    oidc_issuer: str = _read(
+        text,
+        "WEIR_OIDC_ISSUER",
+        "",
+        "the https address of an OpenID Connect issuer",
+        check.is_issuer,
+    )
+    oidc_client_id: str = _read(
+        text, "WEIR_OIDC_CLIENT_ID", "", "the id that the provider knows Weir by", bool
+    )
+    oidc_client_secret: str = _read_hidden(
+        secret, "WEIR_OIDC_CLIENT_SECRET", "the secret of that client", bool
+    )
     oidc_label: str = _read(text, "WEIR_OIDC_LABEL", "single sign-on", "a few words", bool)
     oidc_scopes: str = _read(
-        text, "WEIR_OIDC_SCOPES", "openid profile email", "scopes with openid", lambda asked: "openid" in asked.split()
+        text,
+        "WEIR_OIDC_SCOPES",
+        "openid profile email",
+        "scopes with openid",
+        lambda asked: "openid" in asked.split(),
     )
-    oidc_name_claim: str = _read(text, "WEIR_OIDC_NAME_CLAIM", "preferred_username", "the name of a claim", bool)
-    oidc_role_claim: str = _read(text, "WEIR_OIDC_ROLE_CLAIM", "groups", "the name of a claim", bool)
-    oidc_scope_claim: str = _read(text, "WEIR_OIDC_SCOPE_CLAIM", "groups", "the name of a claim", bool)
+    oidc_name_claim: str = _read(
+        text, "WEIR_OIDC_NAME_CLAIM", "preferred_username", "the name of a claim", bool
+    )
+    oidc_role_claim: str = _read(
+        text, "WEIR_OIDC_ROLE_CLAIM", "groups", "the name of a claim", bool
+    )
+    oidc_scope_claim: str = _read(
+        text, "WEIR_OIDC_SCOPE_CLAIM", "groups", "the name of a claim", bool
+    )
     oidc_roles: dict[str, str] = _read(
-        text_map, "WEIR_OIDC_ROLES", 'a JSON object such as {"flink-admins": "admin", "*": "viewer"}', check.are_roles
+        text_map,
+        "WEIR_OIDC_ROLES",
+        'a JSON object such as {"flink-admins": "admin", "*": "viewer"}',
+        check.are_roles,
     )
     oidc_sees: dict[str, str] = _read(
-        text_map, "WEIR_OIDC_SEES", """a JSON object such as {"payments": "team=\\"payments\\"", "sre": "*"}"""
+        text_map,
+        "WEIR_OIDC_SEES",
+        """a JSON object such as {"payments": "team=\\"payments\\"", "sre": "*"}""",
     )
-    oidc_allowed: list[str] = _read(words, "WEIR_OIDC_ALLOWED", [], "mail addresses or @domains", lambda one: "@" in one)
+    oidc_allowed: list[str] = _read(
+        words, "WEIR_OIDC_ALLOWED", [], "mail addresses or @domains", lambda one: "@" in one
+    )
     lake_root: str = _read(_place, "WEIR_LAKE_ROOT", "lake")
     runs_root: str = _read(_place, "WEIR_RUNS_ROOT", "runs")
-    sources: str = _read(text, "WEIR_SOURCES", "", "the path of a YAML file that declares sources of clusters", check.is_absolute)
+    sources: str = _read(
+        text,
+        "WEIR_SOURCES",
+        "",
+        "the path of a YAML file that declares sources of clusters",
+        check.is_absolute,
+    )
     keep_runs: int = _read(number, "WEIR_KEEP_RUNS", 10, 1, 10_000)
     keep_routine_days: int = _read(number, "WEIR_KEEP_ROUTINE_DAYS", 7, 7, 90)
     keep_runs_days: int = _read(number, "WEIR_KEEP_RUNS_DAYS", 30, 30, 3650)
@@ -132,14 +218,24 @@ class Environment:
     keep_sums_days: int = _read(number, "WEIR_KEEP_SUMS_DAYS", 730, 400, 36_500)
     least_free_mb: int = _read(number, "WEIR_LEAST_FREE_MB", 1024, 16, 100_000_000)
     most_kept_mb: int = _read(number, "WEIR_MOST_KEPT_MB", 0, 0, 1_000_000_000)
-    log_format: str = _read(text, "WEIR_LOG_FORMAT", log_lines.TEXT, "text or json", log_lines.FORMS.__contains__)
-    alive_file: str = _read(text, "WEIR_ALIVE_FILE", "", "the path of a file that workers and beat touch", check.is_absolute)
+    log_format: str = _read(
+        text, "WEIR_LOG_FORMAT", log_lines.TEXT, "text or json", log_lines.FORMS.__contains__
+    )
+    alive_file: str = _read(
+        text,
+        "WEIR_ALIVE_FILE",
+        "",
+        "the path of a file that workers and beat touch",
+        check.is_absolute,
+    )
     demo: bool = _read(flag, "WEIR_DEMO", True)
     collect_interval_s: int = _read(number, "WEIR_COLLECT_INTERVAL_S", 8, 3, 3600)
     spark_interval_s: int = _read(number, "WEIR_SPARK_INTERVAL_S", 8, 3, _DAY_S)
     rollups_interval_s: int = _read(number, "WEIR_ROLLUPS_INTERVAL_S", 120, 3, _DAY_S)
     spark_timeout_s: int = _read(number, "WEIR_SPARK_TIMEOUT_S", 1800, 10, _DAY_S)
-    most_rows_without_spark: int = _read(number, "WEIR_MOST_ROWS_WITHOUT_SPARK", 40_000, 0, 1_000_000)
+    most_rows_without_spark: int = _read(
+        number, "WEIR_MOST_ROWS_WITHOUT_SPARK", 40_000, 0, 1_000_000
+    )
     prometheus_history_days: int = _read(number, "WEIR_PROMETHEUS_HISTORY_DAYS", 7, 0, 90)
     storage_audit_h: int = _read(number, "WEIR_STORAGE_AUDIT_H", 6, 1, 24 * 31)
     storage_age_guard_h: int = _read(number, "WEIR_STORAGE_AGE_GUARD_H", 72, 24, 24 * 365)
@@ -158,37 +254,65 @@ class Environment:
     alert_group_interval_s: int = _read(number, "WEIR_ALERT_GROUP_INTERVAL_S", 300, 0, _DAY_S)
     alert_repeat_s: int = _read(number, "WEIR_ALERT_REPEAT_S", 4 * 3600, 60, 30 * _DAY_S)
     reports_root: str = _read(_reports_root)
-    chromium: str = _read(text, "WEIR_CHROMIUM", "", "the name or path of a Chromium", lambda value: "\0" not in value)
+    chromium: str = _read(
+        text, "WEIR_CHROMIUM", "", "the name or path of a Chromium", lambda value: "\0" not in value
+    )
     weekly_digest: str = _read(
-        text, "WEIR_WEEKLY_DIGEST", "mon 06:00", "a weekday and a time in UTC such as 'mon 06:00', or off", check.is_weekly
+        text,
+        "WEIR_WEEKLY_DIGEST",
+        "mon 06:00",
+        "a weekday and a time in UTC such as 'mon 06:00', or off",
+        check.is_weekly,
     )
     webhook_allow_http: bool = _read(flag, "WEIR_WEBHOOK_ALLOW_HTTP", False)
     webhook_allowed_networks: tuple[str, ...] = _read(
-        _networks, "WEIR_WEBHOOK_ALLOWED_NETWORKS", f"private networks alerts may be sent to{_NETWORKS}"
+        _networks,
+        "WEIR_WEBHOOK_ALLOWED_NETWORKS",
+        f"private networks alerts may be sent to{_NETWORKS}",
     )
-    cluster_allowed_networks: tuple[str, ...] = _read(_networks, "WEIR_CLUSTER_ALLOWED_NETWORKS", f"networks clusters may be in{_NETWORKS}")
-    """Read again by :mod:`ingest.network.clusters` at every connection, also for commands without Django."""
-    read_dirs: tuple[str, ...] = _read(_directories, "WEIR_READ_DIRS", "absolute paths of directories")
+    cluster_allowed_networks: tuple[str, ...] = _read(
+        _networks, "WEIR_CLUSTER_ALLOWED_NETWORKS", f"networks clusters may be in{_NETWORKS}"
+    )
+    """Read again by :mod:`ingest.network.clusters` at every connection, also for commands without
+    Django.
+    """
+    read_dirs: tuple[str, ...] = _read(
+        _directories, "WEIR_READ_DIRS", "absolute paths of directories"
+    )
     """Read again by :mod:`ingest.local_directories` whenever files are looked for."""
-    mail_from: str = _read(text, "WEIR_MAIL_FROM", "weir@localhost", "an address such as weir@example.org", check.is_mail_address)
+    mail_from: str = _read(
+        text,
+        "WEIR_MAIL_FROM",
+        "weir@localhost",
+        "an address such as weir@example.org",
+        check.is_mail_address,
+    )
     smtp_url: str = _read_hidden(
-        secret, "WEIR_SMTP_URL", "smtp://host:25, smtp+starttls://user:password@host:587 or smtps://…", check.is_smtp
+        secret,
+        "WEIR_SMTP_URL",
+        "smtp://host:25, smtp+starttls://user:password@host:587 or smtps://…",
+        check.is_smtp,
     )
     secret_key: str = _read_hidden(_secret_key)
     field_keys: tuple[str, ...] = _read_hidden(_field_keys)
     database: dict[str, Any] = _read_hidden(_database)
     redis_url: str = _read_hidden(_redis_url)
     lake_options: dict[str, str] = _read_hidden(
-        text_map, "WEIR_LAKE_OPTIONS", 'a JSON object of texts such as {"AWS_REGION": "eu-central-1"}'
+        text_map,
+        "WEIR_LAKE_OPTIONS",
+        'a JSON object of texts such as {"AWS_REGION": "eu-central-1"}',
     )
     storage_aliases: dict[str, str] = _read(
-        text_map, "WEIR_STORAGE_ALIASES", 'a JSON object of prefixes such as {"hdfs://nn1:8020": "hdfs://ns"}'
+        text_map,
+        "WEIR_STORAGE_ALIASES",
+        'a JSON object of prefixes such as {"hdfs://nn1:8020": "hdfs://ns"}',
     )
 
     @property
     def judged_every_s(self) -> int:
-        """How often clusters are to have been asked before silence is taken for one: however often they are, a JobManager that
-        fails over is away for half a minute."""
+        """How often clusters are to have been asked before silence is taken for one: however often
+        they are, a JobManager that fails over is away for half a minute.
+        """
         return max(self.collect_interval_s, 30)
 
     @property

@@ -1,4 +1,6 @@
-"""Commands that a person types must work at once: the embedded database is made when it is first needed."""
+"""Commands that a person types must work at once: the embedded database is made when it is first
+needed.
+"""
 
 import fcntl
 import os
@@ -20,7 +22,9 @@ _around: list[Around] = []
 
 
 def surround(around: Around) -> None:
-    """From now on every command runs within ``around``, which is told its name and options: how the audit log hears of them."""
+    """From now on every command runs within ``around``, which is told its name and options: how the
+    audit log hears of them.
+    """
     _around[:] = [around]
 
 
@@ -32,7 +36,10 @@ def prepare_database() -> None:
     if not _is_behind():
         return
     if connection.vendor != "sqlite" or os.environ.get("WEIR_DATABASE_URL"):
-        raise CommandError("The database is not up to date with this version of Weir: run manage.py migrate.", returncode=REFUSED)
+        raise CommandError(
+            "The database is not up to date with this version of Weir: run manage.py migrate.",
+            returncode=REFUSED,
+        )
     settings.WEIR.home.mkdir(parents=True, exist_ok=True)
     with (settings.WEIR.home / "migrate.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -46,7 +53,8 @@ def _is_behind() -> bool:
 
 
 class PreparedCommand(BaseCommand):
-    """A command that finds its database ready. ``system checks`` are for servers; here they only cost time.
+    """A command that finds its database ready. ``system checks`` are for servers; here they only
+    cost time.
 
     ``refusals``: errors that say what is wrong with the input.
     """
@@ -56,7 +64,9 @@ class PreparedCommand(BaseCommand):
     quiet = False
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Options by their whole names alone: ``--at`` of another command, shortened to ``--attest``, would attest to a root."""
+        """Options by their whole names alone: ``--at`` of another command, shortened to
+        ``--attest``, would attest to a root.
+        """
         return super().create_parser(prog_name, subcommand, **{"allow_abbrev": False} | kwargs)
 
     def execute(self, *args: Any, **options: Any) -> str | None:

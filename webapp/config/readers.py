@@ -1,4 +1,6 @@
-"""Typed readers of environment variables: a value that makes no sense is refused in one plain sentence."""
+"""Typed readers of environment variables: a value that makes no sense is refused in one plain
+sentence.
+"""
 
 import os
 from collections.abc import Callable
@@ -17,7 +19,9 @@ class RefusedSetting(ImproperlyConfigured):
     """One variable that cannot be used; the message is safe to print."""
 
     def __init__(self, name: str, shown: str, expected: str) -> None:
-        super().__init__(f"The environment variable {name} is {shown[:80]!r}, but must be {expected}.")
+        super().__init__(
+            f"The environment variable {name} is {shown[:80]!r}, but must be {expected}."
+        )
 
 
 def flag(name: str, default: bool) -> bool:
@@ -25,7 +29,15 @@ def flag(name: str, default: bool) -> bool:
 
 
 def number(name: str, default: int, lowest: int, highest: int) -> int:
-    return int(_read(name, default, _ENV.int, f"a whole number from {lowest} to {highest}", lambda value: lowest <= value <= highest))
+    return int(
+        _read(
+            name,
+            default,
+            _ENV.int,
+            f"a whole number from {lowest} to {highest}",
+            lambda value: lowest <= value <= highest,
+        )
+    )
 
 
 def text(name: str, default: str, expected: str, check: Check) -> str:
@@ -38,16 +50,39 @@ def secret(name: str, expected: str, check: Check, default: str = "") -> str:
 
 
 def words(name: str, default: list[str], expected: str = "names", check: Check = bool) -> list[str]:
-    return list(_read(name, default, _ENV.list, f"{expected}, separated by commas", lambda found: all(check(word) for word in found)))
+    return list(
+        _read(
+            name,
+            default,
+            _ENV.list,
+            f"{expected}, separated by commas",
+            lambda found: all(check(word) for word in found),
+        )
+    )
 
 
 def text_map(name: str, expected: str, check: Check = lambda found: True) -> dict[str, str]:
     """A JSON object of texts; hidden, because storage options hold keys."""
-    return dict(_read(name, {}, _ENV.json, expected, lambda found: _is_text_map(found) and check(found), hidden=True))
+    return dict(
+        _read(
+            name,
+            {},
+            _ENV.json,
+            expected,
+            lambda found: _is_text_map(found) and check(found),
+            hidden=True,
+        )
+    )
 
 
 def _read(
-    name: str, default: Any, convert: Callable[[str], Any], expected: str, check: Check = lambda value: True, *, hidden: bool = False
+    name: str,
+    default: Any,
+    convert: Callable[[str], Any],
+    expected: str,
+    check: Check = lambda value: True,
+    *,
+    hidden: bool = False,
 ) -> Any:
     raw = os.environ.get(name, "")
     if raw == "":

@@ -1,4 +1,6 @@
-"""Keys of this installation: given by the environment in production, else made once and kept under ``WEIR_HOME/secrets``."""
+"""Keys of this installation: given by the environment in production, else made once and kept under
+``WEIR_HOME/secrets``.
+"""
 
 import os
 import secrets
@@ -12,7 +14,8 @@ from django.core.exceptions import ImproperlyConfigured
 def kept(home: Path, name: str, make: Callable[[], str]) -> str:
     """The content of ``home/secrets/name``, made at the first call; readable by the owner only.
 
-    Safe when several processes start at once: the first that links its finished file wins, all read that one.
+    Safe when several processes start at once: the first that links its finished file wins, all read
+    that one.
     """
     folder = home / "secrets"
     path = folder / name
@@ -31,7 +34,10 @@ def kept(home: Path, name: str, make: Callable[[], str]) -> str:
                 draft.unlink()
         return path.read_text().strip()
     except OSError as error:
-        raise ImproperlyConfigured(f"The file {path} cannot be used ({error.strerror}); check WEIR_HOME and its permissions.") from error
+        raise ImproperlyConfigured(
+            f"The file {path} cannot be used ({error.strerror}); check WEIR_HOME and its "
+            f"permissions."
+        ) from error
 
 
 def new_secret_key() -> str:

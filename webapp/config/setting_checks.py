@@ -29,7 +29,11 @@ def is_absolute(path: str) -> bool:
 
 def is_place(place: str) -> bool:
     scheme, separator, rest = place.partition("://")
-    return bool(re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) and rest) if separator else not re.match(r"^[a-z0-9]+:[^/\\]", place)
+    return (
+        bool(re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) and rest)
+        if separator
+        else not re.match(r"^[a-z0-9]+:[^/\\]", place)
+    )
 
 
 def is_bind(bind: str) -> bool:
@@ -50,13 +54,21 @@ def is_origin(origin: str) -> bool:
 
 
 def is_issuer(address: str) -> bool:
-    """https, or a loopback address for trying it out: over http anybody on the way signs in as anybody."""
+    """https, or a loopback address for trying it out: over http anybody on the way signs in as
+    anybody.
+    """
     try:
         url = urlsplit(address)
     except ValueError:
         return False
     loopback = url.scheme == "http" and url.hostname in ("127.0.0.1", "localhost", "::1")
-    return (url.scheme == "https" or loopback) and bool(url.hostname) and not url.query and not url.fragment and not url.username
+    return (
+        (url.scheme == "https" or loopback)
+        and bool(url.hostname)
+        and not url.query
+        and not url.fragment
+        and not url.username
+    )
 
 
 def are_roles(roles: dict[str, str]) -> bool:

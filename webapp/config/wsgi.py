@@ -19,6 +19,7 @@ databases.cut_long_statements(settings.DATABASES["default"])
 
 application = get_wsgi_application()
 
-# All pages, before anybody waits for one; where the server forks its workers from here, once for all of them.
+# All pages, before anybody waits for one; where the server forks its workers from here, once for
+# all of them.
 _ = get_resolver().url_patterns
 look_for_garbage_rarely()

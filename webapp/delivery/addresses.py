@@ -1,6 +1,8 @@
-"""Which addresses Weir may be made to connect to: public ones, and the private networks an operator allowed.
+"""Which addresses Weir may be made to connect to: public ones, and the private networks an operator
+allowed.
 
-What is refused to everybody, and what addresses inside addresses lead to, is in :mod:`ingest.network.addresses`.
+What is refused to everybody, and what addresses inside addresses lead to, is in
+:mod:`ingest.network.addresses`.
 """
 
 import ipaddress
@@ -15,7 +17,15 @@ from ingest.network.addresses import Address, Network, is_forbidden, unwrapped
 _NOT_PUBLIC = [
     ipaddress.ip_network(text)
     for text in (
-        *("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24"),
+        *(
+            "10.0.0.0/8",
+            "100.64.0.0/10",
+            "127.0.0.0/8",
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.88.99.0/24",
+        ),
         *("192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
         *("2001::/23", "2001:db8::/32", "3fff::/20"),
     )
@@ -31,12 +41,16 @@ class Policy:
     networks: Sequence[Network] = field(default=())
 
     def allows(self, address: Address) -> bool:
-        return any(address.version == network.version and address in network for network in self.networks)
+        return any(
+            address.version == network.version and address in network for network in self.networks
+        )
 
 
 def policy() -> Policy:
     """As the environment says."""
-    networks = tuple(ipaddress.ip_network(text.strip()) for text in settings.WEIR.webhook_allowed_networks)
+    networks = tuple(
+        ipaddress.ip_network(text.strip()) for text in settings.WEIR.webhook_allowed_networks
+    )
     return Policy(settings.WEIR.webhook_allow_http, networks)
 
 
@@ -54,7 +68,9 @@ def refusal(text: str, scheme: str, rules: Policy) -> str:
         if rules.allows(inner):
             continue
         if not _is_public(inner):
-            return gettext("a private or reserved address that WEIR_WEBHOOK_ALLOWED_NETWORKS does not allow")
+            return gettext(
+                "a private or reserved address that WEIR_WEBHOOK_ALLOWED_NETWORKS does not allow"
+            )
         if scheme != "https" and not rules.allow_http:
             return gettext("a public address, which needs https")
     return ""

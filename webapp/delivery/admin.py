@@ -9,7 +9,12 @@ from webapp.delivery.models import Delivery, Endpoint
 @admin.register(Endpoint)
 class EndpointAdmin(ReadOnlyAdmin):
     list_display = ("name", "format", "url_shown", "enabled", "failures", "last_delivered_at")
-    exclude = ("url_encrypted", "credential_encrypted", "secret_encrypted", "previous_secret_encrypted")
+    exclude = (
+        "url_encrypted",
+        "credential_encrypted",
+        "secret_encrypted",
+        "previous_secret_encrypted",
+    )
 
 
 @admin.register(Delivery)

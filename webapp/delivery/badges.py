@@ -46,12 +46,20 @@ def endpoint_badge(endpoint: Endpoint, now: datetime, *, is_sending: bool) -> Ba
         return Badge("failing", "◆", "warn")
     if endpoint.paused_until and endpoint.paused_until > now:
         return Badge("paused", "◆", "warn")
-    return as_far_as_known(Badge("works", "●", "ok"), is_sending) if endpoint.last_delivered_at else Badge("new", "○", "done")
+    return (
+        as_far_as_known(Badge("works", "●", "ok"), is_sending)
+        if endpoint.last_delivered_at
+        else Badge("new", "○", "done")
+    )
 
 
 def meaning(error: str) -> str:
     """A sentence for a code; "" for those that speak for themselves or bring a sentence along."""
     kind, _, number = error.partition("_")
     if number.isdigit() and kind in ("status", "code"):
-        return f"It answered {number}." if kind == "status" else f"It answered 200, and error {number} in the body."
+        return (
+            f"It answered {number}."
+            if kind == "status"
+            else f"It answered 200, and error {number} in the body."
+        )
     return ERRORS_MEAN.get(error, "")

@@ -1,4 +1,7 @@
-"""The due work of delivery: a cheap look for deliveries whose time has come. What is due at once is hinted at besides."""
+"""The due work of delivery: a cheap look for deliveries whose time has come.
+
+What is due at once is hinted at besides.
+"""
 
 from django.utils import timezone
 
@@ -14,7 +17,8 @@ register(
         look=lambda _lease: sending.send_due(),  # each attempt is a row of its own
         # The rows say what is due, so it looks even where the row of the look itself is not.
         when_hinted=True,
-        # What is queued while a sender ends finds it still holding the work, so it looks once more afterwards.
+        # What is queued while a sender ends finds it still holding the work, so it looks once more
+        # afterwards.
         more=lambda: outbox.oldest_waiting(timezone.now()) is not None,
     )
 )

@@ -1,4 +1,6 @@
-"""What may be entered for an endpoint: one set of checks for the form, the API and the command line."""
+"""What may be entered for an endpoint: one set of checks for the form, the API and the command
+line.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,19 +43,29 @@ class EndpointEntry:
 def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -> str:
     """Check and save a new endpoint or a changed one; asks a name server for its address.
 
-    Returns the secret where one was made: this is the only time it is seen. Raises :class:`InputRefused`.
+    Returns the secret where one was made: this is the only time it is seen. Raises
+    :class:`InputRefused`.
     """
     wrong: dict[str, str] = {}
     form = FORMATS.get(entered.format)
     if form is None:
-        raise InputRefused({"format": gettext("Give one of %(values)s.") % {"values": ", ".join(FormatName.values)}})
+        raise InputRefused(
+            {
+                "format": gettext("Give one of %(values)s.")
+                % {"values": ", ".join(FormatName.values)}
+            }
+        )
     name = entered.name.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        wrong["name"] = gettext("Give a name of %(longest_name)s characters at most, on one line.") % {"longest_name": LONGEST_NAME}
+        wrong["name"] = gettext(
+            "Give a name of %(longest_name)s characters at most, on one line."
+        ) % {"longest_name": LONGEST_NAME}
     elif Endpoint.objects.filter(name=name).exclude(pk=endpoint.pk).exists():
         wrong["name"] = gettext("There is an endpoint %(name)s already.") % {"name": name}
     if entered.min_severity not in Severity.values:
-        wrong["min_severity"] = gettext("Give one of %(values)s.") % {"values": ", ".join(Severity.values)}
+        wrong["min_severity"] = gettext("Give one of %(values)s.") % {
+            "values": ", ".join(Severity.values)
+        }
     if entered.owner_email and not _is_mail(entered.owner_email):
         wrong["owner_email"] = gettext("Give one mail address.")
     target = _target(endpoint, entered, rules, wrong)
@@ -62,16 +74,28 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
         raise InputRefused(wrong)
 
     another_kind = endpoint.format != entered.format
-    endpoint.name, endpoint.format, endpoint.min_severity = name, entered.format, entered.min_severity
+    endpoint.name, endpoint.format, endpoint.min_severity = (
+        name,
+        entered.format,
+        entered.min_severity,
+    )
     endpoint.emails = list(entered.emails) if entered.format == FormatName.EMAIL else []
     endpoint.matchers = [matcher.as_json() for matcher in entered.matchers]
-    endpoint.owner_email, endpoint.changed_name = entered.owner_email, who.get_username()[:200] if who else "command line"
+    endpoint.owner_email, endpoint.changed_name = (
+        entered.owner_email,
+        who.get_username()[:200] if who else "command line",
+    )
     if target is not None:
-        endpoint.url_encrypted, endpoint.url_shown = encryption.encrypt(target.url), f"{target.origin}/…"
+        endpoint.url_encrypted, endpoint.url_shown = (
+            encryption.encrypt(target.url),
+            f"{target.origin}/…",
+        )
     if entered.format == FormatName.EMAIL:
         endpoint.url_encrypted = endpoint.url_shown = ""
     if entered.credential is not None:
-        endpoint.credential_encrypted = encryption.encrypt(entered.credential) if entered.credential else ""
+        endpoint.credential_encrypted = (
+            encryption.encrypt(entered.credential) if entered.credential else ""
+        )
     if not form.credential or (another_kind and entered.credential is None):
         # The key of one system is not sent to another.
         endpoint.credential_encrypted = ""
@@ -88,13 +112,23 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
     return secret
 
 
-def _target(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: dict[str, str]) -> Target | None:
+def _target(
+    endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: dict[str, str]
+) -> Target | None:
     """The new address, or ``None`` where the stored one stays or none is needed."""
     if entered.format == FormatName.EMAIL:
-        if not entered.emails or len(entered.emails) > MOST_EMAILS or not all(_is_mail(address) for address in entered.emails):
-            wrong["emails"] = gettext("Give one to %(most_emails)s mail addresses.") % {"most_emails": MOST_EMAILS}
+        if (
+            not entered.emails
+            or len(entered.emails) > MOST_EMAILS
+            or not all(_is_mail(address) for address in entered.emails)
+        ):
+            wrong["emails"] = gettext("Give one to %(most_emails)s mail addresses.") % {
+                "most_emails": MOST_EMAILS
+            }
         return None
-    url = (entered.url or "").strip() or ("" if endpoint.url_encrypted else FORMATS[entered.format].default_url)
+    url = (entered.url or "").strip() or (
+        "" if endpoint.url_encrypted else FORMATS[entered.format].default_url
+    )
     if not url:
         # The address of one kind of receiver says nothing to another.
         if not endpoint.url_encrypted or (endpoint.pk and endpoint.format != entered.format):
@@ -107,16 +141,27 @@ def _target(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: di
     return None
 
 
-def _check_credential(endpoint: Endpoint, entered: EndpointEntry, target: Target | None, wrong: dict[str, str]) -> None:
+def _check_credential(
+    endpoint: Endpoint, entered: EndpointEntry, target: Target | None, wrong: dict[str, str]
+) -> None:
     form, given = FORMATS[entered.format], entered.credential
     stored = bool(endpoint.credential_encrypted) and endpoint.format == entered.format
     if given and (len(given) > LONGEST_CREDENTIAL or not given.isprintable()):
-        wrong["credential"] = gettext("It is longer than %(longest_credential)s characters, or holds signs that cannot be sent.") % {
-            "longest_credential": LONGEST_CREDENTIAL
-        }
+        wrong["credential"] = gettext(
+            "It is longer than %(longest_credential)s characters, or holds signs that cannot be "
+            "sent."
+        ) % {"longest_credential": LONGEST_CREDENTIAL}
     if form.credential_required and not given and not (stored and given is None):
-        wrong["credential"] = gettext("%(credential)s is needed.") % {"credential": FORMATS[entered.format].credential}
-    elif form.credential and stored and given is None and target is not None and _leads_elsewhere(endpoint, target):
+        wrong["credential"] = gettext("%(credential)s is needed.") % {
+            "credential": FORMATS[entered.format].credential
+        }
+    elif (
+        form.credential
+        and stored
+        and given is None
+        and target is not None
+        and _leads_elsewhere(endpoint, target)
+    ):
         wrong["credential"] = ENTER_AGAIN
 
 

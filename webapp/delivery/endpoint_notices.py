@@ -23,7 +23,10 @@ def disabled(endpoint: Endpoint, reason: str, now: datetime) -> Notice:
         severity="warning",
         title=f"Weir no longer sends alerts to {endpoint.name}",
         cause=reason,
-        next_step="Look at its last attempts, correct what they report, and enable it again. What it missed can be replayed from there.",
+        next_step=(
+            "Look at its last attempts, correct what they report, and enable it again. What "
+            "it missed can be replayed from there."
+        ),
     )
 
 

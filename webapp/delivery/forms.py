@@ -1,4 +1,7 @@
-"""Entering an endpoint. Address and credential are written, never shown again: left empty, the stored ones stay."""
+"""Entering an endpoint.
+
+Address and credential are written, never shown again: left empty, the stored ones stay.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,20 +25,27 @@ class EndpointForm(forms.Form):
     """Checks that need other rows or a name server are in :mod:`webapp.delivery.endpoint_entry`."""
 
     name = forms.CharField(max_length=LONGEST_NAME, label=_("Name"))
-    format = forms.ChoiceField(choices=FormatName.choices, initial=FormatName.WEIR, label=_("Format"))
+    format = forms.ChoiceField(
+        choices=FormatName.choices, initial=FormatName.WEIR, label=_("Format")
+    )
     url = forms.CharField(
         required=False,
         max_length=LONGEST_URL,
         label=_("Address"),
         widget=forms.TextInput(attrs={**_HIDDEN, "placeholder": "https://…"}),
-        help_text=_("Where it is POSTed to. For PagerDuty it may stay empty, for e-mail it has no meaning."),
+        help_text=_(
+            "Where it is POSTed to. For PagerDuty it may stay empty, for e-mail it has no meaning."
+        ),
     )
     credential = forms.CharField(
         required=False,
         max_length=LONGEST_CREDENTIAL,
         label=_("Key or sign-in"),
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
-        help_text=_("PagerDuty: the integration key. Feishu, DingTalk: the signing key. Alertmanager: user:password or a token."),
+        help_text=_(
+            "PagerDuty: the integration key. Feishu, DingTalk: the signing key. Alertmanager: "
+            "user:password or a token."
+        ),
     )
     forget_credential = forms.BooleanField(required=False, label=_("Remove the stored key"))
     emails = forms.CharField(
@@ -45,13 +55,16 @@ class EndpointForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("For e-mail: one a line."),
     )
-    min_severity = forms.ChoiceField(choices=Severity.choices, initial=Severity.WARNING, label=_("Least severity"))
+    min_severity = forms.ChoiceField(
+        choices=Severity.choices, initial=Severity.WARNING, label=_("Least severity")
+    )
     matchers = MatchersField(
         required=False,
         rows=4,
         placeholder='cluster="prod-eu"',
         help_text=_(
-            'One a line, all have to match: cluster="prod-eu", job=~"orders-.*", rule!="…", family, severity, subject. Empty: every alert.'
+            'One a line, all have to match: cluster="prod-eu", job=~"orders-.*", rule!="…", '
+            "family, severity, subject. Empty: every alert."
         ),
     )
     owner_email = forms.EmailField(
@@ -68,9 +81,13 @@ class EndpointForm(forms.Form):
             self.initial["emails"] = "\n".join(endpoint.emails)
             self.initial["matchers"] = as_lines(as_entered(endpoint.matchers))
             if endpoint.url_shown:
-                self.fields["url"].help_text = gettext("%(url)s is stored; leave empty to keep it.") % {"url": endpoint.url_shown}
+                self.fields["url"].help_text = gettext(
+                    "%(url)s is stored; leave empty to keep it."
+                ) % {"url": endpoint.url_shown}
             self.fields["credential"].help_text = (
-                _("One is stored; leave empty to keep it.") if endpoint.credential_encrypted else _("None is stored.")
+                _("One is stored; leave empty to keep it.")
+                if endpoint.credential_encrypted
+                else _("None is stored.")
             )
 
     def entered(self) -> EndpointEntry:
@@ -81,7 +98,11 @@ class EndpointForm(forms.Form):
             format=entered["format"],
             url=entered["url"] or None,
             credential=entered["credential"] or credential,
-            emails=tuple(line.strip() for line in entered["emails"].replace(",", "\n").splitlines() if line.strip()),
+            emails=tuple(
+                line.strip()
+                for line in entered["emails"].replace(",", "\n").splitlines()
+                if line.strip()
+            ),
             matchers=entered["matchers"],
             min_severity=entered["min_severity"],
             owner_email=entered["owner_email"],

@@ -15,7 +15,9 @@ _PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
 class MailFailed(Exception):
-    """The message says what happened without the server's words; ``status`` is its reply code, if it gave one."""
+    """The message says what happened without the server's words; ``status`` is its reply code, if
+    it gave one.
+    """
 
     def __init__(self, what: str, status: int | None = None) -> None:
         super().__init__(what)
@@ -27,22 +29,30 @@ def is_configured() -> bool:
 
 
 def send_mail(mail: Mail) -> str:
-    """Blocks for ten seconds a step at most; raises :class:`MailFailed` unless every recipient was taken."""
+    """Blocks for ten seconds a step at most; raises :class:`MailFailed` unless every recipient was
+    taken.
+    """
     if not is_configured():
         raise MailFailed("WEIR_SMTP_URL is not set: no mail can be sent.")
     try:
         with _server() as server:
             # Django's own sending does not say which of several recipients were refused.
             open_ = cast(smtplib.SMTP, server.connection)
-            refused = open_.send_message(message(mail).message(), settings.WEIR.mail_from, list(mail.to))
+            refused = open_.send_message(
+                message(mail).message(), settings.WEIR.mail_from, list(mail.to)
+            )
     except smtplib.SMTPResponseException as error:
-        raise MailFailed(f"The mail server refused with {error.smtp_code}.", error.smtp_code) from None
+        raise MailFailed(
+            f"The mail server refused with {error.smtp_code}.", error.smtp_code
+        ) from None
     except smtplib.SMTPRecipientsRefused:
         raise MailFailed("The mail server refused every recipient.", 550) from None
     except (OSError, smtplib.SMTPException) as error:
         raise MailFailed(f"The mail server could not be used ({type(error).__name__}).") from None
     if refused:
-        raise MailFailed(f"The mail server refused {len(refused)} of {len(mail.to)} recipients.", 550)
+        raise MailFailed(
+            f"The mail server refused {len(refused)} of {len(mail.to)} recipients.", 550
+        )
     return f"taken for {len(mail.to)} recipients"
 
 
@@ -52,7 +62,9 @@ def message(mail: Mail) -> EmailMultiAlternatives:
         "Message-ID": f"<{mail.message_id}@{settings.WEIR.mail_from.rpartition('@')[2]}>",
         "Auto-Submitted": "auto-generated",
     }
-    found = EmailMultiAlternatives(mail.subject, mail.text, settings.WEIR.mail_from, list(mail.to), headers=headers)
+    found = EmailMultiAlternatives(
+        mail.subject, mail.text, settings.WEIR.mail_from, list(mail.to), headers=headers
+    )
     found.attach_alternative(mail.html, "text/html")
     return found
 

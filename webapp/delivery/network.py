@@ -1,7 +1,8 @@
-"""One attempt over the network, bounded in time and memory, and an event loop in a thread to make many at once.
+"""One attempt over the network, bounded in time and memory, and an event loop in a thread to make
+many at once.
 
-The loop runs beside the thread that talks to the database, so that neither waits for the other: requests go in by
-:meth:`Network.send`, results come out of a queue.
+The loop runs beside the thread that talks to the database, so that neither waits for the other:
+requests go in by :meth:`Network.send`, results come out of a queue.
 """
 
 import asyncio
@@ -42,11 +43,18 @@ class Answer:
 
 
 class Network:
-    """A thread with an event loop. ``results`` yields what was given to :meth:`send` with its answer."""
+    """A thread with an event loop.
 
-    def __init__(self, rules: Policy, timeout_s: float = WHOLE_S, connect_s: float = CONNECT_S) -> None:
+    ``results`` yields what was given to :meth:`send` with its answer.
+    """
+
+    def __init__(
+        self, rules: Policy, timeout_s: float = WHOLE_S, connect_s: float = CONNECT_S
+    ) -> None:
         self.rules = rules
-        self.timeout = aiohttp.ClientTimeout(total=timeout_s, connect=connect_s, sock_connect=connect_s)
+        self.timeout = aiohttp.ClientTimeout(
+            total=timeout_s, connect=connect_s, sock_connect=connect_s
+        )
         self.results: queue.SimpleQueue[tuple[Any, Answer]] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()
         self._names = ThreadPoolExecutor(_NAME_THREADS, "weir-names")
@@ -88,7 +96,8 @@ class Network:
                 resolver=CheckedResolver(scheme, self.rules, self._names),
                 use_dns_cache=False,
                 limit=0,
-                # Receivers close idle connections when they like; a POST into one just closed would count as failed.
+                # Receivers close idle connections when they like; a POST into one just closed would
+                # count as failed.
                 keepalive_timeout=2,
                 ssl=ssl.create_default_context(),
             )
@@ -110,22 +119,32 @@ class Network:
             return int((time.monotonic() - began) * 1000)
 
         try:
-            answer = await (self._mail(rendered, elapsed) if isinstance(rendered, Mail) else self._post(rendered, elapsed))
+            answer = await (
+                self._mail(rendered, elapsed)
+                if isinstance(rendered, Mail)
+                else self._post(rendered, elapsed)
+            )
         except RefusedTarget as refused:
             answer = Answer(elapsed(), error="refused_target", detail=str(refused))
         except Exception as error:
-            # Whatever it is, the delivery must not stay claimed; only the kind is kept, for texts may hold addresses.
+            # Whatever it is, the delivery must not stay claimed; only the kind is kept, for texts
+            # may hold addresses.
             code = code_of(error)
-            answer = Answer(elapsed(), error=code, detail=type(error).__name__ if code == "failed" else "")
+            answer = Answer(
+                elapsed(), error=code, detail=type(error).__name__ if code == "failed" else ""
+            )
         self.results.put((tag, answer))
 
     async def _post(self, outgoing: Outgoing, elapsed: Callable[[], int]) -> Answer:
         target = parsed(outgoing.url, self.rules)
         session = self._session(target.scheme)
         address = yarl.URL(target.url, encoded=True)
-        async with session.post(address, data=outgoing.body, headers=outgoing.headers, allow_redirects=False) as response:
+        async with session.post(
+            address, data=outgoing.body, headers=outgoing.headers, allow_redirects=False
+        ) as response:
             body = b""
-            # What cannot be read of the body does not undo the status; formats that need the body will miss it.
+            # What cannot be read of the body does not undo the status; formats that need the body
+            # will miss it.
             with contextlib.suppress(aiohttp.ClientError, TimeoutError, ValueError):
                 while len(body) < MOST_READ_BYTES:
                     chunk = await response.content.read(MOST_READ_BYTES - len(body))
@@ -133,12 +152,20 @@ class Network:
                         break
                     body += chunk
             if not response.content.at_eof():
-                response.close()  # else the connection would be read to its end, which may never come
-            return Answer(elapsed(), response.status, retry_after=response.headers.get("retry-after", "")[:100], body=body)
+                # else the connection would be read to its end, which may never come
+                response.close()
+            return Answer(
+                elapsed(),
+                response.status,
+                retry_after=response.headers.get("retry-after", "")[:100],
+                body=body,
+            )
 
     async def _mail(self, mail: Mail, elapsed: Callable[[], int]) -> Answer:
         try:
-            reply = await asyncio.wait_for(self._loop.run_in_executor(self._mails, send_mail, mail), self.timeout.total)
+            reply = await asyncio.wait_for(
+                self._loop.run_in_executor(self._mails, send_mail, mail), self.timeout.total
+            )
         except MailFailed as failed:
             return Answer(elapsed(), failed.status, error="mail", detail=failed.args[0])
         return Answer(elapsed(), 250, body=reply.encode())
@@ -148,7 +175,9 @@ def code_of(error: BaseException) -> str:
     """A word for each way an attempt can fail, most specific first."""
     if isinstance(error, (TimeoutError, aiohttp.ServerTimeoutError)):
         return "timeout"
-    if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError, ssl.SSLError)):
+    if isinstance(
+        error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError, ssl.SSLError)
+    ):
         return "tls"
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "unknown_name"
@@ -156,6 +185,9 @@ def code_of(error: BaseException) -> str:
         return "no_connection"
     if isinstance(error, (aiohttp.ServerDisconnectedError, ConnectionError, aiohttp.ClientOSError)):
         return "connection_lost"
-    if isinstance(error, (aiohttp.ClientResponseError, aiohttp.ClientPayloadError, aiohttp.http.HttpProcessingError)):
+    if isinstance(
+        error,
+        (aiohttp.ClientResponseError, aiohttp.ClientPayloadError, aiohttp.http.HttpProcessingError),
+    ):
         return "no_http"
     return "failed"

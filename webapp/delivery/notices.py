@@ -1,6 +1,8 @@
-"""One notice about one group of alerts, as plain data. Formats read it, the outbox keeps it as JSON.
+"""One notice about one group of alerts, as plain data. Formats read it, the outbox keeps it as
+JSON.
 
-Nothing here knows the database or the clock, so that a notice reads the same at every attempt to deliver it.
+Nothing here knows the database or the clock, so that a notice reads the same at every attempt to
+deliver it.
 """
 
 import json
@@ -15,14 +17,18 @@ from ingest.redaction.texts import redact
 FIRING, RESOLVED = "firing", "resolved"
 KINDS = ("firing", "changed", "resolved", "repeat", "test", "endpoint_disabled")
 MOST_ALERTS, MOST_CHARACTERS = 500, 750_000
-"""Of what one endpoint is sent at once: web servers refuse more than a megabyte unless configured otherwise. Machines are sent
-the rest in further parts."""
+"""Of what one endpoint is sent at once: web servers refuse more than a megabyte unless configured
+otherwise. Machines are sent the rest in further parts.
+"""
 MOST_MUTED = 50
 
 
 @dataclass(frozen=True)
 class NoticeAlert:
-    """One alert as it stood when the notice was made. Instants are data time; ``evidence`` as findings carry it."""
+    """One alert as it stood when the notice was made.
+
+    Instants are data time; ``evidence`` as findings carry it.
+    """
 
     uid: str
     fingerprint: str
@@ -56,13 +62,17 @@ class NoticeAlert:
     incident_title: str = ""
     """Title of what is its cause, where that is another finding."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """``alert``, ``finding``, ``runbook``, ``job``, ``incident``: absolute addresses, as far as there are any."""
+    """``alert``, ``finding``, ``runbook``, ``job``, ``incident``: absolute addresses, as far as
+    there are any.
+    """
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One notice about one group. ``alerts``: those that changed first; the totals count all. As alerting makes it, all that changed
-    are there, so that routes can choose among them; as one endpoint gets it, those of one part, 500 at most."""
+    """One notice about one group. ``alerts``: those that changed first; the totals count all. As
+    alerting makes it, all that changed are there, so that routes can choose among them; as one
+    endpoint gets it, those of one part, 500 at most.
+    """
 
     uid: str
     kind: str
@@ -87,17 +97,27 @@ class Notice:
 
     def to_json(self) -> str:
         text = json.dumps(_plain(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        return text.encode(errors="replace").decode()  # halves of surrogate pairs, which no encoding has
+        return text.encode(
+            errors="replace"
+        ).decode()  # halves of surrogate pairs, which no encoding has
 
     @classmethod
     def from_json(cls, text: str) -> "Notice":
         raw = json.loads(text)
         alerts = tuple(_alert(one) for one in raw["alerts"])
-        given = {**raw, "alerts": alerts, "changed": frozenset(raw["changed"]), "made_at": _instant(raw["made_at"])}
+        given = {
+            **raw,
+            "alerts": alerts,
+            "changed": frozenset(raw["changed"]),
+            "made_at": _instant(raw["made_at"]),
+        }
         return cls(**{one.name: given[one.name] for one in fields(cls) if one.name in given})
 
     def without_secrets(self) -> "Notice":
-        """Fit to leave the house: names, texts and figures come from users' jobs and their logs. Ids, times and links are Weir's own."""
+        """Fit to leave the house: names, texts and figures come from users' jobs and their logs.
+
+        Ids, times and links are Weir's own.
+        """
         return replace(self, alerts=tuple(_discreet(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...]) -> "Notice":
@@ -120,7 +140,9 @@ class Notice:
         )
 
     def in_parts(self) -> "list[Notice]":
-        """Everything in it, as much at a time as one may be sent; each part knows the totals of the whole."""
+        """Everything in it, as much at a time as one may be sent; each part knows the totals of the
+        whole.
+        """
         parts: list[list[NoticeAlert]] = [[]]
         size = 0
         for alert in self.alerts:
@@ -131,7 +153,13 @@ class Notice:
             parts[-1].append(alert)
             size += length
         return [
-            replace(self, alerts=tuple(part), changed=self.changed & {one.uid for one in part}, part=number, parts=len(parts))
+            replace(
+                self,
+                alerts=tuple(part),
+                changed=self.changed & {one.uid for one in part},
+                part=number,
+                parts=len(parts),
+            )
             for number, part in enumerate(parts, 1)
         ]
 
@@ -178,7 +206,9 @@ def _alert(raw: dict[str, Any]) -> NoticeAlert:
         "muted": tuple(raw["muted"]),
     }
     # What an earlier version of Weir queued has no incident.
-    return NoticeAlert(**{one.name: given[one.name] for one in fields(NoticeAlert) if one.name in given})
+    return NoticeAlert(
+        **{one.name: given[one.name] for one in fields(NoticeAlert) if one.name in given}
+    )
 
 
 def _instant(text: str) -> datetime:

@@ -34,7 +34,9 @@ class Wants:
     min_rank: int
 
     def takes(self, alert: Labelled) -> bool:
-        return _RANK.get(alert.severity, 0) >= self.min_rank and match_all(self.matchers, matched_labels(alert))
+        return _RANK.get(alert.severity, 0) >= self.min_rank and match_all(
+            self.matchers, matched_labels(alert)
+        )
 
 
 def wants_of(endpoint: Endpoint) -> Wants:
@@ -42,7 +44,8 @@ def wants_of(endpoint: Endpoint) -> Wants:
 
 
 def queue(notice: Notice) -> int:
-    """One delivery for every endpoint the notice has news for; returns how many. To be called in a transaction.
+    """One delivery for every endpoint the notice has news for; returns how many. To be called in a
+    transaction.
 
     The same notice queued twice makes no second delivery.
     """
@@ -51,13 +54,17 @@ def queue(notice: Notice) -> int:
 
 def queue_all(notices: list[Notice]) -> int:
     """As :func:`queue`, of several with few queries."""
-    endpoints = [(endpoint, wants_of(endpoint)) for endpoint in Endpoint.objects.filter(enabled=True)]
+    endpoints = [
+        (endpoint, wants_of(endpoint)) for endpoint in Endpoint.objects.filter(enabled=True)
+    ]
     rows = []
     for notice in notices:
         for endpoint, wants in endpoints:
             part = part_for(notice, wants)
             if part is not None:
-                rows += [(delivery_of(one, endpoint), one.alerts) for one in _as_sent(part, endpoint)]
+                rows += [
+                    (delivery_of(one, endpoint), one.alerts) for one in _as_sent(part, endpoint)
+                ]
     return _insert(rows)
 
 
@@ -88,7 +95,9 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
 
 
 def part_for(notice: Notice, wants: Wants) -> Notice | None:
-    """The notice as an endpoint that wants these gets it; ``None`` where nothing in it is new for it."""
+    """The notice as an endpoint that wants these gets it; ``None`` where nothing in it is new for
+    it.
+    """
     ranked = [alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= wants.min_rank]
     matching = match_each(wants.matchers, [matched_labels(alert) for alert in ranked])
     wanted = tuple(alert for alert, matches in zip(ranked, matching, strict=True) if matches)
@@ -102,22 +111,38 @@ def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:
     if not rows:
         return 0
     known = set(
-        Delivery.objects.filter(notice_uid__in={row.notice_uid for row, _ in rows}).values_list("notice_uid", "endpoint", "mail_to")
+        Delivery.objects.filter(notice_uid__in={row.notice_uid for row, _ in rows}).values_list(
+            "notice_uid", "endpoint", "mail_to"
+        )
     )
-    fresh = [(row, alerts) for row, alerts in rows if (row.notice_uid, row.endpoint_id, row.mail_to) not in known]
+    fresh = [
+        (row, alerts)
+        for row, alerts in rows
+        if (row.notice_uid, row.endpoint_id, row.mail_to) not in known
+    ]
     Delivery.objects.bulk_create([row for row, _ in fresh], batch_size=200)
-    links = [DeliveryAlert(delivery=row, alert_uid=alert.uid) for row, alerts in fresh for alert in alerts]
+    links = [
+        DeliveryAlert(delivery=row, alert_uid=alert.uid)
+        for row, alerts in fresh
+        for alert in alerts
+    ]
     DeliveryAlert.objects.bulk_create(links, batch_size=1_000)
     transaction.on_commit(hint)
     return len(fresh)
 
 
 def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
-    """Stored matchers that cannot be read take everything: one notice too many is better than none, and no alert of others waits."""
+    """Stored matchers that cannot be read take everything: one notice too many is better than none,
+    and no alert of others waits.
+    """
     try:
         return endpoint.parsed_matchers
     except BadMatcher as error:
-        logger.error("The matchers of endpoint %s cannot be read, so everything is sent to it: %s", endpoint.name, error)
+        logger.error(
+            "The matchers of endpoint %s cannot be read, so everything is sent to it: %s",
+            endpoint.name,
+            error,
+        )
         return ()
 
 
@@ -127,13 +152,19 @@ def _as_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
 
 
 def hint(after: timedelta = timedelta()) -> None:
-    """Hint that there is something to send, now or shortly. Without a broker the next tick's look finds the rows all the same."""
+    """Hint that there is something to send, now or shortly.
+
+    Without a broker the next tick's look finds the rows all the same.
+    """
     if settings.WEIR.redis_url:
         hints.hint(TASK, KEY, after)
 
 
 def wake(now: datetime) -> None:
-    """Hint where something waits, also for what a process that is gone still holds. Asked by every tick."""
+    """Hint where something waits, also for what a process that is gone still holds.
+
+    Asked by every tick.
+    """
     Delivery.objects.release_from_the_dead()
     if oldest_waiting(now) is not None:
         hint()
@@ -141,5 +172,10 @@ def wake(now: datetime) -> None:
 
 def oldest_waiting(now: datetime) -> datetime | None:
     """Since when the delivery that waits longest beyond its time does so."""
-    found: datetime | None = Delivery.objects.sendable(now).order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()
+    found: datetime | None = (
+        Delivery.objects.sendable(now)
+        .order_by("next_attempt_at")
+        .values_list("next_attempt_at", flat=True)
+        .first()
+    )
     return found

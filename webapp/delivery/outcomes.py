@@ -1,4 +1,6 @@
-"""What an answer means for the delivery and for its endpoint, and writing it down under the fence of the claim."""
+"""What an answer means for the delivery and for its endpoint, and writing it down under the fence
+of the claim.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -26,7 +28,11 @@ def failure_of(row: Delivery, answer: Answer) -> str:
     if answer.error:
         return answer.error
     if answer.status is None or not 200 <= answer.status < 300:
-        return "redirect" if answer.status and 300 <= answer.status < 400 else f"status_{answer.status}"
+        return (
+            "redirect"
+            if answer.status and 300 <= answer.status < 400
+            else f"status_{answer.status}"
+        )
     return format_of(row).refused(answer.body)
 
 
@@ -37,11 +43,16 @@ def record_all(answers: Iterable[tuple[Delivery, Answer]], now: datetime) -> lis
 
 
 def record(row: Delivery, answer: Answer, now: datetime) -> str:
-    """Write one outcome; returns ``delivered``, ``again``, ``dead``, ``cancelled``, or ``overtaken`` where somebody
-    else holds the row by now and nothing was written."""
+    """Write one outcome; returns ``delivered``, ``again``, ``dead``, ``cancelled``, or
+    ``overtaken`` where somebody else holds the row by now and nothing was written.
+    """
     failure = failure_of(row, answer)
     pause = retries.pause_of(answer.retry_after, now) if answer.retry_after and failure else None
-    again = None if failure in FINAL or answer.status == GONE else retries.next_attempt(row.tries + 1, now, pause)
+    again = (
+        None
+        if failure in FINAL or answer.status == GONE
+        else retries.next_attempt(row.tries + 1, now, pause)
+    )
     if failure == SUPERSEDED:
         state = DeliveryState.CANCELLED
     elif not failure:
@@ -69,15 +80,24 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
         if failure:
             _note_failure(row, answer, pause, now, used_up=again is None)
         else:
-            good = {"failures": 0, "failing_since": None, "paused_until": None, "last_delivered_at": now}
+            good = {
+                "failures": 0,
+                "failing_since": None,
+                "paused_until": None,
+                "last_delivered_at": now,
+            }
             Endpoint.objects.filter(pk=row.endpoint_id).update(**good)
     return "again" if state == DeliveryState.PENDING else str(state)
 
 
 def bury(now: datetime) -> int:
-    """What waits for an endpoint that was disabled is dead: listed, and sent again only on request."""
+    """What waits for an endpoint that was disabled is dead: listed, and sent again only on
+    request.
+    """
     waiting = (
-        Delivery.objects.pending().filter(endpoint__enabled=False, lease_until__isnull=True).exclude(kind__in=("test", "endpoint_disabled"))
+        Delivery.objects.pending()
+        .filter(endpoint__enabled=False, lease_until__isnull=True)
+        .exclude(kind__in=("test", "endpoint_disabled"))
     )
     pks = list(waiting.values_list("pk", flat=True))
     return (
@@ -101,7 +121,9 @@ def _keep_attempt(row: Delivery, answer: Answer, failure: str, now: datetime) ->
     )
 
 
-def _note_failure(row: Delivery, answer: Answer, pause: timedelta | None, now: datetime, *, used_up: bool) -> None:
+def _note_failure(
+    row: Delivery, answer: Answer, pause: timedelta | None, now: datetime, *, used_up: bool
+) -> None:
     endpoint = Endpoint.objects.filter(pk=row.endpoint_id)
     if row.mail_to:
         return  # the mail server's failure, not the endpoint's
@@ -113,20 +135,36 @@ def _note_failure(row: Delivery, answer: Answer, pause: timedelta | None, now: d
         return
     since = endpoint.values_list("failing_since", flat=True).first()
     if used_up and since and now - since >= retries.GIVEN_UP_AFTER:
-        _disable(row.endpoint_id, f"It took nothing since {since:%Y-%m-%d %H:%M} UTC, and a notice used up all its attempts.", now)
+        _disable(
+            row.endpoint_id,
+            (
+                f"It took nothing since {since:%Y-%m-%d %H:%M} UTC, and a notice used up all its "
+                f"attempts."
+            ),
+            now,
+        )
 
 
 def _disable(pk: int, reason: str, now: datetime) -> None:
-    """No further delivery is made or tried; its owner is notified by mail. Only the first call does anything."""
-    if not Endpoint.objects.filter(pk=pk, enabled=True).update(enabled=False, disabled_at=now, disabled_reason=reason):
+    """No further delivery is made or tried; its owner is notified by mail.
+
+    Only the first call does anything.
+    """
+    if not Endpoint.objects.filter(pk=pk, enabled=True).update(
+        enabled=False, disabled_at=now, disabled_reason=reason
+    ):
         return
     endpoint = Endpoint.objects.get(pk=pk)
     if endpoint.owner_email and mail.is_configured():
-        outbox.queue_for(endpoint_notices.disabled(endpoint, reason, now), endpoint, mail_to=endpoint.owner_email)
+        outbox.queue_for(
+            endpoint_notices.disabled(endpoint, reason, now), endpoint, mail_to=endpoint.owner_email
+        )
 
 
 def excerpt(body: bytes, hidden: Iterable[str]) -> str:
-    """The first 4 KiB as text, without secrets: those of the endpoint, which a receiver may echo, and others."""
+    """The first 4 KiB as text, without secrets: those of the endpoint, which a receiver may echo,
+    and others.
+    """
     text = body[:LONGEST_EXCERPT].decode(errors="replace").replace("\x00", "�")
     for secret in hidden:
         text = text.replace(secret, "***")
@@ -137,5 +175,11 @@ def _secrets_of(row: Delivery, now: datetime) -> list[str]:
     endpoint = row.endpoint
     url = endpoint.url
     path = url.partition("://")[2].partition("/")[2]
-    found = [url, path, *path.replace("?", "/").replace("&", "/").split("/"), endpoint.credential, *endpoint.secrets_at(now)]
+    found = [
+        url,
+        path,
+        *path.replace("?", "/").replace("&", "/").split("/"),
+        endpoint.credential,
+        *endpoint.secrets_at(now),
+    ]
     return sorted({text for text in found if len(text) >= 8}, key=len, reverse=True)

@@ -1,4 +1,6 @@
-"""Which deliveries are due, and claiming them: one conditional UPDATE decides, on SQLite and on PostgreSQL alike."""
+"""Which deliveries are due, and claiming them: one conditional UPDATE decides, on SQLite and on
+PostgreSQL alike.
+"""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -33,31 +35,59 @@ class DeliveryQuerySet(QuerySet["Delivery"]):
         return self.pending().filter(free, next_attempt_at__lte=now)
 
     def sendable(self, now: datetime) -> "DeliveryQuerySet":
-        """Due, and its endpoint takes it: a disabled one only hears tests and that it is disabled, one that asked
-        for a pause is left alone."""
+        """Due, and its endpoint takes it: a disabled one only hears tests and that it is disabled,
+        one that asked for a pause is left alone.
+        """
         takes = Q(endpoint__enabled=True) | Q(kind__in=ALWAYS_SENT)
-        rested = Q(endpoint__paused_until__isnull=True) | Q(endpoint__paused_until__lte=now) | Q(kind__in=ALWAYS_SENT)
+        rested = (
+            Q(endpoint__paused_until__isnull=True)
+            | Q(endpoint__paused_until__lte=now)
+            | Q(kind__in=ALWAYS_SENT)
+        )
         return self.due(now).filter(takes, rested)
 
     def endpoints_waiting(self, now: datetime) -> list[int]:
         """Those with something to be sent now, the one that waited longest first."""
-        found = self.sendable(now).order_by().values("endpoint_id").annotate(since=Min("next_attempt_at"))
+        found = (
+            self.sendable(now)
+            .order_by()
+            .values("endpoint_id")
+            .annotate(since=Min("next_attempt_at"))
+        )
         return [row["endpoint_id"] for row in found.order_by("since", "endpoint_id")]
 
     def waiting_by_endpoint(self, endpoints: Collection[int]) -> dict[int, int]:
         """How many wait, by endpoint; those of which none waits are missing."""
-        found = self.pending().filter(endpoint__in=endpoints).order_by().values("endpoint_id").annotate(waiting=Count("id"))
+        found = (
+            self.pending()
+            .filter(endpoint__in=endpoints)
+            .order_by()
+            .values("endpoint_id")
+            .annotate(waiting=Count("id"))
+        )
         return {row["endpoint_id"]: row["waiting"] for row in found}
 
     def claim(self, pks: Collection[int], holder: str, now: datetime) -> int:
-        """Take those of ``pks`` that are still due; ``holder`` is a name nobody else has. Returns how many."""
+        """Take those of ``pks`` that are still due; ``holder`` is a name nobody else has.
+
+        Returns how many.
+        """
         if not pks:
             return 0
-        return self.due(now).filter(pk__in=pks).update(lease_until=now + LEASE, leased_by=holder, fence=F("fence") + 1)
+        return (
+            self.due(now)
+            .filter(pk__in=pks)
+            .update(lease_until=now + LEASE, leased_by=holder, fence=F("fence") + 1)
+        )
 
     def held_by(self, holder: str) -> "list[Delivery]":
         """In the order they were made."""
-        return list(self.pending().filter(leased_by=holder, lease_until__isnull=False).select_related("endpoint").order_by("id"))
+        return list(
+            self.pending()
+            .filter(leased_by=holder, lease_until__isnull=False)
+            .select_related("endpoint")
+            .order_by("id")
+        )
 
     def release_from_the_dead(self) -> int:
         """What a process of this machine held that is gone need not be waited for."""

@@ -26,10 +26,11 @@ def format_of(row: Delivery) -> Format:
 
 
 def still_news(row: Delivery) -> Notice | None:
-    """The notice without what a later one contains; ``None`` where nothing is left. Raises :class:`CannotRender`.
+    """The notice without what a later one contains; ``None`` where nothing is left. Raises
+    :class:`CannotRender`.
 
-    A delivery that failed and comes round again hours later still says that an alert fires. A person reads when it was
-    made; an Alertmanager or PagerDuty would open the alert anew.
+    A delivery that failed and comes round again hours later still says that an alert fires. A
+    person reads when it was made; an Alertmanager or PagerDuty would open the alert anew.
     """
     try:
         notice = row.notice
@@ -38,16 +39,23 @@ def still_news(row: Delivery) -> Notice | None:
     keeps = format_of(row).keeps_state
     if not keeps or row.kind == "test" or not row.fence:
         return notice
-    later = Delivery.objects.filter(endpoint=row.endpoint_id, group=row.group, pk__gt=row.pk, state=DeliveryState.DELIVERED)
+    later = Delivery.objects.filter(
+        endpoint=row.endpoint_id, group=row.group, pk__gt=row.pk, state=DeliveryState.DELIVERED
+    )
     if keeps == "group":
         return None if later.exists() else notice
-    notified = set(DeliveryAlert.objects.filter(delivery__in=later).values_list("alert_uid", flat=True))
+    notified = set(
+        DeliveryAlert.objects.filter(delivery__in=later).values_list("alert_uid", flat=True)
+    )
     left = tuple(alert for alert in notice.alerts if alert.uid not in notified)
     return replace(notice, alerts=left) if left else None
 
 
 def rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
-    """In English and UTC, whatever the language and zone of a page that it is asked from. Raises :class:`CannotRender`."""
+    """In English and UTC, whatever the language and zone of a page that it is asked from.
+
+    Raises :class:`CannotRender`.
+    """
     with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
         return _rendered(row, notice, at)
 
@@ -66,8 +74,11 @@ def _rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
     except ImproperlyConfigured as error:
         raise CannotRender(str(error)) from None
     except Exception as error:
-        # One notice that cannot be written must not hold up all others; its text may hold what is secret.
-        raise CannotRender(f"It cannot be written as {endpoint.format} ({type(error).__name__}).") from error
+        # One notice that cannot be written must not hold up all others; its text may hold what is
+        # secret.
+        raise CannotRender(
+            f"It cannot be written as {endpoint.format} ({type(error).__name__})."
+        ) from error
     if isinstance(found, Outgoing):
         return replace(found, headers={**found.headers, "x-request-id": request_id(row)})
     return found

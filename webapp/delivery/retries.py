@@ -1,4 +1,6 @@
-"""When to try again, as the Standard Webhooks specification advises: ten attempts over three days, each delay from the failure before."""
+"""When to try again, as the Standard Webhooks specification advises: ten attempts over three days,
+each delay from the failure before.
+"""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -13,8 +15,9 @@ GIVEN_UP_AFTER = timedelta(days=5)
 
 
 def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> datetime | None:
-    """After ``tries`` that failed, the last at ``at``; ``None`` where the schedule is used up. ``pause`` is what the
-    receiver asked for, and is honoured where it is longer."""
+    """After ``tries`` that failed, the last at ``at``; ``None`` where the schedule is used up.
+    ``pause`` is what the receiver asked for, and is honoured where it is longer.
+    """
     if tries >= len(DELAYS_S):
         return None
     delay = timedelta(seconds=DELAYS_S[tries] * SystemRandom().uniform(1 - JITTER, 1 + JITTER))
@@ -22,7 +25,9 @@ def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> da
 
 
 def pause_of(header: str, at: datetime) -> timedelta | None:
-    """What ``retry-after`` asks for, seconds or a date, 24 h at most; ``None`` where it makes no sense."""
+    """What ``retry-after`` asks for, seconds or a date, 24 h at most; ``None`` where it makes no
+    sense.
+    """
     text = header.strip()
     if text.isascii() and text.isdigit():
         return min(timedelta(seconds=int(text[:9])), LONGEST_PAUSE)

@@ -4,7 +4,8 @@
 2. The request is made.
 3. Its outcome is written under that fence, in one transaction with the attempt's row.
 
-A process that is killed between 1 and 3 leaves a lease that runs out, and the same ``webhook-id`` goes out once more.
+A process that is killed between 1 and 3 leaves a lease that runs out, and the same ``webhook-id``
+goes out once more.
 """
 
 import logging
@@ -57,8 +58,12 @@ class _Running:
         return {row.group for row in self.rows.values() if row.endpoint_id == endpoint}
 
 
-def send_due(rules: addresses.Policy | None = None, now: Callable[[], datetime] = timezone.now) -> Counter[str]:
-    """Send everything that is due, and what falls due meanwhile; returns how many ended in which way."""
+def send_due(
+    rules: addresses.Policy | None = None, now: Callable[[], datetime] = timezone.now
+) -> Counter[str]:
+    """Send everything that is due, and what falls due meanwhile; returns how many ended in which
+    way.
+    """
     running, ended, began = _Running(), Counter[str](), time.monotonic()
     with Network(rules or addresses.policy()) as network:
         _steady(Delivery.objects.release_from_the_dead)
@@ -80,14 +85,20 @@ def send_due(rules: addresses.Policy | None = None, now: Callable[[], datetime] 
 def _claim(running: _Running, now: datetime, holder: str) -> list[Delivery]:
     """As many as there is room for, oldest first, and of one group one after the other.
 
-    Done again under the same ``holder`` after the database went away, it also finds what the first time took.
+    Done again under the same ``holder`` after the database went away, it also finds what the first
+    time took.
     """
     for endpoint in Delivery.objects.endpoints_waiting(now):
         room, busy = running.room_of(endpoint), running.groups_of(endpoint)
         if not room:
             continue
         chosen: list[int] = []
-        waiting = Delivery.objects.sendable(now).filter(endpoint=endpoint).order_by("id").values_list("pk", "group")[:LOOKED_AT]
+        waiting = (
+            Delivery.objects.sendable(now)
+            .filter(endpoint=endpoint)
+            .order_by("id")
+            .values_list("pk", "group")[:LOOKED_AT]
+        )
         for pk, group in waiting:
             if group not in busy and len(chosen) < room:
                 chosen.append(pk)
@@ -98,7 +109,9 @@ def _claim(running: _Running, now: datetime, holder: str) -> list[Delivery]:
     return claimed
 
 
-def _start(row: Delivery, network: Network, running: _Running, ended: Counter[str], now: datetime) -> None:
+def _start(
+    row: Delivery, network: Network, running: _Running, ended: Counter[str], now: datetime
+) -> None:
     try:
         notice = still_news(row)
         if notice is None:
@@ -125,15 +138,23 @@ def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
 
 def _hint_at_the_next(now: datetime) -> None:
     """What is due before the next tick looks, such as the second attempt after five seconds."""
-    soon = Delivery.objects.filter(state=DeliveryState.PENDING, lease_until__isnull=True, endpoint__enabled=True)
-    due = soon.filter(next_attempt_at__lt=now + timedelta(seconds=15)).order_by("next_attempt_at").values_list("next_attempt_at", flat=True)
+    soon = Delivery.objects.filter(
+        state=DeliveryState.PENDING, lease_until__isnull=True, endpoint__enabled=True
+    )
+    due = (
+        soon.filter(next_attempt_at__lt=now + timedelta(seconds=15))
+        .order_by("next_attempt_at")
+        .values_list("next_attempt_at", flat=True)
+    )
     first = due.first()
     if first is not None and first > now:
         outbox.hint(first - now)
 
 
 def _steady(do: Callable[[], T]) -> T:
-    """Do it again where the database went away: what the network did cannot be undone, so its outcome has to be noted."""
+    """Do it again where the database went away: what the network did cannot be undone, so its
+    outcome has to be noted.
+    """
     give_up = time.monotonic() + DATABASE_BACK_WITHIN_S
     while True:
         try:

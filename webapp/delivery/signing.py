@@ -1,4 +1,6 @@
-"""Signatures of the Standard Webhooks specification: HMAC-SHA256 over id, timestamp and body, one per active secret."""
+"""Signatures of the Standard Webhooks specification: HMAC-SHA256 over id, timestamp and body, one
+per active secret.
+"""
 
 import base64
 import hashlib
@@ -22,8 +24,12 @@ def signature(secret: str, message_id: str, timestamp_s: int, body: bytes) -> st
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
-def headers(secrets_now: Iterable[str], message_id: str, at: datetime, body: bytes) -> dict[str, str]:
-    """The id is of the message and stays; the timestamp is of the attempt, so that receivers can refuse old ones."""
+def headers(
+    secrets_now: Iterable[str], message_id: str, at: datetime, body: bytes
+) -> dict[str, str]:
+    """The id is of the message and stays; the timestamp is of the attempt, so that receivers can
+    refuse old ones.
+    """
     timestamp_s = int(at.timestamp())
     signatures = [signature(secret, message_id, timestamp_s, body) for secret in secrets_now]
     return {

@@ -1,7 +1,8 @@
 """Where alerts may be sent: checked when it is entered, and again at every connection.
 
-A name that answers with a harmless address today may answer with another tomorrow, so the check at save only helps
-people; the one that counts is :class:`CheckedResolver`, whose answers are the only addresses that are connected to.
+A name that answers with a harmless address today may answer with another tomorrow, so the check at
+save only helps people; the one that counts is :class:`CheckedResolver`, whose answers are the only
+addresses that are connected to.
 """
 
 import asyncio
@@ -23,18 +24,27 @@ LONGEST_URL = 2_000
 RESOLVE_WITHIN_S = 5
 PORTS = {"http": 80, "https": 443}
 _SENDABLE = re.compile(r"[!$&-;=?-Z_a-z~%\[\]]+")
-"""Of a path and its query: printable ASCII without spaces, quotes, backslashes, angle brackets or fragments."""
-_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
+"""Of a path and its query: printable ASCII without spaces, quotes, backslashes, angle brackets or
+fragments.
+"""
+_NAME = re.compile(
+    r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*"
+)
 _REFUSED_NAMES = ("metadata.google.internal", "metadata.goog", "metadata", "instance-data")
 
 
 class RefusedTarget(ValueError):
-    """An address alerts are not sent to. The message names the host at most, for the rest may be a password."""
+    """An address alerts are not sent to.
+
+    The message names the host at most, for the rest may be a password.
+    """
 
 
 @dataclass(frozen=True)
 class Target:
-    """``host`` is an A-label or the shortest spelling of an address; ``url`` is put together anew from the parts."""
+    """``host`` is an A-label or the shortest spelling of an address; ``url`` is put together anew
+    from the parts.
+    """
 
     scheme: str
     host: str
@@ -48,7 +58,9 @@ class Target:
     @property
     def origin(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}" + ("" if self.port == PORTS[self.scheme] else f":{self.port}")
+        return f"{self.scheme}://{host}" + (
+            "" if self.port == PORTS[self.scheme] else f":{self.port}"
+        )
 
     @property
     def url(self) -> str:
@@ -57,47 +69,72 @@ class Target:
 
 def parsed(url: str, rules: Policy) -> Target:
     """Everything that can be said without asking a name server. Raises :class:`RefusedTarget`."""
-    if len(url) > LONGEST_URL or any(ord(letter) <= 0x20 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url):
+    if len(url) > LONGEST_URL or any(
+        ord(letter) <= 0x20 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url
+    ):
         raise RefusedTarget(
-            gettext("The address is longer than %(longest_url)s characters, or holds spaces or signs that no address has.")
+            gettext(
+                "The address is longer than %(longest_url)s characters, or holds spaces or signs "
+                "that no address has."
+            )
             % {"longest_url": LONGEST_URL}
         )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise RefusedTarget(gettext("The address cannot be read; write it as https://host/path.")) from None
+        raise RefusedTarget(
+            gettext("The address cannot be read; write it as https://host/path.")
+        ) from None
     if parts.scheme not in PORTS or not parts.netloc:
         raise RefusedTarget(gettext("The address has to begin with https://."))
     if "@" in parts.netloc:
         raise RefusedTarget(gettext("Leave user and password out of the address."))
     if parts.fragment or url.endswith("#"):
-        raise RefusedTarget(gettext("Leave the part behind # out of the address; it is never sent."))
+        raise RefusedTarget(
+            gettext("Leave the part behind # out of the address; it is never sent.")
+        )
     host = _host(parts.netloc)
     chosen = PORTS[parts.scheme] if port is None else port
     if chosen not in (80, 443) and not 1024 <= chosen <= 65535:
-        raise RefusedTarget(gettext("Port %(chosen)s is not for webhooks; use 80, 443 or one from 1024 on.") % {"chosen": chosen})
+        raise RefusedTarget(
+            gettext("Port %(chosen)s is not for webhooks; use 80, 443 or one from 1024 on.")
+            % {"chosen": chosen}
+        )
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not _SENDABLE.fullmatch(path):
         raise RefusedTarget(gettext("The path holds signs that have to be percent-encoded."))
     target = Target(parts.scheme, host, chosen, path)
     if target.scheme == "http" and not (rules.allow_http or rules.networks):
-        raise RefusedTarget(gettext("The address has to begin with https://; http is only for networks that the operator of Weir allowed."))
+        raise RefusedTarget(
+            gettext(
+                "The address has to begin with https://; http is only for networks that the "
+                "operator of Weir allowed."
+            )
+        )
     if target.is_literal:
         _refuse(host, host, target.scheme, rules)
     return target
 
 
 def checked(url: str, rules: Policy) -> Target:
-    """As :func:`parsed`, and every address its name has now is allowed. For forms and the API: asks a name server."""
+    """As :func:`parsed`, and every address its name has now is allowed.
+
+    For forms and the API: asks a name server.
+    """
     target = parsed(url, rules)
     if target.is_literal:
         return target
     pool = ThreadPoolExecutor(1)
     try:
-        found = pool.submit(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM).result(RESOLVE_WITHIN_S)
+        found = pool.submit(
+            socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM
+        ).result(RESOLVE_WITHIN_S)
     except (OSError, UnicodeError, Late):
-        raise RefusedTarget(gettext("The name %(host)s is not known to the name server of this machine.") % {"host": target.host}) from None
+        raise RefusedTarget(
+            gettext("The name %(host)s is not known to the name server of this machine.")
+            % {"host": target.host}
+        ) from None
     finally:
         pool.shutdown(wait=False)
     for *_, address in found:
@@ -106,15 +143,21 @@ def checked(url: str, rules: Policy) -> Target:
 
 
 class CheckedResolver(AbstractResolver):
-    """Resolves names for connections of one scheme; one address that is refused refuses the name."""
+    """Resolves names for connections of one scheme; one address that is refused refuses the
+    name.
+    """
 
     def __init__(self, scheme: str, rules: Policy, pool: Executor) -> None:
         self.scheme, self.rules, self.pool = scheme, rules, pool
 
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
         """Raises :class:`RefusedTarget`, or ``OSError`` where there is no such name."""
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self.pool, lambda: socket.getaddrinfo(host, port, family, socket.SOCK_STREAM))
+        found = await loop.run_in_executor(
+            self.pool, lambda: socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+        )
         answers: list[ResolveResult] = []
         for kind, _, protocol, _, address in found:
             _refuse(host, str(address[0]), self.scheme, self.rules)
@@ -140,17 +183,25 @@ def _host(netloc: str) -> str:
         try:
             return str(ipaddress.IPv6Address(text))
         except ValueError:
-            raise RefusedTarget(gettext("What stands between [ and ] is no IPv6 address.")) from None
+            raise RefusedTarget(
+                gettext("What stands between [ and ] is no IPv6 address.")
+            ) from None
     name = netloc.partition(":")[0]
     try:
-        ascii_name = idna.encode(name.removesuffix("."), uts46=True).decode() if not name.isascii() else name.removesuffix(".").lower()
+        ascii_name = (
+            idna.encode(name.removesuffix("."), uts46=True).decode()
+            if not name.isascii()
+            else name.removesuffix(".").lower()
+        )
     except (idna.IDNAError, UnicodeError):
         raise RefusedTarget(gettext("The host is no name that can be looked up.")) from None
     if _ends_in_number(ascii_name):
         try:
             return str(ipaddress.IPv4Address(ascii_name))
         except ValueError:
-            raise RefusedTarget(gettext("Write an address as four decimal numbers, such as 192.0.2.1.")) from None
+            raise RefusedTarget(
+                gettext("Write an address as four decimal numbers, such as 192.0.2.1.")
+            ) from None
     if not _NAME.fullmatch(ascii_name) or ascii_name in _REFUSED_NAMES:
         raise RefusedTarget(gettext("The host is no name that alerts may be sent to."))
     return ascii_name

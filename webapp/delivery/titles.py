@@ -4,28 +4,44 @@ from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 
 
 def title_of(notice: Notice) -> str:
-    """``[firing 3] prod-eu: Checkpoints of orders are declined (and 2 more)``; one line whatever the names hold."""
+    """``[firing 3] prod-eu: Checkpoints of orders are declined (and 2 more)``; one line whatever
+    the names hold.
+    """
     if notice.kind == "test":
         return "[test] Weir can reach this endpoint"
     if notice.kind == "endpoint_disabled":
-        return one_line(notice.alerts[0].title) if notice.alerts else "[Weir] An endpoint was disabled"
+        return (
+            one_line(notice.alerts[0].title) if notice.alerts else "[Weir] An endpoint was disabled"
+        )
     firing = notice.status == FIRING
     count = notice.firing_total if firing else notice.resolved_total
     lead = leading(notice)
     more = notice.alerts_total - 1
-    words = f"[{notice.status} {count}] {notice.cluster or 'storage'}: {(lead.incident_title or lead.title) if lead else notice.family}"
+    words = (
+        f"[{notice.status} {count}] {notice.cluster or 'storage'}: "
+        f"{(lead.incident_title or lead.title) if lead else notice.family}"
+    )
     return one_line(words + (f" (and {more} more)" if more > 0 else ""))
 
 
 def leading(notice: Notice) -> NoticeAlert | None:
     """The alert a title is about: the worst that still fires and is news, else the first."""
     order = {"critical": 0, "warning": 1, "info": 2}
-    ranked = sorted(notice.alerts, key=lambda one: (one.status != notice.status, order.get(one.severity, 3), one.uid not in notice.changed))
+    ranked = sorted(
+        notice.alerts,
+        key=lambda one: (
+            one.status != notice.status,
+            order.get(one.severity, 3),
+            one.uid not in notice.changed,
+        ),
+    )
     return ranked[0] if ranked else None
 
 
 def one_line(text: str) -> str:
-    """Without line ends or other control characters, and without marks that turn the reading direction of what follows."""
+    """Without line ends or other control characters, and without marks that turn the reading
+    direction of what follows.
+    """
     return " ".join("".join(letter if _shows(letter) else " " for letter in text).split())
 
 
@@ -33,4 +49,10 @@ def _shows(letter: str) -> bool:
     code = ord(letter)
     turns = code in (0x061C, 0x200E, 0x200F) or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
     half = 0xD800 <= code <= 0xDFFF  # of a surrogate pair: no encoding has it
-    return code >= 0x20 and not 0x7F <= code <= 0x9F and code not in (0x2028, 0x2029) and not turns and not half
+    return (
+        code >= 0x20
+        and not 0x7F <= code <= 0x9F
+        and code not in (0x2028, 0x2029)
+        and not turns
+        and not half
+    )

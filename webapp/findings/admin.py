@@ -19,6 +19,8 @@ class ThresholdOverrideAdmin(admin.ModelAdmin):
     list_display = ("key", "value", "cluster", "job_id", "author", "changed_at")
     exclude = ("author",)
 
-    def save_model(self, request: HttpRequest, obj: ThresholdOverride, form: object, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: ThresholdOverride, form: object, change: bool
+    ) -> None:
         obj.author = request.user  # type: ignore[assignment]  # only people who signed in get here
         obj.save()

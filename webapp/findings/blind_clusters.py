@@ -1,4 +1,6 @@
-"""``collect.blind``: silence of a cluster, judged by the same rules as everything else, but here, where it can be noticed."""
+"""``collect.blind``: silence of a cluster, judged by the same rules as everything else, but here,
+where it can be noticed.
+"""
 
 from datetime import datetime, timedelta
 
@@ -22,35 +24,71 @@ REST = "rest"
 
 def watch(now: datetime) -> None:
     """Open, renew and close the findings of all clusters; jobs of silent ones lose their health."""
-    standing = {(one.cluster, one.subject_id): one for one in Finding.objects.open().filter(rule=RULE, job_id="")}
-    read = ("name", "last_success_at", "created_at", "last_error", "last_collected_at", "consecutive_failures", "operator")
+    standing = {
+        (one.cluster, one.subject_id): one
+        for one in Finding.objects.open().filter(rule=RULE, job_id="")
+    }
+    read = (
+        "name",
+        "last_success_at",
+        "created_at",
+        "last_error",
+        "last_collected_at",
+        "consecutive_failures",
+        "operator",
+    )
     for cluster in Cluster.objects.meant_to_run().only(*read):
         gap = gap_of(cluster)
-        window = JobWindow(cluster.name, "", epoch_ms(now), epoch_ms(now - timedelta(minutes=1)), gaps=(gap,) if gap else ())
+        window = JobWindow(
+            cluster.name,
+            "",
+            epoch_ms(now),
+            epoch_ms(now - timedelta(minutes=1)),
+            gaps=(gap,) if gap else (),
+        )
         for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
-            keep(standing.pop((cluster.name, found.subject_id), None), cluster.name, finding_to_plain(found), now)
+            keep(
+                standing.pop((cluster.name, found.subject_id), None),
+                cluster.name,
+                finding_to_plain(found),
+                now,
+            )
     marks.close([one.pk for one in standing.values()], now)
     close_unwatched(now)
     forget_unseen(now)
 
 
 def close_unwatched(now: datetime) -> int:
-    """Nobody judges the jobs of a cluster that was removed, or left its source, any more. Roots of the storage belong to no cluster."""
-    of_removed = Finding.objects.open().exclude(cluster="").exclude(cluster__in=Cluster.objects.filter(left_at__isnull=True).values("name"))
+    """Nobody judges the jobs of a cluster that was removed, or left its source, any more.
+
+    Roots of the storage belong to no cluster.
+    """
+    of_removed = (
+        Finding.objects.open()
+        .exclude(cluster="")
+        .exclude(cluster__in=Cluster.objects.filter(left_at__isnull=True).values("name"))
+    )
     closed: int = of_removed.update(state=FindingState.CLOSED, closed_at=now, to_alert=True)
     return closed
 
 
 def gap_of(cluster: Cluster) -> SourceGap | None:
-    """How often in a row a cluster was asked and did not answer, once in a cycle at most; None where it answered, or was never asked.
+    """How often in a row a cluster was asked and did not answer, once in a cycle at most; None
+    where it answered, or was never asked.
 
-    What passes while Weir does not ask is no silence of the cluster: that is a problem of Weir itself.
+    What passes while Weir does not ask is no silence of the cluster: that is a problem of Weir
+    itself.
     """
     since = cluster.last_success_at or cluster.created_at
     if cluster.last_collected_at is None:
         return None
-    cycles = min(cluster.consecutive_failures, int((cluster.last_collected_at - since).total_seconds() // settings.WEIR.judged_every_s))
+    cycles = min(
+        cluster.consecutive_failures,
+        int((cluster.last_collected_at - since).total_seconds() // settings.WEIR.judged_every_s),
+    )
     if cycles < 1:
         return None
     said = f"Its operator says: {cluster.operator_said}." if cluster.operator_said else ""
-    return SourceGap(REST, epoch_ms(since), cycles, " ".join(filter(None, (cluster.last_error, said))) or None)
+    return SourceGap(
+        REST, epoch_ms(since), cycles, " ".join(filter(None, (cluster.last_error, said))) or None
+    )

@@ -1,4 +1,6 @@
-"""Which part of a stretch of time was judged: silence of the rules says something about those minutes only."""
+"""Which part of a stretch of time was judged: silence of the rules says something about those
+minutes only.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ Gap = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class Coverage:
-    """``gaps``: where nothing was judged, in order, between ``start`` and ``end``; ``judged`` is what lies between them."""
+    """``gaps``: where nothing was judged, in order, between ``start`` and ``end``; ``judged`` is
+    what lies between them.
+    """
 
     start: datetime
     end: datetime
@@ -44,12 +48,17 @@ class Coverage:
 
 
 def tolerated() -> timedelta:
-    """Clusters are not asked every minute: between two answers nothing can be judged, and nothing is missing."""
+    """Clusters are not asked every minute: between two answers nothing can be judged, and nothing
+    is missing.
+    """
     return timedelta(seconds=settings.WEIR.judged_every_s) + 2 * WINDOW
 
 
 def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
-    """``runs``: as ``job_judgement`` has them, ``[{"first", "last"}]`` in epoch s. No time at all is never whole."""
+    """``runs``: as ``job_judgement`` has them, ``[{"first", "last"}]`` in epoch s.
+
+    No time at all is never whole.
+    """
     if end <= start:
         return Coverage(start, end, timedelta(), ((start, end),))
     gaps: list[Gap] = []
@@ -68,7 +77,10 @@ def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
 
 def _spans(runs: Iterable[Any]) -> Sequence[Gap]:
     found = [
-        (datetime.fromtimestamp(one["first"], UTC), datetime.fromtimestamp(one["last"], UTC) + WINDOW)
+        (
+            datetime.fromtimestamp(one["first"], UTC),
+            datetime.fromtimestamp(one["last"], UTC) + WINDOW,
+        )
         for one in runs
         if isinstance(one, dict)
     ]

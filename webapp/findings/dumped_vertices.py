@@ -1,4 +1,6 @@
-"""Findings whose cause a thread dump can show: the vertex that is busy, or whose synchronous part is slow."""
+"""Findings whose cause a thread dump can show: the vertex that is busy, or whose synchronous part
+is slow.
+"""
 
 from typing import Any
 
@@ -9,7 +11,9 @@ BUSY, SLOW_SYNC = "pressure.root", "checkpoint.sync"
 
 
 def dumped_vertex_of(finding: Finding) -> str | None:
-    """Of an open finding, the vertex whose threads are worth a look; None for findings of other rules."""
+    """Of an open finding, the vertex whose threads are worth a look; None for findings of other
+    rules.
+    """
     return slow_vertex_of(finding) if finding.state == FindingState.OPEN else None
 
 
@@ -18,7 +22,11 @@ def slow_vertex_of(finding: Finding) -> str | None:
     data: Any = finding.data if isinstance(finding.data, dict) else {}
     if finding.rule == SLOW_SYNC:
         slowest = data.get("slowest")
-        data = slowest[-1] if isinstance(slowest, list) and slowest and isinstance(slowest[-1], dict) else {}
+        data = (
+            slowest[-1]
+            if isinstance(slowest, list) and slowest and isinstance(slowest[-1], dict)
+            else {}
+        )
     elif finding.rule != BUSY:
         return None
     vertex_id = data.get("vertex_id")

@@ -1,6 +1,7 @@
 """Occurrences of one identity → episodes. Pure: no database, no clock.
 
-Instants are compared, never counted, so the order in which occurrences arrived, or how often, makes no difference.
+Instants are compared, never counted, so the order in which occurrences arrived, or how often, makes
+no difference.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,8 @@ from datetime import datetime, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time without a gap: one occurrence, or what is known of an episode whose occurrences are not looked at.
+    """A time without a gap: one occurrence, or what is known of an episode whose occurrences are
+    not looked at.
 
     ``occurrence_id`` is the occurrence at its end, None where that is not one of those looked at.
     """
@@ -33,8 +35,8 @@ class FindingEpisode:
 def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
     """Spans no further apart than ``hold`` belong together; episodes in order of time.
 
-    Of several occurrences at one instant that of the earliest window counts: rules that look back to an event say
-    most about it when it has just happened.
+    Of several occurrences at one instant that of the earliest window counts: rules that look back
+    to an event say most about it when it has just happened.
     """
     found: list[list[Span]] = []
     until: datetime | None = None
@@ -44,18 +46,33 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
             until = span.last
         found[-1].append(span)
         until = max(until, span.last)
-    return [FindingEpisode(min(one.first for one in spans), max(one.last for one in spans), _newest(spans)) for spans in found]
+    return [
+        FindingEpisode(
+            min(one.first for one in spans), max(one.last for one in spans), _newest(spans)
+        )
+        for spans in found
+    ]
 
 
 def _newest(spans: Sequence[Span]) -> Span:
     last = max(span.last for span in spans)
     at_end = [span for span in spans if span.last == last]
-    occurrences = [span for span in at_end if span.occurrence_id is not None and span.window_start is not None]
-    return min(occurrences, key=lambda span: (span.window_start or last, span.occurrence_id or 0)) if occurrences else at_end[0]
+    occurrences = [
+        span for span in at_end if span.occurrence_id is not None and span.window_start is not None
+    ]
+    return (
+        min(occurrences, key=lambda span: (span.window_start or last, span.occurrence_id or 0))
+        if occurrences
+        else at_end[0]
+    )
 
 
-def closed_at(last_seen: datetime, hold: timedelta, judged_to: datetime | None, ended_at: datetime | None) -> datetime | None:
-    """When an episode ended: its hold time passed without an occurrence, or its job ended; None while it is open."""
+def closed_at(
+    last_seen: datetime, hold: timedelta, judged_to: datetime | None, ended_at: datetime | None
+) -> datetime | None:
+    """When an episode ended: its hold time passed without an occurrence, or its job ended; None
+    while it is open.
+    """
     over = last_seen + hold
     if ended_at is not None:
         return max(last_seen, min(over, ended_at))

@@ -13,10 +13,24 @@ from django.utils.translation import gettext
 from webapp.lib.instants import instant_text, of_json
 from webapp.lib.messages.rendering import localised
 from webapp.lib.messages.units import COUNTED
-from webapp.lib.quantities import UNKNOWN, bytes_rate_text, bytes_text, count_text, duration_text, percent_text, times_text
+from webapp.lib.quantities import (
+    UNKNOWN,
+    bytes_rate_text,
+    bytes_text,
+    count_text,
+    duration_text,
+    percent_text,
+    times_text,
+)
 
 COMPARISONS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "="}
-_HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
+_HOLDS = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+}
 _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
 """Words of ours such as 'start_delay'; names of other people's things are left as they are."""
 _MOST_AS_PERCENT = 2
@@ -34,7 +48,11 @@ def figure_text(value: Any, unit: str = "") -> str:
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
     if not isinstance(value, int | float):
-        words = localised(value.replace("_", " ")) if isinstance(value, str) and _CODE.fullmatch(value) else str(value)
+        words = (
+            localised(value.replace("_", " "))
+            if isinstance(value, str) and _CODE.fullmatch(value)
+            else str(value)
+        )
         return words if len(words) <= _LONGEST_WORDS else words[: _LONGEST_WORDS - 1] + "…"
     if isinstance(value, float) and not math.isfinite(value):
         return UNKNOWN
@@ -42,7 +60,13 @@ def figure_text(value: Any, unit: str = "") -> str:
         return times_text(value) if abs(value) > _MOST_AS_PERCENT else percent_text(value)
     if unit in ("epoch_ms", "instant"):
         return instant_text(of_json(value))
-    known = {"ms": duration_text, "bytes": bytes_text, "bytes/h": bytes_rate_text, "count": count_text, "times": times_text}
+    known = {
+        "ms": duration_text,
+        "bytes": bytes_text,
+        "bytes/h": bytes_rate_text,
+        "count": count_text,
+        "times": times_text,
+    }
     if unit in known:
         return known[unit](value)
     if unit == "s":
@@ -56,7 +80,9 @@ def figure_text(value: Any, unit: str = "") -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` where it is not known."""
+    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` where it is not
+    known.
+    """
 
     name: str
     value: str
@@ -67,7 +93,9 @@ class Figure:
 
     @property
     def is_text(self) -> bool:
-        """A log line, an exception: to be read as one, not to be squeezed into the column of figures."""
+        """A log line, an exception: to be read as one, not to be squeezed into the column of
+        figures.
+        """
         return len(self.value) > _MOST_IN_COLUMN and not self.compared
 
 
@@ -82,8 +110,14 @@ def _figure(row: Mapping[str, Any]) -> Figure:
     comparison = str(row.get("comparison") or "")
     sign = COMPARISONS.get(comparison, "")
     value = row.get("value")
-    # What kept a finding from being worse is evidence too, and must not read as if it had been reached.
-    unmet = sign and isinstance(value, int | float) and isinstance(threshold, int | float) and not _HOLDS[comparison](value, threshold)
+    # What kept a finding from being worse is evidence too, and must not read as if it had been
+    # reached.
+    unmet = (
+        sign
+        and isinstance(value, int | float)
+        and isinstance(threshold, int | float)
+        and not _HOLDS[comparison](value, threshold)
+    )
     compared = "" if threshold is None else f"{sign} {figure_text(threshold, unit)}".strip()
     return Figure(
         name=str(row["name"]),

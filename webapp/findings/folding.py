@@ -1,9 +1,13 @@
-"""Occurrences into findings: whatever the order in which runs were loaded, and however often, the same findings come out.
+"""Occurrences into findings: whatever the order in which runs were loaded, and however often, the
+same findings come out.
 
-1. Only episodes that a changed occurrence can reach are built again: those within the hold time of one.
-2. Of a long episode only its end is read; its beginning is taken from the finding. Occurrences are kept for days, findings longer.
-3. A finding keeps its number as long as its episode overlaps what it was, or is no further from it than the hold time, so that
-   links to it stay good: while a minute runs, what is seen in it is told anew, of a later instant each time.
+1. Only episodes that a changed occurrence can reach are built again: those within the hold time of
+   one.
+2. Of a long episode only its end is read; its beginning is taken from the finding. Occurrences are
+   kept for days, findings longer.
+3. A finding keeps its number as long as its episode overlaps what it was, or is no further from it
+   than the hold time, so that links to it stay good: while a minute runs, what is seen in it is
+   told anew, of a later instant each time.
 """
 
 from collections import defaultdict
@@ -26,13 +30,25 @@ from webapp.lib.chunks import chunks
 OCCURRENCES_KEPT = timedelta(days=2)
 JOBS_AT_ONCE = 50
 OCCURRENCE_FIELDS = (
-    "job_name", "severity", "confidence", "subject_kind", "subject", "title", "cause", "next_step", "evidence", "related", "data",
-)  # fmt: skip
+    "job_name",
+    "severity",
+    "confidence",
+    "subject_kind",
+    "subject",
+    "title",
+    "cause",
+    "next_step",
+    "evidence",
+    "related",
+    "data",
+)
 FOR_EVER = datetime.max.replace(tzinfo=UTC)
 
 
 def hold_of(rule: str) -> timedelta:
-    """How long after its last occurrence a finding of this rule lasts; a rule that is gone has the default."""
+    """How long after its last occurrence a finding of this rule lasts; a rule that is gone has the
+    default.
+    """
     known = registry.all_rules().get(rule)
     return timedelta(seconds=known.hold_s if known else registry.DEFAULT_HOLD_S)
 
@@ -52,18 +68,26 @@ def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
         ids[cluster].append(job_id)
     lives: dict[Job, Life] = {}
     for cluster, wanted in ids.items():
-        judged = dict(JobJudgement.objects.filter(cluster=cluster, job_id__in=wanted).values_list("job_id", "judged_to"))
+        judged = dict(
+            JobJudgement.objects.filter(cluster=cluster, job_id__in=wanted).values_list(
+                "job_id", "judged_to"
+            )
+        )
         ended = {
             job_id: end or seen
-            for job_id, end, seen in JobCurrent.objects.filter(cluster=cluster, job_id__in=wanted, terminal=True).values_list(
-                "job_id", "end_time", "as_of"
-            )
+            for job_id, end, seen in JobCurrent.objects.filter(
+                cluster=cluster, job_id__in=wanted, terminal=True
+            ).values_list("job_id", "end_time", "as_of")
         }
         # Rows that were under way when a cluster was removed open nothing again.
-        removed_at = RemovedCluster.objects.filter(name=cluster).values_list("removed_at", flat=True).first()
+        removed_at = (
+            RemovedCluster.objects.filter(name=cluster).values_list("removed_at", flat=True).first()
+        )
         if removed_at is not None:
             ended = {job_id: min(ended.get(job_id) or removed_at, removed_at) for job_id in wanted}
-        lives |= {(cluster, job_id): Life(judged.get(job_id), ended.get(job_id)) for job_id in wanted}
+        lives |= {
+            (cluster, job_id): Life(judged.get(job_id), ended.get(job_id)) for job_id in wanted
+        }
     return lives
 
 
@@ -77,9 +101,14 @@ def some_jobs_at_once(changed: Changed) -> Iterable[list[Identity]]:
 
 
 def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int:
-    """Build the findings of some jobs' identities again; returns how many rows changed. Call it in a transaction."""
+    """Build the findings of some jobs' identities again; returns how many rows changed.
+
+    Call it in a transaction.
+    """
     recordings = set(
-        Cluster.objects.filter(kind=ClusterKind.RECORDING, name__in={one[0] for one in identities}).values_list("name", flat=True)
+        Cluster.objects.filter(
+            kind=ClusterKind.RECORDING, name__in={one[0] for one in identities}
+        ).values_list("name", flat=True)
     )
     purged_before = now - OCCURRENCES_KEPT
     known = _known(identities, changed)
@@ -95,12 +124,26 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         far = [finding for finding in near if finding.first_seen > until]
         touched = [finding for finding in near if finding.first_seen <= until]
         # Later episodes are out of reach of every changed occurrence, so they stay as they are.
-        spans = [span for span in occurrences[identity] if span.first >= since and (not far or span.first < far[0].first_seen)]
-        spans += [Span(one.first_seen, min(one.last_seen, bound)) for one in touched if one.first_seen < bound]
+        spans = [
+            span
+            for span in occurrences[identity]
+            if span.first >= since and (not far or span.first < far[0].first_seen)
+        ]
+        spans += [
+            Span(one.first_seen, min(one.last_seen, bound))
+            for one in touched
+            if one.first_seen < bound
+        ]
         found = episodes(spans, hold)
         if found or far:
-            _close([finding for finding in known[identity] if finding.last_seen < since], hold, lives[identity[:2]])
-        rows, withdrawn = _write(identity, touched, found, hold, lives[identity[:2]], is_last=not far)
+            _close(
+                [finding for finding in known[identity] if finding.last_seen < since],
+                hold,
+                lives[identity[:2]],
+            )
+        rows, withdrawn = _write(
+            identity, touched, found, hold, lives[identity[:2]], is_last=not far
+        )
         _withdraw(withdrawn, now)
         written += len(rows) + len(withdrawn)
     return written
@@ -109,9 +152,9 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
 def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Finding]]:
     """Findings that may be touched, and open ones from before, by identity and time."""
     found: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
-    for finding in Finding.objects.filter(_near(identities, changed, "last_seen__gte", Q(state=FindingState.OPEN))).order_by(
-        "first_seen", "id"
-    ):
+    for finding in Finding.objects.filter(
+        _near(identities, changed, "last_seen__gte", Q(state=FindingState.OPEN))
+    ).order_by("first_seen", "id"):
         identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
         if identity in found:
             found[identity].append(finding)
@@ -121,13 +164,17 @@ def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, l
 def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Span]]:
     found: dict[Identity, list[Span]] = {identity: [] for identity in identities}
     names = ("cluster", "job_id", "rule", "subject_id", "id", "seen_at", "window_start")
-    for *identity, id_, seen_at, window in FindingSight.objects.filter(_near(identities, changed, "seen_at__gte")).values_list(*names):
+    for *identity, id_, seen_at, window in FindingSight.objects.filter(
+        _near(identities, changed, "seen_at__gte")
+    ).values_list(*names):
         if tuple(identity) in found:
             found[tuple(identity)].append(Span(seen_at, seen_at, id_, window))
     return found
 
 
-def _near(identities: Sequence[Identity], changed: Changed, lookup: str, otherwise: Q | None = None) -> Q:
+def _near(
+    identities: Sequence[Identity], changed: Changed, lookup: str, otherwise: Q | None = None
+) -> Q:
     """Rows of these jobs from where a change can reach on, or for which ``otherwise`` holds."""
     since: dict[Job, datetime] = {}
     for identity in identities:
@@ -148,12 +195,20 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
             marks.close([finding.pk], at)
 
 
-def _kept(before: Sequence[Finding], found: Sequence[FindingEpisode], hold: timedelta) -> dict[int, Finding]:
-    """Place of an episode → the row that it goes on in: one that it overlaps, else the nearest of those that none overlaps."""
+def _kept(
+    before: Sequence[Finding], found: Sequence[FindingEpisode], hold: timedelta
+) -> dict[int, Finding]:
+    """Place of an episode → the row that it goes on in: one that it overlaps, else the nearest of
+    those that none overlaps.
+    """
     kept: dict[int, Finding] = {}
     for reach in (timedelta(0), hold):
         for place, episode in enumerate(found):
-            free = [(_gap(one, episode), one.pk, one) for one in before if place not in kept and one not in kept.values()]
+            free = [
+                (_gap(one, episode), one.pk, one)
+                for one in before
+                if place not in kept and one not in kept.values()
+            ]
             near = [one for one in free if one[0] <= reach]
             if near:
                 kept[place] = min(near)[-1]
@@ -166,11 +221,23 @@ def _gap(row: Finding, episode: FindingEpisode) -> timedelta:
 
 
 def _write(
-    identity: Identity, before: list[Finding], found: list[FindingEpisode], hold: timedelta, life: Life, *, is_last: bool
+    identity: Identity,
+    before: list[Finding],
+    found: list[FindingEpisode],
+    hold: timedelta,
+    life: Life,
+    *,
+    is_last: bool,
 ) -> tuple[list[Finding], list[Finding]]:
-    """Make the rows of ``before`` those of ``found``; returns these, and those that are none of them any more."""
+    """Make the rows of ``before`` those of ``found``; returns these, and those that are none of
+    them any more.
+    """
     occurrences = FindingSight.objects.in_bulk(
-        [episode.newest.occurrence_id for episode in found if episode.newest.occurrence_id is not None]
+        [
+            episode.newest.occurrence_id
+            for episode in found
+            if episode.newest.occurrence_id is not None
+        ]
     )
     rows = []
     known = {one.pk: marks.FindingMark.of(one) for one in before}
@@ -182,7 +249,9 @@ def _write(
         if row is None and source is None:
             continue
         if row is None:
-            row = Finding(cluster=identity[0], job_id=identity[1], rule=identity[2], subject_id=identity[3])
+            row = Finding(
+                cluster=identity[0], job_id=identity[1], rule=identity[2], subject_id=identity[3]
+            )
         if source is None and row.last_seen != episode.last_seen:
             # Its end is known from another finding that it has now become one with.
             source = next((one for one in before if one.last_seen == episode.last_seen), None)
@@ -197,7 +266,9 @@ def _write(
         row.closed_at = closed_at(row.last_seen, hold, judged_to, life.ended_at)
         row.state = FindingState.OPEN if row.closed_at is None else FindingState.CLOSED
         rows.append(row)
-    Finding.objects.filter(pk__in=[one.pk for one in free]).delete()  # first: one of them may be the open one
+    Finding.objects.filter(
+        pk__in=[one.pk for one in free]
+    ).delete()  # first: one of them may be the open one
     # Of one identity one at most is open: it is written last.
     for row in sorted(rows, key=lambda one: one.state == FindingState.OPEN):
         marks.save(row, known.get(row.pk))

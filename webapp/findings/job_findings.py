@@ -19,7 +19,8 @@ SHOWN_IN_FULL = 3
 
 @dataclass(frozen=True)
 class JobFindings:
-    """``in_full`` and ``in_brief`` are open, or of a job that is past; ``earlier`` are closed ones of a job that lives on.
+    """``in_full`` and ``in_brief`` are open, or of a job that is past; ``earlier`` are closed ones
+    of a job that lives on.
 
     ``of_others`` were found on other attempts of the job, as far as they are more than notes.
     """
@@ -39,18 +40,38 @@ class JobFindings:
     def deductions(self, health: int | None) -> list[tuple[int, str, Finding]]:
         """Points, reason and finding of what takes the job's health down to ``health``.
 
-        Empty where the page's range does not hold all that is open, or the job is just being judged again.
+        Empty where the page's range does not hold all that is open, or the job is just being judged
+        again.
         """
         computed = health_of(self.all_open)
-        return [(one.points, one.reason, one.finding) for one in computed.deductions] if computed.value == health else []
+        return (
+            [(one.points, one.reason, one.finding) for one in computed.deductions]
+            if computed.value == health
+            else []
+        )
 
 
-def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past: bool, attempts: Collection[str] = ()) -> JobFindings:
-    """One query, two with other ``attempts``. Of a recording or an ended job everything is closed, and is what the reader came for."""
-    overlapping = Finding.objects.of_job(cluster, job_id).filter(first_seen__lte=end, last_seen__gte=start)
+def of_job(
+    cluster: str,
+    job_id: str,
+    start: datetime,
+    end: datetime,
+    *,
+    is_past: bool,
+    attempts: Collection[str] = (),
+) -> JobFindings:
+    """One query, two with other ``attempts``.
+
+    Of a recording or an ended job everything is closed, and is what the reader came for.
+    """
+    overlapping = Finding.objects.of_job(cluster, job_id).filter(
+        first_seen__lte=end, last_seen__gte=start
+    )
     rows = list(overlapping.order_by("-state", *WORST_FIRST)[:MOST])
     others = [one for one in attempts if one != job_id]
-    of_others = Finding.objects.of_attempts(cluster, others).filter(first_seen__lte=end, last_seen__gte=start)
+    of_others = Finding.objects.of_attempts(cluster, others).filter(
+        first_seen__lte=end, last_seen__gte=start
+    )
     newest_of_others = list(of_others.order_by("-last_seen", "-id")[:MOST]) if others else []
     found = matters(rows)
     current = [one for one in found if one.is_open or is_past]

@@ -1,4 +1,6 @@
-"""After folding: findings that were not seen again are closed, and every judged job gets its health."""
+"""After folding: findings that were not seen again are closed, and every judged job gets its
+health.
+"""
 
 import json
 from collections import defaultdict
@@ -26,10 +28,18 @@ STORAGE_RULES = "storage."
 
 
 def close_unseen() -> int:
-    """Close what its rule has not seen for its hold time, and what belongs to a job that ended. Call it in a transaction."""
+    """Close what its rule has not seen for its hold time, and what belongs to a job that ended.
+
+    Call it in a transaction.
+    """
     names = ("id", "cluster", "job_id", "rule", "last_seen")
     # What an audit of the storage found, the next audit settles.
-    rows = list(Finding.objects.open().exclude(job_id="").exclude(rule__startswith=STORAGE_RULES).values_list(*names))
+    rows = list(
+        Finding.objects.open()
+        .exclude(job_id="")
+        .exclude(rule__startswith=STORAGE_RULES)
+        .values_list(*names)
+    )
     over: list[tuple[int, datetime]] = []
     for part in chunks(rows, ROWS_AT_ONCE):
         lives = lives_of((cluster, job_id) for _id, cluster, job_id, _rule, _last in part)
@@ -38,14 +48,18 @@ def close_unseen() -> int:
             at = closed_at(last_seen, hold_of(rule), life.judged_to, life.ended_at)
             if at is not None:
                 over.append((id_, at))
-    closed = [Finding(pk=id_, state=FindingState.CLOSED, closed_at=at, to_alert=True) for id_, at in over]
+    closed = [
+        Finding(pk=id_, state=FindingState.CLOSED, closed_at=at, to_alert=True) for id_, at in over
+    ]
     Finding.objects.bulk_update(closed, ["state", "closed_at", "to_alert"], batch_size=ROWS_AT_ONCE)
     return len(closed)
 
 
 def had_data(unknowns: Sequence[Any]) -> bool:
     """Whether any rule had what it needs, where these could not judge."""
-    judging = len([rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")])
+    judging = len(
+        [rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")]
+    )
     return len(unknowns) < judging or not judging
 
 
@@ -62,23 +76,33 @@ def give_health(judgements: Sequence[Mapping[str, Any]]) -> None:
 
 def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> None:
     """``jobs``: whether any rule had data to judge it by."""
-    judged = JobJudgement.objects.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id")).values("judged_to")[:1]
+    judged = JobJudgement.objects.filter(
+        cluster=OuterRef("cluster"), job_id=OuterRef("job_id")
+    ).values("judged_to")[:1]
     rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=list(jobs))
-    rows.filter(terminal=True).update(health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged))
+    rows.filter(terminal=True).update(
+        health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged)
+    )
     _rank_ended(cluster, rows.filter(terminal=True))
     running = rows.exclude(terminal=True)
     if not is_seen:
         running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged))
         return
     found: dict[str, list[Finding]] = defaultdict(list)
-    for finding in Finding.objects.open().filter(cluster=cluster, job_id__in=list(jobs)).only("job_id", "rule", "severity", "confidence"):
+    for finding in (
+        Finding.objects.open()
+        .filter(cluster=cluster, job_id__in=list(jobs))
+        .only("job_id", "rule", "severity", "confidence")
+    ):
         found[finding.job_id].append(finding)
     by_health: dict[int | None, list[str]] = defaultdict(list)
     for job, judged_at_all in jobs.items():
         by_health[health_of(found[job], judged=judged_at_all).value].append(job)
     for health, of_health in by_health.items():
         state = HealthState.UNKNOWN if health is None else HealthState.JUDGED
-        running.filter(job_id__in=of_health).update(health=health, health_state=state, judged_at=Subquery(judged))
+        running.filter(job_id__in=of_health).update(
+            health=health, health_state=state, judged_at=Subquery(judged)
+        )
 
 
 def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
@@ -97,10 +121,17 @@ def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
 
 
 def forget_unseen(now: datetime) -> int:
-    """Health of jobs that nobody can know now is unknown, whatever it was, and over where nobody watches them; returns how many changed."""
+    """Health of jobs that nobody can know now is unknown, whatever it was, and over where nobody
+    watches them; returns how many changed.
+    """
     changed = 0
-    for status, becomes in ((UNKNOWN_STATUS, HealthState.UNKNOWN), (UNWATCHED_STATUS, HealthState.ENDED)):
-        found: Any = JobCurrent.objects.with_status(now).filter(Q(status=status) & ~Q(health_state=becomes))
+    for status, becomes in (
+        (UNKNOWN_STATUS, HealthState.UNKNOWN),
+        (UNWATCHED_STATUS, HealthState.ENDED),
+    ):
+        found: Any = JobCurrent.objects.with_status(now).filter(
+            Q(status=status) & ~Q(health_state=becomes)
+        )
         ids = list(found.order_by().values_list("pk", flat=True))
         for part in chunks(ids, ROWS_AT_ONCE):
             JobCurrent.objects.filter(pk__in=part).update(health=None, health_state=becomes)

@@ -13,8 +13,19 @@ def rule_control() -> Control:
 
 def severity_control(severities: Collection[str] = tuple(SEVERITY_BADGES)) -> Control:
     badges = [(one, SEVERITY_BADGES[one]) for one in SEVERITY_BADGES if one in severities]
-    return Control("severity", "Severity", [("", "Any severity"), *((value, f"{badge.shape} {badge.word}") for value, badge in badges)])
+    return Control(
+        "severity",
+        "Severity",
+        [
+            ("", "Any severity"),
+            *((value, f"{badge.shape} {badge.word}") for value, badge in badges),
+        ],
+    )
 
 
 def acknowledged_control() -> Control:
-    return Control("acknowledged", "Acknowledged", (("", "Acknowledged or not"), ("no", "not acknowledged"), ("yes", "acknowledged")))
+    return Control(
+        "acknowledged",
+        "Acknowledged",
+        (("", "Acknowledged or not"), ("no", "not acknowledged"), ("yes", "acknowledged")),
+    )

@@ -15,7 +15,8 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass
 class FindingLoad:
-    """``before`` each batch of a table is upserted, in the same transaction; ``finish`` after the last table.
+    """``before`` each batch of a table is upserted, in the same transaction; ``finish`` after the
+    last table.
 
     Judgements come before occurrences: the occurrences of the windows they judged are replaced.
     """

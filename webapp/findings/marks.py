@@ -1,4 +1,5 @@
-"""The mark by which alerting learns of a finding: set in the transaction that opens, ends or changes one.
+"""The mark by which alerting learns of a finding: set in the transaction that opens, ends or
+changes one.
 
 Only what changes an alert marks: beginning, end and severity. That it was seen once more does not.
 """
@@ -9,7 +10,9 @@ from datetime import datetime
 
 from webapp.findings.models import Finding
 
-_UNMARKED = [field.name for field in Finding._meta.concrete_fields if field.name not in ("id", "to_alert")]
+_UNMARKED = [
+    field.name for field in Finding._meta.concrete_fields if field.name not in ("id", "to_alert")
+]
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,10 @@ class FindingMark:
 
 
 def save(row: Finding, before: FindingMark | None) -> None:
-    """``before``: of the row as it was read; None of a new one. Unchanged, its mark is left as it is by now."""
+    """``before``: of the row as it was read; None of a new one.
+
+    Unchanged, its mark is left as it is by now.
+    """
     if row.pk is None or before != FindingMark.of(row):
         row.to_alert = True
         row.save()

@@ -36,10 +36,16 @@ class FindingSight(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id", "rule", "subject_id", "window_start"], name="finding_sight_key")
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "rule", "subject_id", "window_start"],
+                name="finding_sight_key",
+            )
         ]
         indexes = [
-            models.Index(fields=["cluster", "job_id", "rule", "subject_id", "seen_at"], name="sight_of_finding"),
+            models.Index(
+                fields=["cluster", "job_id", "rule", "subject_id", "seen_at"],
+                name="sight_of_finding",
+            ),
             models.Index(fields=["cluster", "job_id", "window_start"], name="sight_of_window"),
             models.Index(fields=["window_start"], name="sight_age"),
         ]
@@ -61,7 +67,9 @@ class JobJudgement(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="job_judgement_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id"], name="job_judgement_key")
+        ]
 
     def __str__(self) -> str:
         return f"{self.job_id} judged to {self.judged_to:%Y-%m-%d %H:%M:%S}"
@@ -69,9 +77,11 @@ class JobJudgement(models.Model):
 
 @scoped()
 class Finding(models.Model):
-    """One episode of one rule about one subject: occurrences no further apart than the rule's hold time.
+    """One episode of one rule about one subject: occurrences no further apart than the rule's hold
+    time.
 
-    Texts and evidence are those of its newest occurrence; ``job_id`` is empty where the subject is a cluster.
+    Texts and evidence are those of its newest occurrence; ``job_id`` is empty where the subject is
+    a cluster.
     """
 
     cluster = models.CharField(max_length=100)
@@ -95,25 +105,42 @@ class Finding(models.Model):
     last_seen = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
     as_of = models.DateTimeField()
-    refold_from = models.DateTimeField(null=True, help_text="its judged windows from here on changed and are still to be folded")
-    to_alert = models.BooleanField(default=True, help_text="it changed and alerting has not evaluated it since")
+    refold_from = models.DateTimeField(
+        null=True, help_text="its judged windows from here on changed and are still to be folded"
+    )
+    to_alert = models.BooleanField(
+        default=True, help_text="it changed and alerting has not evaluated it since"
+    )
 
     objects: ClassVar = FindingQuerySet.as_manager()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster", "job_id", "rule", "subject_id"], condition=models.Q(state="open"), name="one_open_finding"
+                fields=["cluster", "job_id", "rule", "subject_id"],
+                condition=models.Q(state="open"),
+                name="one_open_finding",
             )
         ]
         indexes = [
-            models.Index(fields=["cluster", "job_id", "rule", "subject_id", "last_seen"], name="finding_of_subject"),
-            models.Index(fields=["cluster", "job_id", "state", "-last_seen", "-id"], name="finding_of_job"),
-            models.Index(fields=["state", "-severity_rank", "-last_seen", "-id"], name="finding_by_severity"),
+            models.Index(
+                fields=["cluster", "job_id", "rule", "subject_id", "last_seen"],
+                name="finding_of_subject",
+            ),
+            models.Index(
+                fields=["cluster", "job_id", "state", "-last_seen", "-id"], name="finding_of_job"
+            ),
+            models.Index(
+                fields=["state", "-severity_rank", "-last_seen", "-id"], name="finding_by_severity"
+            ),
             models.Index(fields=["-last_seen", "-id"], name="finding_newest"),
             models.Index(fields=["rule", "-last_seen", "-id"], name="finding_of_rule"),
             models.Index(fields=["cluster", "-last_seen", "-id"], name="finding_of_cluster"),
-            models.Index(fields=["refold_from"], name="finding_to_fold", condition=models.Q(refold_from__isnull=False)),
+            models.Index(
+                fields=["refold_from"],
+                name="finding_to_fold",
+                condition=models.Q(refold_from__isnull=False),
+            ),
             models.Index(fields=["id"], name="finding_to_alert", condition=models.Q(to_alert=True)),
         ]
 
@@ -123,7 +150,9 @@ class Finding(models.Model):
 
 @scoped()
 class WithdrawnFinding(models.Model):
-    """A finding that was taken back: the whole of its minute did not bear it out, or it became one with another. Links to it may be out."""
+    """A finding that was taken back: the whole of its minute did not bear it out, or it became one
+    with another. Links to it may be out.
+    """
 
     number = models.BigIntegerField(primary_key=True)
     cluster = models.CharField(max_length=100)
@@ -150,7 +179,11 @@ class FindingHost(models.Model):
     host = models.CharField(max_length=300)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["host", "cluster", "finding"], name="one_host_of_finding")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["host", "cluster", "finding"], name="one_host_of_finding"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.host} of {self.cluster}"
@@ -158,18 +191,32 @@ class FindingHost(models.Model):
 
 @scoped(also_of_all=True)
 class ThresholdOverride(models.Model):
-    """A threshold set by somebody; the narrowest scope wins: a job before its cluster before all."""
+    """A threshold set by somebody; the narrowest scope wins: a job before its cluster before
+    all.
+    """
 
     key = models.CharField(max_length=100, help_text="<rule id>.<name>")
     value = models.FloatField()
     cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")
-    job_id = models.CharField(max_length=64, blank=True, help_text="empty for all jobs of the cluster")
-    job_name = models.CharField(max_length=300, blank=True, help_text="of that job: it holds for all of this name on the cluster")
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    job_id = models.CharField(
+        max_length=64, blank=True, help_text="empty for all jobs of the cluster"
+    )
+    job_name = models.CharField(
+        max_length=300,
+        blank=True,
+        help_text="of that job: it holds for all of this name on the cluster",
+    )
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
     changed_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["key", "cluster", "job_id"], name="one_override_per_scope")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["key", "cluster", "job_id"], name="one_override_per_scope"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.key} = {self.value:g}"

@@ -9,7 +9,14 @@ ROWS_AT_ONCE = 500
 
 
 def note(rows: Iterable[Finding]) -> None:
-    """Of findings that were just written; a host that one named once stays. Call it in a transaction."""
-    named = [FindingHost(finding=row, cluster=row.cluster, host=host) for row in rows for host in hosts_of(row.data, row.related)]
+    """Of findings that were just written; a host that one named once stays.
+
+    Call it in a transaction.
+    """
+    named = [
+        FindingHost(finding=row, cluster=row.cluster, host=host)
+        for row in rows
+        for host in hosts_of(row.data, row.related)
+    ]
     if named:
         FindingHost.objects.bulk_create(named, ignore_conflicts=True, batch_size=ROWS_AT_ONCE)

@@ -1,7 +1,9 @@
-"""Occurrences as a run hands them over: those of judged windows are replaced by the new ones, and who changed is remembered.
+"""Occurrences as a run hands them over: those of judged windows are replaced by the new ones, and
+who changed is remembered.
 
-Kept until folded: a finding whose occurrences were taken away carries ``refold_from`` in the same transaction, so that a
-process killed in between loses nothing; occurrences that are new come again when the run is loaded again.
+Kept until folded: a finding whose occurrences were taken away carries ``refold_from`` in the same
+transaction, so that a process killed in between loses nothing; occurrences that are new come again
+when the run is loaded again.
 """
 
 import json
@@ -34,30 +36,45 @@ class Changed:
 
     def add_occurrences(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
-            self.add((row["cluster"], row["job_id"], row["rule"], row["subject_id"]), row["seen_at"])
+            self.add(
+                (row["cluster"], row["job_id"], row["rule"], row["subject_id"]), row["seen_at"]
+            )
 
 
 def delete_superseded(judgements: Sequence[Mapping[str, Any]], changed: Changed) -> int:
-    """Delete the occurrences of the windows that these rows of ``job_judgement`` judged; returns how many. Call it in a transaction."""
+    """Delete the occurrences of the windows that these rows of ``job_judgement`` judged; returns
+    how many. Call it in a transaction.
+    """
     deleted = 0
     by_cluster: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
     for row in judgements:
-        by_cluster[row["cluster"]][row["job_id"]] = [(run["first"], run["last"]) for run in json.loads(row["windows"])]
+        by_cluster[row["cluster"]][row["job_id"]] = [
+            (run["first"], run["last"]) for run in json.loads(row["windows"])
+        ]
     for cluster, runs_of_job in by_cluster.items():
         for jobs in chunks(sorted(runs_of_job), JOBS_AT_ONCE):
             deleted += _delete_superseded(cluster, {job: runs_of_job[job] for job in jobs}, changed)
     return deleted
 
 
-def _delete_superseded(cluster: str, runs_of_job: Mapping[str, list[tuple[int, int]]], changed: Changed) -> int:
+def _delete_superseded(
+    cluster: str, runs_of_job: Mapping[str, list[tuple[int, int]]], changed: Changed
+) -> int:
     runs = [run for runs in runs_of_job.values() for run in runs]
     if not runs:
         return 0
-    first, last = (datetime.fromtimestamp(at, UTC) for at in (min(run[0] for run in runs), max(run[1] for run in runs)))
-    near = FindingSight.objects.filter(cluster=cluster, job_id__in=list(runs_of_job), window_start__range=(first, last))
+    first, last = (
+        datetime.fromtimestamp(at, UTC)
+        for at in (min(run[0] for run in runs), max(run[1] for run in runs))
+    )
+    near = FindingSight.objects.filter(
+        cluster=cluster, job_id__in=list(runs_of_job), window_start__range=(first, last)
+    )
     gone: list[int] = []
     touched: dict[Identity, datetime] = {}
-    for id_, job, rule, subject, window, seen_at in near.values_list("id", "job_id", "rule", "subject_id", "window_start", "seen_at"):
+    for id_, job, rule, subject, window, seen_at in near.values_list(
+        "id", "job_id", "rule", "subject_id", "window_start", "seen_at"
+    ):
         start = int(window.timestamp())
         if any(begin <= start <= end for begin, end in runs_of_job[job]):
             identity = (cluster, job, rule, subject)
@@ -71,13 +88,19 @@ def _delete_superseded(cluster: str, runs_of_job: Mapping[str, list[tuple[int, i
 
 
 def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
-    """Note on the newest finding of each identity from when on its occurrences are to be folded again."""
+    """Note on the newest finding of each identity from when on its occurrences are to be folded
+    again.
+    """
     if not touched:
         return
     newest: dict[Identity, Finding] = {}
     jobs = {identity[1] for identity in touched}
-    of_jobs = Finding.objects.filter(cluster=cluster, job_id__in=list(jobs), last_seen__gte=min(touched.values()))
-    for finding in of_jobs.only("cluster", "job_id", "rule", "subject_id", "refold_from").order_by("last_seen", "id"):
+    of_jobs = Finding.objects.filter(
+        cluster=cluster, job_id__in=list(jobs), last_seen__gte=min(touched.values())
+    )
+    for finding in of_jobs.only("cluster", "job_id", "rule", "subject_id", "refold_from").order_by(
+        "last_seen", "id"
+    ):
         newest[finding.cluster, finding.job_id, finding.rule, finding.subject_id] = finding
     marked = []
     for identity, at in touched.items():
@@ -91,6 +114,8 @@ def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
 def left_to_fold(changed: Changed) -> None:
     """Add what a process that was killed had marked and not folded."""
     names = ("cluster", "job_id", "rule", "subject_id", "refold_from", "last_seen")
-    for *identity, since, last in Finding.objects.filter(refold_from__isnull=False).values_list(*names):
+    for *identity, since, last in Finding.objects.filter(refold_from__isnull=False).values_list(
+        *names
+    ):
         changed.add(tuple(identity), since)
         changed.add(tuple(identity), last)

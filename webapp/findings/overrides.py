@@ -9,7 +9,12 @@ from webapp.findings.models import ThresholdOverride
 
 def as_plain() -> list[dict[str, Any]]:
     """All overrides as the Spark job takes them: {key, value, cluster, job_id, job_name}."""
-    return [dict(row) for row in ThresholdOverride.objects.order_by("id").values("key", "value", "cluster", "job_id", "job_name")]
+    return [
+        dict(row)
+        for row in ThresholdOverride.objects.order_by("id").values(
+            "key", "value", "cluster", "job_id", "job_name"
+        )
+    ]
 
 
 def limits_of(cluster: str = "", job_id: str = "", name: str | None = None) -> Limits:

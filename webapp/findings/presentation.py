@@ -1,4 +1,6 @@
-"""Findings as pages show them: with their badges and figures, several episodes of one matter as one."""
+"""Findings as pages show them: with their badges and figures, several episodes of one matter as
+one.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +26,9 @@ class Relation:
 
 @dataclass(frozen=True)
 class PresentedFinding:
-    """One finding; ``episodes`` counts how often it came within what is shown, this one included."""
+    """One finding; ``episodes`` counts how often it came within what is shown, this one
+    included.
+    """
 
     finding: Finding
     severity: Badge
@@ -66,20 +70,34 @@ def shown(finding: Finding) -> PresentedFinding:
 
 
 def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
-    """Episodes of one rule about one subject as one, its newest; open before closed, then the worst, then the newest."""
+    """Episodes of one rule about one subject as one, its newest; open before closed, then the
+    worst, then the newest.
+    """
     newest: dict[tuple[str, str], PresentedFinding] = {}
-    for finding in sorted(findings, key=lambda one: (one.state == FindingState.OPEN, one.last_seen, one.pk or 0), reverse=True):
+    for finding in sorted(
+        findings,
+        key=lambda one: (one.state == FindingState.OPEN, one.last_seen, one.pk or 0),
+        reverse=True,
+    ):
         key = (finding.rule, finding.subject_id)
         known = newest.get(key)
         newest[key] = replace(known, episodes=known.episodes + 1) if known else shown(finding)
     order = sorted(newest.values(), key=lambda one: one.finding.last_seen, reverse=True)
-    return sorted(order, key=lambda one: (not one.is_open, -one.finding.severity_rank, precedence(one.finding.rule)))
+    return sorted(
+        order,
+        key=lambda one: (not one.is_open, -one.finding.severity_rank, precedence(one.finding.rule)),
+    )
 
 
 def relations(related: Any) -> list[Relation]:
     """Of the JSON column; what is no relation there is left out."""
     return [
-        Relation(str(row.get("kind") or ""), str(row.get("subject")), str(row.get("note") or ""), _path(row.get("path")))
+        Relation(
+            str(row.get("kind") or ""),
+            str(row.get("subject")),
+            str(row.get("note") or ""),
+            _path(row.get("path")),
+        )
         for row in related or ()
         if isinstance(row, Mapping) and row.get("subject")
     ]
@@ -95,7 +113,9 @@ def _path(path: Any) -> tuple[str, ...]:
 
 
 def precedence(rule: str) -> int:
-    """Of two equally bad findings the one that explains the other is read first: pressure holds barriers, not the other way round."""
+    """Of two equally bad findings the one that explains the other is read first: pressure holds
+    barriers, not the other way round.
+    """
     families = ("collect", "restore", "restart", "pressure", "data", "watermark")
     family = rule.split(".", 1)[0]
     return families.index(family) if family in families else len(families)

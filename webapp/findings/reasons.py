@@ -20,7 +20,9 @@ MOST_FINDINGS = 2_000
 
 @dataclass(frozen=True)
 class StatusReason:
-    """The worst finding, with the names that its title may hold, and how many more matters there are."""
+    """The worst finding, with the names that its title may hold, and how many more matters there
+    are.
+    """
 
     pk: int
     badge: Badge
@@ -32,7 +34,10 @@ class StatusReason:
 
 
 def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
-    """(cluster, job id) → its reason; one query. Of a job that runs what is open counts, of an ended one what was found."""
+    """(cluster, job id) → its reason; one query.
+
+    Of a job that runs what is open counts, of an ended one what was found.
+    """
     ended = [job.job_id for job in jobs if job.terminal]
     listed = Finding.objects.filter(
         Q(state=FindingState.OPEN) | Q(job_id__in=ended),
@@ -42,14 +47,28 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
     )
     found: dict[tuple[str, str], dict[tuple[str, str], Finding]] = defaultdict(dict)
     columns = (
-        "cluster", "job_id", "rule", "subject_id", "severity", "severity_rank", "last_seen", "title", "subject", "job_name", "related",
-    )  # fmt: skip
+        "cluster",
+        "job_id",
+        "rule",
+        "subject_id",
+        "severity",
+        "severity_rank",
+        "last_seen",
+        "title",
+        "subject",
+        "job_name",
+        "related",
+    )
     for finding in listed.only(*columns).order_by(*WORST_FIRST)[:MOST_FINDINGS]:
-        found[finding.cluster, finding.job_id].setdefault((finding.rule, finding.subject_id), finding)
+        found[finding.cluster, finding.job_id].setdefault(
+            (finding.rule, finding.subject_id), finding
+        )
     return {key: _reason(list(matters.values())) for key, matters in found.items()}
 
 
 def _reason(matters: list[Finding]) -> StatusReason:
     worst = min(matters, key=lambda one: (-one.severity_rank, precedence(one.rule)))
     names = worst.subject, worst.job_name, worst.related
-    return StatusReason(worst.pk, severity_badge(worst.severity), worst.title, *names, len(matters) - 1)
+    return StatusReason(
+        worst.pk, severity_badge(worst.severity), worst.title, *names, len(matters) - 1
+    )

@@ -1,4 +1,6 @@
-"""Vertices whose flame graph shows the cause, as findings name them: a source that is late with checkpoints, a vertex that holds others."""
+"""Vertices whose flame graph shows the cause, as findings name them: a source that is late with
+checkpoints, a vertex that holds others.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +18,9 @@ MOST_FINDINGS = 100
 
 @dataclass(frozen=True)
 class SampledVertex:
-    """``subtask``: 0-based, the one that started last, or the first that is busy; None where that is not known."""
+    """``subtask``: 0-based, the one that started last, or the first that is busy; None where that
+    is not known.
+    """
 
     vertex_id: str
     name: str
@@ -43,9 +47,18 @@ def sampled_vertex_of(finding: Finding) -> SampledVertex | None:
 
 def want_flame_graphs(clusters: Iterable[str], now: datetime) -> int:
     """Request those of open findings with recent occurrences; returns how many requests are new."""
-    seen = Finding.objects.filter(rule__in=(LATE, BUSY), state=FindingState.OPEN, cluster__in=list(clusters), last_seen__gte=now - LATELY)
+    seen = Finding.objects.filter(
+        rule__in=(LATE, BUSY),
+        state=FindingState.OPEN,
+        cluster__in=list(clusters),
+        last_seen__gte=now - LATELY,
+    )
     wanted = 0
-    for finding in seen.order_by("-last_seen").only("cluster", "job_id", "rule", "data", "subject")[:MOST_FINDINGS]:
+    for finding in seen.order_by("-last_seen").only("cluster", "job_id", "rule", "data", "subject")[
+        :MOST_FINDINGS
+    ]:
         if sampled := sampled_vertex_of(finding):
-            wanted += flame_graphs.want(finding.cluster, finding.job_id, sampled.vertex_id, now, subtask=sampled.subtask)
+            wanted += flame_graphs.want(
+                finding.cluster, finding.job_id, sampled.vertex_id, now, subtask=sampled.subtask
+            )
     return wanted

@@ -21,4 +21,6 @@ def threshold_name(threshold: Threshold, rule_id: str) -> str:
 
 
 def all_words() -> list[str]:
-    return sorted({words_of_key(one, rule.id) for rule in all_rules().values() for one in rule.thresholds})
+    return sorted(
+        {words_of_key(one, rule.id) for rule in all_rules().values() for one in rule.thresholds}
+    )

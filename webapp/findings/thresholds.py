@@ -25,7 +25,10 @@ class ThresholdRow:
     @property
     def overridden(self) -> list[tuple[str, str, ThresholdOverride]]:
         """Scope, value and the row itself."""
-        return [(_scope(one), figure_text(one.value, self.threshold.unit), one) for one in self.overrides]
+        return [
+            (_scope(one), figure_text(one.value, self.threshold.unit), one)
+            for one in self.overrides
+        ]
 
 
 def rows(rule: Rule) -> list[ThresholdRow]:
@@ -33,10 +36,15 @@ def rows(rule: Rule) -> list[ThresholdRow]:
     keys = [threshold.key for threshold in rule.thresholds]
     for override in ThresholdOverride.objects.filter(key__in=keys).order_by("cluster", "job_id"):
         set_by_somebody[override.key].append(override)
-    return [threshold_row(threshold, rule.id, tuple(set_by_somebody[threshold.key])) for threshold in rule.thresholds]
+    return [
+        threshold_row(threshold, rule.id, tuple(set_by_somebody[threshold.key]))
+        for threshold in rule.thresholds
+    ]
 
 
-def threshold_row(threshold: Threshold, rule_id: str, overrides: tuple[ThresholdOverride, ...] = ()) -> ThresholdRow:
+def threshold_row(
+    threshold: Threshold, rule_id: str, overrides: tuple[ThresholdOverride, ...] = ()
+) -> ThresholdRow:
     unit = threshold.unit
     return ThresholdRow(
         threshold,
@@ -49,5 +57,12 @@ def threshold_row(threshold: Threshold, rule_id: str, overrides: tuple[Threshold
 
 def _scope(override: ThresholdOverride) -> str:
     if override.job_id:
-        return gettext("job %(job)s of %(cluster)s") % {"job": override.job_name or override.job_id, "cluster": override.cluster}
-    return gettext("cluster %(cluster)s") % {"cluster": override.cluster} if override.cluster else gettext("everywhere")
+        return gettext("job %(job)s of %(cluster)s") % {
+            "job": override.job_name or override.job_id,
+            "cluster": override.cluster,
+        }
+    return (
+        gettext("cluster %(cluster)s") % {"cluster": override.cluster}
+        if override.cluster
+        else gettext("everywhere")
+    )

@@ -9,7 +9,19 @@ from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import Finding
 
-TEXTS = ("severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step", "evidence", "related", "data")
+TEXTS = (
+    "severity",
+    "confidence",
+    "subject_kind",
+    "subject_id",
+    "subject",
+    "title",
+    "cause",
+    "next_step",
+    "evidence",
+    "related",
+    "data",
+)
 
 
 def keep(row: Finding | None, cluster: str, found: dict[str, Any], now: datetime) -> None:

@@ -1,4 +1,6 @@
-"""``weir.behind``: whether Weir itself gets on, judged by its due work, so that endpoints are told of it as of everything else."""
+"""``weir.behind``: whether Weir itself gets on, judged by its due work, so that endpoints are told
+of it as of everything else.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -31,13 +33,21 @@ def watch(now: datetime) -> None:
 
 
 def _stages(now: datetime, standing: set[str]) -> Iterator[StageProgress]:
-    """While Weir was off nothing was behind: time counts from when it runs without a break, unless it was behind before."""
-    runs_since = Heartbeat.objects.filter(name=alarms.TICK).values_list("since", flat=True).first() or now
+    """While Weir was off nothing was behind: time counts from when it runs without a break, unless
+    it was behind before.
+    """
+    runs_since = (
+        Heartbeat.objects.filter(name=alarms.TICK).values_list("since", flat=True).first() or now
+    )
     for row in DueWork.objects.filter(Q(key=CYCLE) | Q(key__startswith=COLLECT)):
         since = row.last_success_at or row.created_at or runs_since
         if row.key not in standing:
             since = max(since, runs_since)
         yield StageProgress(row.key, epoch_ms(now), epoch_ms(since), row.last_error or "")
-    stopped = PipelineAlarm.objects.filter(code=disk_budget.CODE, cleared_at__isnull=True).order_by("since").first()
+    stopped = (
+        PipelineAlarm.objects.filter(code=disk_budget.CODE, cleared_at__isnull=True)
+        .order_by("since")
+        .first()
+    )
     if stopped is not None:
         yield StageProgress(DISK, epoch_ms(now), epoch_ms(stopped.since), stopped.detail)

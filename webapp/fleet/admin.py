@@ -1,4 +1,7 @@
-"""Clusters and jobs in the administration. Clusters are changed on their own pages, where secrets are handled."""
+"""Clusters and jobs in the administration.
+
+Clusters are changed on their own pages, where secrets are handled.
+"""
 
 from django.contrib import admin
 
@@ -9,7 +12,16 @@ from webapp.fleet.models.cluster import SECRETS
 
 @admin.register(Cluster)
 class ClusterAdmin(ReadOnlyAdmin):
-    list_display = ("name", "kind", "enabled", "shard", "last_success_at", "consecutive_failures", "blind_since", "flink_version")
+    list_display = (
+        "name",
+        "kind",
+        "enabled",
+        "shard",
+        "last_success_at",
+        "consecutive_failures",
+        "blind_since",
+        "flink_version",
+    )
     list_filter = ("kind", "enabled")
     search_fields = ("name",)
     exclude = (*SECRETS, "cursor")

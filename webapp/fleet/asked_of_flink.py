@@ -1,6 +1,8 @@
-"""What people ask Flink for by a page: a row for each, wanted until a collect cycle has its answer, and not again too soon.
+"""What people ask Flink for by a page: a row for each, wanted until a collect cycle has its answer,
+and not again too soon.
 
-The models have ``cluster``, ``wanted_at``, ``wanted_by``, ``ask_at`` (``None``: settled), ``asked`` and ``answered_at``.
+The models have ``cluster``, ``wanted_at``, ``wanted_by``, ``ask_at`` (``None``: settled), ``asked``
+and ``answered_at``.
 """
 
 from collections import defaultdict
@@ -16,8 +18,17 @@ GIVEN_UP_AFTER = timedelta(hours=1)
 MOST_WANTED = 500
 
 
-def want(model: type[models.Model], key: Mapping[str, object], now: datetime, by: str, not_before: timedelta, **about: object) -> bool:
-    """Whether it will be asked for now; False where it is already, or was answered less than ``not_before`` ago."""
+def want(
+    model: type[models.Model],
+    key: Mapping[str, object],
+    now: datetime,
+    by: str,
+    not_before: timedelta,
+    **about: object,
+) -> bool:
+    """Whether it will be asked for now; False where it is already, or was answered less than
+    ``not_before`` ago.
+    """
     rows: Any = model._default_manager
     wanted = {"wanted_at": now, "wanted_by": by[:150], "ask_at": now, "asked": 0, **about}
     settled = rows.filter(Q(ask_at=None) | Q(wanted_at__lte=now - GIVEN_UP_AFTER), **key)
@@ -32,11 +43,17 @@ def want(model: type[models.Model], key: Mapping[str, object], now: datetime, by
 
 
 def due(
-    model: type[models.Model], columns: tuple[str, ...], clusters: Iterable[str], now: datetime, most_of_cluster: int
+    model: type[models.Model],
+    columns: tuple[str, ...],
+    clusters: Iterable[str],
+    now: datetime,
+    most_of_cluster: int,
 ) -> dict[str, list[tuple[Any, ...]]]:
     """By cluster the ``columns`` of what is due, who waits longest first."""
     rows: Any = model._default_manager
-    waiting = rows.filter(cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVEN_UP_AFTER).order_by("ask_at", "pk")
+    waiting = rows.filter(
+        cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVEN_UP_AFTER
+    ).order_by("ask_at", "pk")
     found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for cluster, *asked in waiting.values_list("cluster", *columns)[:MOST_WANTED]:
         if len(found[cluster]) < most_of_cluster:

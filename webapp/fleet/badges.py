@@ -7,7 +7,13 @@ from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 
-from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState, LogStoreState, Visibility
+from webapp.fleet.choices import (
+    UNKNOWN_STATUS,
+    UNWATCHED_STATUS,
+    HealthState,
+    LogStoreState,
+    Visibility,
+)
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.translations import gettext_lazy as _
 
@@ -81,12 +87,16 @@ def job_badge(status: str | None) -> Badge:
 
 
 HEALTHY_FROM, POOR_BELOW = 90, 60
-"""Nobody is woken for what takes off less than ten points; below sixty more than one thing is wrong, or one badly."""
+"""Nobody is woken for what takes off less than ten points; below sixty more than one thing is
+wrong, or one badly.
+"""
 
 
 @dataclass(frozen=True)
 class HealthGroup:
-    """One figure above the fleet table, and the filter behind it; ``condition`` is on jobs with their ``status``."""
+    """One figure above the fleet table, and the filter behind it; ``condition`` is on jobs with
+    their ``status``.
+    """
 
     slug: str
     title: str
@@ -120,7 +130,8 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
             "unknown",
             _("Unknown"),
             UNKNOWN,
-            Q(status=UNKNOWN_STATUS) | (Q(health=None) & ~Q(health_state=HealthState.ENDED) & ~Q(status=UNWATCHED_STATUS)),
+            Q(status=UNKNOWN_STATUS)
+            | (Q(health=None) & ~Q(health_state=HealthState.ENDED) & ~Q(status=UNWATCHED_STATUS)),
             _("not seen or not judged"),
         ),
         HealthGroup(
@@ -130,24 +141,37 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
             Q(health__gte=HEALTHY_FROM) & _SEEN,
             format_lazy(_("health {points} and more"), points=HEALTHY_FROM),
         ),
-        HealthGroup("ended", _("Ended"), Badge("ended", "■", "done"), _OVER, _("finished, canceled, failed or no longer watched")),
+        HealthGroup(
+            "ended",
+            _("Ended"),
+            Badge("ended", "■", "done"),
+            _OVER,
+            _("finished, canceled, failed or no longer watched"),
+        ),
     )
 }
 
 
 def health_badge(health: int | None, state: str | None) -> Badge:
-    """The number as a badge; unknown is its own look, never green. An ended job has no health any more."""
+    """The number as a badge; unknown is its own look, never green.
+
+    An ended job has no health any more.
+    """
     if state == HealthState.ENDED:
         return Badge("ended", "■", "done")
     if health is None or state != HealthState.JUDGED:
         return UNKNOWN
     if health >= HEALTHY_FROM:
         return Badge(str(health), "●", "ok")
-    return Badge(str(health), "▲", "crit") if health < POOR_BELOW else Badge(str(health), "◆", "warn")
+    return (
+        Badge(str(health), "▲", "crit") if health < POOR_BELOW else Badge(str(health), "◆", "warn")
+    )
 
 
 def health_badge_of(job: "JobCurrent") -> Badge:
-    """Of a job with its ``status``: whose state nobody can know now, its health neither, whatever it was when last judged."""
+    """Of a job with its ``status``: whose state nobody can know now, its health neither, whatever
+    it was when last judged.
+    """
     if job.status in (UNKNOWN_STATUS, UNWATCHED_STATUS):
         return JOB_BADGES[job.status]
     return health_badge(job.health, job.health_state)

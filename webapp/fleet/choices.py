@@ -41,7 +41,9 @@ class LogStoreState(models.TextChoices):
 
 
 class OperatorState(models.TextChoices):
-    """What the operator that deploys a cluster says of its JobManager, where there is one and it is not simply up or on its way."""
+    """What the operator that deploys a cluster says of its JobManager, where there is one and it is
+    not simply up or on its way.
+    """
 
     NONE = "", _("none")
     BROKEN = "broken", _("not running")
@@ -65,7 +67,9 @@ UNKNOWN_STATUS = "UNKNOWN"
 """Shown for a job that is not known to have ended, and of which nobody can know the state now."""
 
 UNWATCHED_STATUS = "UNWATCHED"
-"""Shown for a job that was not known to have ended when its cluster was removed: nobody asks about it any more."""
+"""Shown for a job that was not known to have ended when its cluster was removed: nobody asks about
+it any more.
+"""
 
 
 class HealthState(models.TextChoices):

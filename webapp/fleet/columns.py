@@ -8,7 +8,9 @@ from webapp.lib.translations import gettext_lazy as _
 
 @dataclass(frozen=True)
 class Column:
-    """``hide`` is the CSS class of the width below which the column goes; ``numeric`` aligns right."""
+    """``hide`` is the CSS class of the width below which the column goes; ``numeric`` aligns
+    right.
+    """
 
     title: str
     sort: str = ""
@@ -19,31 +21,87 @@ class Column:
 
 FLEET_COLUMNS = (
     Column(
-        _("Health"), "health", hint=_("100 less what open findings take off; ? where nothing is known, which is not the same as healthy")
+        _("Health"),
+        "health",
+        hint=_(
+            "100 less what open findings take off; ? where nothing is known, which is not the same "
+            "as healthy"
+        ),
     ),
     Column(_("Status"), "state", "medium"),
     Column(_("Job"), "name"),
-    Column(_("Why"), "", "medium", hint=_("the worst open finding; of an ended job the worst that was found")),
-    Column(_("Last 16 checkpoints"), "failed", "wide", hint=_("oldest left; tall red failed, green completed, diamond savepoint")),
-    Column(_("p95"), "duration", "wide", numeric=True, hint=_("end to end, over the last completed checkpoints")),
-    Column(_("State"), "size", "narrow", numeric=True, hint=_("full state of the newest completed checkpoint")),
-    Column(_("Uploaded"), "uploaded", "widest", numeric=True, hint=_("by the newest completed checkpoint")),
-    Column(_("Pressure"), "pressure", "wide", numeric=True, hint=_("largest back-pressured share of any vertex's subtasks")),
+    Column(
+        _("Why"),
+        "",
+        "medium",
+        hint=_("the worst open finding; of an ended job the worst that was found"),
+    ),
+    Column(
+        _("Last 16 checkpoints"),
+        "failed",
+        "wide",
+        hint=_("oldest left; tall red failed, green completed, diamond savepoint"),
+    ),
+    Column(
+        _("p95"),
+        "duration",
+        "wide",
+        numeric=True,
+        hint=_("end to end, over the last completed checkpoints"),
+    ),
+    Column(
+        _("State"),
+        "size",
+        "narrow",
+        numeric=True,
+        hint=_("full state of the newest completed checkpoint"),
+    ),
+    Column(
+        _("Uploaded"),
+        "uploaded",
+        "widest",
+        numeric=True,
+        hint=_("by the newest completed checkpoint"),
+    ),
+    Column(
+        _("Pressure"),
+        "pressure",
+        "wide",
+        numeric=True,
+        hint=_("largest back-pressured share of any vertex's subtasks"),
+    ),
     Column(
         _("Orphans"),
         "orphans",
         "widest",
         numeric=True,
-        hint=_("files in its directories that are proven to be needed by nothing, by the last storage audit; – while none is proven yet"),
+        hint=_(
+            "files in its directories that are proven to be needed by nothing, by the last storage "
+            "audit; – while none is proven yet"
+        ),
     ),
-    Column(_("Restarts"), "restarts", "widest", numeric=True, hint=_("since submission, as far as reported")),
-    Column(_("Last success"), "", "wide", numeric=True, hint=_("end of the newest completed checkpoint")),
+    Column(
+        _("Restarts"),
+        "restarts",
+        "widest",
+        numeric=True,
+        hint=_("since submission, as far as reported"),
+    ),
+    Column(
+        _("Last success"),
+        "",
+        "wide",
+        numeric=True,
+        hint=_("end of the newest completed checkpoint"),
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Heading:
-    """``sort`` is what a click asks for; ``direction`` is empty where the table is not sorted by it."""
+    """``sort`` is what a click asks for; ``direction`` is empty where the table is not sorted by
+    it.
+    """
 
     column: Column
     sort: str = ""
@@ -58,5 +116,11 @@ def _heading(column: Column, sort: Sort, descending: bool) -> Heading:
     if not column.sort:
         return Heading(column)
     if sort.name != column.sort:
-        return Heading(column, f"-{column.sort}" if column.numeric or column.sort == "failed" else column.sort)
-    return Heading(column, column.sort if descending else f"-{column.sort}", "descending" if descending else "ascending")
+        return Heading(
+            column, f"-{column.sort}" if column.numeric or column.sort == "failed" else column.sort
+        )
+    return Heading(
+        column,
+        column.sort if descending else f"-{column.sort}",
+        "descending" if descending else "ascending",
+    )

@@ -29,12 +29,22 @@ def tried_connection(cluster: Cluster) -> TestReport:
     try:
         seen = probe(cluster.source(), TIMEOUT_S)
     except IngestError as error:
-        return TestReport(False, gettext("It cannot be asked: %(error)s") % {"error": localised(str(error))})
+        return TestReport(
+            False, gettext("It cannot be asked: %(error)s") % {"error": localised(str(error))}
+        )
     if seen.reachable:
         return TestReport(
             True,
-            gettext("It answers.") if not seen.misses else gettext("It answers, but not everything can be seen."),
+            gettext("It answers.")
+            if not seen.misses
+            else gettext("It answers, but not everything can be seen."),
             seen.sees,
             seen.misses,
         )
-    return TestReport(False, " ".join(map(localised, seen.misses)) or gettext("Nothing is declared that could be asked."), (), seen.misses)
+    return TestReport(
+        False,
+        " ".join(map(localised, seen.misses))
+        or gettext("Nothing is declared that could be asked."),
+        (),
+        seen.misses,
+    )

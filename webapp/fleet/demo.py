@@ -1,7 +1,8 @@
-"""The demo: clusters that are recordings, played again as if they were of now. They are registered and watched like any others.
+"""The demo: clusters that are recordings, played again as if they were of now. They are registered
+and watched like any others.
 
-What is noted lies in ``WEIR_HOME/demo``: the ports they are asked at, ``looked`` (when somebody looked last: nothing is submitted while
-nobody does), ``removed`` once somebody removed the demo.
+What is noted lies in ``WEIR_HOME/demo``: the ports they are asked at, ``looked`` (when somebody
+looked last: nothing is submitted while nobody does), ``removed`` once somebody removed the demo.
 """
 
 import shutil
@@ -26,7 +27,9 @@ def folder() -> Path:
 
 
 def clusters() -> ClusterQuerySet:
-    found: ClusterQuerySet = Cluster.objects.filter(name__startswith=PREFIX, labels__demo=LABEL_VALUE)
+    found: ClusterQuerySet = Cluster.objects.filter(
+        name__startswith=PREFIX, labels__demo=LABEL_VALUE
+    )
     return found
 
 
@@ -37,14 +40,23 @@ def is_removed() -> bool:
 def watch() -> int:
     """Register what plays here, and how many; one that somebody removed stays away.
 
-    Where they are may be new after each start, and nobody asked them while nothing ran: that is no silence of theirs.
+    Where they are may be new after each start, and nobody asked them while nothing ran: that is no
+    silence of theirs.
     """
     ports = (folder() / "ports").read_text().split()
     known = {cluster.name: cluster for cluster in clusters()}
-    removed = set(RemovedCluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
-    taken = set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True)) - known.keys()
+    removed = set(
+        RemovedCluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True)
+    )
+    taken = (
+        set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
+        - known.keys()
+    )
     for port, name in zip(ports, (one.name for one in SHIPPED), strict=True):
-        place = {"url": f"http://127.0.0.1:{port}/{name}", "log_globs": [str(folder() / name / "logs" / "*.log*")]}
+        place = {
+            "url": f"http://127.0.0.1:{port}/{name}",
+            "log_globs": [str(folder() / name / "logs" / "*.log*")],
+        }
         if name in known:
             Cluster.objects.filter(name=name).update(enabled=True, last_collected_at=None, **place)
         elif name not in removed | taken:
@@ -54,7 +66,9 @@ def watch() -> int:
 
 
 def end() -> None:
-    """Nothing plays from the next tick on, nor in later runs; logs and checkpoints that were written go."""
+    """Nothing plays from the next tick on, nor in later runs; logs and checkpoints that were
+    written go.
+    """
     folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     (folder() / REMOVED).touch()
     for one in SHIPPED:

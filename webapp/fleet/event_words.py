@@ -1,4 +1,6 @@
-"""Kinds of log events as pages show them: codes of :mod:`ingest.flink_logs.patterns`, which they translate."""
+"""Kinds of log events as pages show them: codes of :mod:`ingest.flink_logs.patterns`, which they
+translate.
+"""
 
 from django.utils.translation import gettext_noop
 

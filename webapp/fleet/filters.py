@@ -27,7 +27,10 @@ class Status(Text):
 
     def read(self, text: str) -> str:
         if text not in STATUS_GROUPS and _LOWER_CASE.search(text):
-            raise ValueError(f"Give one of {', '.join(STATUS_GROUPS)}, or a state as Flink spells it, such as RUNNING.")
+            raise ValueError(
+                f"Give one of {', '.join(STATUS_GROUPS)}, or a state as Flink spells it, such as "
+                f"RUNNING."
+            )
         return super().read(text)
 
 
@@ -52,12 +55,21 @@ class ClusterLabels(Parameter):
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         if not value:
             return qs
-        rows = [{**labels, "cluster": name} for name, labels in Cluster.objects.values_list("name", "labels")]
-        found = [row["cluster"] for row, matches in zip(rows, match_each(value, rows), strict=True) if matches]
+        rows = [
+            {**labels, "cluster": name}
+            for name, labels in Cluster.objects.values_list("name", "labels")
+        ]
+        found = [
+            row["cluster"]
+            for row, matches in zip(rows, match_each(value, rows), strict=True)
+            if matches
+        ]
         return qs.filter(**{f"{self.field_name}__in": found})
 
 
-LABEL = ClusterLabels("cluster", about='of the cluster, such as team="payments"; as matchers of silences')
+LABEL = ClusterLabels(
+    "cluster", about='of the cluster, such as team="payments"; as matchers of silences'
+)
 
 
 class ClusterFilters(ListFilters):
@@ -77,14 +89,22 @@ class JobFilters(ListFilters):
     cluster = Text()
     label = LABEL
     state = Text(about="as Flink reports it, e.g. RUNNING")
-    status = Status(method="of_status", about=f"the state, UNKNOWN or UNWATCHED, or a group of them: {', '.join(STATUS_GROUPS)}")
+    status = Status(
+        method="of_status",
+        about=f"the state, UNKNOWN or UNWATCHED, or a group of them: {', '.join(STATUS_GROUPS)}",
+    )
     name = Text(lookup_expr="icontains", about="part of the name")
     q = Text(method="called", about="part of the name, or how the id of the job begins")
     health = Choice(tuple(HEALTH_GROUPS), method="of_health", about="as the fleet page groups them")
     health_state = Choice(HealthState.values)
     health_below = Whole("health", "lt", about="health less than this")
-    failing: Parameter = Whole("recent_failed", "gt", about="more failed checkpoints than this among the last 16")
-    sort = Order([f"{sign}{name}" for name in FLEET_SORTS for sign in ("", "-")], about="- turns the order round")
+    failing: Parameter = Whole(
+        "recent_failed", "gt", about="more failed checkpoints than this among the last 16"
+    )
+    sort = Order(
+        [f"{sign}{name}" for name in FLEET_SORTS for sign in ("", "-")],
+        about="- turns the order round",
+    )
 
     def of_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
         states = STATUS_GROUPS[status].states if status in STATUS_GROUPS else (status,)
@@ -104,7 +124,11 @@ class JobFilters(ListFilters):
     def sorting(self) -> tuple[Sort, bool]:
         """By what, and whether downwards."""
         sort: str = self.values.get(SORT, "")
-        return (FLEET_SORTS[sort.removeprefix("-")], sort.startswith("-")) if sort else (WORST_FIRST, WORST_FIRST.descending)
+        return (
+            (FLEET_SORTS[sort.removeprefix("-")], sort.startswith("-"))
+            if sort
+            else (WORST_FIRST, WORST_FIRST.descending)
+        )
 
     @property
     def keys(self) -> tuple[KeysetColumn, KeysetColumn]:
@@ -135,9 +159,15 @@ class JobEventFilters(ListFilters):
 
 
 class OfAttempts(OfJob):
-    """Rows of jobs; with ``attempts=all`` of one job under all its ids, one attempt after the other."""
+    """Rows of jobs; with ``attempts=all`` of one job under all its ids, one attempt after the
+    other.
+    """
 
-    attempts = Choice((ALL, THIS), method="of_line", about="all: also rows of the other attempts of this cluster's job_id (default: this)")
+    attempts = Choice(
+        (ALL, THIS),
+        method="of_line",
+        about="all: also rows of the other attempts of this cluster's job_id (default: this)",
+    )
 
     def of_line(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
         return rows
@@ -155,8 +185,14 @@ class OfAttempts(OfJob):
     def is_valid(self) -> bool:
         valid: bool = super().is_valid()
         given = self.form.cleaned_data
-        if valid and given.get("attempts") == ALL and not (given.get("cluster") and given.get("job_id")):
-            self.form.add_error("attempts", gettext("Give cluster and job_id, too: attempts are of one job."))
+        if (
+            valid
+            and given.get("attempts") == ALL
+            and not (given.get("cluster") and given.get("job_id"))
+        ):
+            self.form.add_error(
+                "attempts", gettext("Give cluster and job_id, too: attempts are of one job.")
+            )
             return False
         return valid
 

@@ -1,4 +1,7 @@
-"""Entering a cluster. The secret is written, never shown again: left empty, the stored one stays."""
+"""Entering a cluster.
+
+The secret is written, never shown again: left empty, the stored one stays.
+"""
 
 import re
 from typing import Any
@@ -41,7 +44,9 @@ class _Lines(forms.CharField):
 
     def __init__(self, label: str, help_text: str, rows: int, example: str) -> None:
         widget = forms.Textarea(attrs={"rows": rows, "placeholder": example})
-        super().__init__(required=False, max_length=20_000, label=label, help_text=help_text, widget=widget)
+        super().__init__(
+            required=False, max_length=20_000, label=label, help_text=help_text, widget=widget
+        )
 
     def prepare_value(self, value: Any) -> Any:
         return "\n".join(value) if isinstance(value, list) else value
@@ -54,9 +59,13 @@ class ClusterForm(forms.ModelForm):
     """Checks of single fields and of their combination are the model's."""
 
     secret = _secret_field()
-    forget_secret = forms.BooleanField(required=False, label=_("Remove the stored password or token"))
+    forget_secret = forms.BooleanField(
+        required=False, label=_("Remove the stored password or token")
+    )
     prometheus_secret = _secret_field()
-    prometheus_forget_secret = forms.BooleanField(required=False, label=_("Remove the stored password or token"))
+    prometheus_forget_secret = forms.BooleanField(
+        required=False, label=_("Remove the stored password or token")
+    )
     log_globs = _Lines(
         _("Log files"),
         _("One path, glob or URI a line. Without any, the JobManager's own log is read over REST."),
@@ -65,7 +74,10 @@ class ClusterForm(forms.ModelForm):
     )
     hdfs_audit_globs = _Lines(
         _("Audit logs of the NameNode"),
-        _("One path, glob or URI a line. Where clusters share a NameNode, declare them on one of these."),
+        _(
+            "One path, glob or URI a line. Where clusters share a NameNode, declare them on one of "
+            "these."
+        ),
         2,
         "/var/log/hadoop-hdfs/hdfs-audit.log*",
     )
@@ -105,19 +117,34 @@ class ClusterForm(forms.ModelForm):
             "log_store_auth_user": _("User of the store"),
             "log_store_backfill_h": _("Hours of history"),
         }
-        help_texts = {"name": _("Letters, digits, dots, dashes. It never changes: the lake knows the cluster by it.")}
+        help_texts = {
+            "name": _(
+                "Letters, digits, dots, dashes. It never changes: the lake knows the cluster by it."
+            )
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("log_layout", "time_zone", "log_store_kind", "log_store_backfill_h", *(one.scheme for one in SIGN_INS)):
+        for name in (
+            "log_layout",
+            "time_zone",
+            "log_store_kind",
+            "log_store_backfill_h",
+            *(one.scheme for one in SIGN_INS),
+        ):
             self.fields[name].required = False
-        self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]  # of a form field for integers
+        # of a form field for integers
+        self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]
         self.fields["url"].widget.attrs["placeholder"] = "http://jobmanager:8081"
         if self.instance.pk:
             self.fields["name"].disabled = True
             for sign_in in SIGN_INS:
                 is_stored = bool(getattr(self.instance, sign_in.stored))
-                self.fields[sign_in.secret].help_text = _("One is stored; leave empty to keep it.") if is_stored else _("None is stored.")
+                self.fields[sign_in.secret].help_text = (
+                    _("One is stored; leave empty to keep it.")
+                    if is_stored
+                    else _("None is stored.")
+                )
         self.reading_is_locked = lock_reading(self, self.fields.keys() - HOW_READ)
 
     def clean_log_layout(self) -> str:
@@ -133,23 +160,33 @@ class ClusterForm(forms.ModelForm):
     def clean_metrics_interval_s(self) -> int:
         interval_s = int(self.cleaned_data["metrics_interval_s"])
         if interval_s < 3:
-            raise forms.ValidationError(gettext("Flink renews its metrics every 10 s at most; give 3 s or more."))
+            raise forms.ValidationError(
+                gettext("Flink renews its metrics every 10 s at most; give 3 s or more.")
+            )
         return interval_s
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for sign_in in SIGN_INS:
-            is_asked = cleaned.get(sign_in.scheme) not in (None, "", AuthScheme.KERBEROS) and cleaned.get(sign_in.needs)
+            is_asked = cleaned.get(sign_in.scheme) not in (
+                None,
+                "",
+                AuthScheme.KERBEROS,
+            ) and cleaned.get(sign_in.needs)
             if not is_asked or cleaned.get(sign_in.secret):
                 continue
             if cleaned.get(sign_in.forget) or not getattr(self.instance, sign_in.stored):
-                self.add_error(sign_in.secret, gettext("This sign-in needs a password, token or key."))
+                self.add_error(
+                    sign_in.secret, gettext("This sign-in needs a password, token or key.")
+                )
             elif self._leads_elsewhere(sign_in, cleaned):
                 self.add_error(sign_in.secret, ENTER_AGAIN)
         return cleaned
 
     def _leads_elsewhere(self, sign_in: SignIn, cleaned: dict[str, Any]) -> bool:
-        """The stored secret was entered for the addresses that are stored; the instance still has them here."""
+        """The stored secret was entered for the addresses that are stored; the instance still has
+        them here.
+        """
         stored = [getattr(self.instance, name) for name in sign_in.addresses]
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
@@ -159,7 +196,9 @@ class ClusterForm(forms.ModelForm):
         nothing = {one.forget for one in SIGN_INS if not getattr(self.instance, one.stored)}
         for name in self.fields:
             if name not in nothing:
-                found[next(group for group, names in GROUPS.items() if re.fullmatch(names, name))].append(self[name])
+                found[
+                    next(group for group, names in GROUPS.items() if re.fullmatch(names, name))
+                ].append(self[name])
         return found
 
     def filled(self) -> Cluster:
@@ -170,6 +209,8 @@ class ClusterForm(forms.ModelForm):
         for sign_in in SIGN_INS:
             if secret := self.cleaned_data[sign_in.secret]:
                 sign_in.keep(cluster, secret)
-            elif self.cleaned_data.get(sign_in.forget) or not (getattr(cluster, sign_in.scheme) and getattr(cluster, sign_in.needs)):
+            elif self.cleaned_data.get(sign_in.forget) or not (
+                getattr(cluster, sign_in.scheme) and getattr(cluster, sign_in.needs)
+            ):
                 sign_in.keep(cluster, "")
         return cluster

@@ -1,4 +1,6 @@
-"""How far what pages show may lie behind the clock before it is called late, and no longer shown as the present."""
+"""How far what pages show may lie behind the clock before it is called late, and no longer shown as
+the present.
+"""
 
 from datetime import datetime, timedelta
 
@@ -6,12 +8,19 @@ from django.conf import settings
 
 MISSED_CYCLES = 3
 LEAST_CYCLE_S = 30
-"""What runs more often than this, as cycles do, is late only when something that ran this often would be."""
+"""What runs more often than this, as cycles do, is late only when something that ran this often
+would be.
+"""
 
 
 def allowed() -> timedelta:
-    """Three times what passes at most between two judgements of a job: an answer of its cluster, and a cycle."""
-    return timedelta(seconds=MISSED_CYCLES * (settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, LEAST_CYCLE_S)))
+    """Three times what passes at most between two judgements of a job: an answer of its cluster,
+    and a cycle.
+    """
+    return timedelta(
+        seconds=MISSED_CYCLES
+        * (settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, LEAST_CYCLE_S))
+    )
 
 
 def late_before(now: datetime) -> datetime:

@@ -24,7 +24,9 @@ LEAST_AIR = timedelta(seconds=3)
 
 @dataclass(frozen=True)
 class JobView:
-    """``at`` is now for live jobs; for recordings, ended jobs and those of removed clusters it is when they were last seen."""
+    """``at`` is now for live jobs; for recordings, ended jobs and those of removed clusters it is
+    when they were last seen.
+    """
 
     job: JobCurrent
     cluster: Cluster | None
@@ -60,7 +62,10 @@ class JobView:
 
     @property
     def shows_whole(self) -> bool:
-        return self.time_range.from_text == self.whole.from_text and self.time_range.to_text == self.whole.to_text
+        return (
+            self.time_range.from_text == self.whole.from_text
+            and self.time_range.to_text == self.whole.to_text
+        )
 
     @property
     def range_query(self) -> str:
@@ -74,19 +79,28 @@ class JobView:
 
     @property
     def known_to(self) -> datetime:
-        """Up to when its data were judged: ages count from then, not from the time at which a page is made."""
+        """Up to when its data were judged: ages count from then, not from the time at which a page
+        is made.
+        """
         return known_to(self.job, self.now)
 
 
 def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
-    """Raises ``Http404``. Without a range in the address an ended or recorded job shows its whole life."""
+    """Raises ``Http404``.
+
+    Without a range in the address an ended or recorded job shows its whole life.
+    """
     now = timezone.now()
     job = JobCurrent.objects.with_status(now).filter(cluster=cluster, job_id=job_id).first()
     if job is None:
         raise Http404(f"No job {job_id[:64]} was ever seen on a cluster called {cluster[:100]}.")
     registered = Cluster.objects.filter(name=cluster).first()
     unwatched = job.status == UNWATCHED_STATUS
-    past = bool(job.terminal) or unwatched or (registered is not None and registered.kind == ClusterKind.RECORDING)
+    past = (
+        bool(job.terminal)
+        or unwatched
+        or (registered is not None and registered.kind == ClusterKind.RECORDING)
+    )
     at = drawable(job.last_seen_at or job.as_of) if past else now
     whole = whole_life(job, at)
     chosen = timeranges.of_request(request, now, fallback=whole if past else None)
@@ -100,17 +114,30 @@ def job_or_404(cluster: str, job_id: str) -> JobCurrent:
 
 
 def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
-    """A vertex of the job's plan: ``vertex_id``, ``name`` (its id where it has none), ``parallelism``. Raises ``Http404``."""
+    """A vertex of the job's plan: ``vertex_id``, ``name`` (its id where it has none),
+    ``parallelism``. Raises ``Http404``.
+    """
     vertices = (job.graph or {}).get("vertices") or ()
     found = next((one for one in vertices if one.get("vertex_id") == vertex_id), None)
     if found is None:
         raise Http404(f"The plan of this job has no vertex {vertex_id[:64]}.")
-    return {"vertex_id": vertex_id, "name": str(found.get("name") or vertex_id), "parallelism": found.get("parallelism")}
+    return {
+        "vertex_id": vertex_id,
+        "name": str(found.get("name") or vertex_id),
+        "parallelism": found.get("parallelism"),
+    }
 
 
 def known_to(job: JobCurrent, now: datetime) -> datetime:
-    """The instant up to which a job was judged; now where it never was. A success that came in since counts as known."""
-    judged = max(filter(None, (job.judged_at, job.last_completed_at)), default=now) if job.judged_at else now
+    """The instant up to which a job was judged; now where it never was.
+
+    A success that came in since counts as known.
+    """
+    judged = (
+        max(filter(None, (job.judged_at, job.last_completed_at)), default=now)
+        if job.judged_at
+        else now
+    )
     return min(judged, now)
 
 

@@ -18,7 +18,12 @@ def plan_of(job: JobCurrent) -> Plan | None:
     """None where the plan, or how many subtasks a vertex of it has, is not known."""
     graph: Mapping[str, Any] = job.graph or {}
     vertices = [
-        PlannedVertex(one["vertex_id"], one.get("name") or one["vertex_id"], one.get("parallelism") or 0, one.get("slot_sharing_group_id"))
+        PlannedVertex(
+            one["vertex_id"],
+            one.get("name") or one["vertex_id"],
+            one.get("parallelism") or 0,
+            one.get("slot_sharing_group_id"),
+        )
         for one in graph.get("vertices") or ()
         if one.get("vertex_id")
     ]
@@ -38,7 +43,11 @@ def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
 
 
 def restarts_all(configuration: Mapping[str, Any] | None) -> bool:
-    """Whether a failure restarts all tasks: by the failover strategy ``full``, or under the adaptive scheduler, which knows no other."""
+    """Whether a failure restarts all tasks: by the failover strategy ``full``, or under the
+    adaptive scheduler, which knows no other.
+    """
     known = {key: str(value or "").lower() for key, value in (configuration or {}).items()}
-    adaptive = known.get("jobmanager.scheduler") == "adaptive" or known.get("scheduler-mode") == "reactive"
+    adaptive = (
+        known.get("jobmanager.scheduler") == "adaptive" or known.get("scheduler-mode") == "reactive"
+    )
     return adaptive or known.get("jobmanager.execution.failover-strategy") == "full"

@@ -1,4 +1,7 @@
-"""What a source lists now, into clusters: some come, some leave, some have another address. Returned ones go on where they were."""
+"""What a source lists now, into clusters: some come, some leave, some have another address.
+
+Returned ones go on where they were.
+"""
 
 import json
 from collections.abc import Iterable
@@ -18,11 +21,30 @@ from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
 FOLLOWED = (
-    "url", "labels", "left_at", "shard", "auth_scheme", "auth_user", "auth_secret_encrypted", "ca_file", "client_cert_file",
-    "client_key_file", "verify_tls", "log_globs", "log_layout", "time_zone", "operator", "operator_state", "prometheus_url",
-    "prometheus_selector", "prometheus_auth_scheme", "prometheus_auth_user", "prometheus_secret_encrypted", "prometheus_ca_file",
+    "url",
+    "labels",
+    "left_at",
+    "shard",
+    "auth_scheme",
+    "auth_user",
+    "auth_secret_encrypted",
+    "ca_file",
+    "client_cert_file",
+    "client_key_file",
+    "verify_tls",
+    "log_globs",
+    "log_layout",
+    "time_zone",
+    "operator",
+    "operator_state",
+    "prometheus_url",
+    "prometheus_selector",
+    "prometheus_auth_scheme",
+    "prometheus_auth_user",
+    "prometheus_secret_encrypted",
+    "prometheus_ca_file",
     "prometheus_tenant",
-)  # fmt: skip
+)
 REPORTED = frozenset({"operator", "operator_state"})
 """Fields that change by themselves, and are no change of what the source lists."""
 UNREAD = ("cursor", "sees", "misses")
@@ -30,7 +52,9 @@ UNREAD = ("cursor", "sees", "misses")
 
 @dataclass(frozen=True)
 class Changes:
-    """Names that came (back), whose address or settings changed, that left; and what is refused because its name is taken."""
+    """Names that came (back), whose address or settings changed, that left; and what is refused
+    because its name is taken.
+    """
 
     came: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -54,22 +78,42 @@ def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
             own.append(found)  # it moved from one source to another
         else:
             by = f"the source {row.found_by}" if row.found_by else "somebody"
-            refused.append(RefusedTarget(found.url, f"a cluster {found.name} is registered already, by {by}", found.name))
+            refused.append(
+                RefusedTarget(
+                    found.url, f"a cluster {found.name} is registered already, by {by}", found.name
+                )
+            )
     came, changed = _put(source, own, known)
     left: list[str] = []
     if not listing.error:
         stay = {*(found.name for found in own), *(one.name for one in listing.refused)}
-        left = _leave(source.name, stay, f"is not listed by its source {source.name} any more, since it was read", now)
+        left = _leave(
+            source.name,
+            stay,
+            f"is not listed by its source {source.name} any more, since it was read",
+            now,
+        )
     return Changes(tuple(came), tuple(changed), tuple(left), tuple(refused))
 
 
 def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
     """Clusters of sources that are declared no more leave. Call it in a transaction."""
-    names = set(Cluster.objects.exclude(found_by="").order_by().values_list("found_by", flat=True).distinct()) - set(declared)
-    return [left for name in sorted(names) for left in _leave(name, set(), f"was found by the source {name}, which was gone", now)]
+    names = set(
+        Cluster.objects.exclude(found_by="")
+        .order_by()
+        .values_list("found_by", flat=True)
+        .distinct()
+    ) - set(declared)
+    return [
+        left
+        for name in sorted(names)
+        for left in _leave(name, set(), f"was found by the source {name}, which was gone", now)
+    ]
 
 
-def _put(source: DiscoverySource, found: list[FoundCluster], known: dict[str, Cluster]) -> tuple[list[str], list[str]]:
+def _put(
+    source: DiscoverySource, found: list[FoundCluster], known: dict[str, Cluster]
+) -> tuple[list[str], list[str]]:
     shards = _Shards()
     new, back, renewed, changed = [], [], [], []
     for one in found:
@@ -87,18 +131,33 @@ def _put(source: DiscoverySource, found: list[FoundCluster], known: dict[str, Cl
             renewed.append(row)
             changed += [row.name] if news - REPORTED else []
     Cluster.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
-    Cluster.objects.bulk_update([*back, *renewed], [*FOLLOWED, "found_by", "blind_since", "consecutive_failures"], batch_size=ROWS_AT_ONCE)
+    Cluster.objects.bulk_update(
+        [*back, *renewed],
+        [*FOLLOWED, "found_by", "blind_since", "consecutive_failures"],
+        batch_size=ROWS_AT_ONCE,
+    )
     came = [row.name for row in (*new, *back)]
     RemovedCluster.objects.filter(name__in=came).delete()
     return came, changed
 
 
 def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> set[str]:
-    """The fields that are new. What the source does not declare stays as somebody entered it on the page of the cluster."""
-    wanted: dict[str, Any] = {"url": found.url, "labels": dict(found.labels), "operator": {}, "operator_state": ""}
+    """The fields that are new.
+
+    What the source does not declare stays as somebody entered it on the page of the cluster.
+    """
+    wanted: dict[str, Any] = {
+        "url": found.url,
+        "labels": dict(found.labels),
+        "operator": {},
+        "operator_state": "",
+    }
     if report := found.operator:
         # As the database gives it back, so that what did not change is not written again.
-        wanted |= {"operator": storable(json.loads(json.dumps(report.plain()))), "operator_state": report.state}
+        wanted |= {
+            "operator": storable(json.loads(json.dumps(report.plain()))),
+            "operator_state": report.state,
+        }
     if source.auth:
         wanted |= {"auth_scheme": source.auth.scheme, "auth_user": source.auth.user}
         wanted["auth_secret_encrypted"] = _encrypted(source.auth.secret, row.auth_secret_encrypted)
@@ -113,10 +172,18 @@ def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> set[s
         wanted |= {"log_globs": globs, "log_layout": logs.layout, "time_zone": logs.time_zone}
     if prometheus := source.prometheus:
         auth = prometheus.auth
-        wanted |= {"prometheus_url": prometheus.url, "prometheus_selector": matchers(prometheus.selector, found)}
+        wanted |= {
+            "prometheus_url": prometheus.url,
+            "prometheus_selector": matchers(prometheus.selector, found),
+        }
         wanted |= {"prometheus_ca_file": prometheus.ca_file, "prometheus_tenant": prometheus.tenant}
-        wanted |= {"prometheus_auth_scheme": auth.scheme if auth else "", "prometheus_auth_user": auth.user if auth else ""}
-        wanted["prometheus_secret_encrypted"] = _encrypted(auth.secret, row.prometheus_secret_encrypted) if auth else ""
+        wanted |= {
+            "prometheus_auth_scheme": auth.scheme if auth else "",
+            "prometheus_auth_user": auth.user if auth else "",
+        }
+        wanted["prometheus_secret_encrypted"] = (
+            _encrypted(auth.secret, row.prometheus_secret_encrypted) if auth else ""
+        )
     news = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     for name, value in news.items():
         setattr(row, name, value)
@@ -135,8 +202,13 @@ def _leave(source: str, stay: set[str], because: str, now: datetime) -> list[str
     gone = [(pk, name) for pk, name in listed if name not in stay]
     for start in range(0, len(gone), ROWS_AT_ONCE):
         part = gone[start : start + ROWS_AT_ONCE]
-        Cluster.objects.filter(pk__in=[pk for pk, _name in part]).update(left_at=now, blind_since=None)
-        RemovedCluster.objects.bulk_create([RemovedCluster(name=name, because=because) for _pk, name in part], ignore_conflicts=True)
+        Cluster.objects.filter(pk__in=[pk for pk, _name in part]).update(
+            left_at=now, blind_since=None
+        )
+        RemovedCluster.objects.bulk_create(
+            [RemovedCluster(name=name, because=because) for _pk, name in part],
+            ignore_conflicts=True,
+        )
     return [name for _pk, name in gone]
 
 
@@ -144,9 +216,15 @@ class _Shards:
     """Room in shards, counted once."""
 
     def __init__(self) -> None:
-        self._sizes: dict[int, int] = dict(Cluster.objects.collected().order_by().values_list("shard").annotate(size=Count("id")))
+        self._sizes: dict[int, int] = dict(
+            Cluster.objects.collected().order_by().values_list("shard").annotate(size=Count("id"))
+        )
 
     def take(self) -> int:
-        shard = next(shard for shard in range(len(self._sizes) + 1) if self._sizes.get(shard, 0) < MAX_SHARD_SIZE)
+        shard = next(
+            shard
+            for shard in range(len(self._sizes) + 1)
+            if self._sizes.get(shard, 0) < MAX_SHARD_SIZE
+        )
         self._sizes[shard] = self._sizes.get(shard, 0) + 1
         return shard

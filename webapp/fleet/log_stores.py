@@ -9,12 +9,27 @@ from webapp.fleet.models import Cluster
 
 SHOWN = 50
 _FIRST = (LogStoreState.FAILING, LogStoreState.BEHIND, LogStoreState.NEW, LogStoreState.READ)
-_COLUMNS = ("name", "log_store_kind", "log_store_url", "log_store_read_from", "log_store_read_to", "log_store_error")
+_COLUMNS = (
+    "name",
+    "log_store_kind",
+    "log_store_url",
+    "log_store_read_from",
+    "log_store_read_to",
+    "log_store_error",
+)
 
 
 def log_stores(now: datetime) -> dict[str, Any]:
-    """Rows of cluster, badge and share of the history that is read, what is wrong first; and how many more there are. One query."""
-    found = [(cluster.log_store_at(now), cluster) for cluster in Cluster.objects.collected().exclude(log_store_kind="").only(*_COLUMNS)]
+    """Rows of cluster, badge and share of the history that is read, what is wrong first; and how
+    many more there are. One query.
+    """
+    found = [
+        (cluster.log_store_at(now), cluster)
+        for cluster in Cluster.objects.collected().exclude(log_store_kind="").only(*_COLUMNS)
+    ]
     found.sort(key=lambda one: (_FIRST.index(one[0]), one[1].name))
-    rows = [(cluster, LOG_STORE_BADGES[state], cluster.log_store_history_at(now)) for state, cluster in found[:SHOWN]]
+    rows = [
+        (cluster, LOG_STORE_BADGES[state], cluster.log_store_history_at(now))
+        for state, cluster in found[:SHOWN]
+    ]
     return {"log_stores": rows, "log_stores_more": max(0, len(found) - SHOWN)}

@@ -1,4 +1,6 @@
-"""Where lines that shippers push, or that a store of logs answered, wait for the collector, which follows them like any log file."""
+"""Where lines that shippers push, or that a store of logs answered, wait for the collector, which
+follows them like any log file.
+"""
 
 from django.conf import settings
 
@@ -12,7 +14,10 @@ def spool_of(cluster: str) -> Spool:
 
 
 def pulled_spool_of(cluster: str) -> Spool:
-    """Of lines that the collector reads from a store. Apart from those that are pushed, whose files others remove."""
+    """Of lines that the collector reads from a store.
+
+    Apart from those that are pushed, whose files others remove.
+    """
     return Spool(settings.WEIR.home / "pulled" / cluster)
 
 

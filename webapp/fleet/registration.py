@@ -17,7 +17,9 @@ class AlreadyRegistered(Exception):
 
 
 def register(cluster: Cluster) -> Cluster:
-    """Validate and save a new live cluster, in a shard that has room; raises ``ValidationError``."""
+    """Validate and save a new live cluster, in a shard that has room; raises
+    ``ValidationError``.
+    """
     cluster.full_clean()
     with transaction.atomic():
         cluster.shard = Cluster.objects.free_shard()
@@ -26,7 +28,9 @@ def register(cluster: Cluster) -> Cluster:
 
 
 def recording_cluster(name: str) -> Cluster:
-    """The cluster that a recording is shown as, new or known; raises :class:`AlreadyRegistered` for a live one."""
+    """The cluster that a recording is shown as, new or known; raises :class:`AlreadyRegistered` for
+    a live one.
+    """
     known = Cluster.objects.filter(name=name).first()
     if known is None:
         cluster = Cluster(name=name, kind="recording", enabled=False)
@@ -34,7 +38,9 @@ def recording_cluster(name: str) -> Cluster:
         cluster.save()
         return cluster
     if known.kind != "recording":
-        raise AlreadyRegistered(f"{name} is a live cluster; import the recording under another name.")
+        raise AlreadyRegistered(
+            f"{name} is a live cluster; import the recording under another name."
+        )
     return known
 
 

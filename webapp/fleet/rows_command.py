@@ -1,4 +1,6 @@
-"""Commands that print rows of jobs: narrowed as pages and the API do, as a table or as JSON lines."""
+"""Commands that print rows of jobs: narrowed as pages and the API do, as a table or as JSON
+lines.
+"""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -16,13 +18,20 @@ ROWS_AT_ONCE = 2_000
 
 
 def job_named(cluster: str, job: str) -> JobCurrent:
-    """The one job of a cluster with this id, else with this name. Raises ``CommandError`` where there is none, or several."""
+    """The one job of a cluster with this id, else with this name.
+
+    Raises ``CommandError`` where there is none, or several.
+    """
     of_cluster = JobCurrent.objects.filter(cluster=cluster)
     found = list(of_cluster.filter(job_id=job) or of_cluster.filter(name=job)[:2])
     if not found:
-        raise CommandError(f"There is no job {job} on a cluster called {cluster}.", returncode=REFUSED)
+        raise CommandError(
+            f"There is no job {job} on a cluster called {cluster}.", returncode=REFUSED
+        )
     if len(found) > 1:
-        raise CommandError(f"Several jobs of {cluster} are called {job}: give the id of one.", returncode=REFUSED)
+        raise CommandError(
+            f"Several jobs of {cluster} are called {job}: give the id of one.", returncode=REFUSED
+        )
     return found[0]
 
 
@@ -42,8 +51,17 @@ class RowsCommand(PreparedCommand):
                 parser.add_argument("--job", help="only of this job: its id or its name")
             else:
                 words = name.replace("_", " ")
-                about = parameter.about if name in ("from", "to") else ", ".join(filter(None, (f"only of this {words}", parameter.about)))
-                parser.add_argument(f"--{words.replace(' ', '-')}", dest=name, choices=parameter.choices or None, help=about)
+                about = (
+                    parameter.about
+                    if name in ("from", "to")
+                    else ", ".join(filter(None, (f"only of this {words}", parameter.about)))
+                )
+                parser.add_argument(
+                    f"--{words.replace(' ', '-')}",
+                    dest=name,
+                    choices=parameter.choices or None,
+                    help=about,
+                )
         parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,7 +74,12 @@ class RowsCommand(PreparedCommand):
         if options["job"]:
             rows = rows.filter(job_id__in=self._job_ids(options["job"], options["cluster"]))
         found = rows.order_by(*self.order).values(*self.names).iterator(ROWS_AT_ONCE)
-        print_lines(self.stdout, (json_line(self.names, [*row.values()]) for row in found) if options["json"] else self._table(found))
+        print_lines(
+            self.stdout,
+            (json_line(self.names, [*row.values()]) for row in found)
+            if options["json"]
+            else self._table(found),
+        )
 
     def rows(self) -> QuerySet[Any]:
         """What it may print of."""
@@ -67,13 +90,20 @@ class RowsCommand(PreparedCommand):
         return row
 
     def _check_cluster(self, cluster: str | None) -> None:
-        known = not cluster or Cluster.objects.filter(name=cluster).exists() or self.model._default_manager.filter(cluster=cluster).exists()
+        known = (
+            not cluster
+            or Cluster.objects.filter(name=cluster).exists()
+            or self.model._default_manager.filter(cluster=cluster).exists()
+        )
         if not known:
             raise CommandError(f"There is no cluster {cluster}.", returncode=REFUSED)
 
     def _job_ids(self, job: str, cluster: str | None) -> list[str]:
         known = JobCurrent.objects.filter(cluster=cluster) if cluster else JobCurrent.objects.all()
-        if known.filter(job_id=job).exists() or self.model._default_manager.filter(job_id=job).exists():
+        if (
+            known.filter(job_id=job).exists()
+            or self.model._default_manager.filter(job_id=job).exists()
+        ):
             return [job]
         named = list(known.filter(name=job).values_list("job_id", flat=True))
         if not named:
@@ -84,10 +114,13 @@ class RowsCommand(PreparedCommand):
         yield self._aligned([name for name, _ in self.columns])
         for row in rows:
             cells = self.cells(row)
-            yield self._aligned(["-" if cells[name] in (None, "") else str(cells[name]) for name, _ in self.columns])
+            yield self._aligned(
+                ["-" if cells[name] in (None, "") else str(cells[name]) for name, _ in self.columns]
+            )
 
     def _aligned(self, cells: list[str]) -> str:
         padded = (
-            cell.rjust(width) if name in self.right else cell.ljust(width) for cell, (name, width) in zip(cells, self.columns, strict=True)
+            cell.rjust(width) if name in self.right else cell.ljust(width)
+            for cell, (name, width) in zip(cells, self.columns, strict=True)
         )
         return "  ".join(padded).rstrip()

@@ -1,7 +1,9 @@
-"""What is read of a cluster (addresses, paths, sign-ins) is changed by those who see the whole fleet.
+"""What is read of a cluster (addresses, paths, sign-ins) is changed by those who see the whole
+fleet.
 
-Others would have what belongs to other teams shown as theirs. The model calls :func:`require_same_reading`
-when it is saved, which holds at every door; its form calls :func:`lock_reading`.
+Others would have what belongs to other teams shown as theirs. The model calls
+:func:`require_same_reading` when it is saved, which holds at every door; its form calls
+:func:`lock_reading`.
 """
 
 from collections.abc import Iterable
@@ -14,8 +16,11 @@ from django.utils.translation import gettext
 from webapp.lib import scopes
 
 
-def require_same_reading(row: models.Model, fields: Iterable[str], written: Iterable[str] | None) -> None:
-    """Raises ``PermissionDenied`` naming the fields that differ from what is stored; all of a new row do.
+def require_same_reading(
+    row: models.Model, fields: Iterable[str], written: Iterable[str] | None
+) -> None:
+    """Raises ``PermissionDenied`` naming the fields that differ from what is stored; all of a new
+    row do.
 
     ``written`` are those that are about to be written; ``None`` for all.
     """
@@ -24,11 +29,16 @@ def require_same_reading(row: models.Model, fields: Iterable[str], written: Iter
     names = set(fields) if written is None else set(fields) & set(written)
     with scopes.everything():  # to compare, not to show
         stored = type(row)._base_manager.filter(pk=row.pk).first() if names else None
-    _refuse({name for name in names if stored is None or getattr(row, name) != getattr(stored, name)})
+    _refuse(
+        {name for name in names if stored is None or getattr(row, name) != getattr(stored, name)}
+    )
 
 
 def lock_reading(form: forms.BaseForm, fields: Iterable[str]) -> bool:
-    """Whether these are shown only. Raises ``PermissionDenied`` where another value was sent all the same."""
+    """Whether these are shown only.
+
+    Raises ``PermissionDenied`` where another value was sent all the same.
+    """
     if scopes.current().is_everything:
         return False
     locked = {name: form.fields[name] for name in fields}
@@ -51,6 +61,9 @@ def _is_changed(form: forms.BaseForm, name: str, field: forms.Field) -> bool:
 def _refuse(changed: set[str]) -> None:
     if changed:
         raise PermissionDenied(
-            gettext("Only those who see the whole fleet may change what is read: %(fields)s. Ask an administrator of Weir.")
+            gettext(
+                "Only those who see the whole fleet may change what is read: %(fields)s. Ask an "
+                "administrator of Weir."
+            )
             % {"fields": ", ".join(sorted(changed))}
         )

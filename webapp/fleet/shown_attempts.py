@@ -1,6 +1,8 @@
-"""Which attempts of a job its page shows: all of its line that lived in the page's time, or the one of the address alone.
+"""Which attempts of a job its page shows: all of its line that lived in the page's time, or the one
+of the address alone.
 
-Checkpoints, sizes, pressure and findings of a job that was submitted again go on where those of the attempt before ended.
+Checkpoints, sizes, pressure and findings of a job that was submitted again go on where those of the
+attempt before ended.
 """
 
 from collections.abc import Sequence
@@ -34,7 +36,10 @@ class Border:
 
 @dataclass(frozen=True)
 class ShownAttempts:
-    """``others``: the rest of the line, the newest first. ``shown``: what is shown, the newest first, the job of the page among it."""
+    """``others``: the rest of the line, the newest first.
+
+    ``shown``: what is shown, the newest first, the job of the page among it.
+    """
 
     job: JobCurrent
     others: Sequence[JobCurrent]
@@ -55,7 +60,9 @@ class ShownAttempts:
 
     @property
     def drawn_from(self) -> datetime:
-        """Where charts begin: a time that nobody chose is fitted to what the attempts lived of it."""
+        """Where charts begin: a time that nobody chose is fitted to what the attempts lived of
+        it.
+        """
         begun = [at for one in self.shown if (at := began(one))]
         if self.chosen or len(begun) < len(self.shown):
             return self.start
@@ -69,9 +76,15 @@ class ShownAttempts:
         """Beginnings of attempts within the time, of all but the first of the line."""
         if self.alone:
             return []
-        first = min((at for one in (self.job, *self.others) if (at := began(one))), default=self.start)
+        first = min(
+            (at for one in (self.job, *self.others) if (at := began(one))), default=self.start
+        )
         begun = [(at, one.job_id) for one in self.shown if (at := began(one))]
-        return [Border(at, job_id) for at, job_id in sorted(begun) if self.start <= at <= self.end and at > first]
+        return [
+            Border(at, job_id)
+            for at, job_id in sorted(begun)
+            if self.start <= at <= self.end and at > first
+        ]
 
     @property
     def query(self) -> str:
@@ -81,13 +94,20 @@ class ShownAttempts:
     @property
     def whole_line_query(self) -> str:
         """For a link to all attempts over the whole time of the line."""
-        lives = [whole_life(one, drawable(one.last_seen_at or one.as_of)) for one in (self.job, *self.others)]
-        whole = timeranges.around(min(life.from_time for life in lives), max(life.to_time for life in lives))
+        lives = [
+            whole_life(one, drawable(one.last_seen_at or one.as_of))
+            for one in (self.job, *self.others)
+        ]
+        whole = timeranges.around(
+            min(life.from_time for life in lives), max(life.to_time for life in lives)
+        )
         return f"{whole.query}&{PARAMETER}={ALL}"
 
 
 def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
-    """One query. A job that is past is shown alone where no time was chosen: its page is about its own life."""
+    """One query. A job that is past is shown alone where no time was chosen: its page is about its
+    own life.
+    """
     start, end = view.time_range.from_time, view.time_range.to_time
     others = line_of(view.job)
     asked = request.GET.get(PARAMETER, "")

@@ -8,7 +8,8 @@ from webapp.fleet.models import Cluster
 
 @dataclass(frozen=True)
 class SignIn:
-    """``prefix`` is that of its columns and of the fields of the form, ``stored`` the column of its secret.
+    """``prefix`` is that of its columns and of the fields of the form, ``stored`` the column of its
+    secret.
 
     ``addresses`` are columns, too; without a value in the column ``needs`` nobody is asked.
     """

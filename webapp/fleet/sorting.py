@@ -1,7 +1,8 @@
 """By what the fleet page may be sorted: an allow-list, each entry with its own index.
 
-The sort key is never null (unknown sorts below everything, except by health), and ``id`` breaks ties, so that a page can
-continue after ``(key, id)`` of the last row seen, which costs the same on page 1 and on page 1,000.
+The sort key is never null (unknown sorts below everything, except by health), and ``id`` breaks
+ties, so that a page can continue after ``(key, id)`` of the last row seen, which costs the same on
+page 1 and on page 1,000.
 """
 
 from dataclasses import dataclass
@@ -17,19 +18,29 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 UNKNOWN_AS, ENDED_FROM, MOST_TROUBLE = 90, 200, 200
-"""Not knowing is worse than being healthy, and better than being known to be ill. What has ended comes last."""
+"""Not knowing is worse than being healthy, and better than being known to be ill.
+
+What has ended comes last.
+"""
 
 
 def worst_first() -> Combinable:
-    """Health, lowest first; unknown before the healthy; ended jobs behind all others: by how they ended, then by what troubled them.
+    """Health, lowest first; unknown before the healthy; ended jobs behind all others: by how they
+    ended, then by what troubled them.
 
-    The sum keeps those that failed (trouble 80 or more) before those that ended as wanted (9 at most): a finding takes 40 at most.
+    The sum keeps those that failed (trouble 80 or more) before those that ended as wanted (9 at
+    most): a finding takes 40 at most.
     """
     troubled = F("trouble") + F("worst_finding_points")
     ended = ExpressionWrapper(Value(ENDED_FROM + MOST_TROUBLE) - troubled, models.IntegerField())
     unknown = Value(UNKNOWN_AS)
     whole = models.IntegerField()
-    return Case(When(health_state="ended", then=ended), When(health=None, then=unknown), default=F("health"), output_field=whole)
+    return Case(
+        When(health_state="ended", then=ended),
+        When(health=None, then=unknown),
+        default=F("health"),
+        output_field=whole,
+    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""Samples of the lake → where each subtask of one job runs, how busy its vertices are, and what its TaskManagers have. Bounded."""
+"""Samples of the lake → where each subtask of one job runs, how busy its vertices are, and what its
+TaskManagers have. Bounded.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +16,23 @@ MOST_VALUES = 2_000_000
 """Subtasks in all samples that are read."""
 MOST_TASKMANAGER_SAMPLES = 100_000
 _OF_VERTICES = ("vertex_id", "ts", "taskmanager_id", "task_state", "busy_ms_per_s")
-_OF_TASKMANAGERS = ("taskmanager_id", "ts", "host", "slots", "network_memory_total_bytes", "network_memory_used_bytes")
+_OF_TASKMANAGERS = (
+    "taskmanager_id",
+    "ts",
+    "host",
+    "slots",
+    "network_memory_total_bytes",
+    "network_memory_used_bytes",
+)
 _GONE = frozenset(("FINISHED", "CANCELED", "FAILED"))
 
 
 @dataclass(frozen=True)
 class SampledVertex:
-    """``taskmanagers``: of each subtask, None where unknown. ``busy_ratio``: mean of its subtasks."""
+    """``taskmanagers``: of each subtask, None where unknown.
+
+    ``busy_ratio``: mean of its subtasks.
+    """
 
     at: datetime
     taskmanagers: Sequence[str | None]
@@ -48,17 +60,40 @@ class Sampled:
 
 
 def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled:
-    """The newest sample of each vertex in the minutes up to ``at``; raises what the storage raises."""
+    """The newest sample of each vertex in the minutes up to ``at``; raises what the storage
+    raises.
+    """
     most = max(500, MOST_VALUES // max(tasks, 1))
-    rows, start = read_newest("vertex_metrics", {"cluster": cluster, "job_id": job_id}, at - LOOK_BACK, at, _OF_VERTICES, most)
-    vertices = {row["vertex_id"]: _vertex(row) for row in _oldest_first(rows.to_pylist()) if row["taskmanager_id"]}
+    rows, start = read_newest(
+        "vertex_metrics",
+        {"cluster": cluster, "job_id": job_id},
+        at - LOOK_BACK,
+        at,
+        _OF_VERTICES,
+        most,
+    )
+    vertices = {
+        row["vertex_id"]: _vertex(row)
+        for row in _oldest_first(rows.to_pylist())
+        if row["taskmanager_id"]
+    }
     used = {taskmanager for vertex in vertices.values() for taskmanager in vertex.taskmanagers}
     of_cluster = lake().read(
-        "taskmanagers", where={"cluster": cluster}, from_time=start, to_time=at, columns=_OF_TASKMANAGERS, limit=MOST_TASKMANAGER_SAMPLES
+        "taskmanagers",
+        where={"cluster": cluster},
+        from_time=start,
+        to_time=at,
+        columns=_OF_TASKMANAGERS,
+        limit=MOST_TASKMANAGER_SAMPLES,
     )
     sampled_at = max((vertex.at for vertex in vertices.values()), default=at)
-    # Of the time when its tasks ran there: what a TaskManager uses once the job has ended says nothing of the job.
-    then = [row for row in of_cluster.to_pylist() if row["taskmanager_id"] in used and row["ts"] <= sampled_at]
+    # Of the time when its tasks ran there: what a TaskManager uses once the job has ended says
+    # nothing of the job.
+    then = [
+        row
+        for row in of_cluster.to_pylist()
+        if row["taskmanager_id"] in used and row["ts"] <= sampled_at
+    ]
     newest = {row["taskmanager_id"]: row for row in _oldest_first(then)}
     return Sampled(vertices, {name: _taskmanager(row) for name, row in newest.items()})
 
@@ -69,11 +104,22 @@ def _oldest_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _vertex(row: Mapping[str, Any]) -> SampledVertex:
     states = row["task_state"] or ()
-    runs = [subtask >= len(states) or states[subtask] not in _GONE for subtask in range(len(row["taskmanager_id"]))]
-    where = [taskmanager if running else None for taskmanager, running in zip(row["taskmanager_id"], runs, strict=True)]
+    runs = [
+        subtask >= len(states) or states[subtask] not in _GONE
+        for subtask in range(len(row["taskmanager_id"]))
+    ]
+    where = [
+        taskmanager if running else None
+        for taskmanager, running in zip(row["taskmanager_id"], runs, strict=True)
+    ]
     busy = [value for value in row["busy_ms_per_s"] or () if value is not None]
     return SampledVertex(row["ts"], where, sum(busy) / len(busy) / 1000 if busy else None)
 
 
 def _taskmanager(row: Mapping[str, Any]) -> SampledTaskManager:
-    return SampledTaskManager(row["host"], row["slots"], row["network_memory_total_bytes"], row["network_memory_used_bytes"])
+    return SampledTaskManager(
+        row["host"],
+        row["slots"],
+        row["network_memory_total_bytes"],
+        row["network_memory_used_bytes"],
+    )

@@ -10,17 +10,29 @@ from webapp.fleet.badges import HEALTH_GROUPS
 from webapp.fleet.models import JobCurrent
 
 KEPT_S = 10
-"""Counting a whole fleet costs more than showing a page of it, and nobody needs it fresher than the pipeline."""
+"""Counting a whole fleet costs more than showing a page of it, and nobody needs it fresher than the
+pipeline.
+"""
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
     """Jobs by health group, and ``total`` of all; of all clusters where ``cluster`` is empty."""
-    return cache.get_or_set(f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), KEPT_S) or _count(cluster, now)
+    return cache.get_or_set(
+        f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), KEPT_S
+    ) or _count(cluster, now)
 
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
     """Grouped, so that the database works out the status of a job once, not once a group."""
-    band = Case(*(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()), default=Value("unknown"))
+    band = Case(
+        *(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()),
+        default=Value("unknown"),
+    )
     jobs = JobCurrent.objects.filter(cluster=cluster) if cluster else JobCurrent.objects.all()
-    by_band: dict[str, int] = dict(jobs.with_status(now).order_by().values_list(band).annotate(jobs=Count("*")))
-    return {**{slug: by_band.get(slug, 0) for slug in HEALTH_GROUPS}, "total": sum(by_band.values())}
+    by_band: dict[str, int] = dict(
+        jobs.with_status(now).order_by().values_list(band).annotate(jobs=Count("*"))
+    )
+    return {
+        **{slug: by_band.get(slug, 0) for slug in HEALTH_GROUPS},
+        "total": sum(by_band.values()),
+    }

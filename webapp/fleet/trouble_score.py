@@ -1,4 +1,6 @@
-"""How much trouble a job was in, as one number that orders those which have ended: they have no health any more."""
+"""How much trouble a job was in, as one number that orders those which have ended: they have no
+health any more.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,8 +18,9 @@ ENDED_WEIGHS_LESS = 8
 def trouble(job: Mapping[str, Any]) -> int:
     """0 nothing known … 100 the job is gone. Takes a row of the serving table ``job_current``.
 
-    The state outweighs failed checkpoints, these outweigh back-pressure. Jobs that ended as wanted come after
-    those that failed, in the order of what troubled them: so is an imported recording read.
+    The state outweighs failed checkpoints, these outweigh back-pressure. Jobs that ended as wanted
+    come after those that failed, in the order of what troubled them: so is an imported recording
+    read.
     """
     state = job["state"] or ""
     if state in _OF_STATE:

@@ -19,7 +19,9 @@ def is_web_url(url: str) -> None:
     if not usable:
         raise ValidationError(gettext("Give an address such as http://jobmanager:8081."))
     if parts.username or parts.password:
-        raise ValidationError(gettext("Give user and password as credentials, not inside the address."))
+        raise ValidationError(
+            gettext("Give user and password as credentials, not inside the address.")
+        )
 
 
 def is_time_zone(name: str) -> None:
@@ -34,7 +36,9 @@ _MATCHERS = re.compile(rf"\s*{_MATCHER}(?:\s*,\s*{_MATCHER})*\s*")
 def are_label_matchers(text: str) -> None:
     """Accept what may stand between the braces of a Prometheus selector."""
     if not _MATCHERS.fullmatch(text):
-        raise ValidationError(gettext('Give label matchers such as namespace="flink",cluster="payments".'))
+        raise ValidationError(
+            gettext('Give label matchers such as namespace="flink",cluster="payments".')
+        )
 
 
 _SELECTOR = re.compile(rf"\s*\{{\s*{_MATCHER}(?:\s*,\s*{_MATCHER})*\s*,?\s*\}}.*", re.DOTALL)
@@ -45,17 +49,24 @@ _TENANT = re.compile(r"[A-Za-z0-9!._*'()|-]+")
 def is_log_selector(text: str) -> None:
     """Accept a selector of LogQL, with or without filters of lines behind it."""
     if not _SELECTOR.fullmatch(text):
-        raise ValidationError(gettext('Give a selector of LogQL such as {namespace="flink",cluster="payments"}.'))
+        raise ValidationError(
+            gettext('Give a selector of LogQL such as {namespace="flink",cluster="payments"}.')
+        )
 
 
 def is_index_pattern(text: str) -> None:
     if not _INDEX.fullmatch(text):
         raise ValidationError(
-            gettext("Give the name of an index or data stream, or a pattern such as logs-flink-*; several separated by commas.")
+            gettext(
+                "Give the name of an index or data stream, or a pattern such as logs-flink-*; "
+                "several separated by commas."
+            )
         )
 
 
 def is_tenant(text: str) -> None:
     """Accept what Loki and Mimir take as the name of a tenant, or of several with ``|`` between."""
     if not _TENANT.fullmatch(text):
-        raise ValidationError(gettext("Give the name of a tenant: letters, digits and !-_.*'() alone."))
+        raise ValidationError(
+            gettext("Give the name of a tenant: letters, digits and !-_.*'() alone.")
+        )

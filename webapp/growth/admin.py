@@ -8,7 +8,15 @@ from webapp.growth.models import ClusterDay, JobGrowth, StorageQuota, StoredDay
 
 @admin.register(JobGrowth)
 class JobGrowthAdmin(ReadOnlyAdmin):
-    list_display = ("cluster", "name", "job_id", "window_days", "state_bytes", "state_bytes_per_day", "days_to_timeout")
+    list_display = (
+        "cluster",
+        "name",
+        "job_id",
+        "window_days",
+        "state_bytes",
+        "state_bytes_per_day",
+        "days_to_timeout",
+    )
     search_fields = ("job_id", "name")
 
 

@@ -15,4 +15,6 @@ def _next(ended: Ended) -> datetime:
     return ended.ended + rest
 
 
-register(Work(GROWTH, MAINTAIN_TASK, every=lambda: {GROWTH: 15 * MINUTE_S}, do=sum_up, next_at=_next))
+register(
+    Work(GROWTH, MAINTAIN_TASK, every=lambda: {GROWTH: 15 * MINUTE_S}, do=sum_up, next_at=_next)
+)

@@ -8,8 +8,9 @@ from webapp.growth.trends import WINDOWS, Slope, Until, last_known, per_whole_da
 
 @dataclass
 class Days:
-    """What is known by UTC day (ordinals): full state, bytes uploaded on it, bytes of files that nothing refers to, files as a whole,
-    and the p95 of end-to-end durations."""
+    """What is known by UTC day (ordinals): full state, bytes uploaded on it, bytes of files that
+    nothing refers to, files as a whole, and the p95 of end-to-end durations.
+    """
 
     state: dict[int, float] = field(default_factory=dict)
     uploaded: dict[int, float] = field(default_factory=dict)
@@ -20,8 +21,10 @@ class Days:
 
 @dataclass(frozen=True)
 class Figures:
-    """None is unknown. ``known_days``: days of the window with a size. ``…_per_day`` of sizes are slopes, of ``uploaded`` the mean of whole
-    days. ``state_bytes_ahead``: as many days from now as the window has. ``days_to_timeout``: until the p95 reaches the time-out."""
+    """None is unknown. ``known_days``: days of the window with a size. ``…_per_day`` of sizes are
+    slopes, of ``uploaded`` the mean of whole days. ``state_bytes_ahead``: as many days from now as
+    the window has. ``days_to_timeout``: until the p95 reaches the time-out.
+    """
 
     known_days: int = 0
     state_bytes: float | None = None
@@ -44,13 +47,19 @@ class Figures:
     days_to_timeout_latest: float | None = None
 
 
-def figures(days: Days, window: int, newest: int, timeout_ms: int | None = None, *, ended: bool = False) -> Figures:
+def figures(
+    days: Days, window: int, newest: int, timeout_ms: int | None = None, *, ended: bool = False
+) -> Figures:
     """What has ended grows no more: it has sums and last sizes alone."""
 
     def trend(values: Mapping[int, float]) -> Slope | None:
         return None if ended else slope(values, window, newest)
 
-    state, unreferenced, duration = trend(days.state), trend(days.unreferenced), trend(days.duration_ms)
+    state, unreferenced, duration = (
+        trend(days.state),
+        trend(days.unreferenced),
+        trend(days.duration_ms),
+    )
     ahead, low, high = state.ahead(window) if state else (None, None, None)
     until = duration.until(timeout_ms) if duration and timeout_ms else Until()
     uploaded = [value for day, value in days.uploaded.items() if newest - window < day <= newest]

@@ -14,7 +14,11 @@ DEFAULT_DAYS = 30
 
 
 class GrowthFilters(ListFilters):
-    days = Choice([str(days) for days in WINDOWS], "window_days", about=f"the window, {DEFAULT_DAYS} days where none is given")
+    days = Choice(
+        [str(days) for days in WINDOWS],
+        "window_days",
+        about=f"the window, {DEFAULT_DAYS} days where none is given",
+    )
     cluster = Text()
     label = LABEL
     q = Text(method="called", about="part of the name, or how the id of the job begins")

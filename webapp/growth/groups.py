@@ -15,13 +15,21 @@ from webapp.growth.trends import last_known, total
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
 JOB, CLUSTER = "job", "cluster"
-KINDS = {"state": "state_bytes", "uploaded": "uploaded_bytes", "unreferenced": "unreferenced_bytes", "stored": "stored_bytes"}
+KINDS = {
+    "state": "state_bytes",
+    "uploaded": "uploaded_bytes",
+    "unreferenced": "unreferenced_bytes",
+    "stored": "stored_bytes",
+}
 NO_LABEL = "–"
 
 
 @dataclass(frozen=True)
 class Group:
-    """``jobs`` of which a size is known on the newest day. ``days``: what the chart draws. ``members``: names of its clusters."""
+    """``jobs`` of which a size is known on the newest day.
+
+    ``days``: what the chart draws. ``members``: names of its clusters.
+    """
 
     name: str
     clusters: int
@@ -36,17 +44,24 @@ def groupings() -> tuple[str, ...]:
 
 
 def groups_by(by: str, window: int, now: datetime) -> list[Group]:
-    """The largest state first. ``by``: cluster, or a label of clusters. Two queries, however many jobs there are."""
+    """The largest state first.
+
+    ``by``: cluster, or a label of clusters. Two queries, however many jobs there are.
+    """
     at = end_of_step(now)
     key = answer_key("growth", (Group, Figures, Days), by, window, at)
     kept = cache.get(key)
     if isinstance(kept, list):
         return kept
     clusters = days_of_clusters(now)
-    labels: Mapping[str, Mapping[str, str]] = dict(Cluster.objects.values_list("name", "labels")) if by != CLUSTER else {}
+    labels: Mapping[str, Mapping[str, str]] = (
+        dict(Cluster.objects.values_list("name", "labels")) if by != CLUSTER else {}
+    )
     members: dict[str, dict[str, tuple[Days, dict[int, float]]]] = defaultdict(dict)
     for name, found in clusters.items():
-        members[name if by == CLUSTER else str(labels.get(name, {}).get(by) or NO_LABEL)][name] = found
+        members[name if by == CLUSTER else str(labels.get(name, {}).get(by) or NO_LABEL)][name] = (
+            found
+        )
     newest = now.astimezone(UTC).toordinal()
     groups = [_group(name, found, window, newest) for name, found in members.items()]
     groups.sort(key=lambda group: (-(group.figures.state_bytes or 0), group.name))
@@ -54,14 +69,18 @@ def groups_by(by: str, window: int, now: datetime) -> list[Group]:
     return groups
 
 
-def days_of_clusters(now: datetime, names: Iterable[str] | None = None) -> dict[str, tuple[Days, dict[int, float]]]:
+def days_of_clusters(
+    now: datetime, names: Iterable[str] | None = None
+) -> dict[str, tuple[Days, dict[int, float]]]:
     """Of each cluster its days and its jobs by day; of ``names``, or of all. One query."""
     since = now.astimezone(UTC).date() - timedelta(days=HISTORY_DAYS)
     rows = ClusterDay.objects.filter(day__gt=since)
     if names is not None:
         rows = rows.filter(cluster__in=list(names))
     found: dict[str, tuple[Days, dict[int, float]]] = defaultdict(lambda: (Days(), {}))
-    for cluster, day, jobs, *values in rows.values_list("cluster", "day", "jobs", *KINDS.values()).iterator(2_000):
+    for cluster, day, jobs, *values in rows.values_list(
+        "cluster", "day", "jobs", *KINDS.values()
+    ).iterator(2_000):
         days, counts = found[cluster]
         counts[day.toordinal()] = jobs
         for kind, value in zip(KINDS, values, strict=True):
@@ -70,8 +89,17 @@ def days_of_clusters(now: datetime, names: Iterable[str] | None = None) -> dict[
     return dict(found)
 
 
-def _group(name: str, members: Mapping[str, tuple[Days, dict[int, float]]], window: int, newest: int) -> Group:
+def _group(
+    name: str, members: Mapping[str, tuple[Days, dict[int, float]]], window: int, newest: int
+) -> Group:
     kinds = {kind: total([getattr(days, kind) for days, _ in members.values()]) for kind in KINDS}
     days = Days(**kinds)
     jobs = last_known(total([counts for _, counts in members.values()]), window, newest)
-    return Group(name, len(members), int(jobs or 0), figures(days, window, newest), days, tuple(sorted(members)))
+    return Group(
+        name,
+        len(members),
+        int(jobs or 0),
+        figures(days, window, newest),
+        days,
+        tuple(sorted(members)),
+    )

@@ -1,4 +1,6 @@
-"""Jobs of a cluster with all their ids: as :mod:`webapp.fleet.attempts` tells of one job, of all at once."""
+"""Jobs of a cluster with all their ids: as :mod:`webapp.fleet.attempts` tells of one job, of all at
+once.
+"""
 
 from collections.abc import Iterable
 
@@ -7,11 +9,16 @@ from webapp.fleet.models import JobCurrent
 
 
 def lines_of(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
-    """``jobs`` of one cluster; of each line the newest attempts, the newest first. Jobs without a name are alone."""
+    """``jobs`` of one cluster; of each line the newest attempts, the newest first.
+
+    Jobs without a name are alone.
+    """
     lines: dict[str, list[list[JobCurrent]]] = {}
     for job in sorted(jobs, key=lambda one: (began_at(one) or one.as_of, one.pk)):
         of_name = lines.setdefault(job.name or f"\x00{job.job_id}", [])
-        going_on = next((line for line in of_name if follows(job, line[0])), None) if job.name else None
+        going_on = (
+            next((line for line in of_name if follows(job, line[0])), None) if job.name else None
+        )
         if going_on is None:
             of_name.append([job])
         else:

@@ -1,4 +1,6 @@
-"""Growth by the day: what audits found of jobs, sums of clusters, figures of jobs over windows; and quotas that operators set."""
+"""Growth by the day: what audits found of jobs, sums of clusters, figures of jobs over windows; and
+quotas that operators set.
+"""
 
 from typing import ClassVar
 
@@ -11,8 +13,9 @@ from webapp.storage.models.columns import URI_LENGTH
 
 @scoped()
 class StoredDay(models.Model):
-    """What the last audits of a day found in the directories of one job, over all roots. ``unreferenced_bytes``: proven orphans, and what
-    nothing refers to but is too young to say."""
+    """What the last audits of a day found in the directories of one job, over all roots.
+    ``unreferenced_bytes``: proven orphans, and what nothing refers to but is too young to say.
+    """
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -22,7 +25,9 @@ class StoredDay(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "day"], name="stored_day_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id", "day"], name="stored_day_key")
+        ]
         indexes = [models.Index(fields=["day"], name="stored_day_age")]
 
     def __str__(self) -> str:
@@ -31,7 +36,9 @@ class StoredDay(models.Model):
 
 @scoped()
 class ClusterDay(models.Model):
-    """Sums over the jobs of a cluster that are known; of a day without a completed checkpoint the state is that of the day before."""
+    """Sums over the jobs of a cluster that are known; of a day without a completed checkpoint the
+    state is that of the day before.
+    """
 
     cluster = models.CharField(max_length=100)
     day = models.DateField()
@@ -52,7 +59,10 @@ class ClusterDay(models.Model):
 
 @scoped()
 class JobGrowth(models.Model):
-    """:class:`webapp.growth.figures.Figures` of one job under all its ids, over one window. ``job_id`` is that of its newest attempt."""
+    """:class:`webapp.growth.figures.Figures` of one job under all its ids, over one window.
+
+    ``job_id`` is that of its newest attempt.
+    """
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -83,7 +93,11 @@ class JobGrowth(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "window_days"], name="job_growth_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "window_days"], name="job_growth_key"
+            )
+        ]
         indexes = [*(sort.index() for sort in SORTS.values())]
 
     def __str__(self) -> str:
@@ -99,7 +113,9 @@ class StorageQuota(models.Model):
         CLUSTER = "cluster", "cluster"
 
     kind = models.CharField(max_length=8, choices=Kind.choices)
-    subject = models.CharField(max_length=URI_LENGTH, help_text="URI of a root, or name of a cluster")
+    subject = models.CharField(
+        max_length=URI_LENGTH, help_text="URI of a root, or name of a cluster"
+    )
     quota_bytes = models.BigIntegerField()
     set_by = models.CharField(max_length=200)
     set_at = models.DateTimeField()
@@ -107,7 +123,9 @@ class StorageQuota(models.Model):
     of: ClassVar = Kind
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["kind", "subject"], name="storage_quota_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "subject"], name="storage_quota_key")
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.subject}"

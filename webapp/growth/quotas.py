@@ -1,4 +1,6 @@
-"""Quotas of roots and clusters: what an operator sets, how much of it is taken, and when it is reached."""
+"""Quotas of roots and clusters: what an operator sets, how much of it is taken, and when it is
+reached.
+"""
 
 import re
 from collections import defaultdict
@@ -15,7 +17,12 @@ from webapp.growth.trends import Slope, Until, last_known, slope
 from webapp.lib.refusals import InputRefused
 from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import loaded_figures
-from webapp.storage.replication_factor import NONE, ReplicationFactor, factors_by_uri, factors_of_clusters
+from webapp.storage.replication_factor import (
+    NONE,
+    ReplicationFactor,
+    factors_by_uri,
+    factors_of_clusters,
+)
 
 MOST_QUOTAS = 200
 _UNITS = {
@@ -28,9 +35,10 @@ LARGEST_BYTES = 1 << 60
 
 @dataclass(frozen=True)
 class QuotaUse:
-    """``used_bytes``: all files below the root, or in the directories of the cluster's jobs, as the newest audits had them; None where
-    none has looked. ``slope`` is None where too few days are known. ``replicated``: how often HDFS stores each byte; the quota counts it
-    once."""
+    """``used_bytes``: all files below the root, or in the directories of the cluster's jobs, as the
+    newest audits had them; None where none has looked. ``slope`` is None where too few days are
+    known. ``replicated``: how often HDFS stores each byte; the quota counts it once.
+    """
 
     quota: StorageQuota
     used_bytes: float | None
@@ -50,11 +58,18 @@ class QuotaUse:
 def size_of(text: str) -> int:
     """``20 TB``, ``512GiB``; raises :class:`InputRefused`."""
     found = _SIZE.fullmatch(text.strip())
-    size = round(float(found[1]) * _UNITS[found[2].lower()]) if found and found[2].lower() in _UNITS else 0
+    size = (
+        round(float(found[1]) * _UNITS[found[2].lower()])
+        if found and found[2].lower() in _UNITS
+        else 0
+    )
     if not 0 < size <= LARGEST_BYTES:
         raise InputRefused(
             {
-                "size": gettext("%(strip)s is no size; write 20 TB (10¹² bytes) or 20 TiB (2⁴⁰ bytes), up to 1 EiB.")
+                "size": gettext(
+                    "%(strip)s is no size; write 20 TB (10¹² bytes) or 20 TiB (2⁴⁰ bytes), up to 1 "
+                    "EiB."
+                )
                 % {"strip": f"{text.strip()[:40]!r}"}
             }
         )
@@ -62,22 +77,36 @@ def size_of(text: str) -> int:
 
 
 def set_quota(kind: str, subject: str, size: str, by: str, now: datetime) -> StorageQuota:
-    """Of a registered root or cluster; what was set before is replaced. Raises :class:`InputRefused`."""
+    """Of a registered root or cluster; what was set before is replaced.
+
+    Raises :class:`InputRefused`.
+    """
     wrong: dict[str, str] = {}
     if kind not in StorageQuota.Kind.values:
-        wrong["kind"] = gettext("Give one of %(values)s.") % {"values": ", ".join(StorageQuota.Kind.values)}
-    elif kind == StorageQuota.Kind.ROOT and not StorageRoot.objects.filter(uri=subject).exists():
-        wrong["subject"] = gettext("No root %(subject)s is registered; give its URI as the page Storage shows it.") % {
-            "subject": subject[:200]
+        wrong["kind"] = gettext("Give one of %(values)s.") % {
+            "values": ", ".join(StorageQuota.Kind.values)
         }
+    elif kind == StorageQuota.Kind.ROOT and not StorageRoot.objects.filter(uri=subject).exists():
+        wrong["subject"] = gettext(
+            "No root %(subject)s is registered; give its URI as the page Storage shows it."
+        ) % {"subject": subject[:200]}
     elif kind == StorageQuota.Kind.CLUSTER and not Cluster.objects.filter(name=subject).exists():
-        wrong["subject"] = gettext("There is no cluster called %(subject)s.") % {"subject": subject[:100]}
-    if not wrong and StorageQuota.objects.exclude(kind=kind, subject=subject).count() >= MOST_QUOTAS:
-        wrong["subject"] = gettext("There are %(most_quotas)s quotas already; remove one first.") % {"most_quotas": MOST_QUOTAS}
+        wrong["subject"] = gettext("There is no cluster called %(subject)s.") % {
+            "subject": subject[:100]
+        }
+    if (
+        not wrong
+        and StorageQuota.objects.exclude(kind=kind, subject=subject).count() >= MOST_QUOTAS
+    ):
+        wrong["subject"] = gettext(
+            "There are %(most_quotas)s quotas already; remove one first."
+        ) % {"most_quotas": MOST_QUOTAS}
     if wrong:
         raise InputRefused(wrong)
     row, _ = StorageQuota.objects.update_or_create(
-        kind=kind, subject=subject, defaults={"quota_bytes": size_of(size), "set_by": by[:200], "set_at": now}
+        kind=kind,
+        subject=subject,
+        defaults={"quota_bytes": size_of(size), "set_by": by[:200], "set_at": now},
     )
     return row
 
@@ -85,14 +114,26 @@ def set_quota(kind: str, subject: str, size: str, by: str, now: datetime) -> Sto
 def uses(window: int, now: datetime) -> list[QuotaUse]:
     """Of all quotas, those reached soonest first, unknown last. Seven queries at most."""
     quotas = list(StorageQuota.objects.order_by("kind", "subject")[:MOST_QUOTAS])
-    roots = _days_of_roots([one.subject for one in quotas if one.kind == StorageQuota.Kind.ROOT], window, now)
-    clusters = days_of_clusters(now, [one.subject for one in quotas if one.kind == StorageQuota.Kind.CLUSTER])
+    roots = _days_of_roots(
+        [one.subject for one in quotas if one.kind == StorageQuota.Kind.ROOT], window, now
+    )
+    clusters = days_of_clusters(
+        now, [one.subject for one in quotas if one.kind == StorageQuota.Kind.CLUSTER]
+    )
     by_root = factors_by_uri(one.subject for one in quotas if one.kind == StorageQuota.Kind.ROOT)
-    by_cluster = factors_of_clusters() if any(one.kind == StorageQuota.Kind.CLUSTER for one in quotas) else {}
+    by_cluster = (
+        factors_of_clusters()
+        if any(one.kind == StorageQuota.Kind.CLUSTER for one in quotas)
+        else {}
+    )
     found = []
     for quota in quotas:
         factors = by_root if quota.kind == StorageQuota.Kind.ROOT else by_cluster
-        days = roots.get(quota.subject, {}) if quota.kind == StorageQuota.Kind.ROOT else _stored(clusters, quota.subject)
+        days = (
+            roots.get(quota.subject, {})
+            if quota.kind == StorageQuota.Kind.ROOT
+            else _stored(clusters, quota.subject)
+        )
         use = _use(quota, days, window, now.astimezone(UTC).toordinal())
         found.append(replace(use, replicated=factors.get(quota.subject, NONE)))
     return sorted(found, key=_soonest)
@@ -106,7 +147,9 @@ def _days_of_roots(uris: Sequence[str], window: int, now: datetime) -> dict[str,
     found: dict[str, dict[int, float]] = defaultdict(dict)
     rows: Iterable[tuple[str, datetime, int]] = ()
     if uris:
-        of_roots = loaded_figures().filter(root__in=uris, as_of__gt=now - timedelta(days=window + 1))
+        of_roots = loaded_figures().filter(
+            root__in=uris, as_of__gt=now - timedelta(days=window + 1)
+        )
         rows = of_roots.order_by("as_of").values_list("root", "as_of", "bytes").iterator(2_000)
     for root, as_of, size in rows:
         found[root][as_of.astimezone(UTC).toordinal()] = size
@@ -122,4 +165,8 @@ def _use(quota: StorageQuota, days: dict[int, float], window: int, newest: int) 
 
 
 def _soonest(use: QuotaUse) -> tuple[float, float, str]:
-    return (float("inf") if use.until.days is None else use.until.days, -(use.share or 0), use.quota.subject)
+    return (
+        float("inf") if use.until.days is None else use.until.days,
+        -(use.share or 0),
+        use.quota.subject,
+    )

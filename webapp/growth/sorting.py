@@ -1,4 +1,6 @@
-"""By what jobs are sorted on the growth page: each order with its own index within a window, unknown last."""
+"""By what jobs are sorted on the growth page: each order with its own index within a window,
+unknown last.
+"""
 
 from dataclasses import dataclass
 
@@ -23,13 +25,17 @@ class GrowthSort:
 
     @property
     def key(self) -> Combinable:
-        # Written into the statement: SQLite does not find an index over an expression by its parameters.
-        unknown = RawSQL(f"{self.unknown:.0e}", (), output_field=models.FloatField())  # noqa: S611  # a number of ours
+        # Written into the statement: SQLite does not find an index over an expression by its
+        # parameters.
+        # a number of ours
+        unknown = RawSQL(f"{self.unknown:.0e}", (), output_field=models.FloatField())  # noqa: S611
         return Coalesce(F(self.field), unknown)
 
     @property
     def keys(self) -> tuple[KeysetColumn, KeysetColumn]:
-        return KeysetColumn("sort_key", self.descending, self.key), KeysetColumn("id", self.descending)
+        return KeysetColumn("sort_key", self.descending, self.key), KeysetColumn(
+            "id", self.descending
+        )
 
     def index(self) -> models.Index:
         return models.Index(F("window_days"), self.key, F("id"), name=f"growth_by_{self.name}")

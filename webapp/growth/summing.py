@@ -1,6 +1,8 @@
-"""Growth is summed up cluster by cluster from the daily roll-ups and what audits found: a page then reads rows that are ready.
+"""Growth is summed up cluster by cluster from the daily roll-ups and what audits found: a page then
+reads rows that are ready.
 
-Summing up the same days again leaves the same rows. What a cluster that was removed came to stays until its days are too old.
+Summing up the same days again leaves the same rows. What a cluster that was removed came to stays
+until its days are too old.
 """
 
 from collections import defaultdict
@@ -26,33 +28,56 @@ from webapp.work.lease import WriteGuard
 from webapp.work.runs import RunRecord
 
 ROWS_AT_ONCE = 2_000
-ROLLUP = ("job_id", "period_start", "state_bytes_last", "checkpointed_bytes_sum", "end_to_end_p95_ms")
+ROLLUP = (
+    "job_id",
+    "period_start",
+    "state_bytes_last",
+    "checkpointed_bytes_sum",
+    "end_to_end_p95_ms",
+)
 
 
 def sum_up(lease: WriteGuard, record: RunRecord) -> None:
     now = timezone.now()
-    recordings = set(Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True))
-    names = list(JobCurrent.objects.order_by("cluster").values_list("cluster", flat=True).distinct())
-    record.counts["jobs"] = sum(sum_cluster(name, now, lease, is_recording=name in recordings) for name in names)
+    recordings = set(
+        Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True)
+    )
+    names = list(
+        JobCurrent.objects.order_by("cluster").values_list("cluster", flat=True).distinct()
+    )
+    record.counts["jobs"] = sum(
+        sum_cluster(name, now, lease, is_recording=name in recordings) for name in names
+    )
     record.counts["clusters"] = len(names)
 
 
-def sum_cluster(cluster: str, now: datetime, lease: WriteGuard, *, is_recording: bool = False) -> int:
+def sum_cluster(
+    cluster: str, now: datetime, lease: WriteGuard, *, is_recording: bool = False
+) -> int:
     """How many jobs there are."""
     stored = take_up(cluster, now)
     with lease.writing():
         _upsert(StoredDay, stored, ("cluster", "job_id", "day"))
     days = _days_by_id(cluster, now, is_recording=is_recording)
-    newest = max((max(one.state, default=0) for one in days.values()), default=0) if is_recording else now.astimezone(UTC).toordinal()
+    newest = (
+        max((max(one.state, default=0) for one in days.values()), default=0)
+        if is_recording
+        else now.astimezone(UTC).toordinal()
+    )
     jobs = JobCurrent.objects.filter(cluster=cluster).only(*READ, "checkpoint_timeout_ms")
     rows: list[JobGrowth] = []
     series: list[Days] = []
     for line in lines_of(jobs):
-        joined = _joined([days.pop(one.job_id) for one in reversed(line) if one.job_id in days], _last_day(line[0], newest))
+        joined = _joined(
+            [days.pop(one.job_id) for one in reversed(line) if one.job_id in days],
+            _last_day(line[0], newest),
+        )
         if joined is not None:
             series.append(joined)
             rows += _rows(cluster, line, joined, newest, now)
-    series += [joined for one in days.values() if (joined := _joined([one], 0))]  # of jobs that are forgotten
+    series += [
+        joined for one in days.values() if (joined := _joined([one], 0))
+    ]  # of jobs that are forgotten
     for part in chunks(rows, ROWS_AT_ONCE):
         with lease.writing():
             _upsert(JobGrowth, part, ("cluster", "job_id", "window_days"))
@@ -66,20 +91,30 @@ def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str,
     since = datetime(1970, 1, 1, tzinfo=UTC) if is_recording else now - timedelta(days=HISTORY_DAYS)
     found: dict[str, Days] = defaultdict(Days)
     rolled = CheckpointRollup.objects.filter(period="day", cluster=cluster, period_start__gte=since)
-    for job_id, start, state, uploaded, duration in rolled.values_list(*ROLLUP).iterator(ROWS_AT_ONCE):
+    for job_id, start, state, uploaded, duration in rolled.values_list(*ROLLUP).iterator(
+        ROWS_AT_ONCE
+    ):
         day, of_job = start.astimezone(UTC).toordinal(), found[job_id]
-        for values, value in ((of_job.state, state), (of_job.uploaded, uploaded), (of_job.duration_ms, duration)):
+        for values, value in (
+            (of_job.state, state),
+            (of_job.uploaded, uploaded),
+            (of_job.duration_ms, duration),
+        ):
             if value is not None:
                 values[day] = value
     audited = StoredDay.objects.filter(cluster=cluster, day__gte=since.date())
-    for job_id, at, size, unreferenced in audited.values_list("job_id", "day", "stored_bytes", "unreferenced_bytes").iterator(ROWS_AT_ONCE):
+    for job_id, at, size, unreferenced in audited.values_list(
+        "job_id", "day", "stored_bytes", "unreferenced_bytes"
+    ).iterator(ROWS_AT_ONCE):
         found[job_id].stored[at.toordinal()] = size
         found[job_id].unreferenced[at.toordinal()] = unreferenced
     return dict(found)
 
 
 def _joined(attempts: Sequence[Days], last: int) -> Days | None:
-    """``attempts`` oldest first: of a day that two had, the size is the later one's and uploads are both's. None where nothing is known."""
+    """``attempts`` oldest first: of a day that two had, the size is the later one's and uploads are
+    both's. None where nothing is known.
+    """
     if not attempts:
         return None
     state: dict[int, float] = {}
@@ -97,7 +132,9 @@ def _joined(attempts: Sequence[Days], last: int) -> Days | None:
 
 
 def _as_audited(attempts: Sequence[dict[int, float]]) -> dict[int, float]:
-    """Files of earlier attempts lie in directories of their own, which not every audit looks at, until somebody removes them."""
+    """Files of earlier attempts lie in directories of their own, which not every audit looks at,
+    until somebody removes them.
+    """
     newest = max((day for one in attempts for day in one), default=0)
     return total([filled(one, newest) for one in attempts])
 
@@ -108,7 +145,9 @@ def _last_day(job: JobCurrent, newest: int) -> int:
     return min(newest, over.astimezone(UTC).toordinal()) if over else 0
 
 
-def _rows(cluster: str, line: Sequence[JobCurrent], days: Days, newest: int, now: datetime) -> Iterable[JobGrowth]:
+def _rows(
+    cluster: str, line: Sequence[JobCurrent], days: Days, newest: int, now: datetime
+) -> Iterable[JobGrowth]:
     job = line[0]
     for window in WINDOWS:
         found = figures(days, window, newest, job.checkpoint_timeout_ms, ended=bool(job.terminal))
@@ -125,10 +164,22 @@ def _rows(cluster: str, line: Sequence[JobCurrent], days: Days, newest: int, now
         )
 
 
-def _cluster_days(cluster: str, series: Sequence[Days], newest: int, now: datetime) -> list[ClusterDay]:
-    kinds = {f"{name}_bytes": total([getattr(one, name) for one in series]) for name in ("state", "uploaded", "stored", "unreferenced")}
+def _cluster_days(
+    cluster: str, series: Sequence[Days], newest: int, now: datetime
+) -> list[ClusterDay]:
+    kinds = {
+        f"{name}_bytes": total([getattr(one, name) for one in series])
+        for name in ("state", "uploaded", "stored", "unreferenced")
+    }
     jobs = total([dict.fromkeys(one.state, 1) for one in series])
-    known = sorted({day for values in kinds.values() for day in values if newest - HISTORY_DAYS < day <= newest})
+    known = sorted(
+        {
+            day
+            for values in kinds.values()
+            for day in values
+            if newest - HISTORY_DAYS < day <= newest
+        }
+    )
     return [
         ClusterDay(
             cluster=cluster,
@@ -148,4 +199,6 @@ def _whole(value: float | None) -> int | None:
 def _upsert(model: type[Model], rows: Sequence[Any], key: tuple[str, ...]) -> None:
     others = [one.name for one in model._meta.concrete_fields if one.name not in (*key, "id")]
     manager = model._default_manager
-    manager.bulk_create(rows, batch_size=500, update_conflicts=True, update_fields=others, unique_fields=list(key))
+    manager.bulk_create(
+        rows, batch_size=500, update_conflicts=True, update_fields=others, unique_fields=list(key)
+    )

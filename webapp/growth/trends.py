@@ -1,7 +1,9 @@
-"""What days of one job, cluster or team say of its growth: robust slopes with an interval, and when a limit is reached.
+"""What days of one job, cluster or team say of its growth: robust slopes with an interval, and when
+a limit is reached.
 
-The slope is Theil and Sen's, the median of the slopes between all pairs of days, as in the size trend of a job: compactions and single
-wild days hardly move it. Nine of ten of these slopes are above ``low``, nine of ten below ``high``. Days are UTC days, as ordinals.
+The slope is Theil and Sen's, the median of the slopes between all pairs of days, as in the size
+trend of a job: compactions and single wild days hardly move it. Nine of ten of these slopes are
+above ``low``, nine of ten below ``high``. Days are UTC days, as ordinals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +32,9 @@ class Slope:
 
     def ahead(self, days: int) -> tuple[float, float, float]:
         """What it comes to in so many days, and between what."""
-        middle, low, high = (max(self.level + days * slope, 0.0) for slope in (self.per_day, self.low, self.high))
+        middle, low, high = (
+            max(self.level + days * slope, 0.0) for slope in (self.per_day, self.low, self.high)
+        )
         return middle, low, high
 
     def until(self, limit: float) -> "Until":
@@ -45,7 +49,9 @@ class Slope:
 
 @dataclass(frozen=True)
 class Until:
-    """Days until a limit is reached, between ``soonest`` and ``latest``; None: not at this slope, or not within ten years."""
+    """Days until a limit is reached, between ``soonest`` and ``latest``; None: not at this slope,
+    or not within ten years.
+    """
 
     days: float | None = None
     soonest: float | None = None
@@ -53,15 +59,24 @@ class Until:
 
 
 def slope(values: Mapping[int, float], window: int, newest: int) -> Slope | None:
-    """``values`` by day; of those of the window that ends with ``newest``. None where they are too few or span too little."""
+    """``values`` by day; of those of the window that ends with ``newest``.
+
+    None where they are too few or span too little.
+    """
     days = [day for day in sorted(values) if newest - window < day <= newest]
     if len(days) < LEAST_DAYS or days[-1] - days[0] + 1 < LEAST_SHARE * window:
         return None
     kept = days[::-1][:: ceil(len(days) / MOST_POINTS)]
-    slopes = [(values[later] - values[earlier]) / (later - earlier) for place, later in enumerate(kept) for earlier in kept[place + 1 :]]
+    slopes = [
+        (values[later] - values[earlier]) / (later - earlier)
+        for place, later in enumerate(kept)
+        for earlier in kept[place + 1 :]
+    ]
     per_day = median(slopes)
     level = median(values[day] + per_day * (kept[0] - day) for day in kept)
-    return Slope(level, per_day, min(quantile(slopes, 0.1), per_day), max(quantile(slopes, 0.9), per_day))
+    return Slope(
+        level, per_day, min(quantile(slopes, 0.1), per_day), max(quantile(slopes, 0.9), per_day)
+    )
 
 
 def last_known(values: Mapping[int, float], window: int, newest: int) -> float | None:
@@ -69,9 +84,14 @@ def last_known(values: Mapping[int, float], window: int, newest: int) -> float |
 
 
 def per_whole_day(values: Mapping[int, float], window: int, newest: int) -> float | None:
-    """Mean of the days of the window before the newest, which is not over. None unless half of the window is known."""
+    """Mean of the days of the window before the newest, which is not over.
+
+    None unless half of the window is known.
+    """
     known = [values[day] for day in range(newest - window, newest) if day in values]
-    return sum(known) / len(known) if len(known) >= max(LEAST_SHARE * window, LEAST_DAYS - 1) else None
+    return (
+        sum(known) / len(known) if len(known) >= max(LEAST_SHARE * window, LEAST_DAYS - 1) else None
+    )
 
 
 def filled(values: Mapping[int, float], last: int) -> dict[int, float]:

@@ -1,4 +1,6 @@
-"""The growth page: by job, by cluster, or by any label of clusters, over 7, 30 or 90 days; and quotas."""
+"""The growth page: by job, by cluster, or by any label of clusters, over 7, 30 or 90 days; and
+quotas.
+"""
 
 import json
 from collections.abc import Iterator
@@ -55,7 +57,9 @@ def growth(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "needed": needed_days(window),
         "empty": EMPTY,
-        "quotas": [(use, until_text(use.until), until_date(use.until, now)) for use in uses(window, now)],
+        "quotas": [
+            (use, until_text(use.until), until_date(use.until, now)) for use in uses(window, now)
+        ],
         "roots": StorageRoot.objects.values_list("uri", flat=True)[:GROUPS_SHOWN],
         "clusters": Cluster.objects.values_list("name", flat=True)[:GROUPS_SHOWN],
     }
@@ -63,7 +67,10 @@ def growth(request: HttpRequest) -> HttpResponse:
         context |= _jobs(request, filters)
     else:
         found, factors = groups_by(by, window, now), factors_of_clusters()
-        shown = [(group, common(factors.get(name, NONE) for name in group.members)) for group in found[:GROUPS_SHOWN]]
+        shown = [
+            (group, common(factors.get(name, NONE) for name in group.members))
+            for group in found[:GROUPS_SHOWN]
+        ]
         context |= {"groups": shown, "groups_count": len(found)}
     return render(request, "growth/growth.html", context)
 
@@ -73,7 +80,9 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     shown = page(jobs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     factors = factors_of_clusters()
     ended = Control(
-        "ended", gettext("Ended or not"), [("", gettext("Ended or not")), ("no", gettext("not ended")), ("yes", gettext("ended"))]
+        "ended",
+        gettext("Ended or not"),
+        [("", gettext("Ended or not")), ("no", gettext("not ended")), ("yes", gettext("ended"))],
     )
     controls = (
         clusters_control(),
@@ -83,7 +92,9 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     )
     return {
         "page": shown,
-        "rows": [(job, until_text(_until(job)), factors.get(job.cluster, NONE)) for job in shown.rows],
+        "rows": [
+            (job, until_text(_until(job)), factors.get(job.cluster, NONE)) for job in shown.rows
+        ],
         "sorts": SORTS,
         "sorted_by": filters.sorting.name,
         "filter_form": filter_form(request, filters, *controls),
@@ -107,7 +118,9 @@ def chart(request: HttpRequest) -> HttpResponse:
         found = groups_by(by, window, now)
         named = [(group.name, getattr(group.days, metric)) for group in found[:MOST_NAMED]]
         others = total([getattr(group.days, metric) for group in found[MOST_NAMED:]])
-    named = [(name, days) for name, days in named if any(newest - window < day <= newest for day in days)]
+    named = [
+        (name, days) for name, days in named if any(newest - window < day <= newest for day in days)
+    ]
     if not named:
         return JsonResponse({"figure": None, "note": "", "empty": EMPTY})
     figure = by_day(named, others, window, newest, as_bars=metric == "uploaded")
@@ -117,7 +130,10 @@ def chart(request: HttpRequest) -> HttpResponse:
 def _titles(jobs: list[JobGrowth]) -> list[str]:
     """Of jobs that are called alike with their clusters."""
     names = [job.name or job.job_id for job in jobs]
-    return [f"{name} · {job.cluster}" if names.count(name) > 1 else name for name, job in zip(names, jobs, strict=True)]
+    return [
+        f"{name} · {job.cluster}" if names.count(name) > 1 else name
+        for name, job in zip(names, jobs, strict=True)
+    ]
 
 
 def _rest(clusters: list[Group], metric: str, named: list[dict[int, float]]) -> dict[int, float]:
@@ -127,9 +143,17 @@ def _rest(clusters: list[Group], metric: str, named: list[dict[int, float]]) -> 
 
 def _note(metric: str) -> str:
     return {
-        "state": gettext("Full state of the newest checkpoint of each day; a day without one has that of the day before."),
-        "uploaded": gettext("By all checkpoints and savepoints of each day (UTC); the last day is not over."),
-        "unreferenced": gettext("Orphans, and files without a reference below the age guard, as the last audits of each day found them."),
+        "state": gettext(
+            "Full state of the newest checkpoint of each day; a day without one has that of the "
+            "day before."
+        ),
+        "uploaded": gettext(
+            "By all checkpoints and savepoints of each day (UTC); the last day is not over."
+        ),
+        "unreferenced": gettext(
+            "Orphans, and files without a reference below the age guard, as the last audits of "
+            "each day found them."
+        ),
     }[metric]
 
 
@@ -143,12 +167,21 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
         return export_response(form, "weir-growth", JOB_COLUMNS, rows.iterator(1_000))
     filters.check()
     plain = list(group_rows(by, filters.window))
-    return export_response(form, f"weir-growth-by-{by}", tuple(plain[0]) if plain else ("name",), plain)
+    return export_response(
+        form, f"weir-growth-by-{by}", tuple(plain[0]) if plain else ("name",), plain
+    )
 
 
 def group_rows(by: str, window: int) -> Iterator[dict[str, Any]]:
     for group in groups_by(by, window, timezone.now()):
-        yield {"by": by, "name": group.name, "window_days": window, "clusters": group.clusters, "jobs": group.jobs, **asdict(group.figures)}
+        yield {
+            "by": by,
+            "name": group.name,
+            "window_days": window,
+            "clusters": group.clusters,
+            "jobs": group.jobs,
+            **asdict(group.figures),
+        }
 
 
 @operators_only
@@ -156,7 +189,9 @@ def group_rows(by: str, window: int) -> Iterator[dict[str, Any]]:
 def quota(request: HttpRequest) -> HttpResponse:
     kind, _, subject = request.POST.get("subject", "").partition(":")
     with refusal_as_message(request):
-        row = set_quota(kind, subject, request.POST.get("size", ""), request.user.get_username(), timezone.now())
+        row = set_quota(
+            kind, subject, request.POST.get("size", ""), request.user.get_username(), timezone.now()
+        )
         messages.success(request, gettext("The quota of %(row)s is set.") % {"row": row})
     return redirect("growth")
 
@@ -171,7 +206,9 @@ def remove_quota(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _ordered(filters: GrowthFilters, sort: GrowthSort) -> Any:
-    return filters.checked().annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys))
+    return (
+        filters.checked().annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys))
+    )
 
 
 def _until(job: JobGrowth) -> Until:

@@ -11,7 +11,8 @@ from webapp.lib.translations import gettext_lazy as _
 EMPTY = {
     "title": _("No day is summed up yet"),
     "text": _(
-        "Days are summed up every 15 minutes: look again then. Files count once their root is registered on the storage page and audited."
+        "Days are summed up every 15 minutes: look again then. Files count once their root is "
+        "registered on the storage page and audited."
     ),
 }
 

@@ -1,1 +1,3 @@
-"""What hosts did to jobs: declines, failed tasks, lost TaskManagers, findings that name them, and what runs there."""
+"""What hosts did to jobs: declines, failed tasks, lost TaskManagers, findings that name them, and
+what runs there.
+"""

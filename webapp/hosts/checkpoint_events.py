@@ -1,4 +1,6 @@
-"""What happened on hosts with a checkpoint is told by its fact: told anew, it takes the place of all that was told of it before."""
+"""What happened on hosts with a checkpoint is told by its fact: told anew, it takes the place of
+all that was told of it before.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,9 +18,11 @@ Key = tuple[Any, ...]
 
 
 class CheckpointEvents:
-    """``before`` each batch of a table is upserted, in the same transaction; ``finish`` once both tables are loaded.
+    """``before`` each batch of a table is upserted, in the same transaction; ``finish`` once both
+    tables are loaded.
 
-    An expired checkpoint ends when the log says, then when REST says; who had not acknowledged is known bit by bit.
+    An expired checkpoint ends when the log says, then when REST says; who had not acknowledged is
+    known bit by bit.
     """
 
     def __init__(self) -> None:
@@ -27,11 +31,16 @@ class CheckpointEvents:
 
     def before(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         if table == "checkpoint_fact":
-            self._remember(row for row in rows if row["outcome"] not in ("completed", "in_progress"))
+            self._remember(
+                row for row in rows if row["outcome"] not in ("completed", "in_progress")
+            )
         elif table == "host_event":
             for row in rows:
                 host = bounded(row["host"], HOST_LENGTH, unique=True) or ""
-                self._told_before.pop((row["cluster"], row["job_id"], host, row["at"], row["kind"], row["subject"]), None)
+                self._told_before.pop(
+                    (row["cluster"], row["job_id"], host, row["at"], row["kind"], row["subject"]),
+                    None,
+                )
 
     def finish(self) -> int:
         """Delete what was not told again; returns how many. Call it in a transaction."""
@@ -47,13 +56,17 @@ class CheckpointEvents:
     def _remember(self, facts: Iterable[Mapping[str, Any]]) -> None:
         of_clusters: dict[str, set[tuple[str, int, Any]]] = defaultdict(set)
         for fact in facts:
-            of_clusters[fact["cluster"]].add((fact["job_id"], fact["checkpoint_id"], fact["trigger_time"]))
+            of_clusters[fact["cluster"]].add(
+                (fact["job_id"], fact["checkpoint_id"], fact["trigger_time"])
+            )
         names = ("id", "job_id", "checkpoint_id", "trigger_time", "host", "at", "kind", "subject")
         for cluster, of_cluster in of_clusters.items():
             # One query for many jobs: when a cluster fails, thousands lose a checkpoint at once.
             for wanted in chunks(sorted(of_cluster), IDS_AT_ONCE):
                 jobs, numbers, _ = map(set, zip(*wanted, strict=True))
-                known = HostEvent.objects.filter(cluster=cluster, job_id__in=jobs, checkpoint_id__in=numbers)
+                known = HostEvent.objects.filter(
+                    cluster=cluster, job_id__in=jobs, checkpoint_id__in=numbers
+                )
                 for id_, job_id, number, triggered, *rest in known.values_list(*names):
                     if (job_id, number, triggered) in of_cluster:
                         self._told_before[cluster, job_id, *rest] = id_

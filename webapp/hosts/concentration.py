@@ -1,4 +1,6 @@
-"""How much of what happened to jobs happened on one host, against its share of their subtasks: pure."""
+"""How much of what happened to jobs happened on one host, against its share of their subtasks:
+pure.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +10,12 @@ from django.utils.translation import gettext, gettext_noop, ngettext
 from ingest.figures import count_text
 from webapp.lib.translations import ngettext_noop
 
-WORDS = {"decline": "decline", "expired": "expired checkpoint", "failure": "failed task", "taskmanager_lost": "lost TaskManager"}
+WORDS = {
+    "decline": "decline",
+    "expired": "expired checkpoint",
+    "failure": "failed task",
+    "taskmanager_lost": "lost TaskManager",
+}
 MANY = {
     "decline": gettext_noop("declines"),
     "expired": gettext_noop("expired checkpoints"),
@@ -30,7 +37,9 @@ Job = tuple[str, str]
 
 @dataclass(frozen=True)
 class Concentration:
-    """``here`` of ``total`` events of the jobs; ``expected``: by the share of subtasks, None where no placement is known."""
+    """``here`` of ``total`` events of the jobs; ``expected``: by the share of subtasks, None where
+    no placement is known.
+    """
 
     kind: str
     here: int
@@ -39,7 +48,11 @@ class Concentration:
 
     @property
     def is_notable(self) -> bool:
-        return self.here >= LEAST_EVENTS and self.expected is not None and self.here >= NOTABLE * self.expected
+        return (
+            self.here >= LEAST_EVENTS
+            and self.expected is not None
+            and self.here >= NOTABLE * self.expected
+        )
 
     @property
     def sentence(self) -> str:
@@ -49,26 +62,42 @@ class Concentration:
             self.here,
         ) % {"here": f"{self.here:,}", "all": counted(self.kind, self.total)}
         if self.expected is None:
-            return gettext("%(losses)s; how many would be expected is unknown, since no placement of some of these jobs was seen.") % {
-                "losses": losses
-            }
-        return gettext("%(losses)s; by its share of their subtasks %(expected)s would be expected.") % {
+            return gettext(
+                "%(losses)s; how many would be expected is unknown, since no placement of some of "
+                "these jobs was seen."
+            ) % {"losses": losses}
+        return gettext(
+            "%(losses)s; by its share of their subtasks %(expected)s would be expected."
+        ) % {
             "losses": losses,
             "expected": f"{self.expected:.1f}",
         }
 
 
-def concentration(kind: str, events: Mapping[Job, tuple[int, int]], subtasks: Mapping[Job, tuple[int, int]]) -> Concentration:
-    """``events``: job → those on the host, and all of it; ``subtasks``: job → those that it ran on the host, and all of it.
+def concentration(
+    kind: str, events: Mapping[Job, tuple[int, int]], subtasks: Mapping[Job, tuple[int, int]]
+) -> Concentration:
+    """``events``: job → those on the host, and all of it; ``subtasks``: job → those that it ran on
+    the host, and all of it.
 
     Expected is what would be here if each subtask of a job were as likely as the next one.
     """
     known = {job: own / every for job, (own, every) in subtasks.items() if every}
     of_jobs = {job: every for job, (_, every) in events.items() if every}
-    expected = sum(every * known[job] for job, every in of_jobs.items()) if of_jobs.keys() <= known.keys() else None
-    return Concentration(kind, sum(here for here, _ in events.values()), sum(of_jobs.values()), expected)
+    expected = (
+        sum(every * known[job] for job, every in of_jobs.items())
+        if of_jobs.keys() <= known.keys()
+        else None
+    )
+    return Concentration(
+        kind, sum(here for here, _ in events.values()), sum(of_jobs.values()), expected
+    )
 
 
 def counted(kind: str, total: int) -> str:
     """'2 declines'."""
-    return str(ngettext(*_FORMS[kind], total) % {"count": f"{total:,}"}) if kind in _FORMS else count_text(total, kind)
+    return (
+        str(ngettext(*_FORMS[kind], total) % {"count": f"{total:,}"})
+        if kind in _FORMS
+        else count_text(total, kind)
+    )

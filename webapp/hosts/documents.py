@@ -10,17 +10,39 @@ from webapp.hosts.lookup import Hosts
 from webapp.hosts.ranking import HostRow, ordered, with_trouble
 
 HOST_NAMES = (
-    "host", "cluster", "jobs", "subtasks", "slots", "declines", "expired", "failures", "losses", "findings", "last_at",
-)  # fmt: skip
+    "host",
+    "cluster",
+    "jobs",
+    "subtasks",
+    "slots",
+    "declines",
+    "expired",
+    "failures",
+    "losses",
+    "findings",
+    "last_at",
+)
 LABEL_OF_CLUSTER = ClusterLabels("name")
 EVENT_NAMES = (
-    "at", "kind", "cluster", "job_id", "host", "taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail",
+    "at",
+    "kind",
+    "cluster",
+    "job_id",
+    "host",
+    "taskmanager_id",
+    "vertex_name",
+    "subtask",
+    "checkpoint_id",
+    "trigger_time",
+    "detail",
     "subject",
-)  # fmt: skip
+)
 
 
 def host_rows(filters: HostsFilters, start: datetime, end: datetime) -> tuple[Hosts, list[HostRow]]:
-    """Of the hosts that were counted those that match, in order; none where a parameter is wrong."""
+    """Of the hosts that were counted those that match, in order; none where a parameter is
+    wrong.
+    """
     if not filters.is_valid():
         return Hosts((), start), []
     asked = filters.values
@@ -29,6 +51,10 @@ def host_rows(filters: HostsFilters, start: datetime, end: datetime) -> tuple[Ho
     if part := asked.get("name", "").casefold():
         rows = [row for row in rows if part in row.host.casefold()]
     if asked.get("label"):
-        labelled = set(LABEL_OF_CLUSTER.filter(Cluster.objects.all(), asked["label"]).values_list("name", flat=True))
+        labelled = set(
+            LABEL_OF_CLUSTER.filter(Cluster.objects.all(), asked["label"]).values_list(
+                "name", flat=True
+            )
+        )
         rows = [row for row in rows if row.cluster in labelled]
     return found, ordered(rows, *filters.sorting)

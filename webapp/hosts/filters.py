@@ -30,7 +30,10 @@ class HostsFilters(ListFilters):
     label = LABEL
     name = Text(about="part of the name of the host")
     trouble = Choice((ANY, *COUNTED), about="only hosts with any of it, or of this kind")
-    sort = Order([f"{sign}{name}" for name in SORTS for sign in ("", "-")], about="- turns the order round; the worst first without it")
+    sort = Order(
+        [f"{sign}{name}" for name in SORTS for sign in ("", "-")],
+        about="- turns the order round; the worst first without it",
+    )
     after = Whole(about="how many hosts come before")
 
     @property

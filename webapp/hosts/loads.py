@@ -1,6 +1,8 @@
-"""What runs on each host, summed when it changes: jobs have several rows each of where they run, and lists of hosts need only the sums.
+"""What runs on each host, summed when it changes: jobs have several rows each of where they run,
+and lists of hosts need only the sums.
 
-Whoever writes or deletes rows of :class:`JobHost` calls :func:`sum_again` for their hosts in the same transaction.
+Whoever writes or deletes rows of :class:`JobHost` calls :func:`sum_again` for their hosts in the
+same transaction.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,25 +20,36 @@ _SUMS = """
 INSERT INTO hosts_hostload (cluster, host, jobs, subtasks, slots)
 SELECT cluster, host, COUNT(*), SUM(subtasks), SUM(slots) FROM hosts_jobhost
 WHERE left_at IS NULL AND cluster IN ({clusters}) AND host IN ({hosts}) GROUP BY cluster, host
-ON CONFLICT (cluster, host) DO UPDATE SET jobs = excluded.jobs, subtasks = excluded.subtasks, slots = excluded.slots
+ON CONFLICT (cluster, host) DO UPDATE SET
+    jobs = excluded.jobs, subtasks = excluded.subtasks, slots = excluded.slots
 """
 
 
 def of_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
     """After rows of the serving table ``job_host`` were loaded."""
     # As the loader writes them.
-    sum_again((row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "") for row in rows)
+    sum_again(
+        (row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "") for row in rows
+    )
 
 
 def sum_again(places: Iterable[tuple[str, str]]) -> None:
-    """``places``: clusters and hosts. Hosts of the same names on the other clusters among them are summed as well, to the same."""
+    """``places``: clusters and hosts.
+
+    Hosts of the same names on the other clusters among them are summed as well, to the same.
+    """
     for part in chunks(sorted(set(places)), HOSTS_AT_ONCE):
-        clusters, hosts = sorted({cluster for cluster, _ in part}), sorted({host for _, host in part})
+        clusters, hosts = (
+            sorted({cluster for cluster, _ in part}),
+            sorted({host for _, host in part}),
+        )
         known = HostLoad.objects.filter(cluster__in=clusters, host__in=hosts)
         with transaction.atomic(), connection.cursor() as cursor:
             # The sums are read once nobody else writes those of these hosts.
             list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
-            cursor.execute(_SUMS.format(clusters=_gaps(clusters), hosts=_gaps(hosts)), [*clusters, *hosts])
+            cursor.execute(
+                _SUMS.format(clusters=_gaps(clusters), hosts=_gaps(hosts)), [*clusters, *hosts]
+            )
             known.exclude(_running()).delete()
 
 
@@ -45,7 +58,11 @@ def places_of(rows: "QuerySet[JobHost]") -> list[tuple[str, str]]:
 
 
 def _running() -> Exists:
-    return Exists(JobHost.objects.filter(cluster=OuterRef("cluster"), host=OuterRef("host"), left_at__isnull=True))
+    return Exists(
+        JobHost.objects.filter(
+            cluster=OuterRef("cluster"), host=OuterRef("host"), left_at__isnull=True
+        )
+    )
 
 
 def _gaps(values: list[str]) -> str:

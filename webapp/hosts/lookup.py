@@ -1,4 +1,7 @@
-"""Hosts from the database: all of them with their figures, and what is known of one. Every query is bounded and has its index."""
+"""Hosts from the database: all of them with their figures, and what is known of one.
+
+Every query is bounded and has its index.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -24,22 +27,29 @@ from webapp.lib.recent_answers import STEP, answer_key, end_of_step
 
 MOST_HOSTS = 20_000
 MOST_EVENTS = 50_000
-"""Beside whole days, of which hosts of a time are counted; of more the newest of the whole time are."""
+"""Beside whole days, of which hosts of a time are counted; of more the newest of the whole time
+are.
+"""
 MOST_JOBS, MOST_FINDINGS, MOST_CLUSTERS = 100, 50, 20
 KEPT_S = 20
 
-LOSSES = Count(Concat("subject", Cast("at", CharField())), filter=Q(kind="taskmanager_lost"), distinct=True)
+LOSSES = Count(
+    Concat("subject", Cast("at", CharField())), filter=Q(kind="taskmanager_lost"), distinct=True
+)
 """Each job that ran on a TaskManager has its own row of the one loss."""
 COUNTS = {
-    "declines": Count("pk", filter=Q(kind="decline")), "expired": Count("pk", filter=Q(kind="expired")),
-    "failures": Count("pk", filter=Q(kind="failure")), "losses": LOSSES,
-}  # fmt: skip
+    "declines": Count("pk", filter=Q(kind="decline")),
+    "expired": Count("pk", filter=Q(kind="expired")),
+    "failures": Count("pk", filter=Q(kind="failure")),
+    "losses": LOSSES,
+}
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """``since``: from when events were counted, where there are very many (``counts_less``) later than asked for; ``is_cut``: not all
-    hosts are there."""
+    """``since``: from when events were counted, where there are very many (``counts_less``) later
+    than asked for; ``is_cut``: not all hosts are there.
+    """
 
     rows: Sequence[HostRow]
     since: datetime
@@ -49,7 +59,9 @@ class Hosts:
 
 @dataclass(frozen=True)
 class HostJob:
-    """``called``: the job's name, else its id; ``job``: with its status, None where it is not known any more."""
+    """``called``: the job's name, else its id; ``job``: with its status, None where it is not known
+    any more.
+    """
 
     row: JobHost
     called: str
@@ -57,10 +69,13 @@ class HostJob:
 
 
 def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
-    """Of one cluster or of all, in no order; kept for a moment. Six queries: whole days are read as they were counted, what
-    happened before and after them event by event."""
+    """Of one cluster or of all, in no order; kept for a moment. Six queries: whole days are read as
+    they were counted, what happened before and after them event by event.
+    """
     # The end of most ranges moves with the clock.
-    asked = (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
+    asked = (
+        (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
+    )
     key = answer_key("hosts", (HostRow, Hosts), cluster, *asked)
     if isinstance(kept := cache.get(key), tuple):
         return Hosts([HostRow(*row) for row in kept[0]], *kept[1:])
@@ -68,35 +83,78 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     first, last = whole_days(start, end)
     events = HostEvent.objects.filter(**of, at__gte=start, at__lte=end)
-    beside = events.filter(Q(at__lt=begin_of_day(first)) | Q(at__gte=begin_of_day(last))) if first < last else events
-    since = beside.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
+    beside = (
+        events.filter(Q(at__lt=begin_of_day(first)) | Q(at__gte=begin_of_day(last)))
+        if first < last
+        else events
+    )
+    since = (
+        beside.order_by("-at", "-id")
+        .values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1]
+        .first()
+    )
     if since and first < last:
         first, beside = last, events
-        since = events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
+        since = (
+            events.order_by("-at", "-id")
+            .values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1]
+            .first()
+        )
     counted = beside.filter(at__gte=since) if since else beside
-    running = HostLoad.objects.filter(**of).order_by().values("host", "cluster", "jobs", "subtasks", "slots")
-    named = FindingHost.objects.filter(**of, finding__state=FindingState.OPEN).order_by().values("host", "cluster")
+    running = (
+        HostLoad.objects.filter(**of)
+        .order_by()
+        .values("host", "cluster", "jobs", "subtasks", "slots")
+    )
+    named = (
+        FindingHost.objects.filter(**of, finding__state=FindingState.OPEN)
+        .order_by()
+        .values("host", "cluster")
+    )
     worst = named.annotate(findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
     for row in chain(running[: MOST_HOSTS + 1], worst[: MOST_HOSTS + 1]):
         found.setdefault((row["host"], row["cluster"]), {}).update(row)
-    for row in chain(_by_day(HostDay.objects.filter(**of, day__gte=first, day__lt=last)), _happened(counted), _lost(counted)):
+    for row in chain(
+        _by_day(HostDay.objects.filter(**of, day__gte=first, day__lt=last)),
+        _happened(counted),
+        _lost(counted),
+    ):
         _add(found.setdefault((row["host"], row["cluster"]), {}), row)
     rows = [HostRow(**row) for row in islice(found.values(), MOST_HOSTS)]
     answer = Hosts(rows, since or start, len(found) > MOST_HOSTS, since is not None)
     # Plain rows: packing thousands of objects takes longer than counting them.
-    cache.set(key, ([tuple(vars(row).values()) for row in rows], answer.since, answer.is_cut, answer.counts_less), KEPT_S)
+    cache.set(
+        key,
+        (
+            [tuple(vars(row).values()) for row in rows],
+            answer.since,
+            answer.is_cut,
+            answer.counts_less,
+        ),
+        KEPT_S,
+    )
     return answer
 
 
 def _by_day(days: "QuerySet[HostDay]") -> Any:
     counts = {name: Sum(name) for name in COUNTS}
-    return days.order_by().values("host", "cluster").annotate(**counts, newest=Max("last_at"))[: MOST_HOSTS + 1]
+    return (
+        days.order_by()
+        .values("host", "cluster")
+        .annotate(**counts, newest=Max("last_at"))[: MOST_HOSTS + 1]
+    )
 
 
 def _happened(events: "QuerySet[HostEvent]") -> Any:
-    """Without losses: what is counted distinct is sorted first, and of all events few are losses."""
+    """Without losses: what is counted distinct is sorted first, and of all events few are
+    losses.
+    """
     counts = {name: count for name, count in COUNTS.items() if count is not LOSSES}
-    return events.order_by().values("host", "cluster").annotate(**counts, newest=Max("at"))[: MOST_HOSTS + 1]
+    return (
+        events.order_by()
+        .values("host", "cluster")
+        .annotate(**counts, newest=Max("at"))[: MOST_HOSTS + 1]
+    )
 
 
 def _lost(events: "QuerySet[HostEvent]") -> Any:
@@ -119,24 +177,41 @@ def clusters_of(host: str) -> list[str]:
     """Where a host of this name was seen, by name. Three queries."""
     found: set[str] = set()
     for model in (JobHost, HostEvent, FindingHost):
-        found.update(model.objects.filter(host=host).order_by().values_list("cluster", flat=True).distinct()[:MOST_CLUSTERS])
+        found.update(
+            model.objects.filter(host=host)
+            .order_by()
+            .values_list("cluster", flat=True)
+            .distinct()[:MOST_CLUSTERS]
+        )
     return sorted(found)[:MOST_CLUSTERS]
 
 
 def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
-    """What runs there, most subtasks first, then what left last; and how many run there. Four queries."""
+    """What runs there, most subtasks first, then what left last; and how many run there.
+
+    Four queries.
+    """
     rows = JobHost.objects.filter(host=host, cluster__in=clusters)
     running = list(rows.filter(left_at__isnull=True).order_by("-subtasks", "id")[:MOST_JOBS])
-    left = list(rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)])
+    left = list(
+        rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)]
+    )
     known = jobs_called([(row.cluster, row.job_id) for row in (*running, *left)])
-    found = [HostJob(row, called(known, row), known.get((row.cluster, row.job_id))) for row in (*running, *left)]
+    found = [
+        HostJob(row, called(known, row), known.get((row.cluster, row.job_id)))
+        for row in (*running, *left)
+    ]
     return found, rows.filter(left_at__isnull=True).count()
 
 
 def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
     """Those that are known, with name and status. One query."""
-    known = JobCurrent.objects.with_status(timezone.now()).only("cluster", "job_id", "name", "state", "last_seen_at")
-    rows = known.filter(cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs})
+    known = JobCurrent.objects.with_status(timezone.now()).only(
+        "cluster", "job_id", "name", "state", "last_seen_at"
+    )
+    rows = known.filter(
+        cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
+    )
     return {(row.cluster, row.job_id): row for row in rows}
 
 
@@ -146,43 +221,88 @@ def called(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent
     return (job.name if job else "") or row.job_id
 
 
-def findings_of(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> list[Finding]:
-    """That name it and are open or were seen in this time; open ones first, the worst first. One query."""
+def findings_of(
+    host: str, clusters: Sequence[str], start: datetime, end: datetime
+) -> list[Finding]:
+    """That name it and are open or were seen in this time; open ones first, the worst first.
+
+    One query.
+    """
     named = FindingHost.objects.filter(host=host, cluster__in=clusters)
     at_that_time = Q(state=FindingState.OPEN) | Q(last_seen__gte=start, first_seen__lte=end)
-    found = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer("evidence", "data")
+    found = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer(
+        "evidence", "data"
+    )
     return list(found.order_by("-state", "-severity_rank", "-last_seen", "-id")[:MOST_FINDINGS])
 
 
 def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, int]:
     """Of what happened there in this time. One query."""
-    return HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end).aggregate(**COUNTS)
+    return HostEvent.objects.filter(
+        host=host, cluster__in=clusters, at__gte=start, at__lte=end
+    ).aggregate(**COUNTS)
 
 
-def concentrations(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> list[Concentration]:
-    """Of each kind of which anything happened there, the most striking first: of the jobs that run or ran there. Two queries."""
+def concentrations(
+    host: str, clusters: Sequence[str], start: datetime, end: datetime
+) -> list[Concentration]:
+    """Of each kind of which anything happened there, the most striking first: of the jobs that run
+    or ran there. Two queries.
+    """
     ran_here = JobHost.objects.filter(host=host, cluster__in=clusters).order_by().values("job_id")
-    on_host = HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end).order_by().values("job_id")
+    on_host = (
+        HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end)
+        .order_by()
+        .values("job_id")
+    )
     of_jobs = HostEvent.objects.filter(cluster__in=clusters, at__gte=start, at__lte=end)
     of_jobs = of_jobs.filter(Q(job_id__in=ran_here) | Q(job_id__in=on_host))
     counted: dict[str, dict[tuple[str, str], tuple[int, int]]] = defaultdict(dict)
-    grouped = of_jobs.order_by().values_list("kind", "cluster", "job_id").annotate(here=Count("pk", filter=Q(host=host)), total=Count("pk"))
+    grouped = (
+        of_jobs.order_by()
+        .values_list("kind", "cluster", "job_id")
+        .annotate(here=Count("pk", filter=Q(host=host)), total=Count("pk"))
+    )
     for kind, cluster, job_id, here, total in grouped:
         counted[kind][cluster, job_id] = (here, total)
-    counted = {kind: jobs for kind, jobs in counted.items() if any(here for here, _ in jobs.values())}
+    counted = {
+        kind: jobs for kind, jobs in counted.items() if any(here for here, _ in jobs.values())
+    }
     wanted = {job for jobs in counted.values() for job in jobs}
-    placed = JobHost.objects.filter(cluster__in={cluster for cluster, _ in wanted}, job_id__in={job_id for _, job_id in wanted})
+    placed = JobHost.objects.filter(
+        cluster__in={cluster for cluster, _ in wanted}, job_id__in={job_id for _, job_id in wanted}
+    )
     own = Sum("subtasks", filter=Q(host=host))
-    read: Any = placed.order_by().values_list("cluster", "job_id").annotate(own=own, every=Sum("subtasks"))
+    read: Any = (
+        placed.order_by().values_list("cluster", "job_id").annotate(own=own, every=Sum("subtasks"))
+    )
     subtasks = {(cluster, job_id): (here or 0, total or 0) for cluster, job_id, here, total in read}
-    found = [concentration(kind, jobs, {job: subtasks.get(job, (0, 0)) for job in jobs}) for kind, jobs in counted.items()]
-    return sorted(found, key=lambda one: (not one.is_notable, [*WORDS].index(one.kind) if one.kind in WORDS else len(WORDS)))
+    found = [
+        concentration(kind, jobs, {job: subtasks.get(job, (0, 0)) for job in jobs})
+        for kind, jobs in counted.items()
+    ]
+    return sorted(
+        found,
+        key=lambda one: (
+            not one.is_notable,
+            [*WORDS].index(one.kind) if one.kind in WORDS else len(WORDS),
+        ),
+    )
 
 
-def seen(host: str, clusters: Sequence[str], jobs: Sequence[HostJob]) -> tuple[datetime | None, datetime | None]:
+def seen(
+    host: str, clusters: Sequence[str], jobs: Sequence[HostJob]
+) -> tuple[datetime | None, datetime | None]:
     """First and newest that is known of it; ``jobs``: of the host. Two queries."""
-    first = JobHost.objects.filter(host=host, cluster__in=clusters).aggregate(at=Min("first_seen_at"))["at"]
-    happened = HostEvent.objects.filter(host=host, cluster__in=clusters).aggregate(first=Min("at"), last=Max("at"))
-    here = [one.row.left_at or (one.job.last_seen_at if one.job else None) or one.row.as_of for one in jobs]
+    first = JobHost.objects.filter(host=host, cluster__in=clusters).aggregate(
+        at=Min("first_seen_at")
+    )["at"]
+    happened = HostEvent.objects.filter(host=host, cluster__in=clusters).aggregate(
+        first=Min("at"), last=Max("at")
+    )
+    here = [
+        one.row.left_at or (one.job.last_seen_at if one.job else None) or one.row.as_of
+        for one in jobs
+    ]
     firsts, lasts = [first, happened["first"]], [*here, happened["last"]]
     return min(filter(None, firsts), default=None), max(filter(None, lasts), default=None)

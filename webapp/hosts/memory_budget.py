@@ -1,7 +1,9 @@
-"""The memory of one TaskManager, part by part, against what is used of it; its CPU time and its collections.
+"""The memory of one TaskManager, part by part, against what is used of it; its CPU time and its
+collections.
 
-Parts and options are those of Flink's memory model (FLIP-49, FLIP-116), the same from 1.10 to 2.3. What is used is what the JVM and Flink
-report: of native memory, which RocksDB and others allocate, that is nothing beyond what Flink reserved for them.
+Parts and options are those of Flink's memory model (FLIP-49, FLIP-116), the same from 1.10 to 2.3.
+What is used is what the JVM and Flink report: of native memory, which RocksDB and others allocate,
+that is nothing beyond what Flink reserved for them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,15 +35,21 @@ TIGHT_RATIO = 0.85
 BUSY_GC_RATIO = 0.1
 """Of the time: a heap that costs a tenth of its threads' time is too small, however it looks."""
 ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
-"""How many times what is used is enough. Of heap that is what a collection leaves: beside it new objects need room."""
+"""How many times what is used is enough.
+
+Of heap that is what a collection leaves: beside it new objects need room.
+"""
 STEP_BYTES = 32 << 20
 LEAST_SPARE_RATIO = 0.1
 
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """``used_bytes``: the most in the time looked at; of heap the least, which is what a collection left. None is unknown.
-    ``suggested_bytes``: what would be enough, None where unknown or where it is used up. ``state``: tight, ok, spare or unknown."""
+    """``used_bytes``: the most in the time looked at; of heap the least, which is what a collection
+    left. None is unknown.
+    ``suggested_bytes``: what would be enough, None where unknown or where it is used up. ``state``:
+    tight, ok, spare or unknown.
+    """
 
     name: str
     configured_bytes: int | None
@@ -55,7 +63,11 @@ class MemoryPart:
 
     @property
     def spare_bytes(self) -> int:
-        return (self.configured_bytes or 0) - (self.suggested_bytes or 0) if self.state == "spare" else 0
+        return (
+            (self.configured_bytes or 0) - (self.suggested_bytes or 0)
+            if self.state == "spare"
+            else 0
+        )
 
     @property
     def used_ratio(self) -> float | None:
@@ -65,8 +77,10 @@ class MemoryPart:
 
 @dataclass(frozen=True)
 class TaskManagerBudget:
-    """``since``, ``at``: of its first and newest sample. ``job_slots``: slots by job, None before Flink 1.13. ``cpu_used``: cores that its
-    JVM kept busy on average, ``cpu_allotted`` those of its slots; ``gc_ratio``: of the time, in collections."""
+    """``since``, ``at``: of its first and newest sample. ``job_slots``: slots by job, None before
+    Flink 1.13. ``cpu_used``: cores that its JVM kept busy on average, ``cpu_allotted`` those of its
+    slots; ``gc_ratio``: of the time, in collections.
+    """
 
     cluster: str
     taskmanager_id: str
@@ -113,21 +127,42 @@ def budget(samples: Samples) -> TaskManagerBudget:
     )
 
 
-def _parts(samples: Samples, newest: Mapping[str, Any], gc_ratio: float | None) -> Iterable[MemoryPart]:
-    heap = _part(HEAP, newest["heap_max_bytes"] or _sum(newest, "framework_heap_bytes", "task_heap_bytes"), _live_heap(samples))
+def _parts(
+    samples: Samples, newest: Mapping[str, Any], gc_ratio: float | None
+) -> Iterable[MemoryPart]:
+    heap = _part(
+        HEAP,
+        newest["heap_max_bytes"] or _sum(newest, "framework_heap_bytes", "task_heap_bytes"),
+        _live_heap(samples),
+    )
     if gc_ratio is not None and gc_ratio >= BUSY_GC_RATIO:
         heap = MemoryPart(HEAP, heap.configured_bytes, heap.used_bytes, "tight", None)
     yield _not_below(heap, newest["framework_heap_bytes"])
     beside = [_less(row["direct_used_bytes"], row["network_memory_total_bytes"]) for row in samples]
-    off_heap = _part(OFF_HEAP, _sum(newest, "framework_off_heap_bytes", "task_off_heap_bytes"), _known(max, beside))
+    off_heap = _part(
+        OFF_HEAP,
+        _sum(newest, "framework_off_heap_bytes", "task_off_heap_bytes"),
+        _known(max, beside),
+    )
     yield _not_below(off_heap, newest["framework_off_heap_bytes"])
     network = newest["network_memory_bytes"] or newest["network_memory_total_bytes"]
     yield _part(NETWORK, network, _most(samples, "network_memory_used_bytes"))
     managed, reserved = newest["managed_memory_bytes"], _most(samples, "managed_memory_used_bytes")
-    # What asks for managed memory reserves the whole share of its slot: only nothing at all is too much.
-    state = "unknown" if managed is None or reserved is None else "spare" if managed and not reserved else "ok"
+    # What asks for managed memory reserves the whole share of its slot: only nothing at all is too
+    # much.
+    state = (
+        "unknown"
+        if managed is None or reserved is None
+        else "spare"
+        if managed and not reserved
+        else "ok"
+    )
     yield MemoryPart(MANAGED, managed, reserved, state, 0 if state == "spare" else None)
-    yield _part(METASPACE, newest["metaspace_max_bytes"] or newest["metaspace_bytes"], _most(samples, "metaspace_used_bytes"))
+    yield _part(
+        METASPACE,
+        newest["metaspace_max_bytes"] or newest["metaspace_bytes"],
+        _most(samples, "metaspace_used_bytes"),
+    )
     native = [_less(row["non_heap_used_bytes"], row["metaspace_used_bytes"]) for row in samples]
     yield MemoryPart(OVERHEAD, newest["overhead_bytes"], _known(max, native), "unknown", None)
 
@@ -145,11 +180,21 @@ def _part(name: str, configured: int | None, used: int | None) -> MemoryPart:
 
 def _not_below(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
     """What is left to Flink itself is not saved."""
-    if part.suggested_bytes is None or framework_bytes is None or part.suggested_bytes >= framework_bytes:
+    if (
+        part.suggested_bytes is None
+        or framework_bytes is None
+        or part.suggested_bytes >= framework_bytes
+    ):
         return part
-    is_spare = (part.configured_bytes or 0) - framework_bytes >= LEAST_SPARE_RATIO * (part.configured_bytes or 0)
+    is_spare = (part.configured_bytes or 0) - framework_bytes >= LEAST_SPARE_RATIO * (
+        part.configured_bytes or 0
+    )
     return MemoryPart(
-        part.name, part.configured_bytes, part.used_bytes, "spare" if is_spare else "ok", framework_bytes if is_spare else None
+        part.name,
+        part.configured_bytes,
+        part.used_bytes,
+        "spare" if is_spare else "ok",
+        framework_bytes if is_spare else None,
     )
 
 
@@ -163,13 +208,19 @@ def _live_heap(samples: Samples) -> int | None:
 
 def _cpu_used(samples: Samples) -> float | None:
     used = _rate(samples, "cpu_ms")
-    loads = [row["cpu_load"] * row["cpu_cores"] for row in samples if row["cpu_load"] is not None and row["cpu_cores"]]
+    loads = [
+        row["cpu_load"] * row["cpu_cores"]
+        for row in samples
+        if row["cpu_load"] is not None and row["cpu_cores"]
+    ]
     return used if used is not None else sum(loads) / len(loads) if loads else None
 
 
 def _rate(samples: Samples, counter: str) -> float | None:
     """Of a counter in ms, per ms, over the whole time."""
-    known = [(row["ts"].timestamp() * 1000, row[counter]) for row in samples if row[counter] is not None]
+    known = [
+        (row["ts"].timestamp() * 1000, row[counter]) for row in samples if row[counter] is not None
+    ]
     if len(known) < 2 or known[-1][0] <= known[0][0] or known[-1][1] < known[0][1]:
         return None
     return float((known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0]))

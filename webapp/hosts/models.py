@@ -22,7 +22,9 @@ class JobHost(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "host"], name="job_host_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id", "host"], name="job_host_key")
+        ]
         indexes = [
             models.Index(fields=["host", "cluster", "id"], name="job_host_of_host"),
             models.Index(fields=["left_at"], name="job_host_left"),
@@ -34,7 +36,9 @@ class JobHost(models.Model):
 
 @scoped()
 class HostLoad(models.Model):
-    """What runs on one host now, summed over :class:`JobHost` by :mod:`webapp.hosts.loads`; a host on which nothing runs has none."""
+    """What runs on one host now, summed over :class:`JobHost` by :mod:`webapp.hosts.loads`; a host
+    on which nothing runs has none.
+    """
 
     cluster = models.CharField(max_length=100)
     host = models.CharField(max_length=HOST_LENGTH)
@@ -51,8 +55,10 @@ class HostLoad(models.Model):
 
 @scoped()
 class HostDay(models.Model):
-    """What happened on one host on one UTC day, counted over :class:`HostEvent` by :mod:`webapp.hosts.days`; days without anything have
-    none. ``losses``: of TaskManagers, however many jobs were told of one."""
+    """What happened on one host on one UTC day, counted over :class:`HostEvent` by
+    :mod:`webapp.hosts.days`; days without anything have none. ``losses``: of TaskManagers, however
+    many jobs were told of one.
+    """
 
     cluster = models.CharField(max_length=100)
     host = models.CharField(max_length=HOST_LENGTH)
@@ -64,7 +70,9 @@ class HostDay(models.Model):
     last_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "host", "day"], name="host_day_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "host", "day"], name="host_day_key")
+        ]
         indexes = [models.Index(fields=["day", "cluster"], name="host_day_of_cluster")]
 
     def __str__(self) -> str:
@@ -90,7 +98,11 @@ class HostEvent(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "host", "at", "kind", "subject"], name="host_event_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "host", "at", "kind", "subject"], name="host_event_key"
+            )
+        ]
         indexes = [
             models.Index(fields=["host", "-at", "-id"], name="host_event_of_host"),
             models.Index(fields=["-at", "-id"], name="host_event_newest"),

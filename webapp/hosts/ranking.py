@@ -13,8 +13,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class HostRow:
-    """``jobs``, ``subtasks``, ``slots``: what runs there now; the others: of a time. ``findings``: open ones that name it, whose worst
-    severity has ``worst_rank``."""
+    """``jobs``, ``subtasks``, ``slots``: what runs there now; the others: of a time. ``findings``:
+    open ones that name it, whose worst severity has ``worst_rank``.
+    """
 
     host: str
     cluster: str

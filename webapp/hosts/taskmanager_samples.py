@@ -9,19 +9,55 @@ from webapp.work.lake import read_newest
 LOOK_BACK = timedelta(hours=1)
 MOST_SAMPLES = 100_000
 OF_BUDGET = (
-    "cluster", "taskmanager_id", "ts", "host", "slots", "free_slots", "cpu_cores", "process_memory_bytes", "managed_memory_bytes",
-    "managed_memory_used_bytes", "heap_used_bytes", "heap_max_bytes", "non_heap_used_bytes", "direct_used_bytes",
-    "network_memory_total_bytes", "network_memory_used_bytes", "cpu_load", "gc_count", "gc_ms", "cpu_ms", "metaspace_used_bytes",
-    "metaspace_max_bytes", "framework_heap_bytes", "task_heap_bytes", "framework_off_heap_bytes", "task_off_heap_bytes",
-    "network_memory_bytes", "metaspace_bytes", "overhead_bytes", "allocated_slots",
-)  # fmt: skip
+    "cluster",
+    "taskmanager_id",
+    "ts",
+    "host",
+    "slots",
+    "free_slots",
+    "cpu_cores",
+    "process_memory_bytes",
+    "managed_memory_bytes",
+    "managed_memory_used_bytes",
+    "heap_used_bytes",
+    "heap_max_bytes",
+    "non_heap_used_bytes",
+    "direct_used_bytes",
+    "network_memory_total_bytes",
+    "network_memory_used_bytes",
+    "cpu_load",
+    "gc_count",
+    "gc_ms",
+    "cpu_ms",
+    "metaspace_used_bytes",
+    "metaspace_max_bytes",
+    "framework_heap_bytes",
+    "task_heap_bytes",
+    "framework_off_heap_bytes",
+    "task_off_heap_bytes",
+    "network_memory_bytes",
+    "metaspace_bytes",
+    "overhead_bytes",
+    "allocated_slots",
+)
 
 Samples = Sequence[Mapping[str, Any]]
 
 
-def read_of_job(cluster: str, job_id: str, start: datetime, end: datetime, columns: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Of TaskManagers that the job had slots on, the newest part of the range; none before Flink 1.13. Raises what the storage raises."""
-    rows, _since = read_newest("taskmanagers", {"cluster": cluster}, start, end, (*columns, "allocated_slots"), MOST_SAMPLES)
+def read_of_job(
+    cluster: str, job_id: str, start: datetime, end: datetime, columns: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """Of TaskManagers that the job had slots on, the newest part of the range; none before Flink
+    1.13. Raises what the storage raises.
+    """
+    rows, _since = read_newest(
+        "taskmanagers",
+        {"cluster": cluster},
+        start,
+        end,
+        (*columns, "allocated_slots"),
+        MOST_SAMPLES,
+    )
     return [row for row in rows.to_pylist() if has_slots(row, job_id)]
 
 
@@ -30,7 +66,10 @@ def has_slots(row: Mapping[str, Any], job_id: str) -> bool:
 
 
 def read_taskmanagers(at: datetime, cluster: str | None = None) -> tuple[list[Samples], datetime]:
-    """By TaskManager, in the hour up to ``at``, and since when; less of it where they are many. Raises what the storage raises."""
+    """By TaskManager, in the hour up to ``at``, and since when; less of it where they are many.
+
+    Raises what the storage raises.
+    """
     where = {"cluster": cluster} if cluster else {}
     rows, since = read_newest("taskmanagers", where, at - LOOK_BACK, at, OF_BUDGET, MOST_SAMPLES)
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}

@@ -1,4 +1,6 @@
-"""TaskManagers of a host: memory against its budget, CPU, collections and slots by samples in the lake, and what happened on each."""
+"""TaskManagers of a host: memory against its budget, CPU, collections and slots by samples in the
+lake, and what happened on each.
+"""
 
 import logging
 from collections import defaultdict
@@ -24,7 +26,9 @@ MOST_TASKMANAGERS, MOST_LOST = 50, 10_000
 
 @dataclass(frozen=True)
 class TaskManagerOnHost:
-    """``budget``: None where no sample of it is in the time; the counts are of what happened on it."""
+    """``budget``: None where no sample of it is in the time; the counts are of what happened on
+    it.
+    """
 
     cluster: str
     taskmanager_id: str
@@ -36,7 +40,9 @@ class TaskManagerOnHost:
 
 @dataclass(frozen=True)
 class TaskManagersOfTime:
-    """``since``: less of the time where it has very many samples; ``unreadable``: the lake did not answer; ``left_out``: did not fit."""
+    """``since``: less of the time where it has very many samples; ``unreadable``: the lake did not
+    answer; ``left_out``: did not fit.
+    """
 
     rows: Sequence[TaskManagerOnHost]
     since: datetime
@@ -46,7 +52,9 @@ class TaskManagersOfTime:
 
 @dataclass(frozen=True)
 class SlowestHere:
-    """``here`` of ``total`` completed checkpoints of a job had their slowest subtask on the host, which runs ``share`` of its subtasks."""
+    """``here`` of ``total`` completed checkpoints of a job had their slowest subtask on the host,
+    which runs ``share`` of its subtasks.
+    """
 
     cluster: str
     job_id: str
@@ -55,14 +63,23 @@ class SlowestHere:
     total: int
 
 
-def taskmanagers_of(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> TaskManagersOfTime:
+def taskmanagers_of(
+    host: str, clusters: Sequence[str], start: datetime, end: datetime
+) -> TaskManagersOfTime:
     """By cluster and id. Two queries, and one read of the lake for each cluster."""
     happened = _happened(host, clusters, start, end)
     budgets: dict[tuple[str, str], TaskManagerBudget] = {}
     since, unreadable = start, False
     for cluster in clusters:
         try:
-            samples, read_from = read_newest("taskmanagers", {"cluster": cluster, "host": host}, start, end, OF_BUDGET, MOST_SAMPLES)
+            samples, read_from = read_newest(
+                "taskmanagers",
+                {"cluster": cluster, "host": host},
+                start,
+                end,
+                OF_BUDGET,
+                MOST_SAMPLES,
+            )
         except Exception:  # The lake may be any storage, with any error.
             log.exception("Samples of TaskManagers on %s could not be read from the lake", host)
             unreadable = True
@@ -73,30 +90,55 @@ def taskmanagers_of(host: str, clusters: Sequence[str], start: datetime, end: da
             of_each[row["taskmanager_id"]].append(row)
         budgets |= {(cluster, name): budget(own) for name, own in of_each.items()}
     keys = sorted(budgets.keys() | happened.keys(), key=lambda key: (key not in budgets, key))
-    rows = [TaskManagerOnHost(*key, budgets.get(key), **happened.get(key, {})) for key in keys[:MOST_TASKMANAGERS]]
+    rows = [
+        TaskManagerOnHost(*key, budgets.get(key), **happened.get(key, {}))
+        for key in keys[:MOST_TASKMANAGERS]
+    ]
     return TaskManagersOfTime(rows, since, unreadable, max(len(keys) - MOST_TASKMANAGERS, 0))
 
 
-def slowest_here(host: str, jobs: Sequence[HostJob], start: datetime, end: datetime) -> list[SlowestHere]:
+def slowest_here(
+    host: str, jobs: Sequence[HostJob], start: datetime, end: datetime
+) -> list[SlowestHere]:
     """Of jobs that run or ran there, those with any, most of them first. One query."""
     names = {(one.row.cluster, one.row.job_id): one.called for one in jobs}
     of_jobs = CheckpointFact.objects.filter(
-        cluster__in={cluster for cluster, _ in names}, job_id__in={job_id for _, job_id in names}, trigger_time__gte=start,
-        trigger_time__lte=end, outcome="completed", slowest_host__isnull=False,
-    )  # fmt: skip
-    counted = of_jobs.order_by().values_list("cluster", "job_id").annotate(here=Count("pk", filter=Q(slowest_host=host)), total=Count("pk"))
+        cluster__in={cluster for cluster, _ in names},
+        job_id__in={job_id for _, job_id in names},
+        trigger_time__gte=start,
+        trigger_time__lte=end,
+        outcome="completed",
+        slowest_host__isnull=False,
+    )
+    counted = (
+        of_jobs.order_by()
+        .values_list("cluster", "job_id")
+        .annotate(here=Count("pk", filter=Q(slowest_host=host)), total=Count("pk"))
+    )
     found = [
-        SlowestHere(cluster, job_id, names.get((cluster, job_id), job_id), here, total) for cluster, job_id, here, total in counted if here
+        SlowestHere(cluster, job_id, names.get((cluster, job_id), job_id), here, total)
+        for cluster, job_id, here, total in counted
+        if here
     ]
     return sorted(found, key=lambda one: (-one.here, one.cluster, one.job_id))
 
 
-def _happened(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> dict[tuple[str, str], dict[str, Any]]:
-    events = HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end).exclude(taskmanager_id=None)
+def _happened(
+    host: str, clusters: Sequence[str], start: datetime, end: datetime
+) -> dict[tuple[str, str], dict[str, Any]]:
+    events = HostEvent.objects.filter(
+        host=host, cluster__in=clusters, at__gte=start, at__lte=end
+    ).exclude(taskmanager_id=None)
     of_each = events.order_by().values_list("cluster", "taskmanager_id")
     counted = of_each.annotate(declined=COUNTS["declines"], failed=COUNTS["failures"])[:MOST_LOST]
-    found: dict[tuple[str, str], dict[str, Any]] = {(row[0], row[1]): {"declines": row[2], "failures": row[3]} for row in counted}
-    lost = events.filter(kind="taskmanager_lost").order_by("at").values_list("cluster", "taskmanager_id", "at")
+    found: dict[tuple[str, str], dict[str, Any]] = {
+        (row[0], row[1]): {"declines": row[2], "failures": row[3]} for row in counted
+    }
+    lost = (
+        events.filter(kind="taskmanager_lost")
+        .order_by("at")
+        .values_list("cluster", "taskmanager_id", "at")
+    )
     for cluster, name, at in lost[:MOST_LOST]:
         found.setdefault((cluster, name or ""), {})["lost_at"] = at
     return found

@@ -1,4 +1,6 @@
-"""What happened on a host across all jobs, in order: what is told of it, findings that name it, jobs that came and left."""
+"""What happened on a host across all jobs, in order: what is told of it, findings that name it,
+jobs that came and left.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,9 @@ SEVERE = {"critical": "crit", "warning": "warn"}
 
 @dataclass(frozen=True)
 class Moment:
-    """``jobs``: (cluster, id, name) of those that it concerns; ``trigger_ms``: of the checkpoint of the first of them."""
+    """``jobs``: (cluster, id, name) of those that it concerns; ``trigger_ms``: of the checkpoint of
+    the first of them.
+    """
 
     at: datetime
     tone: str
@@ -42,17 +46,30 @@ class HostTimeline:
 
 
 def timeline(
-    events: QuerySet[HostEvent], jobs: Iterable[HostJob], findings: Iterable[Finding], start: datetime, end: datetime, kind: str | None
+    events: QuerySet[HostEvent],
+    jobs: Iterable[HostJob],
+    findings: Iterable[Finding],
+    start: datetime,
+    end: datetime,
+    kind: str | None,
 ) -> HostTimeline:
     """``events``: of the host; ``kind``: only what happened of this kind. Two queries."""
-    rows = list(events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1])
+    rows = list(
+        events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
+    )
     found = list(_happened(rows))
     if not kind:
         found += [*_findings(findings), *_moves(jobs)]
     # Of what is older than the oldest event that was read, the events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
-    within = sorted((one for one in found if since <= one.at <= end), key=lambda one: (one.at, one.title), reverse=True)
-    return HostTimeline(within[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(within) > MOST_MOMENTS)
+    within = sorted(
+        (one for one in found if since <= one.at <= end),
+        key=lambda one: (one.at, one.title),
+        reverse=True,
+    )
+    return HostTimeline(
+        within[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(within) > MOST_MOMENTS
+    )
 
 
 def _happened(rows: Sequence[HostEvent]) -> Iterator[Moment]:
@@ -68,22 +85,39 @@ def _happened(rows: Sequence[HostEvent]) -> Iterator[Moment]:
         triggered = epoch_ms(one.trigger_time) if one.trigger_time else None
         title, detail = _words(one)
         tone = "warn" if kind == "expired" else "crit"
-        yield Moment(one.at, tone, title, detail, jobs, one.taskmanager_id or "", one.checkpoint_id, triggered)
+        yield Moment(
+            one.at,
+            tone,
+            title,
+            detail,
+            jobs,
+            one.taskmanager_id or "",
+            one.checkpoint_id,
+            triggered,
+        )
 
 
 def _words(row: HostEvent) -> tuple[str, str]:
-    task = f"{row.vertex_name or gettext('a task')}{'' if row.subtask is None else f'/{row.subtask}'}"
+    task = (
+        f"{row.vertex_name or gettext('a task')}{'' if row.subtask is None else f'/{row.subtask}'}"
+    )
     detail = row.detail or ""
     if row.kind == "decline":
         if row.checkpoint_id is None:
             return gettext("A checkpoint was declined by %(task)s") % {"task": task}, detail
-        return gettext("Checkpoint %(checkpoint_id)s declined by %(task)s") % {"checkpoint_id": row.checkpoint_id, "task": task}, detail
+        return gettext("Checkpoint %(checkpoint_id)s declined by %(task)s") % {
+            "checkpoint_id": row.checkpoint_id,
+            "task": task,
+        }, detail
     if row.kind == "expired":
         return (
             gettext("Checkpoint %(checkpoint_id)s expired") % {"checkpoint_id": row.checkpoint_id}
             if row.checkpoint_id is not None
             else gettext("A checkpoint expired"),
-            gettext("subtasks here had not acknowledged: %(vertex_name)s") % {"vertex_name": row.vertex_name} if row.vertex_name else "",
+            gettext("subtasks here had not acknowledged: %(vertex_name)s")
+            % {"vertex_name": row.vertex_name}
+            if row.vertex_name
+            else "",
         )
     if row.kind == "failure":
         return gettext("Task failed: %(subject)s") % {"subject": row.subject}, detail
@@ -117,6 +151,8 @@ def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
 def _moves(jobs: Iterable[HostJob]) -> Iterator[Moment]:
     for one in jobs:
         key = ((one.row.cluster, one.row.job_id, one.called),)
-        yield Moment(one.row.first_seen_at, "done", gettext("A job was first seen to run here"), "", key)
+        yield Moment(
+            one.row.first_seen_at, "done", gettext("A job was first seen to run here"), "", key
+        )
         if one.row.left_at is not None:
             yield Moment(one.row.left_at, "done", gettext("A job runs here no longer"), "", key)

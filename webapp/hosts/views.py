@@ -1,4 +1,6 @@
-"""Hosts: all of them, the worst first; one with what happened there, what runs there and which findings name it."""
+"""Hosts: all of them, the worst first; one with what happened there, what runs there and which
+findings name it.
+"""
 
 from typing import Any
 
@@ -31,11 +33,14 @@ PAGE_SIZE = 50
 MOST_EXPORTED = 50_000
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 TROUBLE = {
-    "": gettext_noop("All hosts"), ANY: gettext_noop("with any trouble"), "declines": gettext_noop("with declines"),
+    "": gettext_noop("All hosts"),
+    ANY: gettext_noop("with any trouble"),
+    "declines": gettext_noop("with declines"),
     "expired": gettext_noop("with expired checkpoints"),
-    "failures": gettext_noop("with failed tasks"), "losses": gettext_noop("with lost TaskManagers"),
+    "failures": gettext_noop("with failed tasks"),
+    "losses": gettext_noop("with lost TaskManagers"),
     "findings": gettext_noop("named by open findings"),
-}  # fmt: skip
+}
 
 
 def last_day(request: HttpRequest) -> TimeRange:
@@ -49,13 +54,18 @@ def hosts(request: HttpRequest) -> HttpResponse:
     time_range = last_day(request)
     filters = HostsFilters.of_page(request.GET)
     found, matching = host_rows(filters, time_range.from_time, time_range.to_time)
-    first = min(max(filters.values.get("after") or 0, 0), max(len(matching) - 1, 0) // PAGE_SIZE * PAGE_SIZE)
+    first = min(
+        max(filters.values.get("after") or 0, 0), max(len(matching) - 1, 0) // PAGE_SIZE * PAGE_SIZE
+    )
     context: dict[str, Any] = {
         "time_range": time_range,
         "range_query": time_range.query if time_range.chosen else "",
         "filters": filters,
         "filter_form": filter_form(
-            request, filters, Control("trouble", "Trouble", list(TROUBLE.items())), clusters_control(),
+            request,
+            filters,
+            Control("trouble", "Trouble", list(TROUBLE.items())),
+            clusters_control(),
             Control("name", "Part of the name", id="filter-search"),
         ),
         "headings": headings(*filters.sorting),
@@ -67,7 +77,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
         "previous": max(first - PAGE_SIZE, 0) if first else None,
         "next": first + PAGE_SIZE if first + PAGE_SIZE < len(matching) else None,
         "found": found,
-    }  # fmt: skip
+    }
     return render(request, "hosts/hosts.html", context)
 
 
@@ -78,7 +88,12 @@ def hosts_export(request: HttpRequest, form: str) -> HttpResponseBase:
     filters = HostsFilters.of_page(request.GET)
     filters.check()
     _, matching = host_rows(filters, time_range.from_time, time_range.to_time)
-    return export_response(form, "weir-hosts", HOST_NAMES, ({name: getattr(row, name) for name in HOST_NAMES} for row in matching))
+    return export_response(
+        form,
+        "weir-hosts",
+        HOST_NAMES,
+        ({name: getattr(row, name) for name in HOST_NAMES} for row in matching),
+    )
 
 
 @require_GET
@@ -86,7 +101,10 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request)
     start, end = time_range.from_time, time_range.to_time
     known, clusters = _clusters(request, host)
-    filters = HostEventFilters.of_page({"kind": request.GET.get("kind", "")}, HostEvent.objects.filter(host=host, cluster__in=clusters))
+    filters = HostEventFilters.of_page(
+        {"kind": request.GET.get("kind", "")},
+        HostEvent.objects.filter(host=host, cluster__in=clusters),
+    )
     jobs, running = lookup.jobs_of(host, clusters)
     findings = lookup.findings_of(host, clusters, start, end)
     story = timeline(filters.qs, jobs, findings, start, end, filters.values.get("kind"))
@@ -105,7 +123,9 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "event_filters": filters,
         "kinds": [(kind, gettext(word)) for kind, word in MANY.items()],
         "kind": filters.values.get("kind", ""),
-        "jobs": [(one, JOB_BADGES.get(one.job.status, UNKNOWN) if one.job else UNKNOWN) for one in jobs],
+        "jobs": [
+            (one, JOB_BADGES.get(one.job.status, UNKNOWN) if one.job else UNKNOWN) for one in jobs
+        ],
         "running": running,
         "subtasks": sum(one.row.subtasks for one in jobs if one.row.left_at is None),
         "findings": [(one, severity_badge(one.severity)) for one in findings],
@@ -123,8 +143,15 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
     start, end = time_range.from_time, time_range.to_time
     _, clusters = _clusters(request, host)
     jobs, _ = lookup.jobs_of(host, clusters)
-    context = {"found": taskmanagers_of(host, clusters, start, end), "slowest": slowest_here(host, jobs, start, end)}
-    return render(request, "hosts/_taskmanagers.html", context | {"several": len(clusters) > 1, "time_range": time_range})
+    context = {
+        "found": taskmanagers_of(host, clusters, start, end),
+        "slowest": slowest_here(host, jobs, start, end),
+    }
+    return render(
+        request,
+        "hosts/_taskmanagers.html",
+        context | {"several": len(clusters) > 1, "time_range": time_range},
+    )
 
 
 @require_GET
@@ -133,12 +160,19 @@ def export(request: HttpRequest, host: str, form: str) -> HttpResponseBase:
     time_range = last_day(request)
     given = {key: request.GET.get(key, "") for key in ("cluster", "kind")}
     rows = HostEventFilters.of_page(given, HostEvent.objects.filter(host=host)).checked()
-    rows = rows.filter(at__range=(time_range.from_time, time_range.to_time)).order_by("-at", "-id").values(*EVENT_NAMES)
-    return export_response(form, "weir-host", EVENT_NAMES, rows[:MOST_EXPORTED].iterator(chunk_size=1_000))
+    rows = (
+        rows.filter(at__range=(time_range.from_time, time_range.to_time))
+        .order_by("-at", "-id")
+        .values(*EVENT_NAMES)
+    )
+    return export_response(
+        form, "weir-host", EVENT_NAMES, rows[:MOST_EXPORTED].iterator(chunk_size=1_000)
+    )
 
 
 def _clusters(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
-    """Those where a host of this name was seen, and those that are shown: the one that is asked for, else all.
+    """Those where a host of this name was seen, and those that are shown: the one that is asked
+    for, else all.
 
     A link from a page that names a host leads somewhere even where nothing more is known of it.
     """

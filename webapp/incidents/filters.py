@@ -29,7 +29,9 @@ class IncidentFilters(OfJob):
     def in_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         return rows if state == ANY_STATE else rows.filter(state=state)
 
-    def with_acknowledgement(self, rows: QuerySet[Any], name: str, acknowledged: bool) -> QuerySet[Any]:
+    def with_acknowledgement(
+        self, rows: QuerySet[Any], name: str, acknowledged: bool
+    ) -> QuerySet[Any]:
         return rows.filter(acknowledged_at__isnull=not acknowledged)
 
     @property

@@ -1,4 +1,6 @@
-"""Changed findings → incidents, in the transaction that takes the findings up: a few queries, however many there are."""
+"""Changed findings → incidents, in the transaction that takes the findings up: a few queries,
+however many there are.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +10,14 @@ from typing import Any
 
 from django.db.models import Q
 
-from spark_jobs.diagnosis.incidents import RECURS_WITHIN, IncidentFinding, Trace, incidents, surviving, trace_of
+from spark_jobs.diagnosis.incidents import (
+    RECURS_WITHIN,
+    IncidentFinding,
+    Trace,
+    incidents,
+    surviving,
+    trace_of,
+)
 from webapp.findings.choices import FindingState
 from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
@@ -22,24 +31,43 @@ ROWS_AT_ONCE = 500
 LONGEST_HOLD = timedelta(days=2)
 """Of any rule: audits are hours apart."""
 READ = (
-    "id", "cluster", "job_id", "rule", "subject_kind", "subject_id", "first_seen", "last_seen", "severity_rank", "state", "data",
-)  # fmt: skip
+    "id",
+    "cluster",
+    "job_id",
+    "rule",
+    "subject_kind",
+    "subject_id",
+    "first_seen",
+    "last_seen",
+    "severity_rank",
+    "state",
+    "data",
+)
 
 
 @dataclass(frozen=True)
 class Joined:
-    """``of_finding``: by the number of the finding; ``merged``: uid of an incident → uid of the one that it turned out to be part of."""
+    """``of_finding``: by the number of the finding; ``merged``: uid of an incident → uid of the one
+    that it turned out to be part of.
+    """
 
     of_finding: Mapping[int, Incident] = field(default_factory=dict)
     merged: Mapping[str, str] = field(default_factory=dict)
 
 
 def join(findings: Sequence[Finding], now: datetime) -> Joined:
-    """Gives each of these findings, and what belongs with it, its incident. Call it in a transaction."""
+    """Gives each of these findings, and what belongs with it, its incident.
+
+    Call it in a transaction.
+    """
     if not findings:
         return Joined()
     near = _read(findings)
-    of_finding = dict(IncidentMember.objects.filter(finding__in=list(near)).values_list("finding_id", "incident_id"))
+    of_finding = dict(
+        IncidentMember.objects.filter(finding__in=list(near)).values_list(
+            "finding_id", "incident_id"
+        )
+    )
     asked = {one.pk for one in findings}
     touched, merged, new = set[int](), dict[int, int](), list[frozenset[int]]()
     for keys in incidents(near.values(), of_finding):
@@ -53,13 +81,22 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
         merged |= {other: kept for other in ids if other != kept}
         touched.add(kept)
         _assign(of_finding, keys, kept)
-    made = Incident.objects.bulk_create([_blank(near, keys, now) for keys in new], batch_size=ROWS_AT_ONCE)
+    made = Incident.objects.bulk_create(
+        [_blank(near, keys, now) for keys in new], batch_size=ROWS_AT_ONCE
+    )
     for row, keys in zip(made, new, strict=True):
         touched.add(row.pk)
         _assign(of_finding, keys, row.pk)
     _merge(merged)
     _write_members(of_finding)
-    outline(touched, {key: (near[key], of_finding[key]) for key in of_finding if of_finding[key] in touched and key in near})
+    outline(
+        touched,
+        {
+            key: (near[key], of_finding[key])
+            for key in of_finding
+            if of_finding[key] in touched and key in near
+        },
+    )
     rows = Incident.objects.in_bulk([*{of_finding[key] for key in asked}, *merged])
     return Joined(
         {key: rows[of_finding[key]] for key in asked if of_finding.get(key) in rows},
@@ -68,8 +105,15 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
 
 
 def forget_deleted_findings() -> int:
-    """Findings that were made anew, or too old: incidents are outlined without them. Returns how many. Call it in a transaction."""
-    gone = list(IncidentMember.objects.filter(finding__isnull=True).order_by("incident").values_list("pk", "incident_id")[:ROWS_AT_ONCE])
+    """Findings that were made anew, or too old: incidents are outlined without them.
+
+    Returns how many. Call it in a transaction.
+    """
+    gone = list(
+        IncidentMember.objects.filter(finding__isnull=True)
+        .order_by("incident")
+        .values_list("pk", "incident_id")[:ROWS_AT_ONCE]
+    )
     if gone:
         IncidentMember.objects.filter(pk__in=[pk for pk, _ in gone]).delete()
         outline({incident for _, incident in gone}, {})
@@ -84,7 +128,9 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
     """These findings and all that may belong with one of them, as plain data."""
     rows = {row["id"]: row for row in _rows(Q(pk__in=[one.pk for one in findings]))}
     since = min(row["first_seen"] for row in rows.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
-    lines = oldest_of_lines(((row["cluster"], row["job_id"]) for row in rows.values() if row["job_id"]), since)
+    lines = oldest_of_lines(
+        ((row["cluster"], row["job_id"]) for row in rows.values() if row["job_id"]), since
+    )
     until = max(row["last_seen"] for row in rows.values()) + max(LONGEST_HOLD, RECURS_WITHIN)
     ids: dict[str, set[str]] = defaultdict(set)
     for row in rows.values():
@@ -93,30 +139,52 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
         ids[cluster].add(job_id)
     for cluster, of_cluster in ids.items():
         for some in chunks(sorted(of_cluster), ROWS_AT_ONCE):
-            of_jobs = Q(cluster=cluster, job_id__in=some, last_seen__gte=since, first_seen__lte=until)
+            of_jobs = Q(
+                cluster=cluster, job_id__in=some, last_seen__gte=since, first_seen__lte=until
+            )
             rows |= {row["id"]: row for row in _rows(of_jobs)}
     traced = {key: _trace(row) for key, row in rows.items()}
     _note_shared(rows, traced, {one.pk for one in findings})
-    shared = {(rows[key]["cluster"], rows[key]["rule"], _cut(thing)) for key in rows for thing in traced[key].shared}
+    shared = {
+        (rows[key]["cluster"], rows[key]["rule"], _cut(thing))
+        for key in rows
+        for thing in traced[key].shared
+    }
     if shared:
         things = SharedCause.objects.filter(
-            cluster__in={one[0] for one in shared}, rule__in={one[1] for one in shared}, thing__in={one[2] for one in shared}
+            cluster__in={one[0] for one in shared},
+            rule__in={one[1] for one in shared},
+            thing__in={one[2] for one in shared},
         )
-        others = _rows(Q(pk__in=things.values("finding"), last_seen__gte=since, first_seen__lte=until) & ~Q(pk__in=list(rows)))
+        others = _rows(
+            Q(pk__in=things.values("finding"), last_seen__gte=since, first_seen__lte=until)
+            & ~Q(pk__in=list(rows))
+        )
         for row in others:
             rows[row["id"]] = row
             traced[row["id"]] = _trace(row)
     return {
         key: IncidentFinding(
-            key, row["cluster"], lines.get((row["cluster"], row["job_id"]), row["job_id"]), row["rule"], row["subject_id"],
-            row["first_seen"], row["last_seen"], row["severity_rank"], row["state"] == FindingState.OPEN, hold_of(row["rule"]), traced[key],
+            key,
+            row["cluster"],
+            lines.get((row["cluster"], row["job_id"]), row["job_id"]),
+            row["rule"],
+            row["subject_id"],
+            row["first_seen"],
+            row["last_seen"],
+            row["severity_rank"],
+            row["state"] == FindingState.OPEN,
+            hold_of(row["rule"]),
+            traced[key],
         )
         for key, row in rows.items()
-    }  # fmt: skip
+    }
 
 
 def _rows(condition: Q) -> Iterable[dict[str, Any]]:
-    rows: Iterable[dict[str, Any]] = Finding.objects.filter(condition).values(*READ).iterator(ROWS_AT_ONCE)
+    rows: Iterable[dict[str, Any]] = (
+        Finding.objects.filter(condition).values(*READ).iterator(ROWS_AT_ONCE)
+    )
     return rows
 
 
@@ -124,10 +192,17 @@ def _trace(row: Mapping[str, Any]) -> Trace:
     return trace_of(row["rule"], row["subject_kind"], row["subject_id"], row["data"] or {})
 
 
-def _note_shared(rows: Mapping[int, Mapping[str, Any]], traced: Mapping[int, Trace], changed: Iterable[int]) -> None:
+def _note_shared(
+    rows: Mapping[int, Mapping[str, Any]], traced: Mapping[int, Trace], changed: Iterable[int]
+) -> None:
     SharedCause.objects.bulk_create(
         [
-            SharedCause(cluster=rows[key]["cluster"], rule=rows[key]["rule"], thing=_cut(thing), finding_id=key)
+            SharedCause(
+                cluster=rows[key]["cluster"],
+                rule=rows[key]["rule"],
+                thing=_cut(thing),
+                finding_id=key,
+            )
             for key in changed
             for thing in sorted(traced[key].shared)
         ],
@@ -143,7 +218,14 @@ def _cut(thing: str) -> str:
 def _blank(near: Mapping[int, IncidentFinding], keys: Iterable[int], now: datetime) -> Incident:
     first = min((near[key] for key in keys), key=lambda one: (one.first_seen, one.key))
     began, last = first.first_seen, first.last_seen
-    return Incident(cluster=first.cluster, rule=first.rule, severity_rank=first.rank, began_at=began, last_seen=last, created_at=now)
+    return Incident(
+        cluster=first.cluster,
+        rule=first.rule,
+        severity_rank=first.rank,
+        began_at=began,
+        last_seen=last,
+        created_at=now,
+    )
 
 
 def _merge(merged: Mapping[int, int]) -> None:
@@ -154,8 +236,16 @@ def _merge(merged: Mapping[int, int]) -> None:
 
 
 def _write_members(of_finding: Mapping[int, int]) -> None:
-    known = dict(IncidentMember.objects.filter(finding__in=list(of_finding)).values_list("finding_id", "incident_id"))
+    known = dict(
+        IncidentMember.objects.filter(finding__in=list(of_finding)).values_list(
+            "finding_id", "incident_id"
+        )
+    )
     IncidentMember.objects.bulk_create(
-        [IncidentMember(incident_id=incident, finding_id=key) for key, incident in of_finding.items() if key not in known],
+        [
+            IncidentMember(incident_id=incident, finding_id=key)
+            for key, incident in of_finding.items()
+            if key not in known
+        ],
         batch_size=ROWS_AT_ONCE,
     )

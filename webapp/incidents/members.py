@@ -1,4 +1,6 @@
-"""The findings of an incident as its page and the API show them: the cause first, what follows from it below."""
+"""The findings of an incident as its page and the API show them: the cause first, what follows from
+it below.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,9 +26,18 @@ class Member:
 def of_row(row: Finding) -> IncidentFinding:
     """Jobs of one name in one incident are taken as one."""
     return IncidentFinding(
-        row.pk, row.cluster, row.job_name or row.job_id, row.rule, row.subject_id, row.first_seen, row.last_seen, row.severity_rank,
-        row.state == FindingState.OPEN, hold_of(row.rule), trace_of(row.rule, row.subject_kind, row.subject_id, row.data or {}),
-    )  # fmt: skip
+        row.pk,
+        row.cluster,
+        row.job_name or row.job_id,
+        row.rule,
+        row.subject_id,
+        row.first_seen,
+        row.last_seen,
+        row.severity_rank,
+        row.state == FindingState.OPEN,
+        hold_of(row.rule),
+        trace_of(row.rule, row.subject_kind, row.subject_id, row.data or {}),
+    )
 
 
 def members(incident: Incident) -> list[Member]:
@@ -46,7 +57,9 @@ def ordered(rows: Sequence[Finding], cause: int | None) -> list[Member]:
     order = sorted(in_order_of_cause(list(plain.values())), key=lambda one: one.key != cause)
     return [
         Member(
-            by_key[one.key], one.key == order[0].key, tuple(dict.fromkeys(other.rule for other in plain.values() if follows(one, other)))
+            by_key[one.key],
+            one.key == order[0].key,
+            tuple(dict.fromkeys(other.rule for other in plain.values() if follows(one, other))),
         )
         for one in order
     ]

@@ -21,8 +21,9 @@ def incident_uid() -> str:
 class Incident(models.Model):
     """Written by the evaluation of alerts alone; people only write who acknowledged it.
 
-    ``cluster``, ``job_id``, ``rule`` and texts are those of the finding that is the cause. ``began_at``, ``last_seen`` and ``ended_at``
-    are data time. One that turned out to be part of an older one stays, so that links to it lead there.
+    ``cluster``, ``job_id``, ``rule`` and texts are those of the finding that is the cause.
+    ``began_at``, ``last_seen`` and ``ended_at`` are data time. One that turned out to be part of an
+    older one stays, so that links to it lead there.
     """
 
     uid = models.CharField(max_length=40, unique=True, default=incident_uid, editable=False)
@@ -30,23 +31,42 @@ class Incident(models.Model):
     job_id = models.CharField(max_length=64, blank=True)
     job_name = models.CharField(max_length=300, null=True)
     rule = models.CharField(max_length=64)
-    # No constraints in the database: findings are made anew by another process, which must not wait for incidents or fail of them.
-    cause = models.ForeignKey("findings.Finding", null=True, on_delete=models.SET_NULL, db_constraint=False, related_name="+")
+    # No constraints in the database: findings are made anew by another process, which must not wait
+    # for incidents or fail of them.
+    cause = models.ForeignKey(
+        "findings.Finding",
+        null=True,
+        on_delete=models.SET_NULL,
+        db_constraint=False,
+        related_name="+",
+    )
     title = MessageField()
-    severity = models.CharField(max_length=16, choices=Severity.choices, help_text="the worst of its findings")
+    severity = models.CharField(
+        max_length=16, choices=Severity.choices, help_text="the worst of its findings"
+    )
     severity_rank = models.PositiveSmallIntegerField()
-    state = models.CharField(max_length=16, choices=IncidentState.choices, default=IncidentState.OPEN)
+    state = models.CharField(
+        max_length=16, choices=IncidentState.choices, default=IncidentState.OPEN
+    )
     began_at = models.DateTimeField()
     last_seen = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     finding_count = models.PositiveIntegerField(default=0)
     job_count = models.PositiveIntegerField(default=0)
-    merged_into = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="merged")
-    acknowledged_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    acknowledged_name = models.CharField(max_length=200, blank=True, help_text="their name at that time; empty while nobody has")
+    merged_into = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="merged"
+    )
+    acknowledged_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    acknowledged_name = models.CharField(
+        max_length=200, blank=True, help_text="their name at that time; empty while nobody has"
+    )
     acknowledged_at = models.DateTimeField(null=True)
     acknowledge_comment = models.TextField(blank=True)
-    acknowledged_rank = models.PositiveSmallIntegerField(default=0, help_text="how bad it was then: alerts that are worse ask again")
+    acknowledged_rank = models.PositiveSmallIntegerField(
+        default=0, help_text="how bad it was then: alerts that are worse ask again"
+    )
     created_at = models.DateTimeField()
 
     objects: ClassVar = IncidentQuerySet.as_manager()
@@ -54,7 +74,9 @@ class Incident(models.Model):
     class Meta:
         ordering = ["-id"]
         indexes = [
-            models.Index(fields=["state", "-severity_rank", "-began_at", "-id"], name="incident_by_severity"),
+            models.Index(
+                fields=["state", "-severity_rank", "-began_at", "-id"], name="incident_by_severity"
+            ),
             models.Index(fields=["-began_at", "-id"], name="incident_newest"),
             models.Index(fields=["cluster", "-began_at", "-id"], name="incident_of_cluster"),
             models.Index(fields=["cluster", "job_id", "-began_at", "-id"], name="incident_of_job"),
@@ -80,16 +102,26 @@ class Incident(models.Model):
 
 @scoped_as("incidents.Incident", by="incident")
 class IncidentMember(models.Model):
-    """That a finding is of an incident; without a finding once that is gone, until the next look takes it out."""
+    """That a finding is of an incident; without a finding once that is gone, until the next look
+    takes it out.
+    """
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="members")
     finding = models.OneToOneField(
-        "findings.Finding", null=True, on_delete=models.SET_NULL, db_constraint=False, related_name="incident_member"
+        "findings.Finding",
+        null=True,
+        on_delete=models.SET_NULL,
+        db_constraint=False,
+        related_name="incident_member",
     )
 
     class Meta:
         indexes = [
-            models.Index(fields=["incident"], name="member_without_finding", condition=models.Q(finding__isnull=True)),
+            models.Index(
+                fields=["incident"],
+                name="member_without_finding",
+                condition=models.Q(finding__isnull=True),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -102,11 +134,20 @@ class SharedCause(models.Model):
 
     cluster = models.CharField(max_length=100)
     rule = models.CharField(max_length=64)
-    thing = models.CharField(max_length=300, help_text="as spark_jobs.diagnosis.incidents spells it, cut at 300 characters")
-    finding = models.ForeignKey("findings.Finding", on_delete=models.CASCADE, db_constraint=False, related_name="+")
+    thing = models.CharField(
+        max_length=300,
+        help_text="as spark_jobs.diagnosis.incidents spells it, cut at 300 characters",
+    )
+    finding = models.ForeignKey(
+        "findings.Finding", on_delete=models.CASCADE, db_constraint=False, related_name="+"
+    )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "rule", "thing", "finding"], name="one_shared_cause")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "rule", "thing", "finding"], name="one_shared_cause"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.thing} of {self.cluster}"

@@ -16,11 +16,25 @@ from webapp.lib.row_updates import write
 
 SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 OF_CAUSE = ("cluster", "job_id", "job_name", "rule", "title")
-WRITTEN = (*OF_CAUSE, "cause", "severity", "severity_rank", "state", "began_at", "last_seen", "ended_at", "finding_count", "job_count")
+WRITTEN = (
+    *OF_CAUSE,
+    "cause",
+    "severity",
+    "severity_rank",
+    "state",
+    "began_at",
+    "last_seen",
+    "ended_at",
+    "finding_count",
+    "job_count",
+)
 
 
 def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]]) -> None:
-    """Writes these incidents anew; ``near``: findings that are at hand, with their incident. Call it in a transaction."""
+    """Writes these incidents anew; ``near``: findings that are at hand, with their incident.
+
+    Call it in a transaction.
+    """
     counted = {
         row["incident_member__incident"]: row
         for row in Finding.objects.filter(incident_member__incident__in=ids)
@@ -50,9 +64,17 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
                 setattr(row, name, getattr(row.cause, name))
         found = counted.get(row.pk)
         if found is None:
-            row.state, row.ended_at, row.finding_count = IncidentState.CLOSED, row.ended_at or row.last_seen, 0
+            row.state, row.ended_at, row.finding_count = (
+                IncidentState.CLOSED,
+                row.ended_at or row.last_seen,
+                0,
+            )
             continue
-        row.finding_count, row.job_count, row.severity_rank = found["findings"], jobs.get(row.pk, 0), found["rank"]
+        row.finding_count, row.job_count, row.severity_rank = (
+            found["findings"],
+            jobs.get(row.pk, 0),
+            found["rank"],
+        )
         row.severity = SEVERITY_OF_RANK[row.severity_rank]
         row.began_at, row.last_seen = found["began"], found["last"]
         if found["open"] and row.state == IncidentState.CLOSED and row.is_acknowledged:
@@ -62,7 +84,11 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
     write(rows, WRITTEN)
     # It was over: an acknowledgement of its last time does not count for this one.
     Incident.objects.filter(pk__in=begun_anew).update(
-        acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment="", acknowledged_rank=0
+        acknowledged_by=None,
+        acknowledged_name="",
+        acknowledged_at=None,
+        acknowledge_comment="",
+        acknowledged_rank=0,
     )
 
 
@@ -79,13 +105,19 @@ def retitle(pks: Collection[int]) -> None:
 
 
 def _logical_jobs(ids: Collection[int]) -> dict[int, int]:
-    """How many jobs the findings of each are of; a job that was submitted again is one, whatever its ids."""
+    """How many jobs the findings of each are of; a job that was submitted again is one, whatever
+    its ids.
+    """
     named = Finding.objects.filter(incident_member__incident__in=ids).exclude(job_id="").order_by()
-    read = named.values_list("incident_member__incident", "cluster", "job_id").annotate(first=Min("first_seen"))
+    read = named.values_list("incident_member__incident", "cluster", "job_id").annotate(
+        first=Min("first_seen")
+    )
     rows = list(read)
     if not rows:
         return {}
-    lines = oldest_of_lines({(cluster, job_id) for _, cluster, job_id, _ in rows}, min(first for *_, first in rows))
+    lines = oldest_of_lines(
+        {(cluster, job_id) for _, cluster, job_id, _ in rows}, min(first for *_, first in rows)
+    )
     found: dict[int, set[tuple[str, str]]] = defaultdict(set)
     for incident, cluster, job_id, _ in rows:
         found[incident].add((cluster, lines[cluster, job_id]))
@@ -93,7 +125,9 @@ def _logical_jobs(ids: Collection[int]) -> dict[int, int]:
 
 
 def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:
-    """Of a long incident only what is near the change is at hand: where its cause is older than that, it stays the cause."""
+    """Of a long incident only what is near the change is at hand: where its cause is older than
+    that, it stays the cause.
+    """
     known: int | None = row.cause_id
     if not at_hand or (known is not None and known not in {one.key for one in at_hand}):
         return known if known is not None else _any_of(row.pk)
@@ -102,6 +136,8 @@ def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:
 
 def _any_of(incident: int) -> int | None:
     """Of one whose cause was made anew under another number: among its newest findings."""
-    rows = Finding.objects.filter(incident_member__incident=incident).order_by("-last_seen", "-pk")[:MOST_COMPARED]
+    rows = Finding.objects.filter(incident_member__incident=incident).order_by("-last_seen", "-pk")[
+        :MOST_COMPARED
+    ]
     found = [of_row(row) for row in rows]
     return cause_of(found).key if found else None

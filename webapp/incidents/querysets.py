@@ -17,7 +17,9 @@ LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 
 class IncidentQuerySet(QuerySet["Incident"]):
     def listed(self) -> Self:
-        """What somebody may have to do something about: not context alone, and not what became part of another."""
+        """What somebody may have to do something about: not context alone, and not what became part
+        of another.
+        """
         return self.filter(severity_rank__gte=LEAST_RANK).exclude(state=IncidentState.MERGED)
 
     def open(self) -> Self:

@@ -1,7 +1,8 @@
 """``python -m webapp.launch``: run all of Weir on this machine until Ctrl-C.
 
-Prepares the database, then lets supervisord run the programs of ``programs.conf``. Exit code 0 after a normal stop,
-1 when a part could not be started, 2 when this machine or a setting is refused.
+Prepares the database, then lets supervisord run the programs of ``programs.conf``. Exit code 0
+after a normal stop, 1 when a part could not be started, 2 when this machine or a setting is
+refused.
 """
 
 import os
@@ -38,7 +39,9 @@ class Stopped(Exception):
 
 
 def main() -> int:
-    os.umask(0o077)  # until the settings are known: the home holds secrets and what clusters reported
+    os.umask(
+        0o077
+    )  # until the settings are known: the home holds secrets and what clusters reported
     try:
         settings = Environment()
     except RefusedSetting as refusal:
@@ -69,12 +72,16 @@ def _run(settings: Environment, home: Home) -> int:
     try:
         _say(f"Weir starts in {home.root}")
         environment = variables.of_programs(settings, home, os.environ)
-        home.folder("static")  # empty here, since the pages' files are served from the checkout; but it must be there
+        home.folder(
+            "static"
+        )  # empty here, since the pages' files are served from the checkout; but it must be there
         sign_in = _prepare(home, environment)
         home.record_redis(environment["WEIR_REDIS_URL"])
         programs = _supervisord(environment)
         _wait_until_served(settings.bind, home, programs)
-        _say(f"\n  Dashboard   http://{settings.bind}/\n  {sign_in}\n\n  Weir runs. Ctrl-C stops it.")
+        _say(
+            f"\n  Dashboard   http://{settings.bind}/\n  {sign_in}\n\n  Weir runs. Ctrl-C stops it."
+        )
         programs.wait()
         raise _ended(programs, home)
     except Stopped:
@@ -103,7 +110,15 @@ def _prepare(home: Home, environment: Mapping[str, str]) -> str:
     log = home.folder("logs") / "prepare.log"
     with log.open("w") as errors:
         command = leashed([sys.executable, "-m", "webapp.launch.prepare"])
-        done = subprocess.run(command, env=environment, cwd=PROJECT_DIR, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
+        done = subprocess.run(
+            command,
+            env=environment,
+            cwd=PROJECT_DIR,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            check=False,
+        )
     if done.returncode:
         last = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
         raise Failed(f"The database could not be prepared: {last}. Log: {log}")
@@ -112,9 +127,21 @@ def _prepare(home: Home, environment: Mapping[str, str]) -> str:
 
 
 def _supervisord(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """In a session of its own: Ctrl-C in the terminal reaches this process alone, which stops the others."""
-    command = leashed([sys.executable, "-m", "supervisor.supervisord", "--configuration", str(HERE / "programs.conf")])
-    return subprocess.Popen(command, env=environment, cwd=PROJECT_DIR, stdin=subprocess.DEVNULL, start_new_session=True)
+    """In a session of its own: Ctrl-C in the terminal reaches this process alone, which stops the
+    others.
+    """
+    command = leashed(
+        [
+            sys.executable,
+            "-m",
+            "supervisor.supervisord",
+            "--configuration",
+            str(HERE / "programs.conf"),
+        ]
+    )
+    return subprocess.Popen(
+        command, env=environment, cwd=PROJECT_DIR, stdin=subprocess.DEVNULL, start_new_session=True
+    )
 
 
 def _wait_until_served(bind: str, home: Home, programs: subprocess.Popen[bytes]) -> None:
@@ -124,13 +151,18 @@ def _wait_until_served(bind: str, home: Home, programs: subprocess.Popen[bytes])
         if programs.poll() is not None:
             raise _ended(programs, home)
         if time.monotonic() - began > SERVES_WITHIN_S:
-            raise Failed(f"The web server does not serve after {SERVES_WITHIN_S} s: see {home.root}/logs/web.log")
+            raise Failed(
+                f"The web server does not serve after {SERVES_WITHIN_S} s: see "
+                f"{home.root}/logs/web.log"
+            )
         time.sleep(0.1)
     _say(f"  Web server ready ({time.monotonic() - began:.1f} s)")
 
 
 def _ended(programs: subprocess.Popen[bytes], home: Home) -> Failed:
-    return Failed(f"supervisord ended (code {programs.returncode}): see {home.root}/logs/supervisord.log")
+    return Failed(
+        f"supervisord ended (code {programs.returncode}): see {home.root}/logs/supervisord.log"
+    )
 
 
 def _reachable(bind: str) -> str:
@@ -145,7 +177,8 @@ def _reachable(bind: str) -> str:
 
 def _answers(url: str) -> bool:
     try:
-        urllib.request.urlopen(url, timeout=ANSWERS_WITHIN_S).close()  # noqa: S310 - our own address
+        # our own address
+        urllib.request.urlopen(url, timeout=ANSWERS_WITHIN_S).close()  # noqa: S310
     except urllib.error.HTTPError:  # such as by another name than WEIR_ALLOWED_HOSTS has
         return True
     except OSError:

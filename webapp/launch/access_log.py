@@ -1,4 +1,6 @@
-"""One line for each request, without what may be secret: no query, no referrer, no header but the browser's name."""
+"""One line for each request, without what may be secret: no query, no referrer, no header but the
+browser's name.
+"""
 
 import time
 from collections.abc import Callable, Iterable
@@ -20,14 +22,22 @@ class AccessLog:
     def __init__(self, application: "WSGIApplication", write: Callable[[str], object]) -> None:
         self._application, self._write = application, write
 
-    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
         began = time.monotonic()
 
         def noting(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
-            length = next((value for name, value in headers if name.lower() == "content-length"), "-")
+            length = next(
+                (value for name, value in headers if name.lower() == "content-length"), "-"
+            )
             request_id = str(environ.get(VARIABLE, ""))
             with log_lines.of_request(request_id):
-                self._write(f"{_line(environ, status, length, time.monotonic() - began)} {request_id}".rstrip())
+                self._write(
+                    (
+                        f"{_line(environ, status, length, time.monotonic() - began)} {request_id}"
+                    ).rstrip()
+                )
             return start_response(status, headers, *error)
 
         return self._application(environ, noting)
@@ -35,6 +45,11 @@ class AccessLog:
 
 def _line(environ: "WSGIEnvironment", status: str, length: str, took_s: float) -> str:
     path = quote(environ.get("PATH_INFO", ""), safe="/~:@", encoding="latin-1")[:LONGEST]
-    browser = quote(environ.get("HTTP_USER_AGENT", "-"), safe=" /().,;:+-_", encoding="latin-1")[:LONGEST]
+    browser = quote(environ.get("HTTP_USER_AGENT", "-"), safe=" /().,;:+-_", encoding="latin-1")[
+        :LONGEST
+    ]
     method = quote(environ.get("REQUEST_METHOD", ""), safe="")[:LONGEST]
-    return f'{environ.get("REMOTE_ADDR", "-")} "{method} {path}" {status[:3]} {length} {took_s * 1000:.0f} ms "{browser}"'
+    return (
+        f'{environ.get("REMOTE_ADDR", "-")} "{method} {path}" {status[:3]} {length} '
+        f'{took_s * 1000:.0f} ms "{browser}"'
+    )

@@ -6,13 +6,18 @@ from webapp.launch.ports import free_port, listens
 
 
 def ports_of(home: Home) -> list[int]:
-    """One for each cluster: those it had before, where they are free. Noted in the home, from where the clusters' addresses are made."""
+    """One for each cluster: those it had before, where they are free.
+
+    Noted in the home, from where the clusters' addresses are made.
+    """
     noted = home.folder("demo") / "ports"
     try:
         ports = [int(word) for word in noted.read_text().split()]
     except (OSError, ValueError):
         ports = []
-    if len(set(ports)) != len(SHIPPED) or any(not 0 < port < 65_536 or listens("127.0.0.1", port) for port in ports):
+    if len(set(ports)) != len(SHIPPED) or any(
+        not 0 < port < 65_536 or listens("127.0.0.1", port) for port in ports
+    ):
         found: set[int] = set()
         while len(found) < len(SHIPPED):
             found.add(free_port())

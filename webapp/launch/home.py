@@ -39,7 +39,8 @@ class Home:
             holder = handle.read().strip() or "another process"
             handle.close()
             raise InstanceRuns(
-                f"Weir already runs in WEIR_HOME {self.root} ({holder}): stop it first, or set another WEIR_HOME and WEIR_BIND."
+                f"Weir already runs in WEIR_HOME {self.root} ({holder}): stop it first, or set "
+                f"another WEIR_HOME and WEIR_BIND."
             ) from error
         handle.truncate(0)
         handle.write(who)
@@ -47,7 +48,9 @@ class Home:
         return handle
 
     def socket_path(self, name: str) -> Path:
-        """Where a Unix socket may lie: inside the home, or in a private folder of this home if that path is too long."""
+        """Where a Unix socket may lie: inside the home, or in a private folder of this home if that
+        path is too long.
+        """
         path = self.folder("sockets") / name
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH_BYTES:
             return path
@@ -55,7 +58,9 @@ class Home:
         short = Path(tempfile.gettempdir(), f"weir-{os.getuid()}-{token}")
         short.mkdir(mode=0o700, exist_ok=True)
         if short.is_symlink() or short.stat().st_uid != os.getuid() or short.stat().st_mode & 0o077:
-            raise PermissionError(f"{short} belongs to somebody else: remove it, or use a shorter WEIR_HOME.")
+            raise PermissionError(
+                f"{short} belongs to somebody else: remove it, or use a shorter WEIR_HOME."
+            )
         return short / name
 
     def record_redis(self, url: str) -> None:

@@ -26,9 +26,10 @@ LISTENING = "0A"
 def python_fault() -> str:
     if sys.version_info[:2] >= OLDEST_PYTHON:
         return ""
-    return "Weir needs Python %d.%d or newer, and %s is %d.%d: install a newer one, or name it with `make PYTHON=/path/to/python3`." % (
-        OLDEST_PYTHON + (sys.executable,) + sys.version_info[:2]
-    )
+    return (
+        "Weir needs Python %d.%d or newer, and %s is %d.%d: install a newer one, or name it with "
+        "`make PYTHON=/path/to/python3`."
+    ) % (OLDEST_PYTHON + (sys.executable,) + sys.version_info[:2])
 
 
 def venv_fault() -> str:
@@ -36,7 +37,10 @@ def venv_fault() -> str:
         for module in ("ensurepip", "venv"):  # Debian packs them apart
             __import__(module)
     except ImportError:
-        return "This Python cannot make environments: install its venv module (on Debian and Ubuntu: apt-get install python3-venv)."
+        return (
+            "This Python cannot make environments: install its venv module (on Debian and "
+            "Ubuntu: apt-get install python3-venv)."
+        )
     return ""
 
 
@@ -46,7 +50,9 @@ def java_command() -> str:
 
 
 def java_major(version_text: str) -> int:
-    """17 of `openjdk version "17.0.15" …`, 8 of `java version "1.8.0_412"`, 0 when not to be read."""
+    """17 of `openjdk version "17.0.15" …`, 8 of `java version "1.8.0_412"`, 0 when not to be
+    read.
+    """
     found = re.search(r'version "(\d+)(?:\.(\d+))?', version_text)
     if not found:
         return 0
@@ -59,21 +65,35 @@ def java_fault() -> str:
         return ""
     command = java_command()
     if not shutil.which(command):
-        return "Weir needs Java %d or newer for Spark, and found none (%s): install a JDK, or set JAVA_HOME." % (OLDEST_JAVA, command)
+        return (
+            "Weir needs Java %d or newer for Spark, and found none (%s): install a JDK, or set "
+            "JAVA_HOME."
+        ) % (OLDEST_JAVA, command)
     try:
-        run = subprocess.Popen([command, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        run = subprocess.Popen(
+            [command, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         text = run.communicate(timeout=JAVA_ANSWER_WITHIN_S)[0].decode("utf-8", "replace")
     except (OSError, subprocess.SubprocessError) as error:
-        return "Weir needs Java %d or newer for Spark, and `%s -version` failed: %s." % (OLDEST_JAVA, command, error)
+        return "Weir needs Java %d or newer for Spark, and `%s -version` failed: %s." % (
+            OLDEST_JAVA,
+            command,
+            error,
+        )
     major = java_major(text)
     if major < OLDEST_JAVA:
         found = str(major) if major else "of an unknown version"
-        return "Weir needs Java %d or newer for Spark, and %s is %s: install a newer JDK, or set JAVA_HOME." % (OLDEST_JAVA, command, found)
+        return (
+            "Weir needs Java %d or newer for Spark, and %s is %s: install a newer JDK, or set "
+            "JAVA_HOME."
+        ) % (OLDEST_JAVA, command, found)
     return ""
 
 
 def home_folder() -> str:
-    return os.path.abspath(os.path.expanduser(os.environ.get("WEIR_HOME") or os.path.join(PROJECT, "var")))
+    return os.path.abspath(
+        os.path.expanduser(os.environ.get("WEIR_HOME") or os.path.join(PROJECT, "var"))
+    )
 
 
 def home_fault() -> str:
@@ -81,16 +101,24 @@ def home_fault() -> str:
     try:
         os.makedirs(home, mode=0o700, exist_ok=True)
     except OSError as error:
-        return "WEIR_HOME %s cannot be made (%s): name a folder that you may write." % (home, error.strerror)
+        return "WEIR_HOME %s cannot be made (%s): name a folder that you may write." % (
+            home,
+            error.strerror,
+        )
     try:
         tempfile.TemporaryFile(dir=home).close()
     except OSError as error:
-        return "WEIR_HOME %s cannot be written (%s): name a folder that you may write." % (home, error.strerror)
+        return "WEIR_HOME %s cannot be written (%s): name a folder that you may write." % (
+            home,
+            error.strerror,
+        )
     return running_instance_fault(home)
 
 
 def running_instance_fault(home: str) -> str:
-    """A running instance holds a lock on this file for as long as it lives, and writes in it who it is."""
+    """A running instance holds a lock on this file for as long as it lives, and writes in it who it
+    is.
+    """
     import fcntl
 
     try:
@@ -102,7 +130,10 @@ def running_instance_fault(home: str) -> str:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             who = lock.read().strip() or "another process"
-            return "Weir already runs in WEIR_HOME %s (%s): stop it first, or set another WEIR_HOME and WEIR_BIND." % (home, who)
+            return (
+                "Weir already runs in WEIR_HOME %s (%s): stop it first, or set another WEIR_HOME "
+                "and WEIR_BIND."
+            ) % (home, who)
     return ""
 
 
@@ -113,25 +144,38 @@ def bind_fault() -> str:
     if not colon or not port.isdigit() or not 0 < int(port) < 65536:
         return "WEIR_BIND is %r, which is not HOST:PORT such as 127.0.0.1:8000." % bind
     try:
-        family, kind, protocol, _name, address = socket.getaddrinfo(host or "0.0.0.0", int(port), type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _name, address = socket.getaddrinfo(
+            host or "0.0.0.0", int(port), type=socket.SOCK_STREAM
+        )[0]
         probe = socket.socket(family, kind, protocol)
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(address)
         probe.close()
     except OSError as error:
-        advice = "%s, or choose another address with WEIR_BIND=HOST:PORT" % (listener_advice(int(port)) or "stop what listens there")
+        advice = "%s, or choose another address with WEIR_BIND=HOST:PORT" % (
+            listener_advice(int(port)) or "stop what listens there"
+        )
         return "Weir cannot listen on %s (%s): %s." % (bind, error.strerror or error, advice)
     return ""
 
 
 def listener_advice(port: int) -> str:
-    """Which process listens there and how to end it; "" where this user is not told, or this is no Linux."""
+    """Which process listens there and how to end it; "" where this user is not told, or this is no
+    Linux.
+    """
     sockets = ["socket:[%s]" % inode for inode in listening_sockets(port)]
     for pid in os.listdir("/proc") if sockets else []:
         try:
-            held = [os.readlink("/proc/%s/fd/%s" % (pid, name)) for name in os.listdir("/proc/%s/fd" % pid)]
+            held = [
+                os.readlink("/proc/%s/fd/%s" % (pid, name))
+                for name in os.listdir("/proc/%s/fd" % pid)
+            ]
             if set(held) & set(sockets):
-                return "process %s (%s) listens there: end it with `kill %s`" % (pid, program_of(pid), pid)
+                return "process %s (%s) listens there: end it with `kill %s`" % (
+                    pid,
+                    program_of(pid),
+                    pid,
+                )
         except OSError:
             continue
     return ""
@@ -145,7 +189,11 @@ def listening_sockets(port: int) -> list:
                 rows = [line.split() for line in lines][1:]
         except OSError:
             continue
-        found += [row[9] for row in rows if row[3] == LISTENING and int(row[1].rpartition(":")[2], 16) == port]
+        found += [
+            row[9]
+            for row in rows
+            if row[3] == LISTENING and int(row[1].rpartition(":")[2], 16) == port
+        ]
     return found
 
 
@@ -154,7 +202,10 @@ def program_of(pid: str) -> str:
     with open("/proc/%s/cmdline" % pid, "rb") as file:
         words = file.read().decode("utf-8", "replace").split("\0")
     options = [number for number, word in enumerate(words) if word.startswith("-") and word != "-m"]
-    return "".join(one if one.isprintable() else "?" for one in " ".join(words[: options[0] if options else None]).strip()[:100])
+    return "".join(
+        one if one.isprintable() else "?"
+        for one in " ".join(words[: options[0] if options else None]).strip()[:100]
+    )
 
 
 def disk_fault(folder: str, needed_bytes: int) -> str:
@@ -163,7 +214,11 @@ def disk_fault(folder: str, needed_bytes: int) -> str:
     free = shutil.disk_usage(folder).free
     if free >= needed_bytes:
         return ""
-    return "Only %.1f GB are free at %s, and %.0f GB are needed: make room first." % (free / 1e9, folder, needed_bytes / 1e9)
+    return "Only %.1f GB are free at %s, and %.0f GB are needed: make room first." % (
+        free / 1e9,
+        folder,
+        needed_bytes / 1e9,
+    )
 
 
 CHECKS = {
@@ -180,7 +235,9 @@ CHECKS = {
 def main(names: list) -> int:
     unknown = [name for name in names if name not in CHECKS]
     if unknown:
-        sys.stderr.write("No such check: %s. There are: %s.\n" % (", ".join(unknown), ", ".join(sorted(CHECKS))))
+        sys.stderr.write(
+            "No such check: %s. There are: %s.\n" % (", ".join(unknown), ", ".join(sorted(CHECKS)))
+        )
         return 2
     faults = [fault for fault in [CHECKS[name]() for name in names or sorted(CHECKS)] if fault]
     for fault in faults:

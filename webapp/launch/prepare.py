@@ -1,4 +1,6 @@
-"""``python -m webapp.launch.prepare``: the database up to date, an administrator and the demo in it; prints how to sign in."""
+"""``python -m webapp.launch.prepare``: the database up to date, an administrator and the demo in
+it; prints how to sign in.
+"""
 
 import sys
 

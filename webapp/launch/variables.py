@@ -31,16 +31,23 @@ class BadHeap(Exception):
 
 
 def of_programs(settings: Environment, home: Home, given: Mapping[str, str]) -> dict[str, str]:
-    """``given``, with what is started here where it names none: Redis, Spark, the demo. Raises :class:`BadHeap`."""
+    """``given``, with what is started here where it names none: Redis, Spark, the demo.
+
+    Raises :class:`BadHeap`.
+    """
     celery = f"{shlex.quote(sys.executable)} -m celery --app webapp.config.celery"
     return {
         **given,
         "WEIR_HOME": str(home.root),
         "WEIR_BIND": settings.bind,
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), given.get("PYTHONPATH", "")])),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(PROJECT_DIR), given.get("PYTHONPATH", "")])
+        ),
         "PYTHONUNBUFFERED": "1",
         "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
-        "WEIR_LEASH": shlex.join([sys.executable, "-I", "-S", parent_death.__file__, parent_death.PARENT]),
+        "WEIR_LEASH": shlex.join(
+            [sys.executable, "-I", "-S", parent_death.__file__, parent_death.PARENT]
+        ),
         "WEIR_PYTHON": shlex.quote(sys.executable),
         "WEIR_CELERY": celery,
         "WEIR_WORKER": _WORKER,
@@ -53,7 +60,10 @@ def of_programs(settings: Environment, home: Home, given: Mapping[str, str]) -> 
 def heap(given: str) -> str:
     """Of the JVM, as it wants it: ``3g``, ``1500m``."""
     if given and not _HEAP.fullmatch(given):
-        raise BadHeap(f"The environment variable WEIR_SPARK_HEAP is {given!r}, but must be a size such as 3g or 1500m.")
+        raise BadHeap(
+            f"The environment variable WEIR_SPARK_HEAP is {given!r}, but must be a size such as 3g "
+            f"or 1500m."
+        )
     return given or DEFAULT_HEAP
 
 
@@ -61,7 +71,9 @@ def spark_home() -> Path:
     """Where the pip package keeps Spark; looked up, since the web never imports pyspark."""
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
-        raise ModuleNotFoundError("pyspark is not installed in this environment: run `make install`.")
+        raise ModuleNotFoundError(
+            "pyspark is not installed in this environment: run `make install`."
+        )
     return Path(found.origin).parent
 
 
@@ -72,14 +84,22 @@ def redis_server() -> str:
     except metadata.PackageNotFoundError:
         files = ()
     carried = (file.locate() for file in files if file.name == "valkey-server")
-    return str(next(carried, None) or shutil.which("valkey-server") or shutil.which("redis-server") or "redis-server")
+    return str(
+        next(carried, None)
+        or shutil.which("valkey-server")
+        or shutil.which("redis-server")
+        or "redis-server"
+    )
 
 
 def _redis(home: Home, given: Mapping[str, str]) -> dict[str, str]:
     path = home.socket_path("redis.sock")
     here = {"WEIR_RUNS_REDIS": "true", "WEIR_REDIS_URL": f"unix://{path}"}
     elsewhere = {"WEIR_RUNS_REDIS": "false"}
-    server = {"WEIR_REDIS_SERVER": shlex.quote(redis_server()), "WEIR_REDIS_SOCKET": shlex.quote(str(path))}
+    server = {
+        "WEIR_REDIS_SERVER": shlex.quote(redis_server()),
+        "WEIR_REDIS_SOCKET": shlex.quote(str(path)),
+    }
     return server | (elsewhere if given.get("WEIR_REDIS_URL") else here)
 
 
@@ -98,7 +118,10 @@ def _spark(home: Home, given: Mapping[str, str]) -> dict[str, str]:
     if given.get("SPARK_REMOTE") or given.get("SPARK_MASTER"):
         return server | {"WEIR_RUNS_SPARK": "false"}
     # By this name, since the client sends a token without TLS to `localhost` only.
-    client = {"SPARK_REMOTE": f"sc://localhost:{port}", "SPARK_CONNECT_AUTHENTICATE_TOKEN": secrets.token_urlsafe(32)}
+    client = {
+        "SPARK_REMOTE": f"sc://localhost:{port}",
+        "SPARK_CONNECT_AUTHENTICATE_TOKEN": secrets.token_urlsafe(32),
+    }
     return server | client | {"WEIR_RUNS_SPARK": "true"}
 
 

@@ -1,7 +1,7 @@
 """The web server: waitress as it is, in a few processes that share one address.
 
-waitress reads a request whole before a thread sees it, and keeps of an answer what its client has not
-taken, so clients that are slow or silent cost a connection each and nothing else.
+waitress reads a request whole before a thread sees it, and keeps of an answer what its client has
+not taken, so clients that are slow or silent cost a connection each and nothing else.
 """
 
 import argparse
@@ -21,19 +21,27 @@ from ingest.parent_death import die_with_parent
 from webapp.launch.access_log import AccessLog
 
 MOST_CONNECTIONS = 400
-"""Of each process; each is an open file, and may have another one for what its client has not taken."""
+"""Of each process; each is an open file, and may have another one for what its client has not
+taken.
+"""
 IDLE_S = 60
 HEADER_BYTES = 64 * 1024
 BODY_BYTES = 16 * 1024 * 1024
 ANSWER_BYTES = 256 * 1024 * 1024
-"""Kept of one answer for a slow client, beyond a MiB in a temporary file, before its thread waits for it."""
+"""Kept of one answer for a slow client, beyond a MiB in a temporary file, before its thread waits
+for it.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m webapp.launch.web", description="Serve pages and the API.")
+    parser = argparse.ArgumentParser(
+        prog="python -m webapp.launch.web", description="Serve pages and the API."
+    )
     parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=4, help="requests that each process works on at a time")
+    parser.add_argument(
+        "--threads", type=int, default=4, help="requests that each process works on at a time"
+    )
     chosen = parser.parse_args(arguments)
     host, _colon, port = chosen.bind.rpartition(":")
     listening = _listening(host.strip("[]"), int(port))
@@ -41,7 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Imported once; what it takes is mostly shared.
     from webapp.config.wsgi import application
     from webapp.lib import scopes
-    from webapp.work import broker  # noqa: F401 - the way to Redis is loaded before anybody waits for it
+
+    # the way to Redis is loaded before anybody waits for it
+    from webapp.work import broker  # noqa: F401
 
     scopes.close()
     parent, children = os.getpid(), list[int]()
@@ -49,7 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         child = os.fork()
         if child == 0:
             die_with_parent(parent)
-            _serve(AccessLog(application, logging.getLogger("webapp.launch.web.access").info), listening, chosen.threads)
+            _serve(
+                AccessLog(application, logging.getLogger("webapp.launch.web.access").info),
+                listening,
+                chosen.threads,
+            )
             return 0
         children.append(child)
     return _keep(children)

@@ -10,7 +10,10 @@ Tone = Literal["ok", "warn", "crit", "unknown", "done"]
 
 @dataclass(frozen=True)
 class Badge:
-    """``english``: its word, as declared. ``shape`` is one character; ``tone`` names the colours in ``tokens.css``."""
+    """``english``: its word, as declared.
+
+    ``shape`` is one character; ``tone`` names the colours in ``tokens.css``.
+    """
 
     english: str
     shape: str
@@ -30,5 +33,11 @@ UNKNOWN = Badge("unknown", "?", "unknown")
 
 
 def as_far_as_known(badge: Badge, is_known: bool) -> Badge:
-    """What was good when it was last looked at is not shown as good where nobody knows whether it still is."""
-    return badge if is_known or badge.tone != "ok" else Badge(badge.english, UNKNOWN.shape, UNKNOWN.tone)
+    """What was good when it was last looked at is not shown as good where nobody knows whether it
+    still is.
+    """
+    return (
+        badge
+        if is_known or badge.tone != "ok"
+        else Badge(badge.english, UNKNOWN.shape, UNKNOWN.tone)
+    )

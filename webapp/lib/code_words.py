@@ -1,4 +1,6 @@
-"""Codes that are stored or answered by the API as they once were named, and the words that people read for them."""
+"""Codes that are stored or answered by the API as they once were named, and the words that people
+read for them.
+"""
 
 READ_AS = {"ended_lately": "ended recently", "judged_anew": "judged again"}
 

@@ -1,4 +1,6 @@
-"""Values inside a cursor, checked against the columns they are to be compared with: a cursor comes from outside."""
+"""Values inside a cursor, checked against the columns they are to be compared with: a cursor comes
+from outside.
+"""
 
 import math
 from collections.abc import Callable
@@ -45,7 +47,11 @@ def _real(value: Any) -> float:
 
 def _text(value: Any) -> str:
     """No database takes a NUL or half a character."""
-    if not isinstance(value, str) or "\x00" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+    if (
+        not isinstance(value, str)
+        or "\x00" in value
+        or any("\ud800" <= letter <= "\udfff" for letter in value)
+    ):
         raise NoKey
     return value
 

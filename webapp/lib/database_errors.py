@@ -1,4 +1,6 @@
-"""What is the matter with the database, by the error that Django raises; Django's ``handler500`` answers by it."""
+"""What is the matter with the database, by the error that Django raises; Django's ``handler500``
+answers by it.
+"""
 
 import logging
 import sqlite3
@@ -22,7 +24,9 @@ logger = logging.getLogger(__name__)
 
 READ_ONLY = _("The database is read-only.")
 FULL = _("The disk of the database is full.")
-KEPT = "What was collected so far is kept; once it answers again, collecting resumes where it stopped."
+KEPT = (
+    "What was collected so far is kept; once it answers again, collecting resumes where it stopped."
+)
 RETRY_AFTER_S, AWAY_RETRY_AFTER_S = "60", "5"
 _BY_STATE = {"25006": READ_ONLY, "53100": FULL}
 """SQLSTATE of PostgreSQL → sentence: read_only_sql_transaction, disk_full."""
@@ -60,8 +64,12 @@ def why_away(error: BaseException | None) -> str:
         return ""
     if isinstance(cause := error.__cause__, sqlite3.Error):
         return why_file_is_away(cause)
-    state = getattr(cause, "sqlstate", "")  # "" of what is not PostgreSQL's: errors that Django raises by itself
-    if state is None or state.startswith(_CONNECTION_EXCEPTION):  # its library knows no SQLSTATE of a connection that fails
+    state = getattr(
+        cause, "sqlstate", ""
+    )  # "" of what is not PostgreSQL's: errors that Django raises by itself
+    if state is None or state.startswith(
+        _CONNECTION_EXCEPTION
+    ):  # its library knows no SQLSTATE of a connection that fails
         return UNREACHABLE
     return _AWAY_BY_STATE.get(state, "")
 
@@ -76,7 +84,9 @@ def failed(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
     if why := why_refused(error):
         message = gettext("%(why)s Nothing was changed.") % {"why": why}
-        return _unavailable(request, "not_writable", message, RETRY_AFTER_S, "503.html", {"why": why})
+        return _unavailable(
+            request, "not_writable", message, RETRY_AFTER_S, "503.html", {"why": why}
+        )
     if error is not None and is_damaged(error):
         logger.error("%s", way_out(error))
         file = Path(settings.DATABASES["default"]["NAME"]).name
@@ -97,14 +107,25 @@ def away(request: HttpRequest, why: str) -> HttpResponse:
     """A page reloads itself until the database is back; what was sent is not sent again."""
     context = {"why": why, "reload_after_s": AWAY_RETRY_AFTER_S if request.method == "GET" else ""}
     message = f"The database does not answer. {why} {KEPT}"
-    return _unavailable(request, "database_away", message, AWAY_RETRY_AFTER_S, "database_away.html", context)
+    return _unavailable(
+        request, "database_away", message, AWAY_RETRY_AFTER_S, "database_away.html", context
+    )
 
 
-def _unavailable(request: HttpRequest, code: str, message: str, retry_after_s: str, template: str, context: dict[str, str]) -> HttpResponse:
+def _unavailable(
+    request: HttpRequest,
+    code: str,
+    message: str,
+    retry_after_s: str,
+    template: str,
+    context: dict[str, str],
+) -> HttpResponse:
     answer: HttpResponse
     if request.path_info.startswith(PREFIX):
         answer = JsonResponse(plain_error(code, message), status=503)
     else:
-        answer = HttpResponse(render_to_string(template, context | {"request_id": log_lines.request_id()}), status=503)
+        answer = HttpResponse(
+            render_to_string(template, context | {"request_id": log_lines.request_id()}), status=503
+        )
     answer["Retry-After"] = retry_after_s
     return answer

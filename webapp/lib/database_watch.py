@@ -1,7 +1,9 @@
-"""Whether the database answers, as a web process knows it before a page asks: while it does not, each page is 503 at once.
+"""Whether the database answers, as a web process knows it before a page asks: while it does not,
+each page is 503 at once.
 
-A PostgreSQL that is frozen, or a proxy that takes and never answers, keeps connections open and says nothing. No time-out of TCP or of
-the server ends what waits for it, so a thread asks it all the time and shuts the connections of pages when it does not answer.
+A PostgreSQL that is frozen, or a proxy that takes and never answers, keeps connections open and
+says nothing. No time-out of TCP or of the server ends what waits for it, so a thread asks it all
+the time and shuts the connections of pages when it does not answer.
 """
 
 import os
@@ -105,7 +107,9 @@ def _ask() -> str:
     except Error as error:
         connection.close()
         # Whoever ended the connection of before may have left the server as it is.
-        return _ask() if was_open else database_errors.why_away(error) or database_errors.UNREACHABLE
+        return (
+            _ask() if was_open else database_errors.why_away(error) or database_errors.UNREACHABLE
+        )
     return ""
 
 
@@ -125,7 +129,9 @@ def _shut_all() -> None:
 def _why_file_is_away(file: str) -> str:
     """Django would make a file that was moved away anew, without a table in it."""
     try:
-        with closing(sqlite3.connect(f"file:{quote(file)}?mode=rw", uri=True, timeout=LOCKED_S)) as asked:
+        with closing(
+            sqlite3.connect(f"file:{quote(file)}?mode=rw", uri=True, timeout=LOCKED_S)
+        ) as asked:
             asked.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except sqlite3.Error as error:
         return database_errors.why_file_is_away(error)

@@ -13,16 +13,20 @@ from django.http import StreamingHttpResponse
 _FORMULA_STARTS = ("=", "+", "-", "@", "\u2212")
 _CONTROLS = ("\t", "\r", "\n")
 _UNSEEN = "CZM"
-"""General categories of Unicode that show nothing of their own: controls and formats, separators, marks."""
+"""General categories of Unicode that show nothing of their own: controls and formats, separators,
+marks.
+"""
 
 _FILLERS = "\u115f\u1160\u3164\uffa0\u2800"
 """Letters and a symbol that are shown as nothing."""
 
 
 def safe_cell(value: Any) -> Any:
-    """What a spreadsheet would run as a formula is made text with an apostrophe in front. Numbers stay numbers.
+    """What a spreadsheet would run as a formula is made text with an apostrophe in front. Numbers
+    stay numbers.
 
-    Spreadsheets skip what is not seen, and some take full-width and other forms of a sign for the sign itself (OWASP, CSV injection).
+    Spreadsheets skip what is not seen, and some take full-width and other forms of a sign for the
+    sign itself (OWASP, CSV injection).
     """
     if value is None:
         return ""
@@ -30,26 +34,45 @@ def safe_cell(value: Any) -> Any:
         return value
     if isinstance(value, datetime):
         return _iso(value)
-    text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list)) else str(value)
+    text = (
+        json.dumps(value, ensure_ascii=False, default=str)
+        if isinstance(value, (dict, list))
+        else str(value)
+    )
     return f"'{text}" if _is_formula(text) else text
 
 
 def _is_formula(text: str) -> bool:
-    seen = next((letter for letter in text if unicodedata.category(letter)[0] not in _UNSEEN and letter not in _FILLERS), "")
-    return text.lstrip(" ").startswith(_CONTROLS) or unicodedata.normalize("NFKC", seen).startswith(_FORMULA_STARTS)
+    seen = next(
+        (
+            letter
+            for letter in text
+            if unicodedata.category(letter)[0] not in _UNSEEN and letter not in _FILLERS
+        ),
+        "",
+    )
+    return text.lstrip(" ").startswith(_CONTROLS) or unicodedata.normalize("NFKC", seen).startswith(
+        _FORMULA_STARTS
+    )
 
 
-def export_response(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> StreamingHttpResponse:
+def export_response(
+    form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> StreamingHttpResponse:
     """``form``: csv or json."""
     return (csv_response if form == "csv" else json_response)(name, columns, rows)
 
 
-def csv_response(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> StreamingHttpResponse:
+def csv_response(
+    name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> StreamingHttpResponse:
     """``rows`` hold at least ``columns``; unknown is an empty cell."""
     return _download(_csv_lines(columns, rows), f"{name}.csv", "text/csv; charset=utf-8")
 
 
-def json_response(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> StreamingHttpResponse:
+def json_response(
+    name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> StreamingHttpResponse:
     """A JSON list of objects; unknown is null."""
     return _download(_json_chunks(columns, rows), f"{name}.json", "application/json")
 
@@ -71,7 +94,9 @@ def _csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Ite
 def _json_chunks(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     separator = "["
     for row in rows:
-        yield separator + json.dumps({column: row[column] for column in columns}, ensure_ascii=False, default=_plain)
+        yield separator + json.dumps(
+            {column: row[column] for column in columns}, ensure_ascii=False, default=_plain
+        )
         separator = ",\n"
     yield "[]" if separator == "[" else "]\n"
 
@@ -86,7 +111,9 @@ def _iso(instant: datetime) -> str:
 
 def _download(chunks: Iterator[str], file_name: str, content_type: str) -> StreamingHttpResponse:
     response = StreamingHttpResponse(chunks, content_type=content_type)
-    safe_name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in file_name)
+    safe_name = "".join(
+        letter if letter.isalnum() or letter in "-_." else "-" for letter in file_name
+    )
     response["Content-Disposition"] = f'attachment; filename="{safe_name}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response

@@ -1,7 +1,8 @@
-"""What a list can be narrowed by: declared once for its page, its downloads, its API and its command.
+"""What a list can be narrowed by: declared once for its page, its downloads, its API and its
+command.
 
-A wrong value selects no rows, and the answer names the parameter, the value and what is accepted: the API and downloads with
-status 400, pages beside their filters, commands with exit code 2.
+A wrong value selects no rows, and the answer names the parameter, the value and what is accepted:
+the API and downloads with status 400, pages beside their filters, commands with exit code 2.
 """
 
 from collections.abc import Mapping
@@ -21,13 +22,18 @@ class WrongParameters(ValueError):
 
 
 class ListFilters(FilterSet):
-    """Subclasses have their parameters as attributes; with ``time_field`` they have ``from`` and ``to``, too."""
+    """Subclasses have their parameters as attributes; with ``time_field`` they have ``from`` and
+    ``to``, too.
+    """
 
     aliases: ClassVar[Mapping[str, str]] = {}
     """Another name that a parameter is known by → its name."""
     time_field: ClassVar[str] = ""
     order: ClassVar[tuple[KeysetColumn, ...]] = (KeysetColumn("id"),)
-    """Of the API's list, and of the page's where it has no other. Where nothing is declared the newest by ``time_field`` come first."""
+    """Of the API's list, and of the page's where it has no other.
+
+    Where nothing is declared the newest by ``time_field`` come first.
+    """
     defaults: ClassVar[Mapping[str, str]] = {}
     """What pages show where nothing is chosen."""
 
@@ -37,7 +43,9 @@ class ListFilters(FilterSet):
             if "order" not in vars(cls):
                 cls.order = newest_first(cls.time_field)
 
-    def __init__(self, data: Mapping[str, Any], queryset: QuerySet[Any] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, data: Mapping[str, Any], queryset: QuerySet[Any] | None = None, **kwargs: Any
+    ) -> None:
         given = dict(data.items())
         for alias, name in self.aliases.items():
             if alias in given:
@@ -63,11 +71,15 @@ class ListFilters(FilterSet):
     @property
     def is_narrowed(self) -> bool:
         """By more than pages do where nothing is chosen; an order narrows nothing."""
-        return any(name in self.filters and name != SORT and self.defaults.get(name) != text for name, text in (self.data or {}).items())
+        return any(
+            name in self.filters and name != SORT and self.defaults.get(name) != text
+            for name, text in (self.data or {}).items()
+        )
 
     @property
     def qs(self) -> QuerySet[Any]:
-        return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]  # always given
+        # always given
+        return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]
 
     def check(self) -> None:
         """Raises :class:`WrongParameters`."""

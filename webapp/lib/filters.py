@@ -42,8 +42,14 @@ register.filter("binary", quantities.binary_text)
 
 @register.filter
 def demo_mark(cluster: str) -> str:
-    """What stands behind the name of a cluster that is played from a recording; nothing behind others."""
-    return f" · {gettext('demo, recorded %(day)s') % {'day': RECORDED_ON}}" if cluster in CLUSTERS else ""
+    """What stands behind the name of a cluster that is played from a recording; nothing behind
+    others.
+    """
+    return (
+        f" · {gettext('demo, recorded %(day)s') % {'day': RECORDED_ON}}"
+        if cluster in CLUSTERS
+        else ""
+    )
 
 
 register.simple_tag(shown_zone.label, name="shown_zone")
@@ -51,7 +57,11 @@ register.simple_tag(shown_zone.label, name="shown_zone")
 
 @register.simple_tag
 def zone_field() -> str:
-    """In forms with instants: in which zone they are typed (:func:`webapp.lib.timeranges.absolute`). UTC needs none."""
+    """In forms with instants: in which zone they are typed
+    (:func:`webapp.lib.timeranges.absolute`).
+
+    UTC needs none.
+    """
     key = shown_zone.key()
     return "" if key == "UTC" else format_html('<input type="hidden" name="zone" value="{}">', key)
 
@@ -76,7 +86,9 @@ def known(value: Any) -> Any:
 
 @register.filter
 def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """``{% for name, value in job.configuration|pairs %}``: ``.items`` of a template is the entry of that name where there is one."""
+    """``{% for name, value in job.configuration|pairs %}``: ``.items`` of a template is the entry
+    of that name where there is one.
+    """
     return list(mapping.items())
 
 
@@ -84,14 +96,22 @@ def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def times_factor(value: float | None, factor: float | None) -> int | None:
     """Bytes as often as they are stored; None where either is unknown."""
     # A template gives "" for a name that is not there.
-    return None if not isinstance(value, int | float) or not isinstance(factor, int | float) else round(value * factor)
+    return (
+        None
+        if not isinstance(value, int | float) or not isinstance(factor, int | float)
+        else round(value * factor)
+    )
 
 
 @register.filter
 def counted(value: Any) -> str:
-    """A count of a run; several by name as in "12 merged, 3 removed", without those of which there are none."""
+    """A count of a run; several by name as in "12 merged, 3 removed", without those of which there
+    are none.
+    """
     if isinstance(value, Mapping):
-        return ", ".join(f"{counted(one)} {words(name)}" for name, one in value.items() if _counts_any(one)) or gettext("none")
+        return ", ".join(
+            f"{counted(one)} {words(name)}" for name, one in value.items() if _counts_any(one)
+        ) or gettext("none")
     if isinstance(value, list | tuple):
         return ", ".join(counted(one) for one in value) or gettext("none")
     if value is None or isinstance(value, bool):
@@ -101,8 +121,14 @@ def counted(value: Any) -> str:
 
 @register.filter
 def counted_pairs(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Name and words of each count of a run, without those by name of which all are none: they say nothing."""
-    return [(name, counted(value)) for name, value in counts.items() if not isinstance(value, Mapping) or _counts_any(value)]
+    """Name and words of each count of a run, without those by name of which all are none: they say
+    nothing.
+    """
+    return [
+        (name, counted(value))
+        for name, value in counts.items()
+        if not isinstance(value, Mapping) or _counts_any(value)
+    ]
 
 
 def _counts_any(value: Any) -> bool:
@@ -146,7 +172,9 @@ def words(code: str | None) -> str:
     code = code or quantities.UNKNOWN
     spaced = code_words.spaced(code)
     known = gettext(spaced)
-    return known if known != spaced or code in code_words.READ_AS else gettext(code).replace("_", " ")
+    return (
+        known if known != spaced or code in code_words.READ_AS else gettext(code).replace("_", " ")
+    )
 
 
 @register.filter
@@ -170,14 +198,21 @@ def first_line(text: str | None) -> str:
 
 @register.filter
 def iso_clock(text: Any) -> str:
-    """Time of day of an instant inside a JSON column, which may be ISO text or epoch milliseconds."""
+    """Time of day of an instant inside a JSON column, which may be ISO text or epoch
+    milliseconds.
+    """
     return instants.clock_text(instants.of_json(text))
 
 
 @register.filter
 def either(mapping: Mapping[str, Any], keys: str) -> Any:
-    """The first of ``keys`` (separated by commas) that the mapping knows; a dash where it knows none."""
-    return next((mapping[key] for key in keys.split(",") if mapping.get(key) not in (None, "")), quantities.UNKNOWN)
+    """The first of ``keys`` (separated by commas) that the mapping knows; a dash where it knows
+    none.
+    """
+    return next(
+        (mapping[key] for key in keys.split(",") if mapping.get(key) not in (None, "")),
+        quantities.UNKNOWN,
+    )
 
 
 @register.filter

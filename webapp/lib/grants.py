@@ -1,6 +1,8 @@
-"""How a scope is written: one grant a line, matchers with commas between them: ``team="payments", environment=~"prod.*"``.
+"""How a scope is written: one grant a line, matchers with commas between them: ``team="payments",
+environment=~"prod.*"``.
 
-All matchers of a line have to accept a cluster, by its labels and by its name as ``cluster``; one line has to.
+All matchers of a line have to accept a cluster, by its labels and by its name as ``cluster``; one
+line has to.
 """
 
 import re
@@ -19,10 +21,16 @@ _PART = re.compile(r'(?:"[^"]*+"|[^",])++')
 def parse(text: str) -> Grants:
     """Raises :class:`BadMatcher`. Nothing written sees no cluster."""
     if len(text) > LONGEST_TEXT:
-        raise BadMatcher(gettext("A scope is at most %(longest)s characters long.") % {"longest": f"{LONGEST_TEXT:,}"})
+        raise BadMatcher(
+            gettext("A scope is at most %(longest)s characters long.")
+            % {"longest": f"{LONGEST_TEXT:,}"}
+        )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) > MOST_GRANTS:
-        raise BadMatcher(gettext("A scope has at most %(most)s lines; these are %(number)s.") % {"most": MOST_GRANTS, "number": len(lines)})
+        raise BadMatcher(
+            gettext("A scope has at most %(most)s lines; these are %(number)s.")
+            % {"most": MOST_GRANTS, "number": len(lines)}
+        )
     return tuple(parse_line(line) for line in lines)
 
 
@@ -30,7 +38,10 @@ def parse_line(line: str) -> Grant:
     """Raises :class:`BadMatcher`."""
     grant = parse_lines("\n".join(_PART.findall(line)))
     if not grant:
-        raise BadMatcher(gettext('%(line)s says nothing: write label="value", such as team="payments".') % {"line": f"{line[:80]!r}"})
+        raise BadMatcher(
+            gettext('%(line)s says nothing: write label="value", such as team="payments".')
+            % {"line": f"{line[:80]!r}"}
+        )
     return grant
 
 

@@ -1,4 +1,7 @@
-"""``{% host_link NAME CLUSTER %}``: the name of a host, leading to its page. Every template has it."""
+"""``{% host_link NAME CLUSTER %}``: the name of a host, leading to its page.
+
+Every template has it.
+"""
 
 from typing import Any
 
@@ -22,5 +25,9 @@ def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str
     asked = "&".join(filter(None, (urlencode({"cluster": cluster}) if cluster else "", query)))
     shown = name if len(name) <= LONGEST_SHOWN else f"{name[: LONGEST_SHOWN - 1]}…"
     return format_html(
-        '<a class="host" href="{}{}" title="{}"><bdi>{}</bdi></a>', reverse("host", args=(name,)), f"?{asked}" if asked else "", name, shown
+        '<a class="host" href="{}{}" title="{}"><bdi>{}</bdi></a>',
+        reverse("host", args=(name,)),
+        f"?{asked}" if asked else "",
+        name,
+        shown,
     )

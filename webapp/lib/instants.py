@@ -1,4 +1,6 @@
-"""Instants and ages as people read them: in the zone that the page shows (:mod:`webapp.lib.shown_zone`), which is named."""
+"""Instants and ages as people read them: in the zone that the page shows
+(:mod:`webapp.lib.shown_zone`), which is named.
+"""
 
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -11,7 +13,9 @@ from webapp.lib.quantities import UNKNOWN, duration_text
 JUST_NOW = timedelta(seconds=2)
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""Pages reckon between these: there is room around them, so that no margin leaves Python's calendar."""
+"""Pages reckon between these: there is room around them, so that no margin leaves Python's
+calendar.
+"""
 
 
 def drawable(instant: datetime) -> datetime:
@@ -34,7 +38,10 @@ def epoch_ms(instant: datetime) -> int:
 
 
 def instant_of(epoch_ms: float) -> datetime:
-    """Inverse of :func:`epoch_ms`, in UTC. Raises ValueError or OverflowError beyond Python's calendar."""
+    """Inverse of :func:`epoch_ms`, in UTC.
+
+    Raises ValueError or OverflowError beyond Python's calendar.
+    """
     return datetime.fromtimestamp(epoch_ms / 1000, UTC)
 
 
@@ -48,17 +55,27 @@ def ms_after(instant: datetime, ms: int | None) -> datetime:
 
 def instant_text(instant: datetime | None) -> str:
     """'2026-11-21 04:10:31 UTC', or '2026-11-21 12:10:31 +08:00'."""
-    return f"{_local(instant):%Y-%m-%d %H:%M:%S} {shown_zone.offset_text(instant)}" if instant else UNKNOWN
+    return (
+        f"{_local(instant):%Y-%m-%d %H:%M:%S} {shown_zone.offset_text(instant)}"
+        if instant
+        else UNKNOWN
+    )
 
 
 def utc_text(instant: datetime) -> str:
-    """'2026-11-21 04:10:31 UTC' whoever reads it, for what is kept or sent; pages show it by ``|in_zone``."""
+    """'2026-11-21 04:10:31 UTC' whoever reads it, for what is kept or sent; pages show it by
+    ``|in_zone``.
+    """
     return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def minute_text(instant: datetime | None) -> str:
     """'2026-11-21 04:10 UTC', for what people set: nobody counts its seconds."""
-    return f"{_local(instant):%Y-%m-%d %H:%M} {shown_zone.offset_text(instant)}" if instant else UNKNOWN
+    return (
+        f"{_local(instant):%Y-%m-%d %H:%M} {shown_zone.offset_text(instant)}"
+        if instant
+        else UNKNOWN
+    )
 
 
 def day_text(instant: datetime | None) -> str:
@@ -82,7 +99,10 @@ def day_and_minute_text(instant: datetime | None) -> str:
 
 
 def _local(instant: datetime) -> datetime:
-    """Its time in the zone that is shown. At the ends of Python's calendar, where there may be none, in UTC."""
+    """Its time in the zone that is shown.
+
+    At the ends of Python's calendar, where there may be none, in UTC.
+    """
     try:
         return instant.astimezone(shown_zone.current())
     except OverflowError:
@@ -90,11 +110,17 @@ def _local(instant: datetime) -> datetime:
 
 
 def _told(instant: datetime | None, form: str) -> str:
-    """Below a heading that names the zone; in an hour that comes twice the offset says which of the two it is."""
+    """Below a heading that names the zone; in an hour that comes twice the offset says which of the
+    two it is.
+    """
     if instant is None:
         return UNKNOWN
     local = _local(instant)
-    return f"{local:{form}} {shown_zone.offset_of(local)}" if shown_zone.is_twice(local) else f"{local:{form}}"
+    return (
+        f"{local:{form}} {shown_zone.offset_of(local)}"
+        if shown_zone.is_twice(local)
+        else f"{local:{form}}"
+    )
 
 
 def age_text(instant: datetime | None, at: datetime) -> str:
@@ -111,8 +137,15 @@ def age_text(instant: datetime | None, at: datetime) -> str:
 
 
 def span_text(start: datetime | None, end: datetime | None) -> str:
-    """How long from ``start`` to ``end``: '3 d 4 h'. Unknown where a wrong clock has it end before it starts."""
-    return UNKNOWN if start is None or end is None or end < start else duration_text((end - start) / timedelta(milliseconds=1))
+    """How long from ``start`` to ``end``: '3 d 4 h'.
+
+    Unknown where a wrong clock has it end before it starts.
+    """
+    return (
+        UNKNOWN
+        if start is None or end is None or end < start
+        else duration_text((end - start) / timedelta(milliseconds=1))
+    )
 
 
 def _rough(ms: float) -> str:
@@ -125,7 +158,9 @@ def _rough(ms: float) -> str:
 
 
 def of_json(value: Any) -> datetime | None:
-    """An instant inside a JSON document: ISO text or epoch milliseconds; ``None`` for anything else."""
+    """An instant inside a JSON document: ISO text or epoch milliseconds; ``None`` for anything
+    else.
+    """
     try:
         if isinstance(value, str):
             instant = datetime.fromisoformat(value)

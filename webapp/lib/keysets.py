@@ -1,7 +1,7 @@
 """Keyset paging: page N costs what page 1 costs, and rows that move between pages do no harm.
 
-An order is a tuple of keys that ends in a unique one. Keys are never null: a nullable column is coalesced
-in its expression, so that one index and one comparison serve SQLite and PostgreSQL alike.
+An order is a tuple of keys that ends in a unique one. Keys are never null: a nullable column is
+coalesced in its expression, so that one index and one comparison serve SQLite and PostgreSQL alike.
 """
 
 import base64
@@ -56,10 +56,16 @@ class Page(Generic[RowT]):
     previous_cursor: str = ""
 
 
-def page(queryset: "QuerySet[RowT]", keys: Sequence[KeysetColumn], cursor: str, size: int) -> "Page[RowT]":
+def page(
+    queryset: "QuerySet[RowT]", keys: Sequence[KeysetColumn], cursor: str, size: int
+) -> "Page[RowT]":
     """One page of ``queryset`` with one query; raises :class:`BadCursor`."""
-    found = queryset.annotate(**{key.name: key.expression for key in keys if key.expression is not None})
-    backwards, values = _decoded(cursor, [_column(found, key) for key in keys]) if cursor else (False, None)
+    found = queryset.annotate(
+        **{key.name: key.expression for key in keys if key.expression is not None}
+    )
+    backwards, values = (
+        _decoded(cursor, [_column(found, key) for key in keys]) if cursor else (False, None)
+    )
     order = [key.reversed for key in keys] if backwards else list(keys)
     if values is not None:
         found = found.filter(_after(order, values))
@@ -78,7 +84,9 @@ def page(queryset: "QuerySet[RowT]", keys: Sequence[KeysetColumn], cursor: str, 
 
 
 def _after(keys: Sequence[KeysetColumn], values: Sequence[Any]) -> Q:
-    """Rows behind ``values``; the bound on the first key alone lets the database start inside the index."""
+    """Rows behind ``values``; the bound on the first key alone lets the database start inside the
+    index.
+    """
     condition = Q()
     for position, key in enumerate(keys):
         beyond = Q(**{f"{key.name}__{'lt' if key.descending else 'gt'}": values[position]})
@@ -92,7 +100,11 @@ def _after(keys: Sequence[KeysetColumn], values: Sequence[Any]) -> Q:
 def _encoded(backwards: bool, row: Model, keys: Sequence[KeysetColumn]) -> str:
     values = [to_json(getattr(row, key.name)) for key in keys]
     return (
-        base64.urlsafe_b64encode(json.dumps([backwards, values], ensure_ascii=False, separators=(",", ":")).encode()).decode().rstrip("=")
+        base64.urlsafe_b64encode(
+            json.dumps([backwards, values], ensure_ascii=False, separators=(",", ":")).encode()
+        )
+        .decode()
+        .rstrip("=")
     )
 
 
@@ -104,15 +116,25 @@ def _decoded(cursor: str, columns: "Sequence[Field[Any, Any]]") -> tuple[bool, l
         backwards, values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, TypeError, RecursionError) as error:
         raise BadCursor("The page link is damaged.") from error
-    if not isinstance(backwards, bool) or not isinstance(values, list) or len(values) != len(columns):
+    if (
+        not isinstance(backwards, bool)
+        or not isinstance(values, list)
+        or len(values) != len(columns)
+    ):
         raise BadCursor("The page link belongs to another order.")
     try:
-        return backwards, [from_json(value, column) for value, column in zip(values, columns, strict=True)]
+        return backwards, [
+            from_json(value, column) for value, column in zip(values, columns, strict=True)
+        ]
     except NoKey as error:
         raise BadCursor("The page link does not fit this order.") from error
 
 
 def _column(queryset: "QuerySet[Any]", key: KeysetColumn) -> "Field[Any, Any]":
     annotated = queryset.query.annotations
-    column: Field[Any, Any] = annotated[key.name].output_field if key.expression else queryset.model._meta.get_field(key.name)
+    column: Field[Any, Any] = (
+        annotated[key.name].output_field
+        if key.expression
+        else queryset.model._meta.get_field(key.name)
+    )
     return column

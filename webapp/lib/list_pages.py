@@ -1,4 +1,6 @@
-"""Pages of lists: the form of their filters, how many rows match, and what is answered to what cannot be shown."""
+"""Pages of lists: the form of their filters, how many rows match, and what is answered to what
+cannot be shown.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,17 +45,31 @@ def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) 
     given, names = filters.data or {}, {control.name for control in controls}
     shown = [
         Control(
-            one.name, gettext(one.label), _in_words(one.options), one.id or one.name, str(given.get(one.name, "")), errors.get(one.name, "")
+            one.name,
+            gettext(one.label),
+            _in_words(one.options),
+            one.id or one.name,
+            str(given.get(one.name, "")),
+            errors.get(one.name, ""),
         )
         for one in controls
     ]
-    kept = [(name, str(text)) for name, text in request.GET.items() if name not in {*names, *errors, *POSITIONS}]
-    return FilterForm(shown, kept, [f"{name}: {error}" for name, error in errors.items() if name not in names])
+    kept = [
+        (name, str(text))
+        for name, text in request.GET.items()
+        if name not in {*names, *errors, *POSITIONS}
+    ]
+    return FilterForm(
+        shown, kept, [f"{name}: {error}" for name, error in errors.items() if name not in names]
+    )
 
 
 def _in_words(options: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
     """In the language of the page. Names, which are their own value, stay as they are."""
-    return [(value, words if value == words or not words else gettext(words)) for value, words in options]
+    return [
+        (value, words if value == words or not words else gettext(words))
+        for value, words in options
+    ]
 
 
 def capped_count(rows: QuerySet[Any]) -> int:
@@ -62,20 +78,26 @@ def capped_count(rows: QuerySet[Any]) -> int:
 
 
 def searched(rows: QuerySet[Any]) -> tuple[QuerySet[Any], int]:
-    """``rows`` and how many they are, as :func:`capped_count`; few ones by their keys, so that a page of them does not search again."""
+    """``rows`` and how many they are, as :func:`capped_count`; few ones by their keys, so that a
+    page of them does not search again.
+    """
     keys = list(rows.order_by().values_list("pk", flat=True)[: COUNT_CAP + 1])
     return rows.filter(pk__in=keys) if len(keys) <= COUNT_CAP else rows, len(keys)
 
 
 def page_number(request: HttpRequest, parameter: str, total: int, page_size: int) -> int:
-    """From 0, of rows that are at hand as a list; the last page where the address asks for one beyond it, the first for no number."""
+    """From 0, of rows that are at hand as a list; the last page where the address asks for one
+    beyond it, the first for no number.
+    """
     text = request.GET.get(parameter, "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
     return min(number, max(total - 1, 0) // page_size)
 
 
 class ListErrors:
-    """Middleware: a cursor that no page made leads to the first page; a download with wrong parameters is refused."""
+    """Middleware: a cursor that no page made leads to the first page; a download with wrong
+    parameters is refused.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -85,5 +107,7 @@ class ListErrors:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, WrongParameters):
-            return HttpResponse(f"{exception}\n", status=400, content_type="text/plain; charset=utf-8")
+            return HttpResponse(
+                f"{exception}\n", status=400, content_type="text/plain; charset=utf-8"
+            )
         return redirect(request.path) if isinstance(exception, BadCursor) else None

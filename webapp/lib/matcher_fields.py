@@ -9,7 +9,9 @@ from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, parse_lines
 from webapp.lib.translations import gettext_lazy as _
 
 _ONE_A_LINE = _('One a line: cluster="prod-eu", job=~"orders-.*", rule!="…". All have to match.')
-_LABELS = _("Labels: cluster, job, job_id, rule, family, severity, confidence, subject, subject_kind, kind.")
+_LABELS = _(
+    "Labels: cluster, job, job_id, rule, family, severity, confidence, subject, subject_kind, kind."
+)
 
 
 class MatchersField(forms.CharField):
@@ -17,9 +19,19 @@ class MatchersField(forms.CharField):
 
     def __init__(self, *, rows: int = 3, placeholder: str = "", **kwargs: Any) -> None:
         shown = {"placeholder": placeholder} if placeholder else {}
-        widget = forms.Textarea(attrs={"rows": rows, "class": "mono", "spellcheck": "false", **shown})
+        widget = forms.Textarea(
+            attrs={"rows": rows, "class": "mono", "spellcheck": "false", **shown}
+        )
         help_text = format_lazy("{} {}", _ONE_A_LINE, _LABELS)
-        super().__init__(**{"max_length": LONGEST_TEXT, "label": _("Which alerts"), "help_text": help_text, "widget": widget, **kwargs})
+        super().__init__(
+            **{
+                "max_length": LONGEST_TEXT,
+                "label": _("Which alerts"),
+                "help_text": help_text,
+                "widget": widget,
+                **kwargs,
+            }
+        )
 
     def clean(self, value: Any) -> Any:
         try:

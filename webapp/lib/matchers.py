@@ -1,8 +1,10 @@
-"""Label matchers, as Alertmanager spells them: ``cluster="prod-eu"``, ``severity!=info``, ``job=~"orders-.*"``.
+"""Label matchers, as Alertmanager spells them: ``cluster="prod-eu"``, ``severity!=info``,
+``job=~"orders-.*"``.
 
-All matchers of a list have to match. A label that is missing counts as empty. Regular expressions are anchored at both
-ends and run by RE2 (which Arrow carries): its time is linear, so that nobody's pattern can hold up an alert. Arrow compiles a pattern
-for each array anew: so its size is bounded, and texts of many rows are matched as one array (:func:`match_each`).
+All matchers of a list have to match. A label that is missing counts as empty. Regular expressions
+are anchored at both ends and run by RE2 (which Arrow carries): its time is linear, so that nobody's
+pattern can hold up an alert. Arrow compiles a pattern for each array anew: so its size is bounded,
+and texts of many rows are matched as one array (:func:`match_each`).
 """
 
 import re
@@ -60,30 +62,45 @@ class Matcher:
         """Those of these texts that fit."""
         if self.operator in (EQUAL, NOT_EQUAL):
             return {text for text in texts if (text == self.value) is (self.operator == EQUAL)}
-        return {text for text, fits in _fits(self.value, texts).items() if fits is (self.operator == MATCHES)}
+        return {
+            text
+            for text, fits in _fits(self.value, texts).items()
+            if fits is (self.operator == MATCHES)
+        }
 
 
 def matcher(label: str, operator: str, value: str) -> Matcher:
     """Raises :class:`BadMatcher`."""
     if not _LABEL.fullmatch(label):
         raise BadMatcher(
-            gettext("%(label)s is no label: use letters, digits, dots and underscores, 64 at most.") % {"label": f"{label[:64]!r}"}
+            gettext("%(label)s is no label: use letters, digits, dots and underscores, 64 at most.")
+            % {"label": f"{label[:64]!r}"}
         )
     if operator not in OPERATORS:
-        raise BadMatcher(gettext("%(operator)s is no operator: use =, !=, =~ or !~.") % {"operator": f"{operator[:10]!r}"})
+        raise BadMatcher(
+            gettext("%(operator)s is no operator: use =, !=, =~ or !~.")
+            % {"operator": f"{operator[:10]!r}"}
+        )
     if "\x00" in value or len(value) > LONGEST_VALUE:
         raise BadMatcher(
-            gettext("The value for %(label)s is longer than %(longest)s characters, or holds a zero byte.")
+            gettext(
+                "The value for %(label)s is longer than %(longest)s characters, or holds a zero "
+                "byte."
+            )
             % {"label": label, "longest": LONGEST_VALUE}
         )
     if operator in (MATCHES, MATCHES_NOT):
         if len(value) > LONGEST_PATTERN:
             raise BadMatcher(
-                gettext("The pattern for %(label)s is longer than %(longest)s characters.") % {"label": label, "longest": LONGEST_PATTERN}
+                gettext("The pattern for %(label)s is longer than %(longest)s characters.")
+                % {"label": label, "longest": LONGEST_PATTERN}
             )
         if units_of(value) > MOST_UNITS:
             raise BadMatcher(
-                gettext("The pattern for %(label)s is too large: write * in place of counts such as {90}, and fewer classes such as \\pL.")
+                gettext(
+                    "The pattern for %(label)s is too large: write * in place of counts such as "
+                    "{90}, and fewer classes such as \\pL."
+                )
                 % {"label": label}
             )
         try:
@@ -97,17 +114,24 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
 
 
 def parse_lines(text: str) -> tuple[Matcher, ...]:
-    """One matcher a line, as people type them; empty lines are passed over. Raises :class:`BadMatcher`."""
+    """One matcher a line, as people type them; empty lines are passed over.
+
+    Raises :class:`BadMatcher`.
+    """
     if len(text) > LONGEST_TEXT:
         raise BadMatcher(
-            gettext("Matchers are longer than %(longest)s characters together; shorten them.") % {"longest": f"{LONGEST_TEXT:,}"}
+            gettext("Matchers are longer than %(longest)s characters together; shorten them.")
+            % {"longest": f"{LONGEST_TEXT:,}"}
         )
     lines = [line.strip() for line in text.splitlines()]
     found = []
     for line in _bounded([line for line in lines if line]):
         written = _WRITTEN.match(line)
         if written is None:
-            raise BadMatcher(gettext('%(line)s is no matcher: write label=value, such as cluster="prod-eu".') % {"line": f"{line[:80]!r}"})
+            raise BadMatcher(
+                gettext('%(line)s is no matcher: write label=value, such as cluster="prod-eu".')
+                % {"line": f"{line[:80]!r}"}
+            )
         label, operator = written.groups()
         value = line[written.end() :].lstrip()
         if len(value) > 1 and value[0] == value[-1] == '"':
@@ -122,8 +146,12 @@ def from_json(items: object) -> tuple[Matcher, ...]:
         raise BadMatcher(gettext("Matchers are a list."))
     found = []
     for item in _bounded(items):
-        if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in ("label", "operator", "value")):
-            raise BadMatcher(gettext("A matcher is an object with the texts label, operator and value."))
+        if not isinstance(item, dict) or not all(
+            isinstance(item.get(key), str) for key in ("label", "operator", "value")
+        ):
+            raise BadMatcher(
+                gettext("A matcher is an object with the texts label, operator and value.")
+            )
         found.append(matcher(item["label"], item["operator"], item["value"]))
     return tuple(found)
 
@@ -143,7 +171,9 @@ def match_all(matchers: Sequence[Matcher], labels: Mapping[str, str]) -> bool:
 
 
 def match_each(matchers: Sequence[Matcher], rows: Sequence[Mapping[str, str]]) -> list[bool]:
-    """Of each row's labels, whether every matcher matches; a pattern is compiled once for all of them."""
+    """Of each row's labels, whether every matcher matches; a pattern is compiled once for all of
+    them.
+    """
     left = list(range(len(rows)))
     for one in matchers:
         accepted = one.accepted({rows[at].get(one.label, "") for at in left})
@@ -156,7 +186,8 @@ def _bounded(written: list[Any]) -> list[Any]:
     """Before they are read: each pattern costs a little."""
     if len(written) > MOST_MATCHERS:
         raise BadMatcher(
-            gettext("Give at most %(most)s matchers; these are %(number)s.") % {"most": MOST_MATCHERS, "number": f"{len(written):,}"}
+            gettext("Give at most %(most)s matchers; these are %(number)s.")
+            % {"most": MOST_MATCHERS, "number": f"{len(written):,}"}
         )
     return written
 
@@ -187,5 +218,7 @@ def _match(pattern: str, texts: list[str]) -> list[bool]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found: list[bool] = pc.match_substring_regex(pa.array(texts, pa.string()), rf"\A(?:{pattern})\z").to_pylist()
+    found: list[bool] = pc.match_substring_regex(
+        pa.array(texts, pa.string()), rf"\A(?:{pattern})\z"
+    ).to_pylist()
     return found

@@ -1,4 +1,6 @@
-"""An entry of the menu that every page has: a feature declares its own, ``webapp/site/menu.py`` puts them in order."""
+"""An entry of the menu that every page has: a feature declares its own, ``webapp/site/menu.py``
+puts them in order.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +10,10 @@ from django.utils.translation import gettext
 
 @dataclass(frozen=True)
 class MenuEntry:
-    """``page``: name of its address. ``key``: after ``g`` on the keyboard. ``of``: words in the names of the addresses that belong to it.
-    ``count``: how much waits for somebody there, ``counts`` what that is. ``keeps_range``: its page has the time range of this one.
+    """``page``: name of its address. ``key``: after ``g`` on the keyboard. ``of``: words in the
+    names of the addresses that belong to it.
+    ``count``: how much waits for somebody there, ``counts`` what that is. ``keeps_range``: its page
+    has the time range of this one.
     ``whole_fleet``: it is only for who sees every cluster.
     """
 

@@ -1,4 +1,6 @@
-"""What is said where nothing is found: what was looked for and where to go on; the same whether it is not there or out of scope."""
+"""What is said where nothing is found: what was looked for and where to go on; the same whether it
+is not there or out of scope.
+"""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +18,10 @@ _OF_DJANGO = re.compile(r"No (\w+) matches the given query\.")
 
 @dataclass(frozen=True)
 class Kind:
-    """``listed``: the page that lists such rows. ``names``: parameters of an address that name one, the likeliest first."""
+    """``listed``: the page that lists such rows.
+
+    ``names``: parameters of an address that name one, the likeliest first.
+    """
 
     words: str
     listed: str
@@ -61,20 +66,38 @@ def sentence(error: Http404, request: HttpRequest) -> str:
         return ""
     if not _OF_DJANGO.fullmatch(str(error)):
         return str(error)
-    kind, parameters = kind_of(error), request.resolver_match.kwargs if request.resolver_match else {}
+    kind, parameters = (
+        kind_of(error),
+        request.resolver_match.kwargs if request.resolver_match else {},
+    )
     if kind is None:
-        return gettext("What this address names is not there: it was removed, or it is outside of what you may see.")
+        return gettext(
+            "What this address names is not there: it was removed, or it is outside of what you "
+            "may see."
+        )
     which = next((str(parameters[name])[:100] for name in kind.names if name in parameters), "")
     if not which:
-        return gettext("There is no such %(kind)s: it was never there, was removed, or is outside of what you may see.") % {
-            "kind": kind.words
-        }
+        return gettext(
+            "There is no such %(kind)s: it was never there, was removed, or is outside of what you "
+            "may see."
+        ) % {"kind": kind.words}
     named = {"kind": kind.words, "which": which}
-    return gettext("There is no %(kind)s %(which)s: it was never there, was removed, or is outside of what you may see.") % named
+    return (
+        gettext(
+            "There is no %(kind)s %(which)s: it was never there, was removed, or is outside of "
+            "what you may see."
+        )
+        % named
+    )
 
 
 def page(request: HttpRequest, exception: Http404) -> HttpResponse:
     """Django's ``handler404``."""
     kind = kind_of(exception)
     elsewhere = (reverse(kind.listed), kind.list_words) if kind else ("", "")
-    return render(request, "404.html", {"sentence": sentence(exception, request), "elsewhere": elsewhere}, status=404)
+    return render(
+        request,
+        "404.html",
+        {"sentence": sentence(exception, request), "elsewhere": elsewhere},
+        status=404,
+    )

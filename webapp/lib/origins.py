@@ -1,4 +1,6 @@
-"""Where a request goes, as far as it decides who may be sent a stored password: scheme, host and port."""
+"""Where a request goes, as far as it decides who may be sent a stored password: scheme, host and
+port.
+"""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -9,7 +11,8 @@ Origin = tuple[str, str, int | None]
 _PORTS = {"http": 80, "https": 443}
 
 ENTER_AGAIN = _(
-    "The address leads to another host, port or scheme than before: enter it again, so that nobody is sent what was meant for another."
+    "The address leads to another host, port or scheme than before: enter it again, so that nobody "
+    "is sent what was meant for another."
 )
 
 
@@ -22,10 +25,17 @@ def origin(url: str) -> Origin | None:
         return None
     if not parts.hostname:
         return None
-    return parts.scheme, parts.hostname.rstrip("."), _PORTS.get(parts.scheme) if port is None else port
+    return (
+        parts.scheme,
+        parts.hostname.rstrip("."),
+        _PORTS.get(parts.scheme) if port is None else port,
+    )
 
 
 def leads_elsewhere(before: Iterable[str], after: Iterable[str]) -> bool:
-    """Whether any of ``after`` is at an origin at which none of ``before`` was. From https to http is elsewhere."""
+    """Whether any of ``after`` is at an origin at which none of ``before`` was.
+
+    From https to http is elsewhere.
+    """
     known = {origin(url) for url in before if url}
     return any(origin(url) not in known for url in after if url)

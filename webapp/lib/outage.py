@@ -11,8 +11,9 @@ PARTS = ("detect", "cancel", "wait", "failed_attempts", "redeploy", "restore")
 class Outage:
     """From a restart until all tasks ran again, by however many restarts.
 
-    ``downtime_ms`` is ``None`` where no source reported its end; ``at_least_ms`` is then what is certain. ``parts``: (name, ms), detection
-    before it included. ``reprocessed_ms``: the age of the checkpoint it went back to, whose records were processed twice.
+    ``downtime_ms`` is ``None`` where no source reported its end; ``at_least_ms`` is then what is
+    certain. ``parts``: (name, ms), detection before it included. ``reprocessed_ms``: the age of the
+    checkpoint it went back to, whose records were processed twice.
     """
 
     at: datetime

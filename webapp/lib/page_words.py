@@ -1,4 +1,6 @@
-"""What the scripts of pages say, in the language of the page: English stands in the scripts themselves."""
+"""What the scripts of pages say, in the language of the page: English stands in the scripts
+themselves.
+"""
 
 from django.utils.translation import get_language, gettext, gettext_noop
 

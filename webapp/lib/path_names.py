@@ -1,6 +1,8 @@
-"""Names in addresses. Any text that stands in a row has an address, so that no row can break the page that lists it.
+"""Names in addresses. Any text that stands in a row has an address, so that no row can break the
+page that lists it.
 
-Django refuses to make an address of a name that holds a slash or nothing, and browsers resolve ``.`` and ``..`` before they ask.
+Django refuses to make an address of a name that holds a slash or nothing, and browsers resolve
+``.`` and ``..`` before they ask.
 Such characters are written as ``~2F``; all usual names stay as they are.
 """
 
@@ -12,7 +14,10 @@ _DOTS = re.compile(r"\.{1,2}")
 
 
 class PathName:
-    """``<name:cluster>``: any text. An address with a NUL in it names nothing, since no database holds one."""
+    """``<name:cluster>``: any text.
+
+    An address with a NUL in it names nothing, since no database holds one.
+    """
 
     regex = "[^/]+"
 
@@ -24,7 +29,12 @@ class PathName:
     def to_url(self, value: object) -> str:
         text = str(value).replace("\x00", "")
         unusual = _DOTS if _DOTS.fullmatch(text) else _UNUSUAL
-        return unusual.sub(lambda found: "".join(f"~{ord(character):02X}" for character in found[0]), text) or "~"
+        return (
+            unusual.sub(
+                lambda found: "".join(f"~{ord(character):02X}" for character in found[0]), text
+            )
+            or "~"
+        )
 
 
 class PathWhole:

@@ -1,9 +1,13 @@
-"""How much work RE2 has with compiling a pattern, before it does: repetitions are written out, and a class of Unicode is large."""
+"""How much work RE2 has with compiling a pattern, before it does: repetitions are written out, and
+a class of Unicode is large.
+"""
 
 import re
 
 MOST_UNITS = 10_000
-"""A unit takes a microsecond or less: whoever's pattern is asked with holds up others for milliseconds at most."""
+"""A unit takes a microsecond or less: whoever's pattern is asked with holds up others for
+milliseconds at most.
+"""
 
 _TOKEN = re.compile(
     r"(?P<quoted>\\Q.*?(?:\\E|\Z))"
@@ -34,7 +38,14 @@ def units_of(pattern: str) -> int:
             last = sums.pop() + 1
             sums = sums or [0]
             sums[-1] += last
-        elif text not in ("?", "*", "+") and not token["flags"]:  # a repetition behind these is of what stands before them
-            last = len(text) + 2_000 * len(_UNICODE.findall(text)) + 20 * len(_WIDE.findall(text)) + 20 * (text == ".")
+        elif (
+            text not in ("?", "*", "+") and not token["flags"]
+        ):  # a repetition behind these is of what stands before them
+            last = (
+                len(text)
+                + 2_000 * len(_UNICODE.findall(text))
+                + 20 * len(_WIDE.findall(text))
+                + 20 * (text == ".")
+            )
             sums[-1] += last
     return sum(sums)

@@ -1,4 +1,6 @@
-"""What commands print for people and machines: rows as lines, for as long as somebody reads them."""
+"""What commands print for people and machines: rows as lines, for as long as somebody reads
+them.
+"""
 
 import json
 import os
@@ -13,7 +15,12 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 def json_line(names: Sequence[str], values: Sequence[Any]) -> str:
     """One object on one line; ``values`` in the order of ``names``, instants as ISO 8601 in UTC."""
-    return json.dumps(dict(zip(names, values, strict=True)), default=_instant, ensure_ascii=False, separators=(", ", ": "))
+    return json.dumps(
+        dict(zip(names, values, strict=True)),
+        default=_instant,
+        ensure_ascii=False,
+        separators=(", ", ": "),
+    )
 
 
 def print_document(out: OutputWrapper, document: Mapping[str, Any]) -> None:
@@ -22,7 +29,10 @@ def print_document(out: OutputWrapper, document: Mapping[str, Any]) -> None:
 
 
 def print_lines(out: OutputWrapper, lines: Iterable[str]) -> None:
-    """Write them as they come. A reader that has seen enough (head, less) ends it without an error."""
+    """Write them as they come.
+
+    A reader that has seen enough (head, less) ends it without an error.
+    """
     try:
         for line in lines:
             out.write(line)

@@ -1,7 +1,7 @@
 """Numbers as people read them: one style everywhere, the unit always there, unknown as a dash.
 
-All functions are pure. ``None`` (unknown) gives ``UNKNOWN``; sizes use decimal units (1 MB = 10⁶ bytes),
-as storage bills and most dashboards do.
+All functions are pure. ``None`` (unknown) gives ``UNKNOWN``; sizes use decimal units (1 MB = 10⁶
+bytes), as storage bills and most dashboards do.
 """
 
 import math
@@ -69,7 +69,9 @@ def change_text(now: float | None, before: float | None) -> str:
 
 
 def duration_text(duration_ms: float | None) -> str:
-    """Two units at most: 850 → '850 ms', 4_000 → '4.0 s', 125_000 → '2 min 5 s', 273_600_000 → '3 d 4 h'."""
+    """Two units at most: 850 → '850 ms', 4_000 → '4.0 s', 125_000 → '2 min 5 s', 273_600_000 → '3 d
+    4 h'.
+    """
     if _is_unknown(duration_ms):
         return UNKNOWN
     ms = float(duration_ms or 0)
@@ -79,7 +81,11 @@ def duration_text(duration_ms: float | None) -> str:
     if ms < 59_950:
         return f"{sign}{ms / 1000:.1f} s" if ms < 9_995 else f"{sign}{_significant(ms / 1000)} s"
     seconds = round(ms / 1000)
-    for size_s, name, small_s, small in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")):
+    for size_s, name, small_s, small in (
+        (86_400, "d", 3_600, "h"),
+        (3_600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
         if seconds >= size_s:
             rest = seconds % size_s // small_s
             return f"{sign}{seconds // size_s:,} {name}" + (f" {rest} {small}" if rest else "")
@@ -87,7 +93,9 @@ def duration_text(duration_ms: float | None) -> str:
 
 
 def percent_text(ratio: float | None) -> str:
-    """0.78 → '78 %'; little but not nothing, and much but not all, stay visible: 0.001 → '< 1 %', 0.997 → '> 99 %'."""
+    """0.78 → '78 %'; little but not nothing, and much but not all, stay visible: 0.001 → '< 1 %',
+    0.997 → '> 99 %'.
+    """
     if _is_unknown(ratio):
         return UNKNOWN
     percent = (ratio or 0) * 100
@@ -125,7 +133,11 @@ def per_second_text(rate: float | None, unit: str = "/s") -> str:
     """1597.9 → '1,598 /s', 0.25 → '0.25 /s'."""
     if _is_unknown(rate):
         return UNKNOWN
-    return f"{rate:,.0f}{_NARROW_SPACE}{unit}" if (rate or 0) >= 10 else f"{rate:.2g}{_NARROW_SPACE}{unit}"
+    return (
+        f"{rate:,.0f}{_NARROW_SPACE}{unit}"
+        if (rate or 0) >= 10
+        else f"{rate:.2g}{_NARROW_SPACE}{unit}"
+    )
 
 
 def times_text(factor: float | None) -> str:

@@ -1,4 +1,7 @@
-"""Kinds of parameters in a query: how each is read, checked, described and applied. Pages, API and commands share them."""
+"""Kinds of parameters in a query: how each is read, checked, described and applied.
+
+Pages, API and commands share them.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -29,19 +32,27 @@ class ParameterField(forms.Field):
             return None if value is None else self.read(str(value))
         except ValueError as error:
             raise forms.ValidationError(
-                gettext("%(given)s cannot be used. %(error)s") % {"given": f"{str(value)[:_LONGEST_SHOWN]!r}", "error": error}
+                gettext("%(given)s cannot be used. %(error)s")
+                % {"given": f"{str(value)[:_LONGEST_SHOWN]!r}", "error": error}
             ) from error
 
 
 class Parameter(Filter):
-    """Compares ``field_name`` with the value, or gives both to ``method``; ``about`` describes it in the API and in commands."""
+    """Compares ``field_name`` with the value, or gives both to ``method``; ``about`` describes it
+    in the API and in commands.
+    """
 
     field_class = ParameterField
     schema: dict[str, Any] = {}
     choices: Sequence[str] = ()
 
     def __init__(
-        self, field_name: str | None = None, lookup_expr: str | None = None, *, about: str = "", method: str | None = None
+        self,
+        field_name: str | None = None,
+        lookup_expr: str | None = None,
+        *,
+        about: str = "",
+        method: str | None = None,
     ) -> None:
         super().__init__(field_name, lookup_expr, label="", method=method, read=self.read)
         self.about = about
@@ -52,7 +63,9 @@ class Parameter(Filter):
         raise NotImplementedError
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
-        return qs if value is None else qs.filter(**{f"{self.field_name}__{self.lookup_expr}": value})
+        return (
+            qs if value is None else qs.filter(**{f"{self.field_name}__{self.lookup_expr}": value})
+        )
 
 
 class Text(Parameter):
@@ -61,7 +74,10 @@ class Text(Parameter):
     def read(self, text: str) -> str:
         longest: int = self.schema["maxLength"]
         if "\x00" in text or len(text) > longest:
-            raise ValueError(gettext("Give at most %(longest)s characters, without NUL.") % {"longest": f"{longest:,}"})
+            raise ValueError(
+                gettext("Give at most %(longest)s characters, without NUL.")
+                % {"longest": f"{longest:,}"}
+            )
         return text
 
 
@@ -72,14 +88,23 @@ class LongText(Text):
 
 
 class Choice(Parameter):
-    def __init__(self, choices: Sequence[str], field_name: str | None = None, *, about: str = "", method: str | None = None) -> None:
+    def __init__(
+        self,
+        choices: Sequence[str],
+        field_name: str | None = None,
+        *,
+        about: str = "",
+        method: str | None = None,
+    ) -> None:
         self.choices = tuple(choices)
         self.schema = {"type": "string", "enum": list(self.choices)}
         super().__init__(field_name, about=about, method=method)
 
     def read(self, text: str) -> str:
         if text not in self.choices:
-            raise ValueError(gettext("Give one of %(choices)s.") % {"choices": ", ".join(self.choices)})
+            raise ValueError(
+                gettext("Give one of %(choices)s.") % {"choices": ", ".join(self.choices)}
+            )
         return text
 
 
@@ -88,7 +113,12 @@ class Whole(Parameter):
 
     def read(self, text: str) -> int:
         digits = text.removeprefix("-")
-        if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and -LARGEST - 1 <= int(text) <= LARGEST):
+        if not (
+            digits.isascii()
+            and digits.isdigit()
+            and len(digits) < 20
+            and -LARGEST - 1 <= int(text) <= LARGEST
+        ):
             raise ValueError(gettext("Give a whole number."))
         return int(text)
 
@@ -108,7 +138,12 @@ class Flag(Parameter):
 class Instant(Parameter):
     """``now-6h`` or an ISO instant, as in the time range of pages."""
 
-    schema = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "pattern": r"^now(-[0-9]{1,4}[smhd])?$"}]}
+    schema = {
+        "anyOf": [
+            {"type": "string", "format": "date-time"},
+            {"type": "string", "pattern": r"^now(-[0-9]{1,4}[smhd])?$"},
+        ]
+    }
 
     def read(self, text: str) -> datetime:
         return timeranges.instant(text, timezone.now())
@@ -117,4 +152,7 @@ class Instant(Parameter):
 def time_window(field: str) -> dict[str, Instant]:
     """``from`` and ``to``, which no class can have as attributes by these names."""
     about = f"{field.replace('_', ' ')}: an ISO 8601 instant, or relative as in now-6h."
-    return {"from": Instant(field, "gte", about=f"Earliest {about}"), "to": Instant(field, "lte", about=f"Latest {about}")}
+    return {
+        "from": Instant(field, "gte", about=f"Earliest {about}"),
+        "to": Instant(field, "lte", about=f"Latest {about}"),
+    }

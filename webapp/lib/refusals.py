@@ -12,16 +12,25 @@ class ActionRefused(ValueError):
 
 
 class InputRefused(ActionRefused):
-    """What was entered cannot be used, whatever the state of things. ``fields``: what is wrong, by field, where that is known."""
+    """What was entered cannot be used, whatever the state of things.
+
+    ``fields``: what is wrong, by field, where that is known.
+    """
 
     def __init__(self, wrong: str | Mapping[str, str]) -> None:
-        self.fields: Mapping[str, str] = {name: str(why) for name, why in wrong.items()} if isinstance(wrong, Mapping) else {}
-        super().__init__(" ".join(self.fields.values()) if isinstance(wrong, Mapping) else str(wrong))
+        self.fields: Mapping[str, str] = (
+            {name: str(why) for name, why in wrong.items()} if isinstance(wrong, Mapping) else {}
+        )
+        super().__init__(
+            " ".join(self.fields.values()) if isinstance(wrong, Mapping) else str(wrong)
+        )
 
 
 @contextmanager
 def refusal_as_message(request: HttpRequest) -> Iterator[None]:
-    """What follows the action in the body is left out where it is refused; the next page says why."""
+    """What follows the action in the body is left out where it is refused; the next page says
+    why.
+    """
     try:
         yield
     except ActionRefused as refused:

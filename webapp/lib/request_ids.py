@@ -1,4 +1,6 @@
-"""Each request has an id: in the header of its answer, on pages of errors, and in every line of the log that was written for it."""
+"""Each request has an id: in the header of its answer, on pages of errors, and in every line of the
+log that was written for it.
+"""
 
 import re
 import secrets
@@ -17,8 +19,9 @@ _ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
 class RequestIds:
-    """Outermost. An id that comes with the request counts only where a proxy is declared (``WEIR_BEHIND_PROXY``): else anybody could
-    make lines of others look like theirs."""
+    """Outermost. An id that comes with the request counts only where a proxy is declared
+    (``WEIR_BEHIND_PROXY``): else anybody could make lines of others look like theirs.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -1,6 +1,7 @@
 """Writing columns of many rows: one prepared UPDATE for all of them.
 
-``bulk_update`` builds one CASE per column and row: thirty columns of ten thousand alerts took it a minute, this takes a second.
+``bulk_update`` builds one CASE per column and row: thirty columns of ten thousand alerts took it a
+minute, this takes a second.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,10 @@ from django.db import connection, models
 
 
 def write(rows: Iterable[models.Model], names: Sequence[str]) -> None:
-    """The fields called ``names`` of rows of one model that are in the database. Call it in a transaction."""
+    """The fields called ``names`` of rows of one model that are in the database.
+
+    Call it in a transaction.
+    """
     rows = list(rows)
     if not rows:
         return
@@ -17,7 +21,14 @@ def write(rows: Iterable[models.Model], names: Sequence[str]) -> None:
     fields = [field for field in meta.concrete_fields if field.name in names]
     quoted = connection.ops.quote_name
     columns = ", ".join(f"{quoted(field.column or field.name)} = %s" for field in fields)
-    sql = f"UPDATE {quoted(meta.db_table)} SET {columns} WHERE id = %s"  # noqa: S608 - names of our own table and columns
-    values = [[*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields), row.pk] for row in rows]
+    # names of our own table and columns
+    sql = f"UPDATE {quoted(meta.db_table)} SET {columns} WHERE id = %s"  # noqa: S608
+    values = [
+        [
+            *(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields),
+            row.pk,
+        ]
+        for row in rows
+    ]
     with connection.cursor() as cursor:
         cursor.executemany(sql, values)

@@ -14,7 +14,10 @@ SampleT = TypeVar("SampleT")
 
 def in_ms(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row with its instants as epoch ms."""
-    return {name: epoch_ms(value) if isinstance(value, datetime) else value for name, value in row.items()}
+    return {
+        name: epoch_ms(value) if isinstance(value, datetime) else value
+        for name, value in row.items()
+    }
 
 
 def rows_of(part: type, rows: QuerySet[Any], *more: str) -> Iterator[dict[str, Any]]:

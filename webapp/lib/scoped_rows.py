@@ -1,4 +1,6 @@
-"""Whose the rows of each model are: a decorator says it, its managers hold queries to it, and what is saved is checked against it."""
+"""Whose the rows of each model are: a decorator says it, its managers hold queries to it, and what
+is saved is checked against it.
+"""
 
 import json
 from collections.abc import Callable
@@ -19,7 +21,9 @@ OPEN = {
     "accounts.ApiToken": "everybody sees their own",
     "accounts.SavedView": "everybody sees their own, and those of people who see the same clusters",
     "accounts.SignInFailures": "digests",
-    "accounts.AuditEntry": "everybody's writes make them; only administrators of the whole fleet list them",
+    "accounts.AuditEntry": (
+        "everybody's writes make them; only administrators of the whole fleet list them"
+    ),
     "work.DueWork": "actions wake it; the pages that show it are for who sees everything",
     "work.Heartbeat": "names of Weir's own processes",
     "work.Manifest": "when data came in, which every page says",
@@ -42,12 +46,16 @@ class Rule:
         raise NotImplementedError
 
     def check(self, row: models.Model) -> None:
-        """Raises ``PermissionDenied`` where the viewer, who does not see everything, may not have such a row written."""
+        """Raises ``PermissionDenied`` where the viewer, who does not see everything, may not have
+        such a row written.
+        """
         raise NotImplementedError
 
 
 class OfCluster(Rule):
-    """The column names a cluster; with ``also_of_all`` rows without one hold for all, and everybody reads them."""
+    """The column names a cluster; with ``also_of_all`` rows without one hold for all, and everybody
+    reads them.
+    """
 
     def __init__(self, column: str, also_of_all: bool) -> None:
         self.column, self.also_of_all = column, also_of_all
@@ -66,12 +74,18 @@ class OfRow(Rule):
         self.column, self.parent, self.key = column, parent, key
 
     def seen(self, scope: Scope) -> "models.QuerySet[Any]":
-        rows: models.QuerySet[Any] = apps.get_model(self.parent)._default_manager.order_by().values(self.key)
+        rows: models.QuerySet[Any] = (
+            apps.get_model(self.parent)._default_manager.order_by().values(self.key)
+        )
         return rows
 
     def check(self, row: models.Model) -> None:
         field: Any = row._meta.get_field(self.column)
-        if not self.seen(scopes.current()).filter(**{self.key: getattr(row, field.attname)}).exists():
+        if (
+            not self.seen(scopes.current())
+            .filter(**{self.key: getattr(row, field.attname)})
+            .exists()
+        ):
             raise PermissionDenied("This is of no cluster that you see.")
 
 
@@ -83,14 +97,22 @@ class OfEvery(Rule):
 
     def seen(self, scope: Scope) -> "models.QuerySet[Any]":
         field: Any = self.model._meta.get_field(self.relation)
-        links, of, to = field.remote_field.through._base_manager, field.m2m_column_name(), f"{field.m2m_reverse_field_name()}__in"
+        links, of, to = (
+            field.remote_field.through._base_manager,
+            field.m2m_column_name(),
+            f"{field.m2m_reverse_field_name()}__in",
+        )
         mine = field.related_model._default_manager.order_by().values("pk")
         others = links.exclude(**{to: mine}).values(of)
-        rows: models.QuerySet[Any] = links.filter(**{to: mine}).exclude(**{f"{of}__in": others}).values(of)
+        rows: models.QuerySet[Any] = (
+            links.filter(**{to: mine}).exclude(**{f"{of}__in": others}).values(of)
+        )
         return rows
 
     def check(self, row: models.Model) -> None:
-        """Whose it is is said by relations, which are written after it: so only who sees everything makes and changes one."""
+        """Whose it is is said by relations, which are written after it: so only who sees everything
+        makes and changes one.
+        """
         scopes.require_everything(f"A {row._meta.verbose_name}")
 
 
@@ -105,7 +127,10 @@ class FleetWide(Rule):
 
 
 class InScope(Expression):
-    """True of rows that the viewer sees; no condition at all for who sees everything. Looks when it is compiled, not when it is made."""
+    """True of rows that the viewer sees; no condition at all for who sees everything.
+
+    Looks when it is compiled, not when it is made.
+    """
 
     output_field = models.BooleanField()
     conditional = True
@@ -134,10 +159,13 @@ class InScope(Expression):
         # One parameter, however many clusters there are.
         if connection.vendor == "postgresql":
             return f"{column} = ANY(%s)", (*parameters, found)
-        return f"{column} IN (SELECT value FROM json_each(%s))", (*parameters, json.dumps(found))  # noqa: S608 - Django quoted the column
+        # Django quoted the column
+        return f"{column} IN (SELECT value FROM json_each(%s))", (*parameters, json.dumps(found))  # noqa: S608
 
 
-def scoped(by: str = "cluster", *, also_of_all: bool = False) -> Callable[[type[ModelT]], type[ModelT]]:
+def scoped(
+    by: str = "cluster", *, also_of_all: bool = False
+) -> Callable[[type[ModelT]], type[ModelT]]:
     """Rows of the model are of the cluster that the column ``by`` names."""
     return _ruled(OfCluster(by, also_of_all))
 
@@ -169,14 +197,23 @@ def _ruled(rule: Rule) -> Callable[[type[ModelT]], type[ModelT]]:
 
 
 def _held_to(rule: Rule, manager: type[Any]) -> type[Any]:
-    """The class of a manager with the rule in its queries. Another class of the same bases and name, by which type checkers know it."""
+    """The class of a manager with the rule in its queries.
+
+    Another class of the same bases and name, by which type checkers know it.
+    """
 
     def get_queryset(self: Any) -> Any:
         return manager.get_queryset(self).filter(InScope(F(rule.column), rule))
 
-    own = {name: value for name, value in vars(manager).items() if name not in ("__dict__", "__weakref__")}
+    own = {
+        name: value
+        for name, value in vars(manager).items()
+        if name not in ("__dict__", "__weakref__")
+    }
     # Django makes managers of relations by subclassing the class, so the rule is the class's.
-    return type(manager.__name__, manager.__bases__, {**own, "get_queryset": get_queryset, "rule": rule})
+    return type(
+        manager.__name__, manager.__bases__, {**own, "get_queryset": get_queryset, "rule": rule}
+    )
 
 
 def rule_of(model: type[models.Model]) -> Rule | None:
@@ -184,8 +221,12 @@ def rule_of(model: type[models.Model]) -> Rule | None:
     return getattr(model._default_manager, "rule", None)
 
 
-def check_before_save(sender: type[models.Model], instance: models.Model, raw: bool = False, **about: Any) -> None:
-    """Receives ``pre_save``: what an action writes has to be of a cluster that whoever acts sees."""
+def check_before_save(
+    sender: type[models.Model], instance: models.Model, raw: bool = False, **about: Any
+) -> None:
+    """Receives ``pre_save``: what an action writes has to be of a cluster that whoever acts
+    sees.
+    """
     if scopes.current().is_everything or raw:
         return
     rule = rule_of(sender)
@@ -199,16 +240,29 @@ def check_before_delete(sender: type[models.Model], instance: models.Model, **ab
 
 
 def connect() -> None:
-    """Once all models are there. Nobody listens to deletes of others: Django would then look at each row of what it deletes."""
+    """Once all models are there.
+
+    Nobody listens to deletes of others: Django would then look at each row of what it deletes.
+    """
     pre_save.connect(check_before_save, dispatch_uid="scopes.writes")
     for model in apps.get_models():
         if getattr(rule_of(model), "also_of_all", False):
-            pre_delete.connect(check_before_delete, sender=model, dispatch_uid=f"scopes.deletes.{model._meta.label}")
+            pre_delete.connect(
+                check_before_delete,
+                sender=model,
+                dispatch_uid=f"scopes.deletes.{model._meta.label}",
+            )
 
 
 def undeclared(app_configs: Any, **about: Any) -> list[CheckMessage]:
     """A system check: everybody would see the rows of a model without a rule."""
     ours = [model for model in apps.get_models() if model.__module__.startswith("webapp.")]
     found = {model._meta.label for model in ours if rule_of(model) is None} - set(OPEN)
-    hint = "Decorate it with scoped, scoped_as or fleet_wide of webapp.lib.scoped_rows (CONTRIBUTING.md, A model)."
-    return [Error("Nothing says who may see its rows.", hint, obj=label, id="weir.E001") for label in sorted(found)]
+    hint = (
+        "Decorate it with scoped, scoped_as or fleet_wide of webapp.lib.scoped_rows "
+        "(CONTRIBUTING.md, A model)."
+    )
+    return [
+        Error("Nothing says who may see its rows.", hint, obj=label, id="weir.E001")
+        for label in sorted(found)
+    ]

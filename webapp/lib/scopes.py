@@ -1,10 +1,12 @@
 """What whoever asks may see: all clusters, or those that matchers of labels accept.
 
 The scope of a request stands in a context variable. Every model of ours says whose its rows are
-(:mod:`webapp.lib.scoped_rows`), and queries look at the scope when they are compiled: a view that forgets about scopes shows too
-little, never too much. Who sees everything pays nothing: no condition is left in the query.
+(:mod:`webapp.lib.scoped_rows`), and queries look at the scope when they are compiled: a view that
+forgets about scopes shows too little, never too much. Who sees everything pays nothing: no
+condition is left in the query.
 
-Tasks and commands see everything. The server process does not (:func:`close`): what runs there outside a request sees nothing.
+Tasks and commands see everything. The server process does not (:func:`close`): what runs there
+outside a request sees nothing.
 """
 
 import hashlib
@@ -29,7 +31,9 @@ Grants = tuple[Grant, ...]
 
 
 class Scope:
-    """``must`` are grants that have to accept a cluster, each of them: those of a person, and those of their token. None: everything."""
+    """``must`` are grants that have to accept a cluster, each of them: those of a person, and those
+    of their token. None: everything.
+    """
 
     def __init__(self, *must: Grants) -> None:
         self.must = must
@@ -44,13 +48,19 @@ class Scope:
         if not any(self.must):
             return frozenset()
         known = dict(apps.get_model("fleet", "Cluster")._base_manager.values_list("name", "labels"))
-        removed = apps.get_model("fleet", "RemovedCluster")._base_manager.values_list("name", flat=True)
+        removed = apps.get_model("fleet", "RemovedCluster")._base_manager.values_list(
+            "name", flat=True
+        )
         labels: dict[str, Any] = {name: {} for name in removed} | known
         rows = [{**_texts(own), "cluster": name} for name, own in labels.items()]
         accepted = set(labels)
         for grants in self.must:
             matching = [match_each(grant, rows) for grant in grants]
-            accepted &= {row["cluster"] for row, *matches in zip(rows, *matching, strict=True) if any(matches)}
+            accepted &= {
+                row["cluster"]
+                for row, *matches in zip(rows, *matching, strict=True)
+                if any(matches)
+            }
         return frozenset(accepted)
 
     def holds(self, cluster: str | None) -> bool:
@@ -120,12 +130,16 @@ def everything() -> Any:
 
 
 def take(scope: Scope) -> None:
-    """For the rest of the request, whose middleware takes it back: who asks is known only now, by a token."""
+    """For the rest of the request, whose middleware takes it back: who asks is known only now, by a
+    token.
+    """
     _current.set(scope)
 
 
 def iterated(chunks: Iterable[Any], scope: Scope) -> Iterator[Any]:
-    """What is streamed is read after the answer began, and in the scope of who asked all the same."""
+    """What is streamed is read after the answer began, and in the scope of who asked all the
+    same.
+    """
     waiting = iter(chunks)
     while True:
         with within(scope):
@@ -139,7 +153,10 @@ def iterated(chunks: Iterable[Any], scope: Scope) -> Iterator[Any]:
 def require_everything(what: str) -> None:
     """Raises ``PermissionDenied`` where the viewer sees only some clusters."""
     if not current().is_everything:
-        raise PermissionDenied(f"{what} concerns the whole fleet; you see some clusters of it. Ask an administrator of Weir.")
+        raise PermissionDenied(
+            f"{what} concerns the whole fleet; you see some clusters of it. Ask an administrator "
+            f"of Weir."
+        )
 
 
 def require_cluster(name: str | None) -> None:
@@ -149,15 +166,23 @@ def require_cluster(name: str | None) -> None:
 
 
 def cache_key(key: str, key_prefix: str, version: int) -> str:
-    """Django's, with scope, language and time zone: what was worked out within one is never shown in another."""
+    """Django's, with scope, language and time zone: what was worked out within one is never shown
+    in another.
+    """
     scope, language = current(), get_language() or settings.LANGUAGE_CODE
     if language != settings.LANGUAGE_CODE:
         key = f"{language}:{key}"
     if (zone := shown_zone.key()) != "UTC":
         key = f"{zone}:{key}"
-    digest = "" if scope.is_everything else ":" + hashlib.sha256("\n".join(sorted(scope.clusters)).encode()).hexdigest()[:32]
+    digest = (
+        ""
+        if scope.is_everything
+        else ":" + hashlib.sha256("\n".join(sorted(scope.clusters)).encode()).hexdigest()[:32]
+    )
     return f"{key_prefix}:{version}:{key}{digest}"
 
 
 def _texts(labels: Any) -> dict[str, str]:
-    return {str(name): str(text) for name, text in labels.items()} if isinstance(labels, dict) else {}
+    return (
+        {str(name): str(text) for name, text in labels.items()} if isinstance(labels, dict) else {}
+    )

@@ -1,8 +1,11 @@
-"""Every sentence that Weir can show somebody, out of its own sources: texts of templates, and strings of code that read as words.
+"""Every sentence that Weir can show somebody, out of its own sources: texts of templates, and
+strings of code that read as words.
 
-Strings of code are findings and their advice, messages, notices, the help of commands and settings, and what the API and the
-tables say of their fields; strings of the pages' own scripts and the comments of the example settings are among them, too.
-Names of fields, paths, queries and docstrings are no sentences. What comes from users' jobs or from Flink is not among them.
+Strings of code are findings and their advice, messages, notices, the help of commands and settings,
+and what the API and the tables say of their fields; strings of the pages' own scripts and the
+comments of the example settings are among them, too.
+Names of fields, paths, queries and docstrings are no sentences. What comes from users' jobs or from
+Flink is not among them.
 """
 
 import ast
@@ -19,12 +22,53 @@ SCRIPTS = "static/js"
 SETTINGS = "compose.env.example"
 LEFT_OUT = ("migrations", "__pycache__")
 NO_TERMS = (
-    "told", "tell", "tells", "telling", "said", "sight", "sights", "holds back", "held back", "hold back", "passed over", "fares", "fared",
-    "anew", "afresh", "of its own accord", "is at it", "was at it", "at it now", "hears", "heard", "lately", "blame", "blames", "blamed",
-    "young", "gives up", "given up", "gave up", "give up", "goes on", "go on", "went on", "makes no sense", "taken up", "took up",
-    "stands still", "stand still", "never rests", "never rest", "again and again", "meanwhile", "whoever",
-)  # fmt: skip
-"""Words that are no terms of Flink's or of operations: a sentence with one of them needs a second reading."""
+    "told",
+    "tell",
+    "tells",
+    "telling",
+    "said",
+    "sight",
+    "sights",
+    ("holds back"),
+    "held back",
+    "hold back",
+    "passed over",
+    "fares",
+    "fared",
+    "anew",
+    "afresh",
+    "of its own accord",
+    "is at it",
+    ("was at it"),
+    "at it now",
+    "hears",
+    "heard",
+    "lately",
+    "blame",
+    "blames",
+    "blamed",
+    "young",
+    "gives up",
+    "given up",
+    "gave up",
+    "give up",
+    ("goes on"),
+    "go on",
+    "went on",
+    "makes no sense",
+    "taken up",
+    "took up",
+    "stands still",
+    "stand still",
+    "never rests",
+    ("never rest"),
+    "again and again",
+    "meanwhile",
+    "whoever",
+)
+"""Words that are no terms of Flink's or of operations: a sentence with one of them needs a second
+reading.
+"""
 
 _MARKUP = re.compile(r"{#.*?#}|{%\s*comment.*?endcomment\s*%}|<(script|style|code)\b.*?</\1>", re.S)
 _TAG = re.compile(r"<[^>]*>")
@@ -55,7 +99,11 @@ class Sentence:
 def sentences() -> Iterator[Sentence]:
     """By file and line."""
     base = PROJECT_DIR
-    yield from (one for path in sorted((base / TEMPLATES).rglob("*.html")) for one in of_template(path.relative_to(base), path.read_text()))
+    yield from (
+        one
+        for path in sorted((base / TEMPLATES).rglob("*.html"))
+        for one in of_template(path.relative_to(base), path.read_text())
+    )
     for package in CODE:
         for path in sorted((base / package).rglob("*.py")):
             if not set(path.parts) & set(LEFT_OUT) and path != Path(__file__):
@@ -86,7 +134,10 @@ def of_template(path: Path, text: str) -> Iterator[Sentence]:
     """Texts between tags, and those of attributes that are read out or shown."""
     bare = _MARKUP.sub(_blank, _TRANSLATED.sub(_spoken, text))
     found: list[tuple[int, str]] = []
-    logic = _LOGIC.sub(lambda match: "\x00" * len(match.group()), _VALUE.sub(lambda match: "…" + "\x01" * (len(match.group()) - 1), bare))
+    logic = _LOGIC.sub(
+        lambda match: "\x00" * len(match.group()),
+        _VALUE.sub(lambda match: "…" + "\x01" * (len(match.group()) - 1), bare),
+    )
     found += [(match.start(1), match.group(1)) for match in _SPOKEN.finditer(logic)]
     plain = _TAG.sub(lambda match: "\x00" * len(match.group()), logic)
     found += [(match.start(), match.group()) for match in re.finditer(r"[^\x00\n]+", plain)]
@@ -111,8 +162,14 @@ def of_code(path: Path, text: str) -> Iterator[Sentence]:
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             passed |= {id(part) for part in node.values}
-            words = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in passed:
+            words = "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values
+            )
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in passed
+        ):
             words = node.value
         else:
             continue
@@ -123,7 +180,11 @@ def of_code(path: Path, text: str) -> Iterator[Sentence]:
 
 def _docstrings(tree: ast.AST) -> set[int]:
     """Strings that are statements: docstrings of modules, classes, functions and names."""
-    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    return {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
 
 
 def matching(found: Iterable[Sentence], *, no_terms_only: bool) -> Iterator[Sentence]:

@@ -1,6 +1,8 @@
-"""In which time zone a page shows instants, and reads those that name none: UTC, unless whoever asks chose another.
+"""In which time zone a page shows instants, and reads those that name none: UTC, unless whoever
+asks chose another.
 
-It stands in a context variable, as the scope does. Tasks, commands and the API have none set: what machines read stays UTC.
+It stands in a context variable, as the scope does. Tasks, commands and the API have none set: what
+machines read stays UTC.
 """
 
 import re
@@ -12,7 +14,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 
 _find: ContextVar[Callable[[], tzinfo] | None] = ContextVar("shown_zone", default=None)
-_UTC_NAMES = frozenset(("UTC", "Etc/UTC", "Zulu", "Etc/Zulu", "Universal", "Etc/Universal", "UCT", "Etc/UCT"))
+_UTC_NAMES = frozenset(
+    ("UTC", "Etc/UTC", "Zulu", "Etc/Zulu", "Universal", "Etc/Universal", "UCT", "Etc/UCT")
+)
 _DAY, _CLOCK = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(?::[0-9]{2})?"
 _WRITTEN = re.compile(rf"\b({_DAY}) ({_CLOCK})(?: – (?:({_DAY}) )?({_CLOCK}))? UTC\b")
 _NOWHERE = timedelta()
@@ -47,12 +51,16 @@ def names() -> frozenset[str]:
 
 
 def label() -> str:
-    """For headings: 'UTC', '+08:00' of a zone that never changes its clocks, else its name, since rows may have either offset."""
+    """For headings: 'UTC', '+08:00' of a zone that never changes its clocks, else its name, since
+    rows may have either offset.
+    """
     zone = current()
     if not isinstance(zone, zoneinfo.ZoneInfo):
         return "UTC"
     now = datetime.now(UTC)
-    offsets = {(now + timedelta(days=days)).astimezone(zone).utcoffset() for days in range(-364, 365, 28)}
+    offsets = {
+        (now + timedelta(days=days)).astimezone(zone).utcoffset() for days in range(-364, 365, 28)
+    }
     return offset_text(now) if len(offsets) == 1 else zone.key
 
 
@@ -63,7 +71,9 @@ def key() -> str:
 
 
 def offset_text(instant: datetime) -> str:
-    """'UTC', or '+08:00' where another zone is shown: abbreviations such as CST are those of several places."""
+    """'UTC', or '+08:00' where another zone is shown: abbreviations such as CST are those of
+    several places.
+    """
     zone = current()
     return "UTC" if zone is UTC else offset_of(instant.astimezone(zone))
 
@@ -83,7 +93,8 @@ def is_twice(local: datetime) -> bool:
 def rewritten(text: object) -> str:
     """A sentence that was made for everybody, with what it tells of time in the zone that is shown.
 
-    '2026-11-21 04:10:31 UTC', '2026-11-21 04:10 – 10:09 UTC' and '2026-11-21 04:10 – 2026-11-22 10:09 UTC' are read.
+    '2026-11-21 04:10:31 UTC', '2026-11-21 04:10 – 10:09 UTC' and '2026-11-21 04:10 – 2026-11-22
+    10:09 UTC' are read.
     """
     zone = current()
     return str(text) if zone is UTC else _WRITTEN.sub(lambda found: _moved(found, zone), str(text))

@@ -1,4 +1,6 @@
-"""``{% silence_url JOB %}``: the form for a silence of a job, by cluster and name: it holds when the job is submitted again."""
+"""``{% silence_url JOB %}``: the form for a silence of a job, by cluster and name: it holds when
+the job is submitted again.
+"""
 
 from typing import Any
 
@@ -11,17 +13,30 @@ from webapp.lib.matchers import BadMatcher, Matcher, as_lines, matcher
 register = template.Library()
 
 
-def silence_address(cluster: str, job_name: str | None, job_id: str, rule: str = "", subject: str = "") -> str:
-    """Of exactly this. Where a name has what no form can hold, the job's id stands for it: a silence is never wider than asked for."""
+def silence_address(
+    cluster: str, job_name: str | None, job_id: str, rule: str = "", subject: str = ""
+) -> str:
+    """Of exactly this.
+
+    Where a name has what no form can hold, the job's id stands for it: a silence is never wider
+    than asked for.
+    """
     name = _exactly("job", job_name or "")
     of_job = name or _exactly("job_id", job_id)
-    wanted = (_exactly("cluster", cluster), of_job, _exactly("rule", rule), _exactly("subject", subject))
+    wanted = (
+        _exactly("cluster", cluster),
+        of_job,
+        _exactly("rule", rule),
+        _exactly("subject", subject),
+    )
     return f"{reverse('silence-new')}?{urlencode({'matchers': as_lines(one for one in wanted if one)})}"
 
 
 @register.simple_tag
 def silence_url(row: Any, job_name: str | None = "") -> str:
-    """``row``: a job, or a finding or an alert of one, which is then silenced for its rule alone."""
+    """``row``: a job, or a finding or an alert of one, which is then silenced for its rule
+    alone.
+    """
     name = getattr(row, "job_name", None) or job_name
     return silence_address(row.cluster, name, row.job_id, getattr(row, "rule", ""))
 

@@ -36,9 +36,11 @@ class NoSuchTime(BadTimeRange):
 
 @dataclass(frozen=True)
 class TimeRange:
-    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false where the page's default applies.
+    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false where the page's default
+    applies.
 
-    ``note`` says why another one is shown than was asked for, ``cut`` which part of something longer it shows.
+    ``note`` says why another one is shown than was asked for, ``cut`` which part of something
+    longer it shows.
     """
 
     from_time: datetime
@@ -88,7 +90,11 @@ class TimeRange:
     @property
     def example(self) -> str:
         """What may be typed instead of a relative time."""
-        return "2026-11-21T04:10:00Z" if shown_zone.current() is UTC else minute_text(datetime(2026, 11, 21, 4, 10, tzinfo=UTC))
+        return (
+            "2026-11-21T04:10:00Z"
+            if shown_zone.current() is UTC
+            else minute_text(datetime(2026, 11, 21, 4, 10, tzinfo=UTC))
+        )
 
 
 def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
@@ -103,7 +109,10 @@ def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
             % {"end": instant_text(end), "start": instant_text(start)}
         )
     if end - start > LONGEST:
-        raise BadTimeRange(gettext("The time range is longer than %(days)s days; choose a shorter one.") % {"days": LONGEST.days})
+        raise BadTimeRange(
+            gettext("The time range is longer than %(days)s days; choose a shorter one.")
+            % {"days": LONGEST.days}
+        )
     return TimeRange(start, end, from_text, to_text, chosen=chosen)
 
 
@@ -112,10 +121,14 @@ def default(at: datetime) -> TimeRange:
     return parse({}, at)
 
 
-def around(first: datetime, last: datetime, air: timedelta = LEAST_AIR, *, chosen: bool = True) -> TimeRange:
-    """What is shown of something that lasted from ``first`` to ``last``, with up to ``air`` on both sides.
+def around(
+    first: datetime, last: datetime, air: timedelta = LEAST_AIR, *, chosen: bool = True
+) -> TimeRange:
+    """What is shown of something that lasted from ``first`` to ``last``, with up to ``air`` on both
+    sides.
 
-    Never refused: of what lasted longer than ``LONGEST`` the end is shown, and of no time at all a moment.
+    Never refused: of what lasted longer than ``LONGEST`` the end is shown, and of no time at all a
+    moment.
     """
     first, last = drawable(first), drawable(last)
     lasted = max(last - first, timedelta())
@@ -123,7 +136,8 @@ def around(first: datetime, last: datetime, air: timedelta = LEAST_AIR, *, chose
     end = last + air
     start = max(min(first, last) - air, end - LONGEST)
     cut = (
-        gettext("It lasted %(last)s; charts show its last %(days)s days.") % {"last": span_text(first, last), "days": LONGEST.days}
+        gettext("It lasted %(last)s; charts show its last %(days)s days.")
+        % {"last": span_text(first, last), "days": LONGEST.days}
         if lasted > LONGEST
         else ""
     )
@@ -131,9 +145,11 @@ def around(first: datetime, last: datetime, air: timedelta = LEAST_AIR, *, chose
 
 
 def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
-    """`now-6h`, or an ISO instant (UTC where it names no zone), also with an IANA zone behind it; raises :class:`BadTimeRange`.
+    """`now-6h`, or an ISO instant (UTC where it names no zone), also with an IANA zone behind it;
+    raises :class:`BadTimeRange`.
 
-    Of a time that comes twice in its zone the first is meant, or the second where the ``later`` is asked for.
+    Of a time that comes twice in its zone the first is meant, or the second where the ``later`` is
+    asked for.
     """
     text = text.strip()
     relative = _RELATIVE.match(text)
@@ -142,20 +158,29 @@ def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
         try:
             return at - timedelta(**{_UNIT[unit]: int(amount)}) if amount else at
         except OverflowError as error:
-            raise BadTimeRange(gettext("%(text)s is too far back.") % {"text": f"{text!r}"}) from error
+            raise BadTimeRange(
+                gettext("%(text)s is too far back.") % {"text": f"{text!r}"}
+            ) from error
     written, zone = _written(text)
     try:
         absolute = datetime.fromisoformat(written)
     except ValueError as error:
-        raise BadTimeRange(gettext("%(text)s is no time; write now-6h or 2026-11-21T04:10:00Z.") % {"text": f"{text[:40]!r}"}) from error
+        raise BadTimeRange(
+            gettext("%(text)s is no time; write now-6h or 2026-11-21T04:10:00Z.")
+            % {"text": f"{text[:40]!r}"}
+        ) from error
     try:
         return _in(zone, absolute, later) if absolute.tzinfo is None else absolute.astimezone(UTC)
     except OverflowError as error:
-        raise BadTimeRange(gettext("%(text)s is out of range.") % {"text": f"{text[:40]!r}"}) from error
+        raise BadTimeRange(
+            gettext("%(text)s is out of range.") % {"text": f"{text[:40]!r}"}
+        ) from error
 
 
 def _written(text: str) -> tuple[str, tzinfo]:
-    """What ISO knows of it, and the zone it is in: '2026-11-21 12:10 +08:00' is as pages show it, a name may stand behind it, too."""
+    """What ISO knows of it, and the zone it is in: '2026-11-21 12:10 +08:00' is as pages show it, a
+    name may stand behind it, too.
+    """
     head, _, last = text.rpartition(" ")
     if head and re.fullmatch(r"[+-][0-9]{2}:[0-9]{2}", last):
         return head + last, UTC
@@ -167,7 +192,8 @@ def _in(zone: tzinfo, clock: datetime, later: bool) -> datetime:
     found = clock.replace(tzinfo=zone, fold=int(later)).astimezone(UTC)
     if found.astimezone(zone).replace(tzinfo=None, fold=0) != clock:
         raise NoSuchTime(
-            f"{clock:%Y-%m-%d %H:%M} does not exist in {zone}: the clocks are put forward over it. Give a time before or after."
+            f"{clock:%Y-%m-%d %H:%M} does not exist in {zone}: the clocks are put forward over it. "
+            f"Give a time before or after."
         )
     return found
 
@@ -177,7 +203,8 @@ ZONE = "zone"
 
 
 def absolute(entered: QueryDict, *names: str) -> QueryDict:
-    """A form's instants as UTC, whatever zone they were typed in, so that an address means the same to everybody.
+    """A form's instants as UTC, whatever zone they were typed in, so that an address means the same
+    to everybody.
 
     One that cannot be read gets its zone behind it: whoever reads it says why.
     """
@@ -188,7 +215,9 @@ def absolute(entered: QueryDict, *names: str) -> QueryDict:
         text = given.get(name, "").strip()
         if text and _names_no_zone(text) and shown_zone.named(zone):
             try:
-                given[name] = iso_text(instant(f"{text} {zone}", datetime.now(UTC), later=name in _ENDS))
+                given[name] = iso_text(
+                    instant(f"{text} {zone}", datetime.now(UTC), later=name in _ENDS)
+                )
             except BadTimeRange:
                 given[name] = f"{text} {zone}"
     return given
@@ -213,7 +242,9 @@ def as_shown(text: str) -> str:
 
 
 def shown_text(text: str, at: datetime) -> str:
-    """``text``, which was read as ``at``: an absolute one as it is in the zone that is shown, with its offset."""
+    """``text``, which was read as ``at``: an absolute one as it is in the zone that is shown, with
+    its offset.
+    """
     return text if _RELATIVE.match(text) or shown_zone.current() is UTC else instant_text(at)
 
 
@@ -223,7 +254,8 @@ def iso_text(instant: datetime) -> str:
 
 
 def of_request(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:
-    """The page's range; a wrong one gives ``fallback`` (the last six hours) with the reason as its ``note``.
+    """The page's range; a wrong one gives ``fallback`` (the last six hours) with the reason as its
+    ``note``.
 
     What it answers depends on the range from here on: the page shows the picker (:func:`is_used`).
     """

@@ -1,6 +1,7 @@
 """Marks a text that is declared once, in code, and shown in the language of whoever asks.
 
-Django's own, typed as what it is used as. It is no ``str`` all the same: ``str()`` it where texts are joined, compared or kept.
+Django's own, typed as what it is used as. It is no ``str`` all the same: ``str()`` it where texts
+are joined, compared or kept.
 """
 
 from typing import cast

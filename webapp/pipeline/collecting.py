@@ -1,7 +1,7 @@
 """One collect cycle of one shard, or of the clusters that are slow to answer.
 
-What is read of a cluster is committed to the lake within seconds, then it is saved how far it got. Who takes long delays its shard
-once: from then on it is read by itself, until it is quick again.
+What is read of a cluster is committed to the lake within seconds, then it is saved how far it got.
+Who takes long delays its shard once: from then on it is read by itself, until it is quick again.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,12 @@ from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.findings.sampled_vertices import want_flame_graphs
 from webapp.fleet.models import Cluster
-from webapp.fleet.querysets import MAX_SHARD_SIZE, MISSED_CYCLES_UNTIL_BLIND, ClusterQuerySet, silence_allowed
+from webapp.fleet.querysets import (
+    MAX_SHARD_SIZE,
+    MISSED_CYCLES_UNTIL_BLIND,
+    ClusterQuerySet,
+    silence_allowed,
+)
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 from webapp.profiles import flame_graph_requests as flame_graphs
@@ -36,22 +41,45 @@ SAVED_AT_ONCE = 50
 """Clusters per transaction; a cursor may be some hundred kilobytes."""
 
 SLOW_S = 5.0
-"""A JobManager that answers takes a second or two for all that is asked of it; one that does not, its time-out."""
+"""A JobManager that answers takes a second or two for all that is asked of it; one that does not,
+its time-out.
+"""
 
 MOST_STALL_S = 2.0
 """A request is waited for ten seconds."""
 
 OUTCOME_FIELDS = (
-    "cursor", "last_collected_at", "last_success_at", "last_error", "last_requests", "last_skips",
-    "jobs_seen", "consecutive_failures", "blind_since", "slow_since", "flink_version", "sampled_every_s", "sampling_reason",
-    "log_store_read_from", "log_store_read_to", "log_store_error",
-    "history_read_to", "history_begun_at", "history_wanted_from",
-)  # fmt: skip
+    "cursor",
+    "last_collected_at",
+    "last_success_at",
+    "last_error",
+    "last_requests",
+    "last_skips",
+    "jobs_seen",
+    "consecutive_failures",
+    "blind_since",
+    "slow_since",
+    "flink_version",
+    "sampled_every_s",
+    "sampling_reason",
+    "log_store_read_from",
+    "log_store_read_to",
+    "log_store_error",
+    "history_read_to",
+    "history_begun_at",
+    "history_wanted_from",
+)
 
 
 def collect_shard_of(shard: int, lease: Lease, record: RunRecord) -> None:
-    """The quick clusters of a shard, under the lease. Killed before cursors are saved, the next cycle reads the same again, which folds."""
-    clusters = {cluster.name: cluster for cluster in Cluster.objects.collected().filter(shard=shard, slow_since__isnull=True)}
+    """The quick clusters of a shard, under the lease.
+
+    Killed before cursors are saved, the next cycle reads the same again, which folds.
+    """
+    clusters = {
+        cluster.name: cluster
+        for cluster in Cluster.objects.collected().filter(shard=shard, slow_since__isnull=True)
+    }
     asked = _collect(clusters, lease, record, stragglers_after_s=SLOW_S)
     now = timezone.now()
     left = [cluster for name, cluster in clusters.items() if name not in asked]
@@ -66,7 +94,9 @@ def collect_shard_of(shard: int, lease: Lease, record: RunRecord) -> None:
 
 def collect_slow(lease: Lease, record: RunRecord) -> None:
     """Those that take long to answer, of all shards; first those that were asked longest ago."""
-    oldest = slow_clusters().order_by(F("last_collected_at").asc(nulls_first=True), "pk")[:MAX_SHARD_SIZE]
+    oldest = slow_clusters().order_by(F("last_collected_at").asc(nulls_first=True), "pk")[
+        :MAX_SHARD_SIZE
+    ]
     _collect({cluster.name: cluster for cluster in oldest}, lease, record)
 
 
@@ -74,7 +104,13 @@ def slow_clusters() -> ClusterQuerySet:
     return Cluster.objects.collected().filter(slow_since__isnull=False)
 
 
-def _collect(clusters: dict[str, Cluster], lease: Lease, record: RunRecord, *, stragglers_after_s: float | None = None) -> set[str]:
+def _collect(
+    clusters: dict[str, Cluster],
+    lease: Lease,
+    record: RunRecord,
+    *,
+    stragglers_after_s: float | None = None,
+) -> set[str]:
     """Returns the names of those that were asked."""
     if settings.WEIR.flame_graphs:
         with lease.writing():
@@ -103,15 +139,24 @@ def _collect(clusters: dict[str, Cluster], lease: Lease, record: RunRecord, *, s
         "records": sum(outcome.records for outcome in outcomes),
         "skips": sum(outcome.skips for outcome in outcomes),
     }
-    record.say(f"{len(outcomes)} clusters asked, {len(unreachable)} did not answer, {record.counts['records']} records")
+    record.say(
+        f"{len(outcomes)} clusters asked, {len(unreachable)} did not answer, "
+        f"{record.counts['records']} records"
+    )
     for outcome in unreachable:
         record.say(f"{outcome.cluster}: {outcome.error}")
     return {outcome.cluster for outcome in outcomes}
 
 
-def save_outcomes(outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluster], at: datetime, lease: Lease) -> None:
+def save_outcomes(
+    outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluster], at: datetime, lease: Lease
+) -> None:
     """Note on every cluster how its cycle went; ``at`` is when the cycle began."""
-    touched = [_noted(clusters[outcome.cluster], outcome, at) for outcome in outcomes if outcome.cluster in clusters]
+    touched = [
+        _noted(clusters[outcome.cluster], outcome, at)
+        for outcome in outcomes
+        if outcome.cluster in clusters
+    ]
     for part in chunks(touched, SAVED_AT_ONCE):
         with lease.writing():
             write(part, OUTCOME_FIELDS)
@@ -129,13 +174,23 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     cluster.cursor = storable(outcome.cursor)
     cluster.last_collected_at = at
     cluster.last_error = storable(outcome.error)
-    cluster.last_requests, cluster.last_skips, cluster.jobs_seen = outcome.requests, outcome.skips, outcome.jobs_seen
-    cluster.sampled_every_s, cluster.sampling_reason = outcome.metrics_interval_s, outcome.sampling_reason
+    cluster.last_requests, cluster.last_skips, cluster.jobs_seen = (
+        outcome.requests,
+        outcome.skips,
+        outcome.jobs_seen,
+    )
+    cluster.sampled_every_s, cluster.sampling_reason = (
+        outcome.metrics_interval_s,
+        outcome.sampling_reason,
+    )
     if read := outcome.log_store:
         cluster.log_store_read_from, cluster.log_store_read_to = read.read_from, read.read_to
         cluster.log_store_error = storable(read.error)
     if history := outcome.metrics_history:
-        cluster.history_read_to, cluster.history_wanted_from = instant(history.before_s), instant(history.oldest_s)
+        cluster.history_read_to, cluster.history_wanted_from = (
+            instant(history.before_s),
+            instant(history.oldest_s),
+        )
         cluster.history_begun_at = instant(history.begun_s)
     if outcome.took_s < SLOW_S:
         cluster.slow_since = None
@@ -148,26 +203,40 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
         cluster.consecutive_failures += 1
         seen_at = cluster.last_success_at or cluster.created_at
         is_long_ago = at - seen_at >= silence_allowed()
-        if cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_BLIND and is_long_ago and cluster.blind_since is None:
+        if (
+            cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_BLIND
+            and is_long_ago
+            and cluster.blind_since is None
+        ):
             cluster.blind_since = at
     return cluster
 
 
 def _is_weirs_own(outcome: ClusterOutcome) -> bool:
-    """Time-outs of a process that did not get to run, at once or in all, say nothing about who was asked."""
+    """Time-outs of a process that did not get to run, at once or in all, say nothing about who was
+    asked.
+    """
     return outcome.stalled_s >= MOST_STALL_S
 
 
 def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[ClusterOutcome]]:
-    """What can be asked; and outcomes for clusters whose secret cannot be read, which stops nobody else."""
+    """What can be asked; and outcomes for clusters whose secret cannot be read, which stops nobody
+    else.
+    """
     sources, broken, metadata = [], [], evidence_source()
     names, now = [cluster.name for cluster in clusters], timezone.now()
     graphs, dumps = flame_graphs.wanted_of(names, now), thread_dumps.wanted_of(names, now)
     for cluster in clusters:
         try:
             flames, threads = graphs.get(cluster.name, ()), dumps.get(cluster.name, ())
-            source = replace(cluster.source(), metadata=metadata, flame_graphs=flames, thread_dumps=threads)
+            source = replace(
+                cluster.source(), metadata=metadata, flame_graphs=flames, thread_dumps=threads
+            )
             sources.append(replace(source, dumps_slow_starts=settings.WEIR.start_dumps))
         except ImproperlyConfigured as error:
-            broken.append(ClusterOutcome(cluster.name, reachable=False, error=str(error), cursor=cluster.cursor))
+            broken.append(
+                ClusterOutcome(
+                    cluster.name, reachable=False, error=str(error), cursor=cluster.cursor
+                )
+            )
     return sources, broken

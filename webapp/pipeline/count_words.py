@@ -1,4 +1,6 @@
-"""Words of what runs count, as the pipeline page shows them: names of counts are codes, which it translates."""
+"""Words of what runs count, as the pipeline page shows them: names of counts are codes, which it
+translates.
+"""
 
 from django.utils.translation import gettext_noop
 

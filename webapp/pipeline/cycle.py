@@ -1,10 +1,13 @@
-"""One Spark cycle: what the lake has got since the last loaded run, through Spark, into the database.
+"""One Spark cycle: what the lake has got since the last loaded run, through Spark, into the
+database.
 
 1. A complete run that was never loaded (its process was killed in between) is loaded first.
 2. Nothing new in the lake: done at once, without starting Spark.
-3. The job runs as a subprocess, with Spark where there is much, writes its tables and, last, a manifest; only that makes the run real.
+3. The job runs as a subprocess, with Spark where there is much, writes its tables and, last, a
+   manifest; only that makes the run real.
 4. The manifest is loaded; run directories nobody needs any more are removed.
-5. Where an attempt failed or was killed lately, the next ones take what waits in slices, the oldest commits first, without Spark.
+5. Where an attempt failed or was killed lately, the next ones take what waits in slices, the oldest
+   commits first, without Spark.
 
 Whatever of a run directory is lost or damaged is made again from the lake.
 """
@@ -31,7 +34,9 @@ from webapp.work.spark_job import PreviousLost
 
 ROUTINE_WAITS = timedelta(seconds=30)
 SLICES_FOR = timedelta(minutes=10)
-"""After an attempt that failed, and twice as long as it took: to ask for Spark again costs as much time once more."""
+"""After an attempt that failed, and twice as long as it took: to ask for Spark again costs as much
+time once more.
+"""
 LEFT = "left"
 """In the counts of a run: commits that it left for the next one."""
 
@@ -45,7 +50,8 @@ class LakeRewound(Exception):
 def has_work(now: datetime, *, routine_too: bool = False) -> bool:
     """Whether a cycle should run now; cheap enough to ask every few seconds.
 
-    Routine commits, which say that all is as before, are worth one only when the last was half a minute ago, or ``routine_too``.
+    Routine commits, which say that all is as before, are worth one only when the last was half a
+    minute ago, or ``routine_too``.
     """
     if Manifest.objects.exclude(state=Manifest.State.LOADED).exists():
         return True
@@ -55,7 +61,9 @@ def has_work(now: datetime, *, routine_too: bool = False) -> bool:
     new = _new_commits()
     if not new or last is None or last.loaded_at is None or routine_too:
         return bool(new)
-    return not timedelta() <= now - last.loaded_at < ROUTINE_WAITS or lake.has_news(last.to_seq, new)
+    return not timedelta() <= now - last.loaded_at < ROUTINE_WAITS or lake.has_news(
+        last.to_seq, new
+    )
 
 
 def left_some() -> bool:
@@ -65,7 +73,9 @@ def left_some() -> bool:
 
 
 def _takes_slices(record: RunRecord) -> bool:
-    bad = PipelineRun.objects.filter(key=record.row.key, state__in=(PipelineRun.State.FAILED, PipelineRun.State.ABANDONED))
+    bad = PipelineRun.objects.filter(
+        key=record.row.key, state__in=(PipelineRun.State.FAILED, PipelineRun.State.ABANDONED)
+    )
     last = bad.order_by("-id").first()
     if last is None or last.finished_at is None:
         return False
@@ -79,7 +89,11 @@ def run_cycle(lease: Lease, record: RunRecord) -> bool:
     new = _new_commits()
     if not new:
         return resumed
-    record.say("new in the lake: " + ", ".join(f"{table} {count}" for table, count in new.items()) + " commits")
+    record.say(
+        "new in the lake: "
+        + ", ".join(f"{table} {count}" for table, count in new.items())
+        + " commits"
+    )
     wanted = lake.commits()
     try:
         path = _run_spark(record, wanted)
@@ -88,19 +102,25 @@ def run_cycle(lease: Lease, record: RunRecord) -> bool:
         path = _run_spark(record, wanted)
     _load(path, record.row, lease, record)
     last = loader.last_loaded()
-    if left := sum(seq - (last.to_seq if last else {}).get(table, 0) for table, seq in wanted.items()):
+    if left := sum(
+        seq - (last.to_seq if last else {}).get(table, 0) for table, seq in wanted.items()
+    ):
         record.counts[LEFT] = left
     _tidy(record)
     return True
 
 
 def _start_over(lost: PreviousLost, lease: Lease, record: RunRecord) -> None:
-    """What a run directory held can be made again from the lake, into the same rows; so nobody has to be asked."""
+    """What a run directory held can be made again from the lake, into the same rows; so nobody has
+    to be asked.
+    """
     record.say(f"{lost} Everything is read again from the lake.")
     logger.warning("%s Everything is read again from the lake.", lost)
     last = loader.last_loaded()
     with lease.writing():
-        loader.start_over(new_attempt("start", timezone.now()), str(lost), known=last.to_seq if last else None)
+        loader.start_over(
+            new_attempt("start", timezone.now()), str(lost), known=last.to_seq if last else None
+        )
     record.counts["restarted"] = "from the lake"
 
 
@@ -109,7 +129,10 @@ def _tidy(record: RunRecord) -> None:
     try:
         removed = run_dirs.tidy(settings.WEIR.keep_runs)
     except OSError as error:
-        record.say(f"Old run directories could not be removed, the next cycle tries again: {describe(error)}")
+        record.say(
+            f"Old run directories could not be removed, the next cycle tries again: "
+            f"{describe(error)}"
+        )
         return
     if removed:
         record.say(f"removed {removed} old run directories")
@@ -123,10 +146,15 @@ def _new_commits() -> dict[str, int]:
     rewound = [table for table, seq in newest.items() if seq < known.get(table, 0)]
     if rewound:
         raise LakeRewound(
-            f"The lake at {settings.WEIR.lake_root} has fewer commits than were loaded ({', '.join(rewound)}); if it was replaced "
+            f"The lake at {settings.WEIR.lake_root} has fewer commits than were loaded "
+            f"({', '.join(rewound)}); if it was replaced "
             "on purpose, run manage.py run_pipeline --from-start."
         )
-    return {table: seq - known.get(table, 0) for table, seq in newest.items() if seq > known.get(table, 0)}
+    return {
+        table: seq - known.get(table, 0)
+        for table, seq in newest.items()
+        if seq > known.get(table, 0)
+    }
 
 
 def _run_spark(record: RunRecord, wanted: dict[str, int]) -> str:
@@ -134,11 +162,24 @@ def _run_spark(record: RunRecord, wanted: dict[str, int]) -> str:
     attempt = record.row.attempt
     run_dir = run_dirs.of(record.row)
     last = loader.last_loaded()
-    command = ["cycle", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
+    command = [
+        "cycle",
+        "--lake",
+        settings.WEIR.lake_root,
+        "--run-dir",
+        run_dir,
+        "--attempt",
+        attempt,
+    ]
     command += ["--to", json.dumps(wanted)]
     if last and last.path:
         command += ["--previous", last.path, "--previous-to", json.dumps(last.to_seq)]
-    command += ["--request", _write_request(run_dir), "--most-rows-without-spark", str(settings.WEIR.most_rows_without_spark)]
+    command += [
+        "--request",
+        _write_request(run_dir),
+        "--most-rows-without-spark",
+        str(settings.WEIR.most_rows_without_spark),
+    ]
     if _takes_slices(record):
         command += ["--oldest-first", "yes"]
     spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
@@ -189,14 +230,18 @@ def _adopt(lease: Lease, record: RunRecord) -> bool:
     """A run whose process was killed between Spark's manifest and its acceptance."""
     last = loader.last_loaded()
     since = last.run_id if last and last.run_id else 0
-    left = PipelineRun.objects.filter(key=lease.key, pk__gt=since, pk__lt=record.row.pk, manifest_path__isnull=False)
+    left = PipelineRun.objects.filter(
+        key=lease.key, pk__gt=since, pk__lt=record.row.pk, manifest_path__isnull=False
+    )
     for run in left.exclude(state=PipelineRun.State.DONE).order_by("-id")[:3]:
         try:
             _load(run.manifest_path or "", run, lease, record)
         except OutOfOrder:
             continue
         except BadManifest as error:
-            for accepted in Manifest.objects.filter(attempt=run.attempt).exclude(state=Manifest.State.LOADED):
+            for accepted in Manifest.objects.filter(attempt=run.attempt).exclude(
+                state=Manifest.State.LOADED
+            ):
                 _drop(accepted, error, lease, record)
             continue
         record.say(f"run {run.attempt} was complete although its process had ended; it is loaded")

@@ -20,7 +20,10 @@ _OF_PAGES = """
 
 @dataclass(frozen=True)
 class TableSize:
-    """With its indexes. ``size_bytes`` is ``None`` where this database does not tell; PostgreSQL estimates ``rows``."""
+    """With its indexes.
+
+    ``size_bytes`` is ``None`` where this database does not tell; PostgreSQL estimates ``rows``.
+    """
 
     name: str
     size_bytes: int | None
@@ -33,7 +36,10 @@ def in_all() -> int:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_database_size(current_database())")
             return int(cursor.fetchone()[0])
-    parts = (Path(f"{settings.WEIR.sqlite_file or connection.settings_dict['NAME']}{end}") for end in ("", "-wal", "-shm"))
+    parts = (
+        Path(f"{settings.WEIR.sqlite_file or connection.settings_dict['NAME']}{end}")
+        for end in ("", "-wal", "-shm")
+    )
     return sum(part.stat().st_size for part in parts if part.is_file())
 
 
@@ -48,7 +54,9 @@ def _of_postgresql() -> Iterator[TableSize]:
 
 
 def _of_sqlite() -> Iterator[TableSize]:
-    """SQLite may be built without the table that tells sizes (https://www.sqlite.org/dbstat.html)."""
+    """SQLite may be built without the table that tells sizes
+    (https://www.sqlite.org/dbstat.html).
+    """
     with connection.cursor() as cursor:
         try:
             cursor.execute(_OF_PAGES)
@@ -56,5 +64,6 @@ def _of_sqlite() -> Iterator[TableSize]:
         except DatabaseError:
             sizes = {}
         for table in connection.introspection.table_names(cursor):
-            cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")  # noqa: S608 - a name that the database gave
+            # a name that the database gave
+            cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")  # noqa: S608
             yield TableSize(table, sizes.get(table), int(cursor.fetchone()[0]))

@@ -1,4 +1,6 @@
-"""Following declared sources: each is read when it is due, and clusters come and leave as it says."""
+"""Following declared sources: each is read when it is due, and clusters come and leave as it
+says.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -36,14 +38,25 @@ def follow_due(lease: WriteGuard) -> None:
         sources = read_declared(path)
     except Refused as error:
         with lease.writing():
-            _note(FILE, "declaration", str(path), now, EVERY_S, Listing(error=f"{error} Until that is mended clusters stay as they are."))
+            _note(
+                FILE,
+                "declaration",
+                str(path),
+                now,
+                EVERY_S,
+                Listing(error=f"{error} Until that is mended clusters stay as they are."),
+            )
         return
     known = {row.name: row for row in SourceReading.objects.all()}
-    due = [source for source in sources if source.name not in known or known[source.name].due_at <= now]
+    due = [
+        source for source in sources if source.name not in known or known[source.name].due_at <= now
+    ]
     listings = read_sources(due)
     with lease.writing():
         _note(FILE, "declaration", str(path), now, EVERY_S, Listing(), len(sources))
-        SourceReading.objects.exclude(name__in=[FILE, *(source.name for source in sources)]).delete()
+        SourceReading.objects.exclude(
+            name__in=[FILE, *(source.name for source in sources)]
+        ).delete()
         left = listed_clusters.forget_sources([source.name for source in sources], now)
     for source, listing in zip(due, listings, strict=True):
         with lease.writing():
@@ -60,19 +73,40 @@ def apply(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
     changes = listed_clusters.follow(source, listing, now)
     refused = (*listing.refused, *changes.refused)
     count = len(listing.clusters) - len(changes.refused)
-    _note(source.name, source.kind, source.place, now, source.refresh_s, Listing(refused=refused, error=listing.error), count)
+    _note(
+        source.name,
+        source.kind,
+        source.place,
+        now,
+        source.refresh_s,
+        Listing(refused=refused, error=listing.error),
+        count,
+    )
     return changes
 
 
-def _note(name: str, kind: str, place: str, now: datetime, every_s: int, listing: Listing, clusters: int | None = None) -> None:
+def _note(
+    name: str,
+    kind: str,
+    place: str,
+    now: datetime,
+    every_s: int,
+    listing: Listing,
+    clusters: int | None = None,
+) -> None:
     row = {
-        "kind": kind, "place": place, "last_read_at": now, "due_at": now + timedelta(seconds=every_s),
+        "kind": kind,
+        "place": place,
+        "last_read_at": now,
+        "due_at": now + timedelta(seconds=every_s),
         "last_error": storable(listing.error) or None,
-    }  # fmt: skip
+    }
     if not listing.error:
         row |= {"last_success_at": now, "clusters": clusters}
     if not listing.error or listing.refused:
-        first: Sequence[dict[str, str]] = [{"what": one.what, "why": one.why} for one in listing.refused[:REFUSED_KEPT]]
+        first: Sequence[dict[str, str]] = [
+            {"what": one.what, "why": one.why} for one in listing.refused[:REFUSED_KEPT]
+        ]
         row |= {"refused": storable(first), "refused_count": len(listing.refused)}
     SourceReading.objects.update_or_create(name=name, defaults=row)
 

@@ -8,12 +8,29 @@ from django.utils import timezone
 from webapp.config import schedule
 from webapp.fleet.models import Cluster
 from webapp.fleet.pipeline_status import disk_budget
-from webapp.pipeline import collecting, cycle, discovering, kept_sizes, lake_care, retention, rollups
+from webapp.pipeline import (
+    collecting,
+    cycle,
+    discovering,
+    kept_sizes,
+    lake_care,
+    retention,
+    rollups,
+)
 from webapp.work.hints import Task, hint
 from webapp.work.keys import COLLECT, COLLECT_SLOW, CYCLE, collect_key, number_of
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork
-from webapp.work.registry import DAY_S, HOUR_S, MAINTAIN_TASK, ClaimedWork, Ended, Work, register, work_of
+from webapp.work.registry import (
+    DAY_S,
+    HOUR_S,
+    MAINTAIN_TASK,
+    ClaimedWork,
+    Ended,
+    Work,
+    register,
+    work_of,
+)
 from webapp.work.runs import RunRecord
 from webapp.work.spark_job import spark_task
 
@@ -28,21 +45,34 @@ COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
 """A JobManager that takes seconds to answer is left alone for twice as long."""
 
 CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
-"""A machine that needs most of its time for cycles has some for everything else; a first cycle of minutes puts off none for minutes."""
+"""A machine that needs most of its time for cycles has some for everything else; a first cycle of
+minutes puts off none for minutes.
+"""
 
 
 def _shards() -> dict[str, int]:
-    shards = Cluster.objects.collected().filter(slow_since__isnull=True).order_by().values_list("shard", flat=True).distinct()
+    shards = (
+        Cluster.objects.collected()
+        .filter(slow_since__isnull=True)
+        .order_by()
+        .values_list("shard", flat=True)
+        .distinct()
+    )
     return {collect_key(shard): settings.WEIR.collect_interval_s for shard in shards}
 
 
 def _slow_lane() -> dict[str, int]:
-    return {COLLECT_SLOW: settings.WEIR.collect_interval_s} if collecting.slow_clusters().exists() else {}
+    return (
+        {COLLECT_SLOW: settings.WEIR.collect_interval_s}
+        if collecting.slow_clusters().exists()
+        else {}
+    )
 
 
 def _next_collection(ended: Ended) -> datetime:
-    """Collections and cycles begin an interval apart, so that what comes in during one does not wait for a whole interval
-    after it; but what takes long rests for long."""
+    """Collections and cycles begin an interval apart, so that what comes in during one does not
+    wait for a whole interval after it; but what takes long rests for long.
+    """
     rest = min(2 * (ended.ended - ended.began), COLLECTION_RESTS_AT_MOST)
     return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
 
@@ -59,7 +89,9 @@ def _has_cycle(attempt: ClaimedWork) -> bool:
 
 
 def _next_cycle(ended: Ended) -> datetime | None:
-    """A cycle that found nothing to do stays due, so that a hint at new commits starts it at once."""
+    """A cycle that found nothing to do stays due, so that a hint at new commits starts it at
+    once.
+    """
     if ended.idle:
         return ended.ended if ended.lease.interval_s <= schedule.TICK_S else None
     if cycle.left_some():
@@ -72,7 +104,11 @@ def _hint_at_the_next(key: str) -> None:
     """What is due again before the next tick would say so."""
     now = timezone.now()
     task = work_of(key).task
-    ahead = DueWork.objects.filter(key=key, next_attempt_at__gt=now, next_attempt_at__lt=now + timedelta(seconds=schedule.TICK_S))
+    ahead = DueWork.objects.filter(
+        key=key,
+        next_attempt_at__gt=now,
+        next_attempt_at__lt=now + timedelta(seconds=schedule.TICK_S),
+    )
     for due_at in ahead.values_list("next_attempt_at", flat=True):
         hint(task, key, due_at - now)
 
@@ -96,7 +132,9 @@ register(
         next_at=_next_collection,
         done=_collected,
         has_work=lambda _attempt: not disk_budget.problems(),
-        do=lambda lease, record: collecting.collect_shard_of(number_of(lease.key, COLLECT), lease, record),
+        do=lambda lease, record: collecting.collect_shard_of(
+            number_of(lease.key, COLLECT), lease, record
+        ),
     ),
     Work(
         COLLECT_SLOW,
@@ -131,7 +169,12 @@ register(
         done=_hint_at_the_next,
     ),
     Work(RETENTION, MAINTAIN_TASK, every=lambda: {RETENTION: HOUR_S}, do=_purge),
-    Work(LAKE, MAINTAIN_TASK, every=lambda: {LAKE: DAY_S}, do=lambda _lease, record: lake_care.care(record)),
+    Work(
+        LAKE,
+        MAINTAIN_TASK,
+        every=lambda: {LAKE: DAY_S},
+        do=lambda _lease, record: lake_care.care(record),
+    ),
     Work(
         kept_sizes.KEY,
         MAINTAIN_TASK,

@@ -1,4 +1,6 @@
-"""How much Weir keeps, measured every few minutes; pages, metrics and the disk budget read what was measured last."""
+"""How much Weir keeps, measured every few minutes; pages, metrics and the disk budget read what was
+measured last.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -33,15 +35,31 @@ def measure(now: datetime, lease: Lease, record: RunRecord) -> None:
     with lease.writing():
         KeptSize.objects.filter(area__in=areas).delete()
         KeptSize.objects.bulk_create(found, batch_size=200)
-    record.counts |= {"parts": len(found), "bytes": sum(row.size_bytes or 0 for row in found if row.area != "tables")}
+    record.counts |= {
+        "parts": len(found),
+        "bytes": sum(row.size_bytes or 0 for row in found if row.area != "tables"),
+    }
 
 
 def _database(now: datetime) -> Iterator[KeptSize]:
-    yield KeptSize(area="database", name=message("in all"), size_bytes=database_sizes.in_all(), as_of=now)
-    newest = KeptSize.objects.filter(area="tables").order_by("-as_of").values_list("as_of", flat=True).first()
+    yield KeptSize(
+        area="database", name=message("in all"), size_bytes=database_sizes.in_all(), as_of=now
+    )
+    newest = (
+        KeptSize.objects.filter(area="tables")
+        .order_by("-as_of")
+        .values_list("as_of", flat=True)
+        .first()
+    )
     if newest is None or not timedelta() <= now - newest < TABLES_EVERY:
         for table in database_sizes.of_tables():
-            yield KeptSize(area="tables", name=table.name, size_bytes=table.size_bytes, rows=table.rows, as_of=now)
+            yield KeptSize(
+                area="tables",
+                name=table.name,
+                size_bytes=table.size_bytes,
+                rows=table.rows,
+                as_of=now,
+            )
 
 
 def _lake(now: datetime) -> Iterator[KeptSize]:
@@ -58,14 +76,22 @@ def _log_of(folder: Path) -> tuple[int | None, datetime | None]:
     log = folder / "_delta_log"
     if not log.is_dir():
         return None, None
-    commits = max((int(path.stem) for path in log.glob("*.json") if path.stem.isdigit()), default=None)
+    commits = max(
+        (int(path.stem) for path in log.glob("*.json") if path.stem.isdigit()), default=None
+    )
     days = sorted(path.name.removeprefix("date=") for path in folder.glob("date=*"))
     return commits, datetime.fromisoformat(days[0]).replace(tzinfo=UTC) if days else None
 
 
 def _folders(now: datetime) -> Iterator[KeptSize]:
     home = settings.WEIR.home
-    places = [settings.WEIR.lake_root, settings.WEIR.runs_root, settings.WEIR.plans_root, settings.WEIR.reports_root, str(home / "logs")]
+    places = [
+        settings.WEIR.lake_root,
+        settings.WEIR.runs_root,
+        settings.WEIR.plans_root,
+        settings.WEIR.reports_root,
+        str(home / "logs"),
+    ]
     yield from _runs(now)
     yield _row(now, "reports", message("files of reports"), settings.WEIR.reports_root)
     yield _row(now, "plans", message("plans and journals"), settings.WEIR.plans_root)
@@ -74,8 +100,17 @@ def _folders(now: datetime) -> Iterator[KeptSize]:
         yield _row(now, "pushed", name, home / name)
     database = Path(settings.WEIR.sqlite_file).name
     counted = {*(Path(place).name for place in places if Path(place).parent == home), *PUSHED}
-    rest = [path for path in home.glob("*") if path.name not in counted and not (database and path.name.startswith(database))]
-    yield KeptSize(area="other", name=message("everything else in WEIR_HOME"), as_of=now, **_fields(sum(map(held, rest), Held())))
+    rest = [
+        path
+        for path in home.glob("*")
+        if path.name not in counted and not (database and path.name.startswith(database))
+    ]
+    yield KeptSize(
+        area="other",
+        name=message("everything else in WEIR_HOME"),
+        as_of=now,
+        **_fields(sum(map(held, rest), Held())),
+    )
 
 
 def _runs(now: datetime) -> Iterator[KeptSize]:
@@ -88,20 +123,33 @@ def _runs(now: datetime) -> Iterator[KeptSize]:
         of_kind = [path for path in known if path.name.startswith(f"{kind}-")]
         yield KeptSize(
             area="runs",
-            name=message("{kind:name}: {of_kind:number} run directories", kind=kind, of_kind=len(of_kind)),
+            name=message(
+                "{kind:name}: {of_kind:number} run directories", kind=kind, of_kind=len(of_kind)
+            ),
             as_of=now,
             **_fields(sum(map(held, of_kind), Held())),
         )
 
 
-def _row(now: datetime, area: str, name: str, place: str | Path, commits: int | None = None, oldest_at: datetime | None = None) -> KeptSize:
+def _row(
+    now: datetime,
+    area: str,
+    name: str,
+    place: str | Path,
+    commits: int | None = None,
+    oldest_at: datetime | None = None,
+) -> KeptSize:
     try:
         found = held(place)
     except (OSError, ValueError, ImportError) as error:
         logger.warning("%s cannot be measured: %s", place, describe(error))
         return KeptSize(area=area, name=name, as_of=now)
     return KeptSize(
-        area=area, name=name, as_of=now, commits=commits, **{**_fields(found), **({"oldest_at": oldest_at} if oldest_at else {})}
+        area=area,
+        name=name,
+        as_of=now,
+        commits=commits,
+        **{**_fields(found), **({"oldest_at": oldest_at} if oldest_at else {})},
     )
 
 

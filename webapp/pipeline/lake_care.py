@@ -1,4 +1,6 @@
-"""Daily care of the lake: small files merged, replaced ones removed a day later, kept facts forgotten with their roll-ups."""
+"""Daily care of the lake: small files merged, replaced ones removed a day later, kept facts
+forgotten with their roll-ups.
+"""
 
 from django.utils import timezone
 
@@ -13,7 +15,8 @@ from webapp.work.runs import RunRecord
 
 
 def care(record: RunRecord) -> None:
-    """Compact and vacuum every table. Readers pinned to an older version keep their files for 24 hours.
+    """Compact and vacuum every table. Readers pinned to an older version keep their files for 24
+    hours.
 
     Raises ``LakeDamaged`` for the first table that cannot be cared for, after all others were.
     """
@@ -28,12 +31,17 @@ def care(record: RunRecord) -> None:
             record.say(str(error))
             continue
         record.counts[table] = {"merged": merged.get("numFilesRemoved", 0), "removed": len(removed)}
-        record.say(f"{table}: {merged.get('numFilesRemoved', 0)} files merged, {len(removed)} replaced files removed")
+        record.say(
+            f"{table}: {merged.get('numFilesRemoved', 0)} files merged, {len(removed)} replaced "
+            f"files removed"
+        )
     if damage:
         raise damage
 
 
 def _forget(opened: Lake) -> int:
-    """Facts stay as long as the roll-up of their day, which late ones correct: of part of them it would be a false one."""
+    """Facts stay as long as the roll-up of their day, which late ones correct: of part of them it
+    would be a false one.
+    """
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True)
     return opened.forget(CHECKPOINT_FACTS.name, (timezone.now() - sums()).date(), list(recordings))

@@ -1,8 +1,9 @@
 """Rows that would have been taken back, had the run that knew of them not been lost.
 
-A checkpoint whose trigger was unknown has a stand-in for it in its key. When the trigger becomes known, the run takes
-the row with the stand-in back, because it carries a list of them. A run that starts again from the lake has no such list: of
-each checkpoint that it brings, other triggers in the database which it does not bring are left over.
+A checkpoint whose trigger was unknown has a stand-in for it in its key. When the trigger becomes
+known, the run takes the row with the stand-in back, because it carries a list of them. A run that
+starts again from the lake has no such list: of each checkpoint that it brings, other triggers in
+the database which it does not bring are left over.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,15 +23,25 @@ Say = Callable[[str], None]
 
 
 def may_be_left(row: Manifest) -> bool:
-    """Whether this run reads again what was loaded before another was lost, while the lake holds all that was ever loaded.
+    """Whether this run reads again what was loaded before another was lost, while the lake holds
+    all that was ever loaded.
 
     What is read slice by slice comes again in one of them.
     """
-    restart = Manifest.objects.filter(pk__lt=row.pk, state=Manifest.State.LOADED, restarted__isnull=False).order_by("-id").first()
-    if restart is None or not any(row.from_seq.get(table, 0) < seq for table, seq in restart.from_seq.items()):
+    restart = (
+        Manifest.objects.filter(pk__lt=row.pk, state=Manifest.State.LOADED, restarted__isnull=False)
+        .order_by("-id")
+        .first()
+    )
+    if restart is None or not any(
+        row.from_seq.get(table, 0) < seq for table, seq in restart.from_seq.items()
+    ):
         return False
     held = lake.commits()
-    return all(max(row.to_seq.get(table, 0), held.get(table, 0)) >= seq for table, seq in restart.from_seq.items())
+    return all(
+        max(row.to_seq.get(table, 0), held.get(table, 0)) >= seq
+        for table, seq in restart.from_seq.items()
+    )
 
 
 def remove(manifest: RunManifest, lease: Lease, say: Say) -> None:
@@ -41,7 +52,12 @@ def remove(manifest: RunManifest, lease: Lease, say: Say) -> None:
     removed = 0
     for cluster, job_id, checkpoint_id, trigger_time in sorted(suspects):
         with lease.writing():
-            left = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id, checkpoint_id=checkpoint_id, trigger_time=trigger_time)
+            left = CheckpointFact.objects.filter(
+                cluster=cluster,
+                job_id=job_id,
+                checkpoint_id=checkpoint_id,
+                trigger_time=trigger_time,
+            )
             removed += left.delete()[0]
     if removed:
         say(f"removed {removed} rows of {TABLE} that the lake does not bring again")
@@ -49,7 +65,10 @@ def remove(manifest: RunManifest, lease: Lease, say: Say) -> None:
 
 def _batches(manifest: RunManifest) -> Iterator[set[Key]]:
     for rows in batches(manifest, TABLE) if TABLE in manifest.tables else ():
-        yield {(row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]) for row in rows}
+        yield {
+            (row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"])
+            for row in rows
+        }
 
 
 def _others(brought: set[Key]) -> set[Key]:
@@ -59,6 +78,8 @@ def _others(brought: set[Key]) -> set[Key]:
         ids.setdefault((cluster, job_id), set()).add(checkpoint_id)
     found: set[Key] = set()
     for (cluster, job_id), numbers in ids.items():
-        same = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id, checkpoint_id__in=numbers)
+        same = CheckpointFact.objects.filter(
+            cluster=cluster, job_id=job_id, checkpoint_id__in=numbers
+        )
         found.update(same.values_list("cluster", "job_id", "checkpoint_id", "trigger_time"))
     return found - brought

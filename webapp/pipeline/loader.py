@@ -1,10 +1,13 @@
-"""Complete Spark runs into the database: strictly in order, in short transactions, again if need be.
+"""Complete Spark runs into the database: strictly in order, in short transactions, again if need
+be.
 
 1. A manifest is accepted only where it starts at the commits at which the last loaded one ended.
-2. Rows that it takes back (their key turned out to be another) are removed; after a lost run, those it does not bring again.
+2. Rows that it takes back (their key turned out to be another) are removed; after a lost run, those
+   it does not bring again.
 3. Its tables are upserted in transactions of at most 2,000 rows, each under the caller's lease.
 4. What the rules saw is folded into findings, and jobs get their health.
-5. The last transaction marks it as loaded. Killed before that, the next one loads it all again, to the same rows.
+5. The last transaction marks it as loaded. Killed before that, the next one loads it all again, to
+   the same rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,13 +42,19 @@ def last_loaded() -> Manifest | None:
 def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None) -> None:
     """From here on the lake counts as unread: the next run reads all of it, into the same rows.
 
-    ``known``: the commits that were loaded, where the lake still holds all of them: see :mod:`webapp.pipeline.leftovers`.
+    ``known``: the commits that were loaded, where the lake still holds all of them: see
+    :mod:`webapp.pipeline.leftovers`.
     """
     now = timezone.now()
     with transaction.atomic():
         Manifest.objects.exclude(state=Manifest.State.LOADED).delete()
         Manifest.objects.create(
-            attempt=attempt, path="", from_seq=dict(known or {}), state=Manifest.State.LOADED, loaded_at=now, restarted=why
+            attempt=attempt,
+            path="",
+            from_seq=dict(known or {}),
+            state=Manifest.State.LOADED,
+            loaded_at=now,
+            restarted=why,
         )
 
 
@@ -78,7 +87,9 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
     for name in manifest.retracted:
         for keys in retracted_keys(manifest, name):
             with lease.writing():
-                removed = sum(SERVED[name].model._default_manager.filter(**key).delete()[0] for key in keys)
+                removed = sum(
+                    SERVED[name].model._default_manager.filter(**key).delete()[0] for key in keys
+                )
             say(f"removed {removed} rows of {name} whose key turned out to be another")
     if leftovers.may_be_left(row):
         leftovers.remove(manifest, lease, say)
@@ -99,7 +110,9 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
             say(f"loaded {name}: {manifest.tables[name].rows} rows, {changed[name]} changed")
     with lease.writing():
         of_checkpoints.finish()
-    findings.finish(batches(manifest, "job_judgement") if "job_judgement" in manifest.tables else ())
+    findings.finish(
+        batches(manifest, "job_judgement") if "job_judgement" in manifest.tables else ()
+    )
     with lease.writing():
         row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
         row.save(update_fields=["state", "loaded_at", "changed"])
@@ -113,4 +126,9 @@ def same_commits(one: Mapping[str, int], other: Mapping[str, int]) -> bool:
 
 
 def _words(commits: Mapping[str, int]) -> str:
-    return ", ".join(f"{table} {commits.get(table, 0)}" for table in CYCLE_TABLES if commits.get(table, 0)) or "nothing"
+    return (
+        ", ".join(
+            f"{table} {commits.get(table, 0)}" for table in CYCLE_TABLES if commits.get(table, 0)
+        )
+        or "nothing"
+    )

@@ -20,11 +20,16 @@ class Held:
 
     def __add__(self, other: "Held") -> "Held":
         known = [at for at in (self.oldest_at, other.oldest_at) if at]
-        return Held(self.size_bytes + other.size_bytes, self.files + other.files, min(known, default=None))
+        return Held(
+            self.size_bytes + other.size_bytes, self.files + other.files, min(known, default=None)
+        )
 
 
 def held(place: str | Path) -> Held:
-    """Of a file, or of everything below a folder; nothing where there is none. Links are not followed. Raises ``OSError``."""
+    """Of a file, or of everything below a folder; nothing where there is none.
+
+    Links are not followed. Raises ``OSError``.
+    """
     total = Held()
     if "://" in str(place):
         return sum((Held(size, 1) for size in _sizes_elsewhere(str(place))), total)
@@ -55,4 +60,6 @@ def _stats(path: str) -> Iterator[os.stat_result]:
 def _sizes_elsewhere(uri: str) -> Iterator[int]:
     filesystem, path = fsspec.core.url_to_fs(uri)
     if filesystem.exists(path):
-        yield from (int(found.get("size") or 0) for found in filesystem.find(path, detail=True).values())
+        yield from (
+            int(found.get("size") or 0) for found in filesystem.find(path, detail=True).values()
+        )

@@ -1,4 +1,6 @@
-"""Why inputs were skipped, as the pipeline page shows it: codes of ``ingest``, which it translates."""
+"""Why inputs were skipped, as the pipeline page shows it: codes of ``ingest``, which it
+translates.
+"""
 
 from django.utils.translation import gettext_noop
 

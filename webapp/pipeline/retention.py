@@ -52,9 +52,11 @@ def sign_in_failures() -> timedelta:
 
 @dataclass(frozen=True)
 class Rule:
-    """Rows of one table go when the instant in ``column`` is longer ago than ``kept``; ``only``: which of them.
+    """Rows of one table go when the instant in ``column`` is longer ago than ``kept``; ``only``:
+    which of them.
 
-    ``what`` says the same to people. Rows of a cluster that is a recording stay where ``of_cluster``.
+    ``what`` says the same to people. Rows of a cluster that is a recording stay where
+    ``of_cluster``.
     """
 
     what: str
@@ -65,7 +67,9 @@ class Rule:
     of_cluster: bool = True
 
     def old(self, now: datetime) -> QuerySet[Any]:
-        found = self.model._default_manager.filter(self.only, **{f"{self.column}__lt": now - self.kept()})
+        found = self.model._default_manager.filter(
+            self.only, **{f"{self.column}__lt": now - self.kept()}
+        )
         return found.exclude(cluster__in=_recordings()) if self.of_cluster else found
 
 
@@ -74,9 +78,26 @@ NOTABLE = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_m
 _JOB = JobCurrent.objects.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id"))
 
 RULES = (
-    Rule(_("checkpoints that completed within a minute"), CheckpointFact, "trigger_time", routine, ~NOTABLE),
-    Rule(_("checkpoints that failed or were slow, and savepoints"), CheckpointFact, "trigger_time", notable),
-    Rule(_("roll-ups of checkpoints by the hour"), CheckpointRollup, "period_start", notable, Q(period="hour")),
+    Rule(
+        _("checkpoints that completed within a minute"),
+        CheckpointFact,
+        "trigger_time",
+        routine,
+        ~NOTABLE,
+    ),
+    Rule(
+        _("checkpoints that failed or were slow, and savepoints"),
+        CheckpointFact,
+        "trigger_time",
+        notable,
+    ),
+    Rule(
+        _("roll-ups of checkpoints by the hour"),
+        CheckpointRollup,
+        "period_start",
+        notable,
+        Q(period="hour"),
+    ),
     Rule(_("roll-ups of checkpoints by the day"), CheckpointRollup, "period_start", sums),
     Rule(_("uploads of checkpoints by operator"), CheckpointUpload, "as_of", notable),
     Rule(_("minutes of back-pressure"), PressureWindow, "window_start", routine),
@@ -93,22 +114,55 @@ RULES = (
     Rule(_("hosts of jobs that are not kept"), JobHost, "as_of", notable, Q(~Exists(_JOB))),
     Rule(_("trends of state sizes"), SizeTrend, "as_of", notable),
     Rule(_("skipped inputs"), SkippedInput, "observed_at", routine),
-    Rule(_("single minutes of findings (the findings stay)"), FindingSight, "window_start", occurrences),
+    Rule(
+        _("single minutes of findings (the findings stay)"),
+        FindingSight,
+        "window_start",
+        occurrences,
+    ),
     Rule(_("findings"), Finding, "last_seen", notable),
     Rule(_("findings that were taken back"), WithdrawnFinding, "withdrawn_at", routine),
     Rule(_("health of jobs"), JobJudgement, "as_of", notable),
     Rule(_("growth of clusters by the day"), ClusterDay, "day", sums),
     Rule(_("growth of stored files by the day"), StoredDay, "day", sums),
-    Rule(_("incidents that are over"), Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)),
+    Rule(
+        _("incidents that are over"), Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)
+    ),
     Rule(_("resolved alerts"), Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),
 )
 RULES_OF_WEIR = (
-    Rule(_("runs of the pipeline"), PipelineRun, "started_at", runs, ~Q(state=PipelineRun.State.RUNNING), of_cluster=False),
+    Rule(
+        _("runs of the pipeline"),
+        PipelineRun,
+        "started_at",
+        runs,
+        ~Q(state=PipelineRun.State.RUNNING),
+        of_cluster=False,
+    ),
     Rule(_("cleared alarms of the pipeline"), PipelineAlarm, "cleared_at", runs, of_cluster=False),
-    Rule(_("deliveries that ended"), Delivery, "made_at", runs, ~Q(state=DeliveryState.PENDING), of_cluster=False),
+    Rule(
+        _("deliveries that ended"),
+        Delivery,
+        "made_at",
+        runs,
+        ~Q(state=DeliveryState.PENDING),
+        of_cluster=False,
+    ),
     Rule(_("entries of the audit log"), AuditEntry, "at", audit, of_cluster=False),
-    Rule(_("sessions of sign-ins, after they ended"), Session, "expire_date", ended_sessions, of_cluster=False),
-    Rule(_("failed attempts to sign in"), SignInFailures, "window_start", sign_in_failures, of_cluster=False),
+    Rule(
+        _("sessions of sign-ins, after they ended"),
+        Session,
+        "expire_date",
+        ended_sessions,
+        of_cluster=False,
+    ),
+    Rule(
+        _("failed attempts to sign in"),
+        SignInFailures,
+        "window_start",
+        sign_in_failures,
+        of_cluster=False,
+    ),
 )
 
 
@@ -132,7 +186,9 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
     yield Silence.objects.over(now - notable())
     yield MaintenanceWindow.objects.over(now - notable())
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]
-    yield Manifest.objects.filter(loaded_at__lt=now - runs()).exclude(id__in=list(newest.values_list("id", flat=True)))
+    yield Manifest.objects.filter(loaded_at__lt=now - runs()).exclude(
+        id__in=list(newest.values_list("id", flat=True))
+    )
     for rule in RULES_OF_WEIR:
         yield rule.old(now)
 

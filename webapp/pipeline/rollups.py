@@ -1,10 +1,12 @@
-"""Hours and days summed up beside the cycle: what is new among the facts that the lake keeps, through Spark, into the database.
+"""Hours and days summed up beside the cycle: what is new among the facts that the lake keeps,
+through Spark, into the database.
 
 1. What the last loaded cycle reported is taken up, where that cycle was killed before it did.
 2. Nothing new among the kept facts: done at once, without starting Spark.
-3. A job runs as a subprocess, with Spark where there is much, from the commit up to which roll-ups are loaded; its manifest makes it real.
-4. The rows are upserted, and with the last of them how far they reach. A run carries nothing: whatever is killed, the next one
-   starts from the same commit and comes to the same rows.
+3. A job runs as a subprocess, with Spark where there is much, from the commit up to which roll-ups
+   are loaded; its manifest makes it real.
+4. The rows are upserted, and with the last of them how far they reach. A run carries nothing:
+   whatever is killed, the next one starts from the same commit and comes to the same rows.
 """
 
 import logging
@@ -47,7 +49,11 @@ def has_work() -> bool:
 
 def wake_first() -> None:
     """A newcomer's first roll-ups need not wait for their turn."""
-    if not RolledUp.objects.exists() and has_work() and DueWork.objects.filter(key=KEY).update(next_attempt_at=timezone.now()):
+    if (
+        not RolledUp.objects.exists()
+        and has_work()
+        and DueWork.objects.filter(key=KEY).update(next_attempt_at=timezone.now())
+    ):
         hints.hint(TASK, KEY)
 
 
@@ -60,13 +66,34 @@ def run(lease: Lease, record: RunRecord) -> None:
         return
     attempt = record.row.attempt
     run_dir = run_dirs.of(record.row)
-    command = ["rollups", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
-    command += ["--from", str(start), "--to", str(end), "--most-rows-without-spark", str(settings.WEIR.most_rows_without_spark)]
+    command = [
+        "rollups",
+        "--lake",
+        settings.WEIR.lake_root,
+        "--run-dir",
+        run_dir,
+        "--attempt",
+        attempt,
+    ]
+    command += [
+        "--from",
+        str(start),
+        "--to",
+        str(end),
+        "--most-rows-without-spark",
+        str(settings.WEIR.most_rows_without_spark),
+    ]
     spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
     manifest = run_files.read_manifest(f"{run_dir}/manifest.json", attempt)
-    record.counts |= {"rows": manifest.tables[TABLE].rows if TABLE in manifest.tables else 0, "changed": _load(manifest, lease)}
+    record.counts |= {
+        "rows": manifest.tables[TABLE].rows if TABLE in manifest.tables else 0,
+        "changed": _load(manifest, lease),
+    }
     record.say(f"loaded {TABLE}: {record.counts['rows']} rows, {record.counts['changed']} changed")
-    if len(opened.files(kept_facts.TABLE, from_time=timezone.now() - timedelta(days=2))) > MOST_FILES:
+    if (
+        len(opened.files(kept_facts.TABLE, from_time=timezone.now() - timedelta(days=2)))
+        > MOST_FILES
+    ):
         opened.compact(kept_facts.TABLE)
 
 
@@ -83,13 +110,20 @@ def _load(manifest: manifests.Manifest, lease: Lease) -> int:
 
 
 def _start(opened: Lake) -> int:
-    """The commit up to which roll-ups are loaded; 0 where there are none, or those of a table that was replaced since."""
-    loaded = RolledUp.objects.filter(table=kept_facts.TABLE).values_list("to_seq", flat=True).first() or 0
+    """The commit up to which roll-ups are loaded; 0 where there are none, or those of a table that
+    was replaced since.
+    """
+    loaded = (
+        RolledUp.objects.filter(table=kept_facts.TABLE).values_list("to_seq", flat=True).first()
+        or 0
+    )
     return loaded if loaded <= opened.version(kept_facts.TABLE) else 0
 
 
 def _has_news(opened: Lake) -> bool:
-    """While a run is taken up in parts, the facts of some jobs are there and those of others are not."""
+    """While a run is taken up in parts, the facts of some jobs are there and those of others are
+    not.
+    """
     if kept_facts.taken(opened).cycle == kept_facts.UNFINISHED:
         return False
     return bool(opened.files(kept_facts.TABLE, after_seq=_start(opened)))
@@ -98,7 +132,12 @@ def _has_news(opened: Lake) -> bool:
 def _is_behind(opened: Lake) -> bool:
     last = loader.last_loaded()
     there = kept_facts.taken(opened)
-    return last is not None and bool(last.path) and not kept_facts.is_kept(there, last) and kept_facts.is_next(there, last)
+    return (
+        last is not None
+        and bool(last.path)
+        and not kept_facts.is_kept(there, last)
+        and kept_facts.is_next(there, last)
+    )
 
 
 def _catch_up(opened: Lake, record: RunRecord) -> None:

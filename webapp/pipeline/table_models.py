@@ -19,7 +19,8 @@ from webapp.work.upserts import Row
 
 @dataclass(frozen=True)
 class TableModel:
-    """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are filled in after loading.
+    """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are
+    filled in after loading.
 
     ``summed`` is told of rows once they are loaded, in the transaction that loads them.
     """
@@ -31,12 +32,20 @@ class TableModel:
     summed: Callable[[Sequence[Row]], None] | None = None
 
 
-SUMMED: dict[str, Callable[[Sequence[Row]], None]] = {"job_host": loads.of_loaded, "host_event": days.of_loaded}
+SUMMED: dict[str, Callable[[Sequence[Row]], None]] = {
+    "job_host": loads.of_loaded,
+    "host_event": days.of_loaded,
+}
 
 SERVED: dict[str, TableModel] = {
     name: TableModel(SERVING_TABLES[name], model, derived, later, SUMMED.get(name))
     for name, model, derived, later in (
-        ("job_current", JobCurrent, {"trouble": trouble}, ("health", "health_state", "judged_at", "orphan_bytes", "worst_finding_points")),
+        (
+            "job_current",
+            JobCurrent,
+            {"trouble": trouble},
+            ("health", "health_state", "judged_at", "orphan_bytes", "worst_finding_points"),
+        ),
         ("checkpoint_fact", CheckpointFact, {}, ()),
         ("checkpoint_rollup", CheckpointRollup, {}, ()),
         ("pressure_window", PressureWindow, {}, ()),

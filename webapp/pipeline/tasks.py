@@ -23,17 +23,24 @@ logger = logging.getLogger(__name__)
 
 @app.task(name="pipeline.tick", time_limit=120)
 def tick() -> None:
-    """Make missing rows, hint at due ones, note that beat and a worker live, and look after the others."""
+    """Make missing rows, hint at due ones, note that beat and a worker live, and look after the
+    others.
+    """
     now = timezone.now()
     alarms.note_tick(now)
     intervals = registry.intervals_s()
     DueWork.objects.ensure(intervals, now)
     if mended := DueWork.objects.mend(now):
-        logger.warning("The clock was set back: %d entries of due work lay too far ahead and are due again", mended)
+        logger.warning(
+            "The clock was set back: %d entries of due work lay too far ahead and are due again",
+            mended,
+        )
     DueWork.objects.release_from_the_dead()
     DueWork.objects.exclude(key__in=intervals).filter(lease_until__isnull=True).delete()
     until_next_tick = now + timedelta(seconds=schedule.TICK_S)
-    for key, due_at in DueWork.objects.due(now, by=until_next_tick).values_list("key", "next_attempt_at"):
+    for key, due_at in DueWork.objects.due(now, by=until_next_tick).values_list(
+        "key", "next_attempt_at"
+    ):
         hint_at(key, due_at - now)
     # Other writers of the lake send no hint.
     hint_at(CYCLE, timedelta(seconds=schedule.TICK_S / 2))
@@ -70,4 +77,6 @@ def _perform(key: str, *, even_if_not_due: bool) -> bool:
 
 
 for _task in registry.tasks():
-    app.task(name=_task.name, soft_time_limit=_task.limit_s, time_limit=_task.limit_s + _task.grace_s)(follow)
+    app.task(
+        name=_task.name, soft_time_limit=_task.limit_s, time_limit=_task.limit_s + _task.grace_s
+    )(follow)

@@ -8,5 +8,13 @@ from webapp.pressure.models import PressureWindow
 
 @admin.register(PressureWindow)
 class PressureWindowAdmin(ReadOnlyAdmin):
-    list_display = ("window_start", "window_s", "cluster", "job_id", "vertex_name", "backpressured_share", "busy_share")
+    list_display = (
+        "window_start",
+        "window_s",
+        "cluster",
+        "job_id",
+        "vertex_name",
+        "backpressured_share",
+        "busy_share",
+    )
     search_fields = ("job_id",)

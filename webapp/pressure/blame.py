@@ -11,7 +11,10 @@ from webapp.findings.presentation import PresentedFinding
 
 @dataclass(frozen=True)
 class Blame:
-    """``origins``: vertex id → the finding that names it. ``held``: vertex id → name of its origin. ``way``: edges between them."""
+    """``origins``: vertex id → the finding that names it.
+
+    ``held``: vertex id → name of its origin. ``way``: edges between them.
+    """
 
     origins: Mapping[str, PresentedFinding] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
@@ -22,8 +25,14 @@ NOBODY = Blame()
 
 
 def blame(graph: Mapping[str, Any] | None, matters: Iterable[PresentedFinding]) -> Blame:
-    """Names in the findings' paths are walked upstream from the origin, since two vertices may have one name."""
-    names = {str(v["vertex_id"]): str(v.get("name") or "") for v in (graph or {}).get("vertices") or () if v.get("vertex_id")}
+    """Names in the findings' paths are walked upstream from the origin, since two vertices may have
+    one name.
+    """
+    names = {
+        str(v["vertex_id"]): str(v.get("name") or "")
+        for v in (graph or {}).get("vertices") or ()
+        if v.get("vertex_id")
+    }
     upstream: dict[str, list[str]] = defaultdict(list)
     for edge in (graph or {}).get("edges") or ():
         upstream[str(edge.get("target"))].append(str(edge.get("source")))
@@ -41,7 +50,9 @@ def blame(graph: Mapping[str, Any] | None, matters: Iterable[PresentedFinding]) 
             edges = _walked(relation.path, origin, names, upstream)
             way.update(edges)
             held.update({source: names[origin] for source, _target in edges})
-    return Blame(origins, {key: name for key, name in held.items() if key not in origins}, frozenset(way))
+    return Blame(
+        origins, {key: name for key, name in held.items() if key not in origins}, frozenset(way)
+    )
 
 
 def _vertex_of(matter: PresentedFinding, names: Mapping[str, str]) -> str | None:
@@ -49,10 +60,14 @@ def _vertex_of(matter: PresentedFinding, names: Mapping[str, str]) -> str | None
     for vertex in (data.get("vertex_id"), matter.finding.subject_id):
         if vertex in names:
             return str(vertex)
-    return next((key for key, name in names.items() if name and name == matter.finding.subject), None)
+    return next(
+        (key for key, name in names.items() if name and name == matter.finding.subject), None
+    )
 
 
-def _walked(path: tuple[str, ...], origin: str, names: Mapping[str, str], upstream: Mapping[str, list[str]]) -> list[tuple[str, str]]:
+def _walked(
+    path: tuple[str, ...], origin: str, names: Mapping[str, str], upstream: Mapping[str, list[str]]
+) -> list[tuple[str, str]]:
     """Edges along ``path``, which ends at the origin; as far as the plan knows them."""
     edges, at = [], origin
     for name in reversed(path[:-1]):

@@ -1,4 +1,6 @@
-"""The job graph as drawn: layout, and for each vertex its name, pools, what its subtasks do, and who holds it back."""
+"""The job graph as drawn: layout, and for each vertex its name, pools, what its subtasks do, and
+who holds it back.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +37,9 @@ class Pool:
 
 @dataclass(frozen=True)
 class DrawnVertex:
-    """``role`` is "origin", "held" or empty; ``url`` leads to the finding that says so, and is empty where there is none."""
+    """``role`` is "origin", "held" or empty; ``url`` leads to the finding that says so, and is
+    empty where there is none.
+    """
 
     node: Node
     name: str
@@ -71,21 +75,35 @@ class DrawnGraph:
 
 
 def drawn(
-    graph: Mapping[str, Any] | None, windows: Mapping[str, PressureWindow], blame: Blame = NOBODY, *, narrow: bool = False
+    graph: Mapping[str, Any] | None,
+    windows: Mapping[str, PressureWindow],
+    blame: Blame = NOBODY,
+    *,
+    narrow: bool = False,
 ) -> DrawnGraph | None:
     """``graph`` as Spark serves it: ``{vertices, edges}``; ``None`` where the plan is unknown.
 
-    ``narrow`` asks for the drawing from top to bottom, which is ``None`` where it would not fit a telephone.
+    ``narrow`` asks for the drawing from top to bottom, which is ``None`` where it would not fit a
+    telephone.
     """
-    vertices = {str(v.get("vertex_id")): v for v in (graph or {}).get("vertices") or () if v.get("vertex_id")}
+    vertices = {
+        str(v.get("vertex_id")): v
+        for v in (graph or {}).get("vertices") or ()
+        if v.get("vertex_id")
+    }
     if not vertices:
         return None
-    links = {(str(e.get("source")), str(e.get("target"))): e for e in (graph or {}).get("edges") or ()}
+    links = {
+        (str(e.get("source")), str(e.get("target"))): e for e in (graph or {}).get("edges") or ()
+    }
     geometry = COMPACT if len(vertices) > MOST_IN_FULL else NARROW if narrow else FULL
     layout = lay_out(list(vertices), links, geometry)
     if narrow and (geometry == COMPACT or layout.widest > _MOST_BESIDE):
         return None
-    boxes = tuple(_vertex(node, vertices[node.key], windows.get(node.key), blame, geometry) for node in layout.nodes)
+    boxes = tuple(
+        _vertex(node, vertices[node.key], windows.get(node.key), blame, geometry)
+        for node in layout.nodes
+    )
     level_of = {box.node.key: box.pools[1].level for box in boxes}
     edges = tuple(
         DrawnEdge(
@@ -96,22 +114,33 @@ def drawn(
         )
         for edge in layout.edges
     )
-    return DrawnGraph(layout, boxes, tuple(sorted(edges, key=lambda edge: edge.on_the_way)), geometry)
+    return DrawnGraph(
+        layout, boxes, tuple(sorted(edges, key=lambda edge: edge.on_the_way)), geometry
+    )
 
 
 def usage_level(ratio: float | None) -> str:
     """Which colour of the ramp: u0 … u4, "line" for unknown."""
     if ratio is None:
         return "line"
-    return next((f"u{step}" for step, below in enumerate((0.125, 0.375, 0.65, 0.9)) if ratio < below), "u4")
+    return next(
+        (f"u{step}" for step, below in enumerate((0.125, 0.375, 0.65, 0.9)) if ratio < below), "u4"
+    )
 
 
-def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None, blame: Blame, geometry: Geometry) -> DrawnVertex:
+def _vertex(
+    node: Node,
+    vertex: Mapping[str, Any],
+    window: PressureWindow | None,
+    blame: Blame,
+    geometry: Geometry,
+) -> DrawnVertex:
     name = str(vertex.get("name") or node.key)
     letters = _NAME_LETTERS[geometry]
     parallelism = vertex.get("parallelism")
     count = (
-        ngettext("%(count)s subtask", "%(count)s subtasks", int(parallelism)) % {"count": parallelism}
+        ngettext("%(count)s subtask", "%(count)s subtasks", int(parallelism))
+        % {"count": parallelism}
         if parallelism
         else gettext("subtasks unknown")
     )
@@ -120,7 +149,11 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
     known = [ratio for ratio in (in_pool, out_pool) if ratio is not None]
     role = "origin" if node.key in blame.origins else "held" if node.key in blame.held else ""
     does = gettext("back-pressured") if role == "held" else doing(window)
-    line = f"{count} · {does}" if geometry != COMPACT else f"{'' if parallelism is None else f'{parallelism} · '}{does}"
+    line = (
+        f"{count} · {does}"
+        if geometry != COMPACT
+        else f"{'' if parallelism is None else f'{parallelism} · '}{does}"
+    )
     return DrawnVertex(
         node=node,
         name=name if len(name) <= letters else name[: letters - 1] + "…",
@@ -129,7 +162,9 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
         pools=(_pool(gettext("in"), in_pool), _pool(gettext("out"), out_pool)),
         window=window,
         role=role,
-        words=gettext("%(name)s: %(count)s, %(does)s%(verdict)s. In pool %(in_pool)s, out pool %(out_pool)s.")
+        words=gettext(
+            "%(name)s: %(count)s, %(does)s%(verdict)s. In pool %(in_pool)s, out pool %(out_pool)s."
+        )
         % {
             "name": name,
             "count": count,
@@ -138,7 +173,9 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
             "in_pool": usage_text(in_pool),
             "out_pool": usage_text(out_pool),
         },
-        url=reverse("finding", args=(blame.origins[node.key].finding.pk,)) if node.key in blame.origins else "",
+        url=reverse("finding", args=(blame.origins[node.key].finding.pk,))
+        if node.key in blame.origins
+        else "",
     )
 
 
@@ -150,15 +187,25 @@ def _verdict_on(key: str, blame: Blame) -> str:
 
 
 def doing(window: PressureWindow | None) -> str:
-    """What more than half of the time of the median subtask goes into; a fact, not yet a verdict."""
+    """What more than half of the time of the median subtask goes into; a fact, not yet a
+    verdict.
+    """
     if window is None:
         return gettext("not measured")
-    if (window.backpressured_ms_per_s_p50 or 0) > _MOSTLY * FULL_MS_PER_S or (window.backpressured_share or 0) > _MOSTLY:
+    if (window.backpressured_ms_per_s_p50 or 0) > _MOSTLY * FULL_MS_PER_S or (
+        window.backpressured_share or 0
+    ) > _MOSTLY:
         return gettext("back-pressured")
     if (window.busy_ms_per_s_p50 or 0) > _MOSTLY * FULL_MS_PER_S:
         return gettext("busy")
-    return gettext("free") if window.busy_ms_per_s_p50 is not None or window.backpressured_share is not None else gettext("time unknown")
+    return (
+        gettext("free")
+        if window.busy_ms_per_s_p50 is not None or window.backpressured_share is not None
+        else gettext("time unknown")
+    )
 
 
 def _pool(title: str, ratio: float | None) -> Pool:
-    return Pool(title, ratio, usage_level(ratio), round(min(max(ratio or 0.0, 0.0), 1.0) * BAR_PX, 1))
+    return Pool(
+        title, ratio, usage_level(ratio), round(min(max(ratio or 0.0, 0.0), 1.0) * BAR_PX, 1)
+    )

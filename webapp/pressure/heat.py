@@ -32,9 +32,17 @@ class Heat:
 
 
 def read_heat(
-    cluster: str, job_ids: Sequence[str], names: Mapping[str, str], parallelism: int | None, start: datetime, end: datetime
+    cluster: str,
+    job_ids: Sequence[str],
+    names: Mapping[str, str],
+    parallelism: int | None,
+    start: datetime,
+    end: datetime,
 ) -> Heat:
-    """Of the attempts of a job, the newest first: from the lake, the newest part of the range. Raises what the storage raises."""
+    """Of the attempts of a job, the newest first: from the lake, the newest part of the range.
+
+    Raises what the storage raises.
+    """
     notes = []
     if end - start > LONGEST:
         start = end - LONGEST
@@ -43,7 +51,12 @@ def read_heat(
     asked_from = start
     table, start = _read(cluster, job_ids, start, end, limit)
     if start > asked_from:
-        notes = [f"From {clock_text(start)[:5]} on: before it there are more samples than one chart holds."]
+        notes = [
+            (
+                f"From {clock_text(start)[:5]} on: before it there are more samples than one chart "
+                f"holds."
+            )
+        ]
     rows, total = hottest_rows(table, names)
     shown = len({(row.vertex_name, row.subtask) for row in rows})
     if shown < total:
@@ -51,19 +64,31 @@ def read_heat(
     return Heat(rows, start, end, " ".join(notes))
 
 
-def _read(cluster: str, job_ids: Sequence[str], start: datetime, end: datetime, limit: int) -> tuple[pa.Table, datetime]:
-    """Samples of the newest attempts, as many as the limit allows, and since when they are whole."""
+def _read(
+    cluster: str, job_ids: Sequence[str], start: datetime, end: datetime, limit: int
+) -> tuple[pa.Table, datetime]:
+    """Samples of the newest attempts, as many as the limit allows, and since when they are
+    whole.
+    """
     tables: list[pa.Table] = []
     for job_id in job_ids[:MOST_ATTEMPTS]:
         left = max(limit - sum(table.num_rows for table in tables), 1)
-        # An attempt was over before the next one began: what begins later than the older ones' samples are whole is whole, too.
-        table, start = read_newest("vertex_metrics", {"cluster": cluster, "job_id": job_id}, start, end, _COLUMNS, left)
+        # An attempt was over before the next one began: what begins later than the older ones'
+        # samples are whole is whole, too.
+        table, start = read_newest(
+            "vertex_metrics", {"cluster": cluster, "job_id": job_id}, start, end, _COLUMNS, left
+        )
         tables.append(table)
     return pa.concat_tables(tables[::-1]), start
 
 
-def hottest_rows(table: pa.Table, names: Mapping[str, str], most: int = MOST_SUBTASKS) -> tuple[list[PoolRow], int]:
-    """Rows of at most ``most`` subtasks, and how many there are. Replayed samples do no harm: they say the same."""
+def hottest_rows(
+    table: pa.Table, names: Mapping[str, str], most: int = MOST_SUBTASKS
+) -> tuple[list[PoolRow], int]:
+    """Rows of at most ``most`` subtasks, and how many there are.
+
+    Replayed samples do no harm: they say the same.
+    """
     vertex_ids = np.asarray(table["vertex_id"].to_pylist(), dtype=object)
     times = table["ts"].to_pylist()
     pools: dict[tuple[str, str], tuple[Any, list[datetime]]] = {}
@@ -92,7 +117,10 @@ def hottest_rows(table: pa.Table, names: Mapping[str, str], most: int = MOST_SUB
 
 
 def _matrix(column: pa.ChunkedArray) -> Any:
-    """Samples × subtasks; NaN where a subtask did not report. Samples may differ in length (rescaled meanwhile)."""
+    """Samples × subtasks; NaN where a subtask did not report.
+
+    Samples may differ in length (rescaled meanwhile).
+    """
     lists = column.combine_chunks()
     lengths = np.asarray(lists.value_lengths().fill_null(0))
     matrix = np.full((len(lists), int(lengths.max(initial=0))), np.nan)
@@ -112,4 +140,7 @@ def _usages(matrix: Any, at: list[datetime], subtask: int) -> list[tuple[datetim
     if subtask >= matrix.shape[1]:
         return []
     column = matrix[:, subtask]
-    return [(at[position].astimezone(UTC), float(column[position])) for position in np.flatnonzero(~np.isnan(column))]
+    return [
+        (at[position].astimezone(UTC), float(column[position]))
+        for position in np.flatnonzero(~np.isnan(column))
+    ]

@@ -7,7 +7,9 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class PressureWindow(models.Model):
-    """Serving table ``pressure_window``: buffer usage and time metrics of one vertex, spread over its subtasks."""
+    """Serving table ``pressure_window``: buffer usage and time metrics of one vertex, spread over
+    its subtasks.
+    """
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -52,7 +54,10 @@ class PressureWindow(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id", "vertex_id", "window_start", "window_s"], name="pressure_window_key")
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "vertex_id", "window_start", "window_s"],
+                name="pressure_window_key",
+            )
         ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "window_start"], name="pressure_of_job"),
@@ -60,4 +65,7 @@ class PressureWindow(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"pressure of {self.vertex_name or self.vertex_id} from {self.window_start:%Y-%m-%d %H:%M:%S}"
+        return (
+            f"pressure of {self.vertex_name or self.vertex_id} from "
+            f"{self.window_start:%Y-%m-%d %H:%M:%S}"
+        )

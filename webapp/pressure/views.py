@@ -39,8 +39,15 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
     }
     try:
         sample = _sample(view, vertex_id)
-    except Exception:  # The lake may be any storage, with any error; the rest of the page comes from the database.
-        log.exception("Subtasks of vertex %s of %s on %s could not be read from the lake", vertex_id, job_id, cluster)
+    except (
+        Exception
+    ):  # The lake may be any storage, with any error; the rest of the page comes from the database.
+        log.exception(
+            "Subtasks of vertex %s of %s on %s could not be read from the lake",
+            vertex_id,
+            job_id,
+            cluster,
+        )
         return render(request, "pressure/_subtasks.html", context | {"is_unreadable": True})
     total = len(sample.subtasks)
     number = page_number(request, "page", total, PAGE_SIZE)
@@ -58,7 +65,9 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
 
 
 @require_GET
-def export(request: HttpRequest, cluster: str, job_id: str, vertex_id: str, form: str) -> HttpResponseBase:
+def export(
+    request: HttpRequest, cluster: str, job_id: str, vertex_id: str, form: str
+) -> HttpResponseBase:
     view = look_up(request, cluster, job_id)
     vertex_or_404(view.job, vertex_id)
     rows = (asdict(one) for one in in_order(_sample(view, vertex_id).subtasks, _sorting(request)))
@@ -66,7 +75,9 @@ def export(request: HttpRequest, cluster: str, job_id: str, vertex_id: str, form
 
 
 def _sample(view: JobView, vertex_id: str) -> VertexSample:
-    return newest_sample(view.job.cluster, view.job.job_id, vertex_id, min(view.time_range.to_time, view.at))
+    return newest_sample(
+        view.job.cluster, view.job.job_id, vertex_id, min(view.time_range.to_time, view.at)
+    )
 
 
 def _sorting(request: HttpRequest) -> str:

@@ -20,5 +20,13 @@ class StartingThreadAdmin(ReadOnlyAdmin):
 
 @admin.register(FlameGraph)
 class FlameGraphAdmin(ReadOnlyAdmin):
-    list_display = ("wanted_at", "cluster", "job_id", "vertex_id", "state", "sampled_at", "sentence")
+    list_display = (
+        "wanted_at",
+        "cluster",
+        "job_id",
+        "vertex_id",
+        "state",
+        "sampled_at",
+        "sentence",
+    )
     search_fields = ("job_id",)

@@ -14,7 +14,9 @@ class ThreadDumpState(models.TextChoices):
 
 
 class FlameGraphState(models.TextChoices):
-    """What became of the last request; those that Flink reports as in :class:`ingest.flink_rest.payloads.flame_graph.FlameGraphState`."""
+    """What became of the last request; those that Flink reports as in
+    :class:`ingest.flink_rest.payloads.flame_graph.FlameGraphState`.
+    """
 
     WANTED = "wanted", _("not answered yet")
     SAMPLING = "sampling", _("being sampled")

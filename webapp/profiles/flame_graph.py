@@ -1,4 +1,6 @@
-"""A flame graph of a vertex as pages and the API show it: the picture, and in words what is known or what is missing."""
+"""A flame graph of a vertex as pages and the API show it: the picture, and in words what is known
+or what is missing.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +20,10 @@ SWITCH_ON = "rest.flamegraph.enabled: true"
 
 @dataclass(frozen=True)
 class ShownFlameGraph:
-    """``row`` None: nobody has asked for one. ``picture`` None: there is none, and ``sentence`` says why."""
+    """``row`` None: nobody has asked for one.
+
+    ``picture`` None: there is none, and ``sentence`` says why.
+    """
 
     row: FlameGraph | None
     picture: Icicle | None
@@ -39,7 +44,11 @@ def flame_graph_of(cluster: str, job_id: str, vertex_id: str, now: datetime) -> 
             may_ask=True,
         )
     waited_for = row.ask_at is not None and row.wanted_at > now - GIVEN_UP_AFTER
-    picture = icicle([(int(depth), str(name), int(samples)) for depth, name, samples in row.frames]) if row.sampled_at else None
+    picture = (
+        icicle([(int(depth), str(name), int(samples)) for depth, name, samples in row.frames])
+        if row.sampled_at
+        else None
+    )
     rests = row.answered_at is not None and row.answered_at > now - NOT_BEFORE
     return ShownFlameGraph(
         row,
@@ -51,16 +60,26 @@ def flame_graph_of(cluster: str, job_id: str, vertex_id: str, now: datetime) -> 
 
 
 def _sentence(row: FlameGraph, waited_for: bool) -> str:
-    newest = gettext(" The one shown was sampled before: %(sentence)s") % {"sentence": localised(row.sentence)} if row.sampled_at else ""
+    newest = (
+        gettext(" The one shown was sampled before: %(sentence)s")
+        % {"sentence": localised(row.sentence)}
+        if row.sampled_at
+        else ""
+    )
     if waited_for and row.asked == 0:
-        return gettext("A flame graph is wanted; the next collect cycle asks for it.%(newest)s") % {"newest": newest}
+        return gettext("A flame graph is wanted; the next collect cycle asks for it.%(newest)s") % {
+            "newest": newest
+        }
     if row.state == State.SAMPLING:
-        return gettext("Flink is sampling it; it is asked again in a few seconds.%(newest)s") % {"newest": newest}
+        return gettext("Flink is sampling it; it is asked again in a few seconds.%(newest)s") % {
+            "newest": newest
+        }
     if row.state == State.SAMPLED:
         return localised(row.sentence)
     if row.state == State.OFF:
         return gettext(
-            "Flame graphs are not switched on: set %(switch_on)s in the configuration of Flink and restart its JobManager.%(newest)s",
+            "Flame graphs are not switched on: set %(switch_on)s in the configuration of Flink and "
+            "restart its JobManager.%(newest)s",
         ) % {"switch_on": SWITCH_ON, "newest": newest}
     if row.state == State.ENDED:
         return gettext(
@@ -73,7 +92,9 @@ def _sentence(row: FlameGraph, waited_for: bool) -> str:
             "again": again,
             "newest": newest,
         }
-    return gettext("It was wanted, and the cluster could not be asked since.%(newest)s") % {"newest": newest}
+    return gettext("It was wanted, and the cluster could not be asked since.%(newest)s") % {
+        "newest": newest
+    }
 
 
 def as_plain(shown: ShownFlameGraph) -> dict[str, Any]:

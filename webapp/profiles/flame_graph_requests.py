@@ -1,4 +1,5 @@
-"""The life of a request for a flame graph: wanted, asked by collect cycles until Flink has sampled, kept until the next one.
+"""The life of a request for a flame graph: wanted, asked by collect cycles until Flink has sampled,
+kept until the next one.
 
 Flink samples a vertex for about five seconds once it was asked, and keeps what it has for a minute.
 """
@@ -23,16 +24,30 @@ MOST_FRAMES = 2_000
 _NAME_CHARS = 300
 
 
-def want(cluster: str, job_id: str, vertex_id: str, now: datetime, by: str = "", subtask: int | None = None) -> bool:
-    """Whether it will be asked for now; False where it is already, or was answered less than ``NOT_BEFORE`` ago."""
+def want(
+    cluster: str,
+    job_id: str,
+    vertex_id: str,
+    now: datetime,
+    by: str = "",
+    subtask: int | None = None,
+) -> bool:
+    """Whether it will be asked for now; False where it is already, or was answered less than
+    ``NOT_BEFORE`` ago.
+    """
     key = {"cluster": cluster, "job_id": job_id, "vertex_id": vertex_id}
     return asked_of_flink.want(FlameGraph, key, now, by, NOT_BEFORE, wanted_subtask=subtask)
 
 
 def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[WantedFlameGraph, ...]]:
     """By cluster what is due, who waits longest first."""
-    due = asked_of_flink.due(FlameGraph, ("job_id", "vertex_id", "wanted_subtask"), clusters, now, GRAPHS_PER_CYCLE)
-    return {cluster: tuple(WantedFlameGraph(*graph) for graph in graphs) for cluster, graphs in due.items()}
+    due = asked_of_flink.due(
+        FlameGraph, ("job_id", "vertex_id", "wanted_subtask"), clusters, now, GRAPHS_PER_CYCLE
+    )
+    return {
+        cluster: tuple(WantedFlameGraph(*graph) for graph in graphs)
+        for cluster, graphs in due.items()
+    }
 
 
 def keep(cluster: str, requested: Sequence[FlameGraphAnswer]) -> None:
@@ -46,12 +61,21 @@ def keep(cluster: str, requested: Sequence[FlameGraphAnswer]) -> None:
 
 def _answered(one: FlameGraphAnswer, requested: int) -> dict[str, object]:
     state = State(one.graph.state.value) if one.graph else State.FAILED
-    values: dict[str, object] = {"state": state, "asked": requested, "ask_at": None, "answered_at": one.at, "note": redact(one.error)}
+    values: dict[str, object] = {
+        "state": state,
+        "asked": requested,
+        "ask_at": None,
+        "answered_at": one.at,
+        "note": redact(one.error),
+    }
     if state in AGAIN_AFTER:
         if requested < MOST_REQUESTS[state]:
             return values | {"ask_at": one.at + AGAIN_AFTER[state]}
         if state == State.SAMPLING:
-            return values | {"state": State.FAILED, "note": f"Flink was asked {requested} times and had not sampled it yet."}
+            return values | {
+                "state": State.FAILED,
+                "note": f"Flink was asked {requested} times and had not sampled it yet.",
+            }
     if one.graph and state == State.SAMPLED:
         values |= _shown(one.graph, one.subtask)
     return values
@@ -59,9 +83,14 @@ def _answered(one: FlameGraphAnswer, requested: int) -> dict[str, object]:
 
 def _shown(graph: SampledFlameGraph, subtask: int | None) -> dict[str, object]:
     """The figures are those of the whole graph, the frames its largest."""
-    frames = [Frame(frame.depth, redact(frame.name)[:_NAME_CHARS], frame.samples) for frame in graph.frames]
+    frames = [
+        Frame(frame.depth, redact(frame.name)[:_NAME_CHARS], frame.samples)
+        for frame in graph.frames
+    ]
     found = busiest(frames)
-    largest = sorted(range(len(frames)), key=lambda place: (-frames[place].samples, place))[:MOST_FRAMES]
+    largest = sorted(range(len(frames)), key=lambda place: (-frames[place].samples, place))[
+        :MOST_FRAMES
+    ]
     return {
         "sampled_at": graph.sampled_at,
         "subtask": subtask,
@@ -69,7 +98,8 @@ def _shown(graph: SampledFlameGraph, subtask: int | None) -> dict[str, object]:
         "method": found.method or "",
         "method_samples": found.in_method if found.method else None,
         "sentence": found.sentence,
-        # A frame holds at least as many samples as each below it, and comes before it: so no frame is kept without those above it.
+        # A frame holds at least as many samples as each below it, and comes before it: so no frame
+        # is kept without those above it.
         "frames": [list(frames[place]) for place in sorted(largest)],
         "frames_left_out": len(frames) - len(largest),
     }

@@ -22,7 +22,10 @@ _OF_THREAD = DumpedThread.__dataclass_fields__
 
 @dataclass(frozen=True)
 class ShownThread:
-    """``vertex_id`` None: no task of the job. ``subtask`` 0-based. ``in_a_row``: dumps, the newest last, in which it stood there."""
+    """``vertex_id`` None: no task of the job.
+
+    ``subtask`` 0-based. ``in_a_row``: dumps, the newest last, in which it stood there.
+    """
 
     thread: DumpedThread
     vertex_id: str | None
@@ -34,7 +37,10 @@ class ShownThread:
 
 @dataclass(frozen=True)
 class DumpedTaskManager:
-    """``tasks``: of the job, as sampled. ``row`` None: nobody asked for a dump. ``threads``: tasks of the job first."""
+    """``tasks``: of the job, as sampled.
+
+    ``row`` None: nobody asked for a dump. ``threads``: tasks of the job first.
+    """
 
     taskmanager_id: str
     host: str | None
@@ -50,7 +56,11 @@ class DumpedTaskManager:
     @property
     def others(self) -> list[ShownThread]:
         """Not of the job's tasks, and not idle: in own code, or blocked."""
-        return [one for one in self.threads if not one.vertex_id and (own_method(one.thread) or one.thread.state == "BLOCKED")]
+        return [
+            one
+            for one in self.threads
+            if not one.vertex_id and (own_method(one.thread) or one.thread.state == "BLOCKED")
+        ]
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,11 @@ def job_threads(
 
     With a vertex: the TaskManagers that run it, and of them its threads alone.
     """
-    vertices = {str(one["vertex_id"]): one for one in (job.graph or {}).get("vertices") or () if one.get("vertex_id")}
+    vertices = {
+        str(one["vertex_id"]): one
+        for one in (job.graph or {}).get("vertices") or ()
+        if one.get("vertex_id")
+    }
     tasks = sum(int(one.get("parallelism") or 0) for one in vertices.values())
     try:
         sampled = read_samples(job.cluster, job.job_id, tasks, at)
@@ -99,14 +113,25 @@ def job_threads(
                 where.setdefault(name, {}).setdefault(vertex, []).append(subtask)
     if not where:
         why = message(
-            "On which TaskManagers its tasks run is not known: no sample of the last minutes says so.",
+            "On which TaskManagers its tasks run is not known: no sample of the last minutes says "
+            "so.",
         )
         return JobThreads(None, (), why)
-    names = {_text(one.get("name")): key for key, one in vertices.items() if not vertex_id or key == vertex_id}
+    names = {
+        _text(one.get("name")): key
+        for key, one in vertices.items()
+        if not vertex_id or key == vertex_id
+    }
     chosen = sorted(where)[:MOST_TASKMANAGERS]
-    rows = {row.taskmanager_id: row for row in ThreadDump.objects.filter(cluster=job.cluster, taskmanager_id__in=chosen)}
+    rows = {
+        row.taskmanager_id: row
+        for row in ThreadDump.objects.filter(cluster=job.cluster, taskmanager_id__in=chosen)
+    }
     hosts = {name: one.host for name, one in sampled.taskmanagers.items()}
-    found = [_taskmanager(name, hosts.get(name), where[name], rows.get(name), names, now) for name in chosen]
+    found = [
+        _taskmanager(name, hosts.get(name), where[name], rows.get(name), names, now)
+        for name in chosen
+    ]
     return JobThreads(
         sampled.at,
         sorted(found, key=lambda one: one.row is None or one.row.taken_at is None),

@@ -9,10 +9,13 @@ from webapp.profiles.choices import FlameGraphState, ThreadDumpState
 
 @scoped()
 class ThreadDump(models.Model):
-    """The newest thread dump of a TaskManager, and whether somebody waits for the next: a collect cycle asks where ``ask_at`` has come.
+    """The newest thread dump of a TaskManager, and whether somebody waits for the next: a collect
+    cycle asks where ``ask_at`` has come.
 
-    ``state`` is what became of the last request; ``threads`` are those of the last dump that came, tasks first, each an object with the
-    fields of :class:`spark_jobs.diagnosis.thread_dumps.DumpedThread` and ``in_a_row``: in how many dumps it stood at one place.
+    ``state`` is what became of the last request; ``threads`` are those of the last dump that came,
+    tasks first, each an object with the fields of
+    :class:`spark_jobs.diagnosis.thread_dumps.DumpedThread` and ``in_a_row``: in how many dumps it
+    stood at one place.
     """
 
     cluster = models.CharField(max_length=100)
@@ -21,7 +24,9 @@ class ThreadDump(models.Model):
     wanted_by = models.CharField(max_length=150, blank=True)
     ask_at = models.DateTimeField(null=True)
     asked = models.PositiveSmallIntegerField(default=0, help_text="requests since it was wanted")
-    state = models.CharField(max_length=16, choices=ThreadDumpState.choices, default=ThreadDumpState.WANTED)
+    state = models.CharField(
+        max_length=16, choices=ThreadDumpState.choices, default=ThreadDumpState.WANTED
+    )
     answered_at = models.DateTimeField(null=True)
     note = MessageField(blank=True, help_text="why there is no dump")
     taken_at = models.DateTimeField(null=True)
@@ -30,8 +35,13 @@ class ThreadDump(models.Model):
     deadlocks = MessagesField(default=list, help_text="sentences")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "taskmanager_id"], name="thread_dump_key")]
-        indexes = [models.Index(fields=["ask_at"], name="thread_dump_due"), models.Index(fields=["wanted_at"], name="thread_dump_age")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "taskmanager_id"], name="thread_dump_key")
+        ]
+        indexes = [
+            models.Index(fields=["ask_at"], name="thread_dump_due"),
+            models.Index(fields=["wanted_at"], name="thread_dump_age"),
+        ]
 
     def __str__(self) -> str:
         return f"thread dump of {self.taskmanager_id} of {self.cluster}: {self.state}"
@@ -41,7 +51,8 @@ class ThreadDump(models.Model):
 class StartingThread(models.Model):
     """What a task did that was slow to start: its thread in a dump that was taken meanwhile.
 
-    ``state`` is that of the task, DEPLOYING or INITIALIZING; ``frames``: 'a.B.method:line', innermost first.
+    ``state`` is that of the task, DEPLOYING or INITIALIZING; ``frames``: 'a.B.method:line',
+    innermost first.
     """
 
     cluster = models.CharField(max_length=100)
@@ -58,7 +69,10 @@ class StartingThread(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id", "vertex_id", "subtask", "at"], name="starting_thread_key"),
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "vertex_id", "subtask", "at"],
+                name="starting_thread_key",
+            ),
         ]
         indexes = [models.Index(fields=["at"], name="starting_thread_age")]
 
@@ -73,10 +87,12 @@ class StartingThread(models.Model):
 
 @scoped()
 class FlameGraph(models.Model):
-    """The newest flame graph of a vertex, and whether somebody waits for the next: a collect cycle asks where ``ask_at`` has come.
+    """The newest flame graph of a vertex, and whether somebody waits for the next: a collect cycle
+    asks where ``ask_at`` has come.
 
-    ``state`` is what became of the last request; ``frames`` are those of the last graph that came, [depth, name, samples] from the
-    root on, depth first, with the figures beside them. They stay until there is a newer one.
+    ``state`` is what became of the last request; ``frames`` are those of the last graph that came,
+    [depth, name, samples] from the root on, depth first, with the figures beside them. They stay
+    until there is a newer one.
     """
 
     cluster = models.CharField(max_length=100)
@@ -87,21 +103,32 @@ class FlameGraph(models.Model):
     wanted_by = models.CharField(max_length=150, blank=True, help_text="empty: for a finding")
     ask_at = models.DateTimeField(null=True)
     asked = models.PositiveSmallIntegerField(default=0, help_text="requests since it was wanted")
-    state = models.CharField(max_length=16, choices=FlameGraphState.choices, default=FlameGraphState.WANTED)
+    state = models.CharField(
+        max_length=16, choices=FlameGraphState.choices, default=FlameGraphState.WANTED
+    )
     answered_at = models.DateTimeField(null=True)
     note = MessageField(blank=True, help_text="why there is no graph")
     sampled_at = models.DateTimeField(null=True)
     subtask = models.BigIntegerField(null=True, help_text="0-based; null: all of the vertex")
     samples = models.BigIntegerField(null=True)
-    method = models.TextField(blank=True, help_text="of the job's own code, the one with most samples")
+    method = models.TextField(
+        blank=True, help_text="of the job's own code, the one with most samples"
+    )
     method_samples = models.BigIntegerField(null=True)
     sentence = MessageField(blank=True)
     frames = models.JSONField(default=list)
     frames_left_out = models.BigIntegerField(default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "vertex_id"], name="flame_graph_key")]
-        indexes = [models.Index(fields=["ask_at"], name="flame_graph_due"), models.Index(fields=["wanted_at"], name="flame_graph_age")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "vertex_id"], name="flame_graph_key"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["ask_at"], name="flame_graph_due"),
+            models.Index(fields=["wanted_at"], name="flame_graph_age"),
+        ]
 
     def __str__(self) -> str:
         return f"flame graph of {self.vertex_id} of {self.job_id}: {self.state}"

@@ -1,4 +1,6 @@
-"""What tasks did that were slow to start: kept from the dumps that cycles take of them, found again by start and by finding."""
+"""What tasks did that were slow to start: kept from the dumps that cycles take of them, found again
+by start and by finding.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -18,9 +20,12 @@ A_START = timedelta(hours=1)
 """A finding is seen when the last task ran; what began longer before is of another start."""
 
 
-def keep_starting(cluster: str, tasks: Sequence[StartingTask], answers: Sequence[ThreadDumpAnswer]) -> None:
-    """The threads of these tasks, without those that had started by the time of the dump; and rows for their TaskManagers, so that
-    their dumps are kept whole like those that users want."""
+def keep_starting(
+    cluster: str, tasks: Sequence[StartingTask], answers: Sequence[ThreadDumpAnswer]
+) -> None:
+    """The threads of these tasks, without those that had started by the time of the dump; and rows
+    for their TaskManagers, so that their dumps are kept whole like those that users want.
+    """
     taken = {one.taskmanager_id: one for one in answers if one.threads is not None}
     of_taskmanager: dict[str, list[StartingTask]] = {}
     for task in tasks:
@@ -29,22 +34,34 @@ def keep_starting(cluster: str, tasks: Sequence[StartingTask], answers: Sequence
     found = []
     for taskmanager_id, of_it in of_taskmanager.items():
         answer = taken[taskmanager_id]
-        ThreadDump.objects.get_or_create(cluster=cluster, taskmanager_id=taskmanager_id, defaults={"wanted_at": answer.at})
+        ThreadDump.objects.get_or_create(
+            cluster=cluster, taskmanager_id=taskmanager_id, defaults={"wanted_at": answer.at}
+        )
         threads = _by_task(answer)
-        found += [_row(cluster, one, threads[key]) for one in of_it if (key := (_text(one.vertex_name), one.subtask)) in threads]
+        found += [
+            _row(cluster, one, threads[key])
+            for one in of_it
+            if (key := (_text(one.vertex_name), one.subtask)) in threads
+        ]
     StartingThread.objects.bulk_create(found, ignore_conflicts=True)
 
 
 def of_start(cluster: str, job_id: str, at: datetime, running_at: datetime) -> list[StartingThread]:
     """Of one start, from when it was scheduled until its last task ran; earliest dump first."""
-    rows = StartingThread.objects.filter(cluster=cluster, job_id=job_id, deploying_at__gte=at, deploying_at__lte=running_at)
+    rows = StartingThread.objects.filter(
+        cluster=cluster, job_id=job_id, deploying_at__gte=at, deploying_at__lte=running_at
+    )
     return list(rows.order_by("at", "vertex", "subtask")[:SHOWN])
 
 
-def before(cluster: str, job_id: str, seen_at: datetime, vertex_ids: Sequence[str]) -> list[StartingThread]:
+def before(
+    cluster: str, job_id: str, seen_at: datetime, vertex_ids: Sequence[str]
+) -> list[StartingThread]:
     """Of the last start before a finding was seen; of all vertices where none is named."""
     since = seen_at - A_START
-    rows = StartingThread.objects.filter(cluster=cluster, job_id=job_id, at__gte=since, at__lte=seen_at + CLOCKS_DIFFER_BY)
+    rows = StartingThread.objects.filter(
+        cluster=cluster, job_id=job_id, at__gte=since, at__lte=seen_at + CLOCKS_DIFFER_BY
+    )
     rows = rows.filter(vertex_id__in=vertex_ids) if vertex_ids else rows
     newest = rows.order_by("-at").first()
     if newest is None:

@@ -1,4 +1,6 @@
-"""The life of a request for a thread dump: wanted, asked by the next collect cycle, kept until there is a newer one."""
+"""The life of a request for a thread dump: wanted, asked by the next collect cycle, kept until
+there is a newer one.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -8,7 +10,15 @@ from itertools import islice
 from ingest.flink_rest.payloads.thread_dump import Thread
 from ingest.flink_rest.thread_dumps import DUMPS_PER_CYCLE, ThreadDumpAnswer
 from ingest.redaction.texts import redact
-from spark_jobs.diagnosis.thread_dumps import DumpedThread, deadlock_sentence, deadlocks, in_a_row, own_method, place_of, task_of
+from spark_jobs.diagnosis.thread_dumps import (
+    DumpedThread,
+    deadlock_sentence,
+    deadlocks,
+    in_a_row,
+    own_method,
+    place_of,
+    task_of,
+)
 from webapp.fleet import asked_of_flink
 from webapp.profiles.choices import ThreadDumpState as State
 from webapp.profiles.models import ThreadDump
@@ -25,8 +35,12 @@ MOST_ASKED = 20
 
 
 def want(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool:
-    """Whether it will be asked for now; False where it is already, or was answered less than ``NOT_BEFORE`` ago."""
-    return asked_of_flink.want(ThreadDump, {"cluster": cluster, "taskmanager_id": taskmanager_id}, now, by, NOT_BEFORE)
+    """Whether it will be asked for now; False where it is already, or was answered less than
+    ``NOT_BEFORE`` ago.
+    """
+    return asked_of_flink.want(
+        ThreadDump, {"cluster": cluster, "taskmanager_id": taskmanager_id}, now, by, NOT_BEFORE
+    )
 
 
 def want_all(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: str) -> int:
@@ -37,7 +51,10 @@ def want_all(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: st
 def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[str, ...]]:
     """By cluster the TaskManagers that are due, who waits longest first."""
     due = asked_of_flink.due(ThreadDump, ("taskmanager_id",), clusters, now, DUMPS_PER_CYCLE)
-    return {cluster: tuple(taskmanager_id for (taskmanager_id,) in dumps) for cluster, dumps in due.items()}
+    return {
+        cluster: tuple(taskmanager_id for (taskmanager_id,) in dumps)
+        for cluster, dumps in due.items()
+    }
 
 
 def keep(cluster: str, answered: Sequence[ThreadDumpAnswer]) -> None:
@@ -50,18 +67,30 @@ def keep(cluster: str, answered: Sequence[ThreadDumpAnswer]) -> None:
 
 def _answered(one: ThreadDumpAnswer, row: ThreadDump) -> dict[str, object]:
     asked = row.asked + 1
-    values: dict[str, object] = {"asked": asked, "ask_at": None, "answered_at": one.at, "note": redact(one.error)}
+    values: dict[str, object] = {
+        "asked": asked,
+        "ask_at": None,
+        "answered_at": one.at,
+        "note": redact(one.error),
+    }
     if one.threads is None:
         again = {"ask_at": one.at + AGAIN_AFTER} if asked < MOST_REQUESTS else {}
         return values | {"state": State.FAILED} | again
     lately = row.taken_at is not None and one.at - row.taken_at <= SAME_LOOK
-    before = {thread["name"]: (thread["place"], thread["in_a_row"]) for thread in row.threads} if lately else {}
+    before = (
+        {thread["name"]: (thread["place"], thread["in_a_row"]) for thread in row.threads}
+        if lately
+        else {}
+    )
     threads = [shown_thread(thread) for thread in one.threads]
     kept = sorted(threads, key=_importance)[:MOST_THREADS]
     return values | {
         "state": State.TAKEN,
         "taken_at": one.at,
-        "threads": [asdict(thread) | {"place": place_of(thread), "in_a_row": in_a_row(thread, before)} for thread in kept],
+        "threads": [
+            asdict(thread) | {"place": place_of(thread), "in_a_row": in_a_row(thread, before)}
+            for thread in kept
+        ],
         "threads_left_out": len(threads) - len(kept),
         "deadlocks": [deadlock_sentence(circle) for circle in deadlocks(threads)][:10],
     }
@@ -81,4 +110,9 @@ def shown_thread(thread: Thread) -> DumpedThread:
 
 def _importance(thread: DumpedThread) -> tuple[bool, bool, bool, str]:
     """Tasks first, then what runs the job's own code or is blocked."""
-    return task_of(thread.name) is None, own_method(thread) is None, thread.state != "BLOCKED", thread.name
+    return (
+        task_of(thread.name) is None,
+        own_method(thread) is None,
+        thread.state != "BLOCKED",
+        thread.name,
+    )

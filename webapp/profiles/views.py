@@ -86,7 +86,8 @@ def ask_flame_graph(
         messages.success(
             request,
             gettext(
-                "Flink is asked for a flame graph with the next collect cycle; it takes some seconds to sample it.",
+                "Flink is asked for a flame graph with the next collect cycle; it takes some "
+                "seconds to sample it.",
             ),
         )
     else:

@@ -1,4 +1,6 @@
-"""Sign-in of log shippers: ``Authorization: Bearer weir_push_…``, or as the password of basic sign-in, which some of them have alone."""
+"""Sign-in of log shippers: ``Authorization: Bearer weir_push_…``, or as the password of basic
+sign-in, which some of them have alone.
+"""
 
 import base64
 import binascii
@@ -31,7 +33,9 @@ class PushTokenAuthentication(BaseAuthentication):
         with scopes.everything():  # nobody is known yet
             token = PushToken.objects.find(text)
         if token is None or not token.is_valid(timezone.now()):
-            raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked; it must be one to push logs.")
+            raise exceptions.AuthenticationFailed(
+                "This token is unknown, expired or revoked; it must be one to push logs."
+            )
         scopes.take(OfClusters([token.cluster.name]))
         return AnonymousUser(), token
 

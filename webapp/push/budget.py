@@ -1,6 +1,8 @@
-"""How much of a web process pushes may take: pages and other pushers need it, too. Each process counts for itself.
+"""How much of a web process pushes may take: pages and other pushers need it, too. Each process
+counts for itself.
 
-What a body may hold is bounded (:mod:`ingest.pushed.bounds`), so one costs less than a second; this bounds how many such bodies come.
+What a body may hold is bounded (:mod:`ingest.pushed.bounds`), so one costs less than a second; this
+bounds how many such bodies come.
 """
 
 import math
@@ -36,8 +38,9 @@ class Busy(Retryable):
 class Budget:
     """CPU time by token, of the present window of the clock; and the threads that read bodies.
 
-    They have threads of their own since Python 3.11 takes memory from the system for each call at certain depths of the stack, which are
-    met by chance below a request; a body makes a hundred thousand calls.
+    They have threads of their own since Python 3.11 takes memory from the system for each call at
+    certain depths of the stack, which are met by chance below a request; a body makes a hundred
+    thousand calls.
     """
 
     def __init__(self) -> None:
@@ -45,7 +48,10 @@ class Budget:
         self._window, self._spent_s = 0, defaultdict[int, float](float)
 
     def spend(self, token: int, work: Callable[[], Found]) -> Found:
-        """What ``work`` gives or raises; its time is counted. Raises :class:`Busy` where too much was done in this window, or is now."""
+        """What ``work`` gives or raises; its time is counted.
+
+        Raises :class:`Busy` where too much was done in this window, or is now.
+        """
         self._check(token)
         begun = threading.Event()
         future = self._threads.submit(self._counted, token, work, begun)
@@ -71,13 +77,16 @@ class Budget:
         wait_s = math.ceil(WINDOW_S - now_s % WINDOW_S)
         if of_token > MAX_CPU_S_OF_TOKEN:
             raise Busy(
-                f"What was pushed with this token took {of_token:.0f} s of CPU within a minute, and at most {MAX_CPU_S_OF_TOKEN:.0f} s "
+                f"What was pushed with this token took {of_token:.0f} s of CPU within a minute, "
+                f"and at most {MAX_CPU_S_OF_TOKEN:.0f} s "
                 "are given to one token; push less, or with several tokens.",
                 wait_s,
             )
         if of_all > MAX_CPU_S:
             raise Busy(
-                f"What was pushed took {of_all:.0f} s of CPU within a minute, and at most {MAX_CPU_S:.0f} s are given to it.", wait_s
+                f"What was pushed took {of_all:.0f} s of CPU within a minute, and at most "
+                f"{MAX_CPU_S:.0f} s are given to it.",
+                wait_s,
             )
 
 

@@ -12,7 +12,9 @@ from webapp.lib.scoped_rows import scoped_as
 
 
 class PushTokenQuerySet(models.QuerySet["PushToken"]):
-    def issue(self, cluster: Cluster, name: str, expires_at: datetime | None = None) -> "tuple[PushToken, str]":
+    def issue(
+        self, cluster: Cluster, name: str, expires_at: datetime | None = None
+    ) -> "tuple[PushToken, str]":
         """A new token and its text, which is shown once and never kept."""
         text, kept = new_token("push_")
         return self.create(cluster=cluster, name=name, expires_at=expires_at, **kept), text
@@ -24,7 +26,10 @@ class PushTokenQuerySet(models.QuerySet["PushToken"]):
 
 @scoped_as("fleet.Cluster", by="cluster")
 class PushToken(models.Model):
-    """It may push lines of its cluster and do nothing else. Only its SHA-256 is kept. What it pushed is counted."""
+    """It may push lines of its cluster and do nothing else.
+
+    Only its SHA-256 is kept. What it pushed is counted.
+    """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="push_tokens")
     name = models.CharField(max_length=100)
@@ -34,9 +39,17 @@ class PushToken(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, editable=False)
     lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")
-    repeated = models.PositiveBigIntegerField(default=0, editable=False, help_text="lines that were there already")
-    skipped = models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")
-    last_problem = MessageField(blank=True, editable=False, help_text="why records were skipped or a request was refused, last")
+    repeated = models.PositiveBigIntegerField(
+        default=0, editable=False, help_text="lines that were there already"
+    )
+    skipped = models.PositiveBigIntegerField(
+        default=0, editable=False, help_text="records that are no line of a log"
+    )
+    last_problem = MessageField(
+        blank=True,
+        editable=False,
+        help_text="why records were skipped or a request was refused, last",
+    )
     last_problem_at = models.DateTimeField(null=True, editable=False)
 
     objects: ClassVar = PushTokenQuerySet.as_manager()

@@ -32,7 +32,9 @@ ROOM_FOR_S = 5
 """So often what is waiting is counted and cleared; in between a cluster pushes what it can."""
 
 LEAST_REMEMBERED_LINES = 1_000
-"""Of each of many processes: to look at one line takes 0.2 µs, and a body may name hundreds of processes that have 65,536 each."""
+"""Of each of many processes: to look at one line takes 0.2 µs, and a body may name hundreds of
+processes that have 65,536 each.
+"""
 
 NOTHING = Taken(0, 0)
 
@@ -49,7 +51,8 @@ class Received:
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
-    """Keep every line of a body, as long as there is room; raises what ``Budget.spend``, ``unpacked``, ``read`` and the spool raise.
+    """Keep every line of a body, as long as there is room; raises what ``Budget.spend``,
+    ``unpacked``, ``read`` and the spool raise.
 
     Then nothing was kept, or all again folds.
     """
@@ -64,8 +67,13 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
     return found
 
 
-def receive_metrics(token: PushToken, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]") -> Received:
-    """Keep every sample of a body that Weir wants; raises as :func:`receive` does. Samples are counted as lines are."""
+def receive_metrics(
+    token: PushToken, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
+) -> Received:
+    """Keep every sample of a body that Weir wants; raises as :func:`receive` does.
+
+    Samples are counted as lines are.
+    """
     try:
         _need_room()
         spool = metrics_spool_of(token.cluster.name)
@@ -74,7 +82,11 @@ def receive_metrics(token: PushToken, body: IO[bytes] | None, encoding: str, rea
         _note(token, Received(problem=str(error)))
         raise
     late = len(found.samples) - kept
-    late_problem = f"{count_text(late, 'sample')} older than an hour or of the future; is a clock wrong?" if late else ""
+    late_problem = (
+        f"{count_text(late, 'sample')} older than an hour or of the future; is a clock wrong?"
+        if late
+        else ""
+    )
     received = Received(Taken(kept, 0), found.unread.total() + late, found.problem or late_problem)
     _note(token, received)
     return received
@@ -94,7 +106,9 @@ def _spool_with_room(cluster: Cluster) -> Spool:
     return spool
 
 
-def _kept(spool: MetricsSpool, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]") -> "tuple[Pushed, int]":
+def _kept(
+    spool: MetricsSpool, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
+) -> "tuple[Pushed, int]":
     found = read(unpacked(body, encoding) if body else b"")
     return found, spool.take(found.samples, time.time())
 
@@ -109,7 +123,9 @@ def _received(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader)
             received.skipped += 1
             received.problem = received.problem or f"{found.subject}: {found.detail}"
     Count(MAX_PROCESSES, "processes").add(len(processes))
-    received.taken = spool.take(entries, max(LEAST_REMEMBERED_LINES, REMEMBERED_LINES // max(1, len(processes))))
+    received.taken = spool.take(
+        entries, max(LEAST_REMEMBERED_LINES, REMEMBERED_LINES // max(1, len(processes)))
+    )
     return received
 
 
@@ -125,7 +141,11 @@ def _note(token: PushToken, received: Received) -> None:
         "lines": F("lines") + received.taken.lines,
         "repeated": F("repeated") + received.taken.repeated,
         "skipped": F("skipped") + received.skipped,
-        **({"last_problem": received.problem[:1000], "last_problem_at": now} if received.problem else {}),
+        **(
+            {"last_problem": received.problem[:1000], "last_problem_at": now}
+            if received.problem
+            else {}
+        ),
     }
     with suppress(DatabaseError), transaction.atomic():
         PushToken.objects.filter(pk=token.pk).update(**changes)

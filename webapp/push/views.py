@@ -24,7 +24,9 @@ LIFETIMES = [("90", _("90 days")), ("365", _("a year")), ("0", _("never"))]
 
 class TokenForm(forms.Form):
     name = forms.CharField(max_length=100, label=_("Which shipper it is for"))
-    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial="365", label=_("Expires after"))
+    days = forms.TypedChoiceField(
+        choices=LIFETIMES, coerce=int, initial="365", label=_("Expires after")
+    )
 
 
 @operators_only
@@ -36,7 +38,9 @@ def tokens(request: HttpRequest, cluster: str) -> HttpResponse:
     form, text = TokenForm(request.POST or None), ""
     if request.method == "POST" and form.is_valid():
         try:
-            _, text = issue(found, form.cleaned_data["name"], form.cleaned_data["days"], timezone.now())
+            _, text = issue(
+                found, form.cleaned_data["name"], form.cleaned_data["days"], timezone.now()
+            )
             form = TokenForm()
         except ActionRefused as refused:
             form.add_error(None, str(refused))
@@ -55,5 +59,8 @@ def tokens(request: HttpRequest, cluster: str) -> HttpResponse:
 def revoke(request: HttpRequest, cluster: str, pk: int) -> HttpResponse:
     token = get_object_or_404(PushToken, pk=pk, cluster__name=cluster)
     token.delete()
-    messages.success(request, gettext("%(name)s is revoked; nothing is taken by it any more.") % {"name": token.name})
+    messages.success(
+        request,
+        gettext("%(name)s is revoked; nothing is taken by it any more.") % {"name": token.name},
+    )
     return redirect("push-tokens", cluster)

@@ -1,1 +1,3 @@
-"""Copies of the checkpoints of jobs at other places: kept up to date on schedule, and how far behind they are."""
+"""Copies of the checkpoints of jobs at other places: kept up to date on schedule, and how far
+behind they are.
+"""

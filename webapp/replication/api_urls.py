@@ -4,4 +4,10 @@ from django.urls import path
 
 from webapp.replication.api.views import ReplicationView
 
-urlpatterns = [path("jobs/<name:cluster>/<name:job_id>/replication/", ReplicationView.as_view(), name="api-job-replication")]
+urlpatterns = [
+    path(
+        "jobs/<name:cluster>/<name:job_id>/replication/",
+        ReplicationView.as_view(),
+        name="api-job-replication",
+    )
+]

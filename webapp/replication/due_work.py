@@ -11,6 +11,8 @@ register(
         TASK,
         every=work_keys.replicas_s,
         has_work=lambda attempt: execution.is_wanted(number_of(attempt.key, work_keys.PREFIX)),
-        do=lambda lease, record: execution.replicate(number_of(lease.key, work_keys.PREFIX), lease, record),
+        do=lambda lease, record: execution.replicate(
+            number_of(lease.key, work_keys.PREFIX), lease, record
+        ),
     )
 )

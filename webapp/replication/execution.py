@@ -1,4 +1,6 @@
-"""One try to bring a copy up to the newest checkpoint: Spark's own process does it, its result becomes rows."""
+"""One try to bring a copy up to the newest checkpoint: Spark's own process does it, its result
+becomes rows.
+"""
 
 import json
 import tempfile
@@ -27,7 +29,10 @@ def is_wanted(pk: int) -> bool:
 
 
 def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
-    """Raises ``SparkFailed``; the row then says why. A try that fails is not repeated: the next one takes what is newest then."""
+    """Raises ``SparkFailed``; the row then says why.
+
+    A try that fails is not repeated: the next one takes what is newest then.
+    """
     row = Replica.objects.get(pk=pk)
     try:
         result = _run(request_of(row), record)
@@ -40,13 +45,21 @@ def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
         keep(row, result, timezone.now())
     findings.judge(Replica.objects.get(pk=pk), lease, timezone.now())
     copied = (result.copied_files, result.copied_bytes) if result.state == COMPLETE else (0, 0)
-    record.counts |= {"copied_files": copied[0], "copied_bytes": copied[1], "deleted_files": result.deleted_files}
+    record.counts |= {
+        "copied_files": copied[0],
+        "copied_bytes": copied[1],
+        "deleted_files": result.deleted_files,
+    }
 
 
 def _run(request: Request, record: RunRecord) -> Result:
     """Its process is on this machine."""
     with tempfile.TemporaryDirectory(prefix="weir-replication-") as folder:
-        asked, answer, attempt = Path(folder, "request.json"), Path(folder, "result.json"), record.row.attempt
+        asked, answer, attempt = (
+            Path(folder, "request.json"),
+            Path(folder, "result.json"),
+            record.row.attempt,
+        )
         asked.write_text(request.text())
         command = ["replicate", "--request", str(asked), "--out", str(answer), "--attempt", attempt]
         spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
@@ -68,7 +81,9 @@ def request_of(row: Replica) -> Request:
 
 
 def _may_read(row: Replica, root: StorageRoot) -> bool:
-    """Its ``_metadata`` may name any path: a root is read where whoever asked for the copy sees all of it."""
+    """Its ``_metadata`` may name any path: a root is read where whoever asked for the copy sees all
+    of it.
+    """
     if row.asker_clusters is None:
         return True
     writers = {cluster.name for cluster in root.clusters.all()}
@@ -81,10 +96,29 @@ def keep(row: Replica, result: Result, now: datetime) -> None:
     if result.checkpoint_id is not None:
         triggered_at = _triggered_at(row, result)
         number: dict[str, Any] = {"replica": row, "number": result.round}
-        of_copy = {"checkpoint_id": result.checkpoint_id, "triggered_at": triggered_at, "files": result.files, "bytes": result.bytes}
-        done = {"completed_at": datetime.fromisoformat(result.completed_at) if result.completed_at else now}
-        counts = {"copied_files": result.copied_files, "copied_bytes": result.copied_bytes, "deleted_files": result.deleted_files}
-        fields = {"plan": result.plan, **of_copy, **done, **counts, "overtaken": list(result.overtaken)}
+        of_copy = {
+            "checkpoint_id": result.checkpoint_id,
+            "triggered_at": triggered_at,
+            "files": result.files,
+            "bytes": result.bytes,
+        }
+        done = {
+            "completed_at": datetime.fromisoformat(result.completed_at)
+            if result.completed_at
+            else now
+        }
+        counts = {
+            "copied_files": result.copied_files,
+            "copied_bytes": result.copied_bytes,
+            "deleted_files": result.deleted_files,
+        }
+        fields = {
+            "plan": result.plan,
+            **of_copy,
+            **done,
+            **counts,
+            "overtaken": list(result.overtaken),
+        }
         if result.state == COMPLETE:
             ReplicaRound.objects.update_or_create(**number, defaults=fields)
         else:
@@ -96,6 +130,8 @@ def keep(row: Replica, result: Result, now: datetime) -> None:
 
 def _triggered_at(row: Replica, result: Result) -> datetime | None:
     """What came in after this instant is not in the copy."""
-    facts = CheckpointFact.objects.filter(cluster=row.cluster, job_id=row.job_id, checkpoint_id=result.checkpoint_id or 0)
+    facts = CheckpointFact.objects.filter(
+        cluster=row.cluster, job_id=row.job_id, checkpoint_id=result.checkpoint_id or 0
+    )
     known = facts.values_list("trigger_time", flat=True).first()
     return known or (datetime.fromisoformat(result.as_of) if result.as_of else None)

@@ -28,7 +28,12 @@ def judge(replica: Replica, guard: WriteGuard, now: datetime) -> None:
     for finding in registry.diagnose(sample, limits).findings:
         identity = (replica.cluster, replica.job_id, finding.rule, finding.subject_id)
         new[identity] = finding_to_plain(finding) | {"job_name": sample.job_name}
-    settle(new, {(one.cluster, one.job_id, one.rule, one.subject_id): one for one in _open(replica)}, guard, now)
+    settle(
+        new,
+        {(one.cluster, one.job_id, one.rule, one.subject_id): one for one in _open(replica)},
+        guard,
+        now,
+    )
 
 
 def close(replica: Replica, now: datetime) -> None:
@@ -40,7 +45,9 @@ def close(replica: Replica, now: datetime) -> None:
 
 def _open(replica: Replica) -> QuerySet[Finding]:
     rules = registry.rules_for(ReplicaSample)
-    return Finding.objects.open().filter(rule__in=rules, cluster=replica.cluster, job_id=replica.job_id)
+    return Finding.objects.open().filter(
+        rule__in=rules, cluster=replica.cluster, job_id=replica.job_id
+    )
 
 
 def sample_of(replica: Replica, job: JobCurrent | None, now: datetime) -> ReplicaSample:

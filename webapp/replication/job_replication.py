@@ -1,4 +1,7 @@
-"""The copy of one job's checkpoints and how far it lies behind. Plain data for page, API and command."""
+"""The copy of one job's checkpoints and how far it lies behind.
+
+Plain data for page, API and command.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +18,10 @@ ROUNDS_SHOWN = 200
 
 @dataclass(frozen=True)
 class JobReplication:
-    """``lag_ms``: what a restore from the copy would have to do again, as of ``at``: since the trigger of its checkpoint. None where
-    there is no complete copy, or its instant is not known. ``rounds``: newest first."""
+    """``lag_ms``: what a restore from the copy would have to do again, as of ``at``: since the
+    trigger of its checkpoint. None where there is no complete copy, or its instant is not known.
+    ``rounds``: newest first.
+    """
 
     replica: Replica
     at: datetime
@@ -33,14 +38,24 @@ class JobReplication:
             return Badge(gettext("no copy yet"), "?", "unknown")
         if self.replica.trouble:
             return Badge(gettext("last try failed"), "◆", "warn")
-        return Badge(gettext("complete"), "●", "ok") if self.replica.enabled else Badge(gettext("stopped"), "■", "done")
+        return (
+            Badge(gettext("complete"), "●", "ok")
+            if self.replica.enabled
+            else Badge(gettext("stopped"), "■", "done")
+        )
 
     def sawtooth(self) -> list[tuple[datetime, float]]:
-        """Lag in s over time, oldest first: it grows by a second a second, and falls when a newer copy is complete."""
+        """Lag in s over time, oldest first: it grows by a second a second, and falls when a newer
+        copy is complete.
+        """
         points: list[tuple[datetime, float]] = []
         before: datetime | None = None
         for one in reversed(self.rounds):
-            points += [(one.completed_at, (one.completed_at - since).total_seconds()) for since in (before, one.triggered_at) if since]
+            points += [
+                (one.completed_at, (one.completed_at - since).total_seconds())
+                for since in (before, one.triggered_at)
+                if since
+            ]
             before = one.triggered_at
         if before and self.lag_ms is not None:
             points.append((self.at, self.lag_ms / 1000))
@@ -52,4 +67,8 @@ def job_replication(job: JobCurrent, now: datetime) -> JobReplication | None:
     replica = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
     if replica is None:
         return None
-    return JobReplication(replica, min(now, job.end_time) if job.end_time else now, list(replica.rounds.all()[:ROUNDS_SHOWN]))
+    return JobReplication(
+        replica,
+        min(now, job.end_time) if job.end_time else now,
+        list(replica.rounds.all()[:ROUNDS_SHOWN]),
+    )

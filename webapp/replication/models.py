@@ -1,4 +1,7 @@
-"""Copies of jobs' checkpoints, and the rounds that brought them up to date. What lies in a copy and was planned is in the copy itself."""
+"""Copies of jobs' checkpoints, and the rounds that brought them up to date.
+
+What lies in a copy and was planned is in the copy itself.
+"""
 
 from django.db import models
 
@@ -9,25 +12,34 @@ from webapp.storage.models.columns import URI_LENGTH
 
 @scoped()
 class Replica(models.Model):
-    """``name`` is in the marker of the copy. What follows ``trouble`` is of the copy that is complete now, empty before the first."""
+    """``name`` is in the marker of the copy.
+
+    What follows ``trouble`` is of the copy that is complete now, empty before the first.
+    """
 
     name = models.CharField(max_length=64, unique=True)
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
     source = models.CharField(max_length=URI_LENGTH, help_text="directory of the job, canonical")
     destination = models.CharField(max_length=1000, unique=True, help_text="as Flink is to read it")
-    read_at = models.CharField(max_length=1000, blank=True, help_text="where Weir writes it, if elsewhere")
+    read_at = models.CharField(
+        max_length=1000, blank=True, help_text="where Weir writes it, if elsewhere"
+    )
     every_s = models.PositiveIntegerField(help_text="between two looks for a newer checkpoint")
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField()
     created_name = models.CharField(max_length=200, help_text="who asked for it")
-    asker_clusters = models.JSONField(null=True, default=list, help_text="clusters whose roots it may read; null: all")
+    asker_clusters = models.JSONField(
+        null=True, default=list, help_text="clusters whose roots it may read; null: all"
+    )
     changed_at = models.DateTimeField(null=True, help_text="of the last order")
     changed_name = models.CharField(max_length=200, blank=True, help_text="who gave the last order")
     tried_at = models.DateTimeField(null=True, help_text="end of the last try")
     trouble = MessageField(blank=True, help_text="why the last try failed")
     checkpoint_id = models.BigIntegerField(null=True)
-    triggered_at = models.DateTimeField(null=True, help_text="of that checkpoint, or where unknown when its _metadata was written")
+    triggered_at = models.DateTimeField(
+        null=True, help_text="of that checkpoint, or where unknown when its _metadata was written"
+    )
     completed_at = models.DateTimeField(null=True, help_text="when the copy was complete")
     location = models.CharField(max_length=URI_LENGTH, blank=True)
     files = models.BigIntegerField(null=True)
@@ -59,7 +71,9 @@ class ReplicaRound(models.Model):
     overtaken = models.JSONField(default=list, help_text="checkpoints that it overtook")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["replica", "number"], name="replica_round_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["replica", "number"], name="replica_round_key")
+        ]
         indexes = [models.Index(fields=["replica", "completed_at"], name="replica_rounds")]
         ordering = ["replica", "-number"]
 

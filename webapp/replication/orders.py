@@ -1,4 +1,7 @@
-"""What people ask of a copy on its page: a copy, a round now, to stop and to resume. Each is noted with a name."""
+"""What people ask of a copy on its page: a copy, a round now, to stop and to resume.
+
+Each is noted with a name.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -37,7 +40,11 @@ def order(replica: Replica, what: str, user: Any, at: datetime) -> str:
     if what == "resume":
         replica.enabled = True
     elif what != "now" or not replica.enabled:
-        raise ActionRefused(gettext("The copy is stopped: resume it first.") if what == "now" else gettext("There is no such order."))
+        raise ActionRefused(
+            gettext("The copy is stopped: resume it first.")
+            if what == "now"
+            else gettext("There is no such order.")
+        )
     _note(replica, user, at)
     work_keys.wake(replica, at)
     return gettext("A worker looks for a newer checkpoint within a minute.")
@@ -49,20 +56,30 @@ def _note(replica: Replica, user: Any, at: datetime) -> None:
 
 
 def _refuse_foreign(destination: str, user: Any) -> None:
-    """A destination makes workers connect and write: operators may use the storages that registered roots are on, and no local path."""
+    """A destination makes workers connect and write: operators may use the storages that registered
+    roots are on, and no local path.
+    """
     if role_of(user) == Role.ADMIN:
         return
     try:
         storage = _storage(canonical(destination, spellings()))
-        known = {_storage(canonical(uri, spellings())) for uri in StorageRoot.objects.values_list("uri", flat=True)} - {"file:"}
+        known = {
+            _storage(canonical(uri, spellings()))
+            for uri in StorageRoot.objects.values_list("uri", flat=True)
+        } - {"file:"}
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error
     if storage not in known:
-        allowed = f": {', '.join(sorted(known))}" if known else gettext(", and none is on a remote storage")
+        allowed = (
+            f": {', '.join(sorted(known))}"
+            if known
+            else gettext(", and none is on a remote storage")
+        )
         raise InputRefused(
             {
                 "destination": gettext(
-                    "Operators may copy to storages that registered roots are on%(allowed)s. Ask an administrator for others."
+                    "Operators may copy to storages that registered roots are on%(allowed)s. Ask "
+                    "an administrator for others."
                 )
                 % {"allowed": allowed}
             }

@@ -26,20 +26,38 @@ LEAST_EVERY_S, MOST_EVERY_S = 10, 7 * 86_400
 
 
 def source_of(job: JobCurrent) -> str:
-    """The directory that the job's newest checkpoint lies in, canonical. Raises :class:`InputRefused`."""
-    done = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, external_path__isnull=False, is_savepoint=False)
+    """The directory that the job's newest checkpoint lies in, canonical.
+
+    Raises :class:`InputRefused`.
+    """
+    done = CheckpointFact.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, external_path__isnull=False, is_savepoint=False
+    )
     path = done.order_by("-trigger_time").values_list("external_path", flat=True).first()
     if not path:
         raise InputRefused(
-            {"source": gettext("Where its checkpoints lie is not known: none with a path was seen. Name the directory of the job.")}
+            {
+                "source": gettext(
+                    "Where its checkpoints lie is not known: none with a path was seen. Name the "
+                    "directory of the job."
+                )
+            }
         )
     return canonical(str(path), spellings()).rpartition("/")[0]
 
 
 def register(
-    job: JobCurrent, destination: str, *, name: str, at: datetime, read_at: str = "", source: str = "", every_s: int = DEFAULT_EVERY_S
+    job: JobCurrent,
+    destination: str,
+    *,
+    name: str,
+    at: datetime,
+    read_at: str = "",
+    source: str = "",
+    every_s: int = DEFAULT_EVERY_S,
 ) -> Replica:
-    """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises :class:`InputRefused`.
+    """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises
+    :class:`InputRefused`.
 
     What whoever asks sees now is kept with it: rounds read nothing else.
     """
@@ -57,30 +75,53 @@ def register(
         raise InputRefused({"destination": str(error)}) from error
     if refused := refusal_of_tree(read_at or place.uri):
         raise InputRefused({"destination": localised(refused)})
-    if not StorageRoot.objects.exists() or not any(is_below(source, root) for root in StorageRoot.objects.values_list("uri", flat=True)):
+    if not StorageRoot.objects.exists() or not any(
+        is_below(source, root) for root in StorageRoot.objects.values_list("uri", flat=True)
+    ):
         raise InputRefused(
             {
-                "source": gettext("%(source)s is below no registered storage root; register its root first (manage.py add_storage_root).")
+                "source": gettext(
+                    "%(source)s is below no registered storage root; register its root first "
+                    "(manage.py add_storage_root)."
+                )
                 % {"source": source}
             }
         )
     known = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
-    is_new = known is None or (canonical(known.destination, spellings()), known.source) != (place.uri, source)
-    _refuse_taken(place, Replica.objects.exclude(cluster=job.cluster, job_id=job.job_id) if known is None or is_new else earlier(known))
+    is_new = known is None or (canonical(known.destination, spellings()), known.source) != (
+        place.uri,
+        source,
+    )
+    _refuse_taken(
+        place,
+        Replica.objects.exclude(cluster=job.cluster, job_id=job.job_id)
+        if known is None or is_new
+        else earlier(known),
+    )
     if known and is_new and known.enabled:
         raise InputRefused(
             {
-                "destination": gettext("The job is copied to %(destination)s already; stop that first (--stop).")
+                "destination": gettext(
+                    "The job is copied to %(destination)s already; stop that first (--stop)."
+                )
                 % {"destination": known.destination}
             }
         )
-    asked = {"source": source, "destination": destination.rstrip("/"), "read_at": read_at, "created_at": at, "created_name": name[:200]}
+    asked = {
+        "source": source,
+        "destination": destination.rstrip("/"),
+        "read_at": read_at,
+        "created_at": at,
+        "created_name": name[:200],
+    }
     try:
         with transaction.atomic():
             if known and is_new:
                 known.delete()
             row, _ = Replica.objects.get_or_create(
-                cluster=job.cluster, job_id=job.job_id, defaults={"name": uuid.uuid4().hex, "every_s": every_s, **asked}
+                cluster=job.cluster,
+                job_id=job.job_id,
+                defaults={"name": uuid.uuid4().hex, "every_s": every_s, **asked},
             )
     except IntegrityError:  # somebody else asked for the same place at this moment
         raise _taken() from None
@@ -94,7 +135,10 @@ def register(
 def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:
     """Looks at all rows, also at those that whoever asks does not see; each round looks again."""
     with scopes.everything():
-        taken = [*(Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()), *places_of(others)]
+        taken = [
+            *(Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()),
+            *places_of(others),
+        ]
     if any(overlapping(place, one, spellings()) for one in taken):
         raise _taken()
 
@@ -106,7 +150,9 @@ def earlier(copy: Replica) -> QuerySet[Replica]:
 
 def places_of(copies: Iterable[Replica]) -> list[Root]:
     """Where no other copy may be written, beside roots: these, and quarantines."""
-    quarantines = StorageRoot.objects.exclude(quarantine_uri="").values_list("quarantine_uri", flat=True)
+    quarantines = StorageRoot.objects.exclude(quarantine_uri="").values_list(
+        "quarantine_uri", flat=True
+    )
     return [
         *map(Root, quarantines),
         *(Root.of(one.destination, one.read_at or None, spellings()) for one in copies),
@@ -115,4 +161,10 @@ def places_of(copies: Iterable[Replica]) -> list[Root]:
 
 def _taken() -> InputRefused:
     """The same whatever is there, and whose ever it is."""
-    return InputRefused({"destination": gettext("That place is taken: name a directory outside storage roots and other copies.")})
+    return InputRefused(
+        {
+            "destination": gettext(
+                "That place is taken: name a directory outside storage roots and other copies."
+            )
+        }
+    )

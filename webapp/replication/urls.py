@@ -6,8 +6,18 @@ from webapp.replication import views
 
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/replication/", views.page, name="replication"),
-    path("jobs/<name:cluster>/<name:job_id>/replication/tables", views.tables, name="replication-tables"),
+    path(
+        "jobs/<name:cluster>/<name:job_id>/replication/tables",
+        views.tables,
+        name="replication-tables",
+    ),
     path("jobs/<name:cluster>/<name:job_id>/replication/ask", views.ask, name="replication-ask"),
-    path("jobs/<name:cluster>/<name:job_id>/replication/order", views.order, name="replication-order"),
-    path("jobs/<name:cluster>/<name:job_id>/charts/replication", views.chart, name="job-chart-replication"),
+    path(
+        "jobs/<name:cluster>/<name:job_id>/replication/order", views.order, name="replication-order"
+    ),
+    path(
+        "jobs/<name:cluster>/<name:job_id>/charts/replication",
+        views.chart,
+        name="job-chart-replication",
+    ),
 ]

@@ -38,9 +38,18 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     points = found.sawtooth() if found else []
     if not points:
         return JsonResponse(
-            {"figure": None, "empty": {"title": gettext("No copy yet"), "text": gettext("Its lag is drawn once one is complete.")}}
+            {
+                "figure": None,
+                "empty": {
+                    "title": gettext("No copy yet"),
+                    "text": gettext("Its lag is drawn once one is complete."),
+                },
+            }
         )
-    said = gettext("Grows by a second each second, and falls when a newer copy is complete; instants are %(zone)s.")
+    said = gettext(
+        "Grows by a second each second, and falls when a newer copy is complete; instants are "
+        "%(zone)s."
+    )
     note = said % {"zone": shown_zone.label()}
     return JsonResponse(answer(lag_over_time(points), note))
 
@@ -50,13 +59,24 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     """A copy at another place, kept up to date from now on."""
     view = look_up(request, cluster, job_id)
-    destination, every_s = request.POST.get("destination", "").strip(), request.POST.get("every_s", "")
+    destination, every_s = (
+        request.POST.get("destination", "").strip(),
+        request.POST.get("every_s", ""),
+    )
     if not destination or len(destination) > 1000 or not (every_s.isdecimal() and len(every_s) < 9):
-        messages.error(request, gettext("Name a directory as Flink reads it, and after how many seconds to look for a newer checkpoint."))
+        messages.error(
+            request,
+            gettext(
+                "Name a directory as Flink reads it, and after how many seconds to look for a "
+                "newer checkpoint."
+            ),
+        )
     else:
         with refusal_as_message(request):
             orders.ask(view.job, destination, int(every_s), request.user, timezone.now())
-            messages.success(request, gettext("The copy is asked for; a worker begins within a minute."))
+            messages.success(
+                request, gettext("The copy is asked for; a worker begins within a minute.")
+            )
     return redirect("replication", cluster, job_id)
 
 
@@ -69,7 +89,12 @@ def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     if found is None:
         raise Http404(gettext("No copy of this job was asked for."))
     with refusal_as_message(request):
-        messages.success(request, orders.order(found.replica, request.POST.get("order", ""), request.user, timezone.now()))
+        messages.success(
+            request,
+            orders.order(
+                found.replica, request.POST.get("order", ""), request.user, timezone.now()
+            ),
+        )
     return redirect("replication", cluster, job_id)
 
 

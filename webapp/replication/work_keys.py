@@ -14,7 +14,10 @@ def key_of(replica: Replica) -> str:
 
 
 def replicas_s() -> dict[str, int]:
-    return {f"{PREFIX}{pk}": every_s for pk, every_s in Replica.objects.filter(enabled=True).values_list("pk", "every_s")}
+    return {
+        f"{PREFIX}{pk}": every_s
+        for pk, every_s in Replica.objects.filter(enabled=True).values_list("pk", "every_s")
+    }
 
 
 def wake(replica: Replica, at: datetime) -> None:

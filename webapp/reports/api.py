@@ -26,7 +26,9 @@ from webapp.reports.renderers.files import FORMS
 from webapp.reports.stored_reports import Gone, content
 
 _TEXT = r"^[^\u0000]*$"
-FORM = OpenApiParameter("form", OpenApiTypes.STR, OpenApiParameter.PATH, enum=list(FORMS), description="which file")
+FORM = OpenApiParameter(
+    "form", OpenApiTypes.STR, OpenApiParameter.PATH, enum=list(FORMS), description="which file"
+)
 
 
 class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
@@ -35,9 +37,23 @@ class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
     class Meta:
         model = IncidentReport
         fields = (
-            "uid", "kind", "title", "jobs", "start", "end", "from_alert", "author_name", "state", "progress", "step", "error", "tone",
-            "without_pdf", "asked_at", "made_at",
-        )  # fmt: skip
+            "uid",
+            "kind",
+            "title",
+            "jobs",
+            "start",
+            "end",
+            "from_alert",
+            "author_name",
+            "state",
+            "progress",
+            "step",
+            "error",
+            "tone",
+            "without_pdf",
+            "asked_at",
+            "made_at",
+        )
 
 
 class JobChoice(serializers.Serializer[Any]):
@@ -46,19 +62,43 @@ class JobChoice(serializers.Serializer[Any]):
 
 
 class ReportRequest(serializers.Serializer[Any]):
-    """Jobs and a range, or an alert or an incident; for a digest a range alone. Instants as ISO 8601, or relative as in now-6h."""
+    """Jobs and a range, or an alert or an incident; for a digest a range alone.
+
+    Instants as ISO 8601, or relative as in now-6h.
+    """
 
     kind = serializers.ChoiceField(choices=ReportKind.choices, default=ReportKind.INCIDENT)
-    jobs = serializers.ListField(child=JobChoice(), required=False, max_length=MOST_JOBS, default=list)
-    alert = serializers.RegexField(_TEXT, required=False, allow_blank=True, max_length=64, default="", help_text="uid of an alert")
-    incident = serializers.RegexField(
-        _TEXT, required=False, allow_blank=True, max_length=64, default="", help_text="uid of an incident: all of its jobs"
+    jobs = serializers.ListField(
+        child=JobChoice(), required=False, max_length=MOST_JOBS, default=list
     )
-    title = serializers.RegexField(_TEXT, required=False, allow_blank=True, max_length=200, default="")
+    alert = serializers.RegexField(
+        _TEXT,
+        required=False,
+        allow_blank=True,
+        max_length=64,
+        default="",
+        help_text="uid of an alert",
+    )
+    incident = serializers.RegexField(
+        _TEXT,
+        required=False,
+        allow_blank=True,
+        max_length=64,
+        default="",
+        help_text="uid of an incident: all of its jobs",
+    )
+    title = serializers.RegexField(
+        _TEXT, required=False, allow_blank=True, max_length=200, default=""
+    )
 
     def get_fields(self) -> dict[str, Any]:
         # "from" is a word of Python.
-        instant: dict[str, Any] = {"required": False, "allow_blank": True, "max_length": 64, "default": ""}
+        instant: dict[str, Any] = {
+            "required": False,
+            "allow_blank": True,
+            "max_length": 64,
+            "default": "",
+        }
         ends = {name: serializers.RegexField(_TEXT, **instant) for name in ("from", "to")}
         return {**super().get_fields(), **ends}
 
@@ -69,7 +109,9 @@ class WhateverTheyAccept(BaseContentNegotiation):
     def select_parser(self, request: Request, parsers: Any) -> Any:
         return parsers[0]
 
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> Any:
         return renderers[0], renderers[0].media_type
 
 
@@ -95,7 +137,9 @@ class ReportViews(ListView):
         report = _requested(wanted.validated_data, request)
         return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
 
-    @extend_schema(summary="Delete a report and its files", responses={204: None, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="Delete a report and its files", responses={204: None, **ERRORS, **NOT_FOUND}
+    )
     def destroy(self, request: Request, uid: str) -> Response:
         orders.delete(_report(uid))
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -103,7 +147,11 @@ class ReportViews(ListView):
     @extend_schema(
         summary="The report as a file",
         parameters=[FORM],
-        responses={(200, form.content_type.partition(";")[0]): OpenApiTypes.BINARY for form in FORMS.values()} | {**ERRORS, **NOT_FOUND},
+        responses={
+            (200, form.content_type.partition(";")[0]): OpenApiTypes.BINARY
+            for form in FORMS.values()
+        }
+        | {**ERRORS, **NOT_FOUND},
     )
     @action(
         detail=True,
@@ -117,7 +165,11 @@ class ReportViews(ListView):
             found = content(_report(uid), form)
         except Gone as error:
             raise exceptions.NotFound(str(error)) from error
-        return HttpResponse(found, content_type=FORMS[form].content_type, headers={"Content-Disposition": "attachment"})
+        return HttpResponse(
+            found,
+            content_type=FORMS[form].content_type,
+            headers={"Content-Disposition": "attachment"},
+        )
 
 
 def _requested(entered: dict[str, Any], request: Request) -> IncidentReport:
@@ -126,13 +178,25 @@ def _requested(entered: dict[str, Any], request: Request) -> IncidentReport:
         start, end = report_scope.span(entered["from"] or "now-7d", entered["to"], now)
         return orders.request_digest(start, end, user=request.user, name=name, at=now)
     if entered["incident"]:
-        scope = report_scope.scope_of_incident(get_object_or_404(Incident, uid=entered["incident"]), now)
+        scope = report_scope.scope_of_incident(
+            get_object_or_404(Incident, uid=entered["incident"]), now
+        )
     elif entered["alert"]:
         scope = report_scope.scope_of_alert(get_object_or_404(Alert, uid=entered["alert"]), now)
     else:
-        scope = report_scope.scope([JobKey(one["cluster"], one["job_id"]) for one in entered["jobs"]], entered["from"], entered["to"], now)
+        scope = report_scope.scope(
+            [JobKey(one["cluster"], one["job_id"]) for one in entered["jobs"]],
+            entered["from"],
+            entered["to"],
+            now,
+        )
     return orders.request_report(
-        scope, user=request.user, name=name, at=now, title=entered["title"], from_alert=entered["incident"] or entered["alert"]
+        scope,
+        user=request.user,
+        name=name,
+        at=now,
+        title=entered["title"],
+        from_alert=entered["incident"] or entered["alert"],
     )
 
 

@@ -1,7 +1,9 @@
-"""What a report says, as plain data: gathered once from the database, then drawn as a page, a file, Markdown or JSON.
+"""What a report says, as plain data: gathered once from the database, then drawn as a page, a file,
+Markdown or JSON.
 
-A document is complete: no renderer asks anybody anything. Texts are already cut, cleaned and without secrets
-(:mod:`webapp.reports.texts`); instants are aware UTC; unknown is ``None``; ratios are 0 … 1.
+A document is complete: no renderer asks anybody anything. Texts are already cut, cleaned and
+without secrets (:mod:`webapp.reports.texts`); instants are aware UTC; unknown is ``None``; ratios
+are 0 … 1.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +29,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class ReportedFinding:
-    """One matter; ``path`` leads from the farthest vertex that is held back to the origin. ``number`` is the finding's id."""
+    """One matter; ``path`` leads from the farthest vertex that is held back to the origin.
+
+    ``number`` is the finding's id.
+    """
 
     number: int
     cluster: str
@@ -53,7 +58,10 @@ class ReportedFinding:
 
 @dataclass(frozen=True)
 class Moment:
-    """One line of the time line. ``tone`` is crit, warn, ok or done; ``until`` is the end of what lasted."""
+    """One line of the time line.
+
+    ``tone`` is crit, warn, ok or done; ``until`` is the end of what lasted.
+    """
 
     at: datetime
     kind: str
@@ -73,11 +81,13 @@ class ReportedCheckpoint(CheckpointPoint):
 
 @dataclass(frozen=True)
 class CheckpointFigures:
-    """How checkpoints fared. ``longest_gap_ms`` is the longest time without a new recovery point, ``None`` where it cannot be known.
+    """How checkpoints fared. ``longest_gap_ms`` is the longest time without a new recovery point,
+    ``None`` where it cannot be known.
 
-    It is also that from the start of the job to its first one (``gap_is_first``). ``wasted_bytes`` were uploaded for checkpoints that
-    did not complete; of ``wasted_unknown`` such it is unknown. ``by_hours`` says that single checkpoints are no longer kept and counts
-    are those of whole hours.
+    It is also that from the start of the job to its first one (``gap_is_first``). ``wasted_bytes``
+    were uploaded for checkpoints that did not complete; of ``wasted_unknown`` such it is unknown.
+    ``by_hours`` says that single checkpoints are no longer kept and counts are those of whole
+    hours.
     """
 
     settled: int = 0
@@ -98,7 +108,10 @@ class CheckpointFigures:
 
 @dataclass(frozen=True)
 class ReportedStart:
-    """A start of which all tasks ran. ``parts``: (phase, ms). ``usual_ms``: median of earlier ones. ``held_up_by``: the slowest task."""
+    """A start of which all tasks ran.
+
+    ``parts``: (phase, ms). ``usual_ms``: median of earlier ones. ``held_up_by``: the slowest task.
+    """
 
     at: datetime
     kind: str
@@ -112,7 +125,10 @@ class ReportedStart:
 
 @dataclass(frozen=True)
 class ReportedMissingFile:
-    """A file that a restore did not find. ``snapshots`` need it. ``causes``: (what, verdict, why), best founded first."""
+    """A file that a restore did not find.
+
+    ``snapshots`` need it. ``causes``: (what, verdict, why), best founded first.
+    """
 
     path: str
     summary: str
@@ -126,7 +142,9 @@ class ReportedMissingFile:
 
 @dataclass(frozen=True)
 class PressureRow:
-    """One vertex: ``(start of the window, back-pressured share, busy share)``, the largest subtask's median."""
+    """One vertex: ``(start of the window, back-pressured share, busy share)``, the largest
+    subtask's median.
+    """
 
     vertex: str
     cells: tuple[tuple[datetime, float | None, float | None], ...]
@@ -168,7 +186,10 @@ class Exception_:
 
 @dataclass(frozen=True)
 class StoragePlace:
-    """The job's directories below one root, by its newest audit. ``raw_bytes``: as often as HDFS stores them; None where unknown."""
+    """The job's directories below one root, by its newest audit.
+
+    ``raw_bytes``: as often as HDFS stores them; None where unknown.
+    """
 
     root: str
     as_of: datetime | None
@@ -183,7 +204,9 @@ class StoragePlace:
 
 @dataclass(frozen=True)
 class ReportedCounters:
-    """Flink's own counters at one answer and what Weir knew then, where they differ: (name, count), unknown ones left out."""
+    """Flink's own counters at one answer and what Weir knew then, where they differ: (name, count),
+    unknown ones left out.
+    """
 
     at: datetime
     flink: tuple[tuple[str, int], ...]
@@ -193,7 +216,9 @@ class ReportedCounters:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a digest or of a job: texts ready to be read; ``numeric`` are the places of columns that stand right."""
+    """A table of a digest or of a job: texts ready to be read; ``numeric`` are the places of
+    columns that stand right.
+    """
 
     title: str
     columns: tuple[str, ...]
@@ -203,14 +228,21 @@ class Table:
     empty: str = ""
 
     def __post_init__(self) -> None:
-        """Words of pages are texts only once they are shown; a document keeps those of whoever made it."""
-        object.__setattr__(self, "rows", tuple(tuple(str(cell) for cell in row) for row in self.rows))
+        """Words of pages are texts only once they are shown; a document keeps those of whoever made
+        it.
+        """
+        object.__setattr__(
+            self, "rows", tuple(tuple(str(cell) for cell in row) for row in self.rows)
+        )
         object.__setattr__(self, "note", str(self.note))
 
 
 @dataclass(frozen=True)
 class JobStory:
-    """All that a report contains of one job. ``restarts`` are all of the time, ``outages`` and ``marks`` the newest."""
+    """All that a report contains of one job.
+
+    ``restarts`` are all of the time, ``outages`` and ``marks`` the newest.
+    """
 
     cluster: str
     job_id: str
@@ -280,7 +312,10 @@ class Kpi:
 
 @dataclass(frozen=True)
 class Summary:
-    """The first screen: what happened, when, why, what it cost, what to do. ``tone`` is crit, warn, ok or unknown."""
+    """The first screen: what happened, when, why, what it cost, what to do.
+
+    ``tone`` is crit, warn, ok or unknown.
+    """
 
     tone: str
     headline: str

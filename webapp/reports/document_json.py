@@ -1,4 +1,6 @@
-"""Documents as JSON and back: dataclasses become objects, tuples lists, instants ISO 8601 in UTC."""
+"""Documents as JSON and back: dataclasses become objects, tuples lists, instants ISO 8601 in
+UTC.
+"""
 
 import json
 from dataclasses import is_dataclass
@@ -40,7 +42,9 @@ def _made(kind: Any, value: Any) -> Any:
         return tuple(_made(one, item) for one, item in zip(kinds, value, strict=True))
     if is_dataclass(kind) and isinstance(kind, type):
         hints = _hints(kind)
-        return kind(**{name: _made(hints[name], item) for name, item in value.items() if name in hints})
+        return kind(
+            **{name: _made(hints[name], item) for name, item in value.items() if name in hints}
+        )
     if kind is datetime:
         return datetime.fromisoformat(value)
     return value

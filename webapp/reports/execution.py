@@ -1,4 +1,7 @@
-"""Making one report, under the lease of its due work: gather, draw, keep. Killed anywhere, it is made again from the start."""
+"""Making one report, under the lease of its due work: gather, draw, keep.
+
+Killed anywhere, it is made again from the start.
+"""
 
 import logging
 from datetime import datetime
@@ -44,7 +47,13 @@ def carry_out(pk: int, lease: Lease, record: RunRecord) -> None:
     except Exception as error:
         if attempt >= MOST_ATTEMPTS:
             _give_up(
-                report, lease, message("{describe:name} It was tried {attempt:number} times.", describe=describe(error), attempt=attempt)
+                report,
+                lease,
+                message(
+                    "{describe:name} It was tried {attempt:number} times.",
+                    describe=describe(error),
+                    attempt=attempt,
+                ),
             )
         raise
 
@@ -52,7 +61,9 @@ def carry_out(pk: int, lease: Lease, record: RunRecord) -> None:
 def _begin(report: IncidentReport, lease: Lease) -> int:
     with lease.writing():
         waiting = IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK)
-        waiting.update(state=ReportState.RUNNING, attempts=report.attempts + 1, progress=1, step="begun")
+        waiting.update(
+            state=ReportState.RUNNING, attempts=report.attempts + 1, progress=1, step="begun"
+        )
     return report.attempts + 1
 
 
@@ -60,7 +71,9 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
     def progress(done: int, words: str) -> None:
         record.say(message("{done:number} %: {words:text}", done=done, words=words))
         with lease.writing():
-            IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(progress=done, step=words)
+            IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
+                progress=done, step=words
+            )
 
     now = timezone.now()
     with translation.override(files.ENGLISH):  # a document is translated when it is drawn
@@ -71,7 +84,11 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
         folder.keep(form, files.rendered(document, form))
     progress(85, message("printing the PDF"))
     without_pdf = _pdf(document, folder, report.language)
-    record.counts |= {"findings": len(document.findings), "moments": len(document.timeline), "jobs": len(document.stories)}
+    record.counts |= {
+        "findings": len(document.findings),
+        "moments": len(document.timeline),
+        "jobs": len(document.stories),
+    }
     with lease.writing():
         # Last: only this makes the report one that can be read.
         made = IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
@@ -92,7 +109,9 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
 def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress) -> Document:
     by = report.author_name or WEIR_ITSELF
     if report.kind == ReportKind.DIGEST:
-        return digest.gather(report.start, report.end, uid=report.uid, made_at=now, made_by=by, progress=progress)
+        return digest.gather(
+            report.start, report.end, uid=report.uid, made_at=now, made_by=by, progress=progress
+        )
     scope = orders.scope_of(report)
 
     def seen_by_all(done: int, words: str) -> None:
@@ -101,7 +120,13 @@ def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress
 
     with scopes.within(OfClusters([report.cluster]) if report.cluster else EVERYTHING):
         return incident.gather(
-            scope, uid=report.uid, made_at=now, made_by=by, title=report.title, from_alert=report.from_alert, progress=seen_by_all
+            scope,
+            uid=report.uid,
+            made_at=now,
+            made_by=by,
+            title=report.title,
+            from_alert=report.from_alert,
+            progress=seen_by_all,
         )
 
 
@@ -117,4 +142,6 @@ def _pdf(document: Document, folder: ReportFolder, language: str) -> str:
 
 def _give_up(report: IncidentReport, lease: Lease, why: str) -> None:
     with lease.writing():
-        IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK).update(state=ReportState.FAILED, error=why, step="")
+        IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK).update(
+            state=ReportState.FAILED, error=why, step=""
+        )

@@ -18,28 +18,59 @@ def new_report_uid() -> str:
 
 @scoped()
 class IncidentReport(models.Model):
-    """One report, asked for or made. Its document holds all it says; files are made from it and can be made again."""
+    """One report, asked for or made.
+
+    Its document holds all it says; files are made from it and can be made again.
+    """
 
     uid = models.CharField(max_length=40, unique=True, default=new_report_uid, editable=False)
     kind = models.CharField(max_length=16, choices=ReportKind.choices, default=ReportKind.INCIDENT)
     title = MessageField(blank=True)
-    jobs = models.JSONField(default=list, blank=True, help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest")
-    cluster = models.CharField(max_length=100, blank=True, editable=False, help_text="all it says is of this one; empty: of the fleet")
+    jobs = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest",
+    )
+    cluster = models.CharField(
+        max_length=100,
+        blank=True,
+        editable=False,
+        help_text="all it says is of this one; empty: of the fleet",
+    )
     start = models.DateTimeField()
     end = models.DateTimeField()
-    from_alert = models.CharField(max_length=64, blank=True, help_text="uid of the alert or the incident it was made from")
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="reports")
-    language = models.CharField(max_length=16, default="en", help_text="of the page that it was made from: the PDF is in it")
+    from_alert = models.CharField(
+        max_length=64, blank=True, help_text="uid of the alert or the incident it was made from"
+    )
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="reports",
+    )
+    language = models.CharField(
+        max_length=16, default="en", help_text="of the page that it was made from: the PDF is in it"
+    )
     author_name = models.CharField(max_length=200, blank=True, help_text="their name at that time")
     state = models.CharField(max_length=16, choices=ReportState.choices, default=ReportState.QUEUED)
     progress = models.PositiveSmallIntegerField(default=0, help_text="0 … 100")
     step = models.CharField(max_length=200, blank=True, help_text="what is being done, in words")
     attempts = models.PositiveSmallIntegerField(default=0)
     error = MessageField(blank=True)
-    tone = models.CharField(max_length=16, blank=True, help_text="crit, warn, ok or unknown: the verdict of its first screen")
+    tone = models.CharField(
+        max_length=16,
+        blank=True,
+        help_text="crit, warn, ok or unknown: the verdict of its first screen",
+    )
     document = MessagesField(null=True, blank=True)
     without_pdf = MessageField(blank=True, help_text="why there is no PDF")
-    digest_of = models.DateTimeField(null=True, blank=True, unique=True, help_text="end of the week that an automatic digest covers")
+    digest_of = models.DateTimeField(
+        null=True,
+        blank=True,
+        unique=True,
+        help_text="end of the week that an automatic digest covers",
+    )
     asked_at = models.DateTimeField()
     made_at = models.DateTimeField(null=True, blank=True)
 

@@ -1,4 +1,7 @@
-"""Asking for a report. The row is the order; its due work is done by a worker, or at once by a command."""
+"""Asking for a report.
+
+The row is the order; its due work is done by a worker, or at once by a command.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -28,30 +31,57 @@ def scope_of(report: IncidentReport) -> ReportScope:
     return checked(jobs, report.start, report.end)
 
 
-def request_report(scope: ReportScope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = "") -> IncidentReport:
-    """An incident report. Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`ActionRefused`."""
+def request_report(
+    scope: ReportScope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = ""
+) -> IncidentReport:
+    """An incident report.
+
+    Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`ActionRefused`.
+    """
     if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")
     jobs = [[one.cluster, one.job_id] for one in scope.jobs]
     return _requested(
-        kind=ReportKind.INCIDENT, jobs=jobs, start=scope.start, end=scope.end, title=plain_name(title), from_alert=from_alert[:64],
-        author=user, author_name=name[:200], asked_at=at, cluster=_narrowed_to(scope),
-    )  # fmt: skip
+        kind=ReportKind.INCIDENT,
+        jobs=jobs,
+        start=scope.start,
+        end=scope.end,
+        title=plain_name(title),
+        from_alert=from_alert[:64],
+        author=user,
+        author_name=name[:200],
+        asked_at=at,
+        cluster=_narrowed_to(scope),
+    )
 
 
 def _narrowed_to(scope: ReportScope) -> str:
-    """Who sees some clusters asks about one of them, and what is gathered is of that one alone. Who sees all of them gets all there is."""
+    """Who sees some clusters asks about one of them, and what is gathered is of that one alone.
+
+    Who sees all of them gets all there is.
+    """
     clusters = {one.cluster for one in scope.jobs}
     if scopes.current().is_everything:
         return ""
     if len(clusters) > 1:
-        raise BadScope("Choose jobs of one cluster: reports over several are for who sees the whole fleet.")
+        raise BadScope(
+            "Choose jobs of one cluster: reports over several are for who sees the whole fleet."
+        )
     return next(iter(clusters))
 
 
-def request_digest(start: datetime, end: datetime, *, user: Any, name: str, at: datetime) -> IncidentReport:
+def request_digest(
+    start: datetime, end: datetime, *, user: Any, name: str, at: datetime
+) -> IncidentReport:
     """A digest of the fleet, now. Raises :class:`ActionRefused`."""
-    return _requested(kind=ReportKind.DIGEST, start=start, end=end, author=user, author_name=name[:200], asked_at=at)
+    return _requested(
+        kind=ReportKind.DIGEST,
+        start=start,
+        end=end,
+        author=user,
+        author_name=name[:200],
+        asked_at=at,
+    )
 
 
 def again(report: IncidentReport, at: datetime) -> bool:
@@ -74,10 +104,15 @@ def delete(report: IncidentReport) -> None:
 def _requested(**fields: Any) -> IncidentReport:
     if IncidentReport.objects.to_make().count() >= MOST_WAITING:
         raise ActionRefused(
-            gettext("%(most_waiting)s reports are waiting to be made already; look at why on the pipeline page.")
+            gettext(
+                "%(most_waiting)s reports are waiting to be made already; look at why on the "
+                "pipeline page."
+            )
             % {"most_waiting": MOST_WAITING}
         )
     with transaction.atomic():
-        report: IncidentReport = IncidentReport.objects.create(language=get_language() or "en", **fields)
+        report: IncidentReport = IncidentReport.objects.create(
+            language=get_language() or "en", **fields
+        )
         work_keys.wake(report.pk, fields["asked_at"])
     return report

@@ -60,7 +60,11 @@ def shown(document: Document) -> PresentedReport:
             ShownDay(day, [(moment, _SHAPES.get(moment.tone, "■")) for moment in moments])
             for day, moments in groupby(document.timeline, key=lambda moment: day_text(moment.at))
         ],
-        notable=[(one, severity_badge(one.severity)) for one in document.findings if one.severity != "info"],
+        notable=[
+            (one, severity_badge(one.severity))
+            for one in document.findings
+            if one.severity != "info"
+        ],
         context=[one for one in document.findings if one.severity == "info"],
         jobs=[(story, job_badge(story.state)) for story in document.stories],
         related=({"subject": sorted(_names(document))},),
@@ -70,5 +74,9 @@ def shown(document: Document) -> PresentedReport:
 def _names(document: Document) -> set[str]:
     found = {name for one in document.findings for name in (one.job_name, one.subject, *one.path)}
     for story in document.stories:
-        found |= {story.name, *(row.vertex for row in story.pressure), *(one.task for one in story.exceptions)}
+        found |= {
+            story.name,
+            *(row.vertex for row in story.pressure),
+            *(one.task for one in story.exceptions),
+        }
     return found

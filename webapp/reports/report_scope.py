@@ -16,7 +16,16 @@ from webapp.incidents.models import Incident
 from webapp.lib import timeranges
 from webapp.lib.instants import drawable
 from webapp.lib.timeranges import BadTimeRange
-from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, ReportScope, check_span, checked, rows_of
+from webapp.reports.gathering.scope import (
+    LONGEST,
+    MOST_JOBS,
+    BadScope,
+    JobKey,
+    ReportScope,
+    check_span,
+    checked,
+    rows_of,
+)
 
 BEFORE, AFTER = timedelta(minutes=15), timedelta(minutes=5)
 """Around an alert: what led to it came before."""
@@ -97,49 +106,97 @@ def span(from_text: str, to_text: str, at: datetime) -> tuple[datetime, datetime
 
 
 def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
-    """Its job, or the worst jobs of its cluster, from a little before it began. Raises :class:`BadScope`."""
+    """Its job, or the worst jobs of its cluster, from a little before it began.
+
+    Raises :class:`BadScope`.
+    """
     if not alert.cluster:
-        raise BadScope("This alert is of a storage root, which belongs to no job; choose jobs instead.")
+        raise BadScope(
+            "This alert is of a storage root, which belongs to no job; choose jobs instead."
+        )
     jobs = [JobKey(alert.cluster, alert.job_id)] if alert.job_id else _worst_of(alert.cluster)
     start, end = drawable(alert.starts_at) - BEFORE, min(drawable(alert.ends_at or at) + AFTER, at)
-    job = JobCurrent.objects.filter(cluster=alert.cluster, job_id=alert.job_id).first() if alert.job_id else None
+    job = (
+        JobCurrent.objects.filter(cluster=alert.cluster, job_id=alert.job_id).first()
+        if alert.job_id
+        else None
+    )
     if job is not None and (job.terminal or alert.recorded):
         life = whole_life(job, job.last_seen_at or job.as_of)
         # A short life is covered as a whole; of a long one not more than it lived.
-        start = life.from_time if life.to_time - life.from_time <= SHORT_LIFE else max(start, life.from_time)
-        end = life.to_time if life.to_time - life.from_time <= SHORT_LIFE else min(max(end, start + AFTER), life.to_time)
+        start = (
+            life.from_time
+            if life.to_time - life.from_time <= SHORT_LIFE
+            else max(start, life.from_time)
+        )
+        end = (
+            life.to_time
+            if life.to_time - life.from_time <= SHORT_LIFE
+            else min(max(end, start + AFTER), life.to_time)
+        )
     return checked(jobs, start, min(end, start + LONGEST))
 
 
 def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
-    """The jobs of its findings, the worst first, from a little before it began. Raises :class:`BadScope`."""
+    """The jobs of its findings, the worst first, from a little before it began.
+
+    Raises :class:`BadScope`.
+    """
     of_jobs = Finding.objects.filter(incident_member__incident=incident).exclude(job_id="")
-    found = of_jobs.order_by().values_list("cluster", "job_id").annotate(rank=Max("severity_rank"), first=Min("first_seen"))
-    jobs = [JobKey(cluster, job_id) for cluster, job_id, _, _ in found.order_by("-rank", "first", "job_id")[:MOST_JOBS]]
+    found = (
+        of_jobs.order_by()
+        .values_list("cluster", "job_id")
+        .annotate(rank=Max("severity_rank"), first=Min("first_seen"))
+    )
+    jobs = [
+        JobKey(cluster, job_id)
+        for cluster, job_id, _, _ in found.order_by("-rank", "first", "job_id")[:MOST_JOBS]
+    ]
     if not jobs and not incident.cluster:
-        raise BadScope("This incident is of a storage root, which belongs to no job; choose jobs instead.")
-    began, ended = drawable(incident.began_at) - BEFORE, min(drawable(incident.ended_at or at) + AFTER, at)
+        raise BadScope(
+            "This incident is of a storage root, which belongs to no job; choose jobs instead."
+        )
+    began, ended = (
+        drawable(incident.began_at) - BEFORE,
+        min(drawable(incident.ended_at or at) + AFTER, at),
+    )
     end = max(ended, began + BEFORE)
     return checked(jobs or _worst_of(incident.cluster), max(began, end - LONGEST), end)
 
 
 def _worst_of(cluster: str) -> list[JobKey]:
-    rows = JobCurrent.objects.filter(cluster=cluster).order_by("-trouble", "-last_seen_at", "id").values_list("cluster", "job_id")
+    rows = (
+        JobCurrent.objects.filter(cluster=cluster)
+        .order_by("-trouble", "-last_seen_at", "id")
+        .values_list("cluster", "job_id")
+    )
     return [JobKey(*row) for row in rows[:MOST_JOBS]]
 
 
 def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
-    known = {JobKey(row.cluster, row.job_id): row for row in rows_of(keys).defer("graph", "configuration", "checkpoint_config")}
+    known = {
+        JobKey(row.cluster, row.job_id): row
+        for row in rows_of(keys).defer("graph", "configuration", "checkpoint_config")
+    }
     return [known[key] for key in dict.fromkeys(keys) if key in known][:MOST_JOBS]
 
 
 def _found(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
     """The worst that match, without those chosen already."""
-    rows = JobCurrent.objects.defer("graph", "configuration", "checkpoint_config").order_by("-trouble", "-last_seen_at", "id")
+    rows = JobCurrent.objects.defer("graph", "configuration", "checkpoint_config").order_by(
+        "-trouble", "-last_seen_at", "id"
+    )
     if search:
-        rows = rows.filter(Q(name__icontains=search) | Q(job_id__startswith=search.lower()) | Q(cluster=search))
-    return [row for row in rows[: MOST_FOUND + len(keys)] if JobKey(row.cluster, row.job_id) not in keys][:MOST_FOUND]
+        rows = rows.filter(
+            Q(name__icontains=search) | Q(job_id__startswith=search.lower()) | Q(cluster=search)
+        )
+    return [
+        row for row in rows[: MOST_FOUND + len(keys)] if JobKey(row.cluster, row.job_id) not in keys
+    ][:MOST_FOUND]
 
 
 def _is_past(job: JobCurrent) -> bool:
-    return bool(job.terminal) or Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
+    return (
+        bool(job.terminal)
+        or Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
+    )

@@ -1,4 +1,6 @@
-"""What is kept of a report that was made: its document, and its files or the same made anew from it."""
+"""What is kept of a report that was made: its document, and its files or the same made anew from
+it.
+"""
 
 from dataclasses import dataclass
 
@@ -25,7 +27,9 @@ class Available:
 
 
 def document_of(report: IncidentReport) -> Document | None:
-    """``None`` until it is made, and where another version of Weir made it and this one cannot read it."""
+    """``None`` until it is made, and where another version of Weir made it and this one cannot read
+    it.
+    """
     if report.state != ReportState.DONE or report.document is None:
         return None
     try:
@@ -35,9 +39,11 @@ def document_of(report: IncidentReport) -> Document | None:
 
 
 def content(report: IncidentReport, form: str, language: str = ENGLISH) -> bytes:
-    """As it was kept, else made from its document, except a PDF: that takes a browser. Raises :class:`Gone`.
+    """As it was kept, else made from its document, except a PDF: that takes a browser. Raises
+    :class:`Gone`.
 
-    What was kept is English; in another language what people read is made from the document, where this version can read it.
+    What was kept is English; in another language what people read is made from the document, where
+    this version can read it.
     """
     if report.state != ReportState.DONE:
         raise Gone(message("This report is not made yet."))
@@ -50,11 +56,16 @@ def content(report: IncidentReport, form: str, language: str = ENGLISH) -> bytes
         raise Gone(report.without_pdf or message("The PDF is not on this machine."))
     document = document_of(report)
     if document is None:
-        raise Gone(message("The files of this report are gone, and another version of Weir made it."))
+        raise Gone(
+            message("The files of this report are gone, and another version of Weir made it.")
+        )
     return rendered(document, form)
 
 
 def forms_of(report: IncidentReport) -> list[Available]:
     has_pdf = ReportFolder(report.uid).has("pdf")
     why_not = "" if has_pdf else report.without_pdf or message("The PDF is not on this machine.")
-    return [Available(form, known.title, why_not if form == "pdf" else "") for form, known in FORMS.items()]
+    return [
+        Available(form, known.title, why_not if form == "pdf" else "")
+        for form, known in FORMS.items()
+    ]

@@ -1,4 +1,6 @@
-"""Texts of logs and of people, made fit to leave the house: bounded, without secrets, and unable to turn a line around."""
+"""Texts of logs and of people, made fit to leave the house: bounded, without secrets, and unable to
+turn a line around.
+"""
 
 import re
 
@@ -17,7 +19,9 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\ud
 
 def clean(text: str) -> str:
     """Without characters that a page would show as nothing or as something else."""
-    return _TURNS.sub("\ufffd", _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n")))
+    return _TURNS.sub(
+        "\ufffd", _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    )
 
 
 def bounded(text: object, longest: int = SENTENCE) -> str:
@@ -26,7 +30,8 @@ def bounded(text: object, longest: int = SENTENCE) -> str:
         return ""
     if isinstance(text, Message):
         return redact(text)
-    # Cut first, generously: a secret is not looked for in megabytes, and one that is cut in half is still found.
+    # Cut first, generously: a secret is not looked for in megabytes, and one that is cut in half is
+    # still found.
     whole = redact(clean(str(text)[: 4 * longest + 200]))
     return whole if len(whole) <= longest else whole[: longest - 1].rstrip() + "…"
 
@@ -38,5 +43,13 @@ def name(text: object, otherwise: object = "") -> str:
 
 def setting(key: object, value: object) -> tuple[str, str]:
     """A line of configuration; values of keys that hold secrets are masked whatever they are."""
-    shown = "yes" if value is True else "no" if value is False else "–" if value is None or value == "" else str(value)
+    shown = (
+        "yes"
+        if value is True
+        else "no"
+        if value is False
+        else "–"
+        if value is None or value == ""
+        else str(value)
+    )
     return name(key), MASK if holds_secret(str(key)) and value else bounded(shown, SENTENCE)

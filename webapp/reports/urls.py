@@ -20,5 +20,9 @@ urlpatterns = [
     re_path(rf"^reports/{UID}/again$", views.again, name="report-again"),
     re_path(rf"^reports/{UID}/delete$", views.delete, name="report-delete"),
     re_path(rf"^reports/{UID}/open$", views.opened, name="report-open"),
-    re_path(rf"^reports/{UID}/report\.(?P<form>html|pdf|md|json)$", views.download, name="report-download"),
+    re_path(
+        rf"^reports/{UID}/report\.(?P<form>html|pdf|md|json)$",
+        views.download,
+        name="report-download",
+    ),
 ]

@@ -69,13 +69,20 @@ def reports(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All of the list, without what they say."""
-    rows = ReportFilters.of_page(request.GET, IncidentReport.objects.all()).checked().order_by("-id").values(*EXPORT_COLUMNS)
+    rows = (
+        ReportFilters.of_page(request.GET, IncidentReport.objects.all())
+        .checked()
+        .order_by("-id")
+        .values(*EXPORT_COLUMNS)
+    )
     return export_response(form, "weir-reports", EXPORT_COLUMNS, rows.iterator(chunk_size=500))
 
 
 @operators_only
 def new(request: HttpRequest) -> HttpResponse:
-    """The form; by POST the order, of the jobs and the range in it or of the alert or incident in the address."""
+    """The form; by POST the order, of the jobs and the range in it or of the alert or incident in
+    the address.
+    """
     now = timezone.now()
     if request.method == "POST":
         try:
@@ -84,8 +91,12 @@ def new(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(error))
         else:
             return redirect("report", report.uid)
-    asked = report_scope.read(absolute(request.POST) if request.method == "POST" else request.GET, now)
-    return render(request, "reports/new.html", {"asked": asked, "title": request.POST.get("title", "")[:200]})
+    asked = report_scope.read(
+        absolute(request.POST) if request.method == "POST" else request.GET, now
+    )
+    return render(
+        request, "reports/new.html", {"asked": asked, "title": request.POST.get("title", "")[:200]}
+    )
 
 
 @operators_only
@@ -94,7 +105,9 @@ def digest(request: HttpRequest) -> HttpResponse:
     """Of the last seven days, now."""
     now = timezone.now()
     try:
-        report = orders.request_digest(now - WEEK, now, user=request.user, name=request.user.get_username(), at=now)
+        report = orders.request_digest(
+            now - WEEK, now, user=request.user, name=request.user.get_username(), at=now
+        )
     except ActionRefused as error:
         messages.error(request, str(error))
         return redirect("reports")
@@ -127,7 +140,10 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
 def again(request: HttpRequest, uid: str) -> HttpResponse:
     """Make one that was not made."""
     if not orders.again(_report(uid), timezone.now()):
-        messages.error(request, gettext("Only a report that was not made can be made again; ask for a new one."))
+        messages.error(
+            request,
+            gettext("Only a report that was not made can be made again; ask for a new one."),
+        )
     return redirect("report", uid)
 
 
@@ -136,7 +152,11 @@ def again(request: HttpRequest, uid: str) -> HttpResponse:
 def delete(request: HttpRequest, uid: str) -> HttpResponse:
     found = _report(uid)
     orders.delete(found)
-    messages.success(request, gettext("The report “%(title)s” is deleted, with its files.") % {"title": found.title or found.uid})
+    messages.success(
+        request,
+        gettext("The report “%(title)s” is deleted, with its files.")
+        % {"title": found.title or found.uid},
+    )
     return redirect("reports")
 
 
@@ -145,7 +165,9 @@ def delete(request: HttpRequest, uid: str) -> HttpResponse:
 def opened(request: HttpRequest, uid: str) -> HttpResponse:
     """The whole file in the browser, under its own policy and in a sandbox."""
     language = get_language_from_request(request)
-    response = HttpResponse(_content(_report(uid), "html", language), content_type=FORMS["html"].content_type)
+    response = HttpResponse(
+        _content(_report(uid), "html", language), content_type=FORMS["html"].content_type
+    )
     response["Content-Security-Policy"] = SANDBOX
     return response
 
@@ -154,9 +176,15 @@ def opened(request: HttpRequest, uid: str) -> HttpResponse:
 def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
     """For people, so in their language; other downloads are for machines, and English."""
     found = _report(uid)
-    response = HttpResponse(_content(found, form, get_language_from_request(request)), content_type=FORMS[form].content_type)
+    response = HttpResponse(
+        _content(found, form, get_language_from_request(request)),
+        content_type=FORMS[form].content_type,
+    )
     patch_vary_headers(response, ("Cookie", "Accept-Language"))
-    response["Content-Disposition"] = f'attachment; filename="weir-{found.kind}-{found.start:%Y%m%d-%H%M}-{found.uid[4:12]}.{form}"'
+    response["Content-Disposition"] = (
+        f"attachment; "
+        f'filename="weir-{found.kind}-{found.start:%Y%m%d-%H%M}-{found.uid[4:12]}.{form}"'
+    )
     return response
 
 
@@ -164,11 +192,16 @@ def _ordered(request: HttpRequest) -> IncidentReport:
     now = timezone.now()
     scope, uid = _asked_of(request, now)
     title, name = request.POST.get("title", "")[:200], request.user.get_username()
-    return orders.request_report(scope, user=request.user, name=name, at=now, title=title, from_alert=uid)
+    return orders.request_report(
+        scope, user=request.user, name=name, at=now, title=title, from_alert=uid
+    )
 
 
 def _asked_of(request: HttpRequest, now: datetime) -> tuple[ReportScope, str]:
-    """The incident or the alert in the address and its uid, else what the form says. Raises :class:`BadScope`."""
+    """The incident or the alert in the address and its uid, else what the form says.
+
+    Raises :class:`BadScope`.
+    """
     if uid := _uid(request, "incident"):
         return report_scope.scope_of_incident(get_object_or_404(Incident, uid=uid), now), uid
     if uid := _uid(request, "alert"):

@@ -1,4 +1,6 @@
-"""The digest that comes by itself: one a week, however often and by whichever worker it is looked for."""
+"""The digest that comes by itself: one a week, however often and by whichever worker it is looked
+for.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -27,7 +29,9 @@ def latest_end(when: str, now: datetime) -> datetime:
 
 
 def request_where_due(now: datetime) -> bool:
-    """Ask for the digest of the week that ended last, unless it was asked for before or nothing was seen in it."""
+    """Ask for the digest of the week that ended last, unless it was asked for before or nothing was
+    seen in it.
+    """
     when = settings.WEIR.weekly_digest
     if when == OFF:
         return False
@@ -36,7 +40,8 @@ def request_where_due(now: datetime) -> bool:
         return False
     with transaction.atomic():
         report, made = IncidentReport.objects.get_or_create(
-            digest_of=end, defaults={"kind": ReportKind.DIGEST, "start": end - WEEK, "end": end, "asked_at": now}
+            digest_of=end,
+            defaults={"kind": ReportKind.DIGEST, "start": end - WEEK, "end": end, "asked_at": now},
         )
         if made:
             work_keys.wake(report.pk, now)

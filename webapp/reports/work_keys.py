@@ -11,7 +11,10 @@ from webapp.work.models import DueWork
 
 TASK = Task("pipeline.make_report", schedule.DEFAULT, 600)
 PREFIX, DIGEST = "reports/", "reports/digest"
-"""``PREFIX`` and a report's number: there while it is to be made. ``DIGEST`` looks whether a week is over."""
+"""``PREFIX`` and a report's number: there while it is to be made.
+
+``DIGEST`` looks whether a week is over.
+"""
 RETRY_S, LOOK_S = 60, 900
 
 
@@ -21,7 +24,9 @@ def key_of(pk: int) -> str:
 
 def intervals_s() -> dict[str, int]:
     """Key → seconds between two tries, for every report there is to make."""
-    return {key_of(pk): RETRY_S for pk in IncidentReport.objects.to_make().values_list("pk", flat=True)}
+    return {
+        key_of(pk): RETRY_S for pk in IncidentReport.objects.to_make().values_list("pk", flat=True)
+    }
 
 
 def wake(pk: int, at: datetime) -> None:

@@ -22,7 +22,10 @@ from webapp.lib.path_names import without_nul
 
 
 class CountsSerializer(serializers.Serializer[Counts]):
-    """Checkpoints and savepoints; null is unknown. In Flink's, whatever did not complete is ``failed``."""
+    """Checkpoints and savepoints; null is unknown.
+
+    In Flink's, whatever did not complete is ``failed``.
+    """
 
     completed = serializers.IntegerField(allow_null=True)
     failed = serializers.IntegerField(allow_null=True)
@@ -45,12 +48,18 @@ class CountersSerializer(serializers.Serializer[Counters]):
 class JobDetailSerializer(JobSerializer):
     """A job with its graph and configuration, and with Flink's own counters beside Weir's."""
 
-    checkpoint_counters = serializers.SerializerMethodField(help_text="null where no answer of Flink had counters")
+    checkpoint_counters = serializers.SerializerMethodField(
+        help_text="null where no answer of Flink had counters"
+    )
 
-    attempts = serializers.SerializerMethodField(help_text="other ids of the same job, one after the other, the newest first; 20 at most")
+    attempts = serializers.SerializerMethodField(
+        help_text="other ids of the same job, one after the other, the newest first; 20 at most"
+    )
 
     size_trend = serializers.SerializerMethodField(
-        help_text="how its full state grows over all its attempts; null where none completed a checkpoint"
+        help_text=(
+            "how its full state grows over all its attempts; null where none completed a checkpoint"
+        )
     )
 
     def get_attempts(self, job: JobCurrent) -> list[str]:

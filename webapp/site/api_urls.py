@@ -1,4 +1,6 @@
-"""Addresses below /api/v1/: those of every feature, one job with what several features know of it, and the description of all."""
+"""Addresses below /api/v1/: those of every feature, one job with what several features know of it,
+and the description of all.
+"""
 
 from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView

@@ -1,4 +1,6 @@
-"""Checkpoint storage of the demo: the directories that the played jobs write to, as roots like any others, and their removal."""
+"""Checkpoint storage of the demo: the directories that the played jobs write to, as roots like any
+others, and their removal.
+"""
 
 import json
 from datetime import datetime, timedelta
@@ -32,8 +34,12 @@ AFTER_THE_PAST = timedelta(hours=1)
 
 
 def roots() -> StorageRootQuerySet:
-    """Those that are read in the demo's folder: a root of the same name that somebody registered elsewhere is theirs."""
-    found: StorageRootQuerySet = StorageRoot.objects.filter(uri__in=ROOTS, read_at__startswith=f"{demo.folder()}/")
+    """Those that are read in the demo's folder: a root of the same name that somebody registered
+    elsewhere is theirs.
+    """
+    found: StorageRootQuerySet = StorageRoot.objects.filter(
+        uri__in=ROOTS, read_at__startswith=f"{demo.folder()}/"
+    )
     return found
 
 
@@ -54,9 +60,12 @@ def past_ended_at() -> datetime | None:
 
 
 def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecord) -> None:
-    """Register the roots, attested in the ``name`` of the demo, and audit them as of then; from now on they are audited as any.
+    """Register the roots, attested in the ``name`` of the demo, and audit them as of then; from now
+    on they are audited as any.
 
-    What plays now has written nothing yet, and would be missed: its jobs use only what their own turn wrote."""
+    What plays now has written nothing yet, and would be missed: its jobs use only what their own
+    turn wrote.
+    """
     _register(name)
     rows = list(roots().prefetch_related("clusters"))
     as_of = ended_at + AFTER_THE_PAST
@@ -76,12 +85,20 @@ def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecor
 
 def later_audits() -> list[StorageAudit]:
     """Those that carry on from that of the past, the newest first."""
-    found = StorageAudit.objects.loaded().exclude(previous=None).filter(files_kept=True).order_by("-as_of", "-id")[:20]
+    found = (
+        StorageAudit.objects.loaded()
+        .exclude(previous=None)
+        .filter(files_kept=True)
+        .order_by("-as_of", "-id")[:20]
+    )
     return [one for one in found if set(PAST_ROOTS) <= set(one.roots)]
 
 
 def remove(now: datetime) -> None:
-    """Roots, plans for them alone, what audits found of them, and findings about them. What audits found of other roots stays."""
+    """Roots, plans for them alone, what audits found of them, and findings about them.
+
+    What audits found of other roots stays.
+    """
     roots().delete()
     for plan in CleanupPlan.objects.all():
         if plan.roots and set(plan.roots) <= ROOTS.keys():
@@ -103,14 +120,21 @@ def _forget(of: StorageAudit) -> None:
         return
     for model in AUDIT_MODELS.values():
         model._default_manager.filter(audit=of, root__in=ROOTS).delete()
-    AgeRuleResult.objects.filter(audit=of, below__in=("", *ROOTS)).delete()  # sums over the demo's files, too
+    AgeRuleResult.objects.filter(
+        audit=of, below__in=("", *ROOTS)
+    ).delete()  # sums over the demo's files, too
 
 
 def _register(name: str) -> None:
-    """Paused until they are audited as of the past. What overlaps with roots of one's own is left out."""
+    """Paused until they are audited as of the past.
+
+    What overlaps with roots of one's own is left out.
+    """
     for one in SHIPPED:
         cluster = Cluster.objects.filter(name=one.name, labels__demo=demo.LABEL_VALUE).first()
-        row = StorageRoot(uri=one.written_to, read_at=str(demo.folder() / one.name / CHECKPOINTS), enabled=False)
+        row = StorageRoot(
+            uri=one.written_to, read_at=str(demo.folder() / one.name / CHECKPOINTS), enabled=False
+        )
         if cluster is None or StorageRoot.objects.filter(uri=row.uri).exists():
             continue
         try:

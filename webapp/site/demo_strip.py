@@ -1,4 +1,6 @@
-"""The way through the demo that leads the fleet page: from the sickest job to adding a cluster of one's own."""
+"""The way through the demo that leads the fleet page: from the sickest job to adding a cluster of
+one's own.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -41,38 +43,94 @@ def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[St
         return []
     seen = went.split(".")
     found = [_sickest(names, now, seen), _failed(names, seen), _origin(names, seen), _orphans(seen)]
-    own = Stop("own", gettext("Your own"), gettext("Add a cluster"), reverse("cluster-add"), len(names) < len(clusters))
+    own = Stop(
+        "own",
+        gettext("Your own"),
+        gettext("Add a cluster"),
+        reverse("cluster-add"),
+        len(names) < len(clusters),
+    )
     return [*filter(None, found), own]
 
 
 def _sickest(names: Sequence[str], now: datetime, seen: Collection[str]) -> Stop | None:
     jobs = JobCurrent.objects.with_status(now).filter(cluster__in=names).exclude(terminal=True)
-    job = jobs.annotate(sort_key=WORST_FIRST.key).order_by("-sort_key" if WORST_FIRST.descending else "sort_key", "-id").first()
+    job = (
+        jobs.annotate(sort_key=WORST_FIRST.key)
+        .order_by("-sort_key" if WORST_FIRST.descending else "sort_key", "-id")
+        .first()
+    )
     if not job:
         return None
-    return Stop("job", gettext("Sickest job"), job.name or job.job_id, reverse("job", args=(job.cluster, job.job_id)), "job" in seen)
+    return Stop(
+        "job",
+        gettext("Sickest job"),
+        job.name or job.job_id,
+        reverse("job", args=(job.cluster, job.job_id)),
+        "job" in seen,
+    )
 
 
 def _failed(names: Sequence[str], seen: Collection[str]) -> Stop | None:
-    found = CheckpointFact.objects.filter(cluster__in=names, outcome="declined").order_by("-trigger_time").first()
-    found = found or CheckpointFact.objects.filter(cluster__in=names, outcome__in=FAILED_OUTCOMES).order_by("-trigger_time").first()
+    found = (
+        CheckpointFact.objects.filter(cluster__in=names, outcome="declined")
+        .order_by("-trigger_time")
+        .first()
+    )
+    found = (
+        found
+        or CheckpointFact.objects.filter(cluster__in=names, outcome__in=FAILED_OUTCOMES)
+        .order_by("-trigger_time")
+        .first()
+    )
     if not found:
         return None
-    url = reverse("checkpoint", args=(found.cluster, found.job_id, found.checkpoint_id, epoch_ms(found.trigger_time)))
-    return Stop("checkpoint", gettext("Failed checkpoint"), f"{found.checkpoint_id} {words(found.outcome)}", url, "checkpoint" in seen)
+    url = reverse(
+        "checkpoint",
+        args=(found.cluster, found.job_id, found.checkpoint_id, epoch_ms(found.trigger_time)),
+    )
+    return Stop(
+        "checkpoint",
+        gettext("Failed checkpoint"),
+        f"{found.checkpoint_id} {words(found.outcome)}",
+        url,
+        "checkpoint" in seen,
+    )
 
 
 def _origin(names: Sequence[str], seen: Collection[str]) -> Stop | None:
-    found = Finding.objects.filter(cluster__in=names, rule=ORIGIN_RULE).order_by("-last_seen").only("subject").first()
+    found = (
+        Finding.objects.filter(cluster__in=names, rule=ORIGIN_RULE)
+        .order_by("-last_seen")
+        .only("subject")
+        .first()
+    )
     if not found:
         return None
-    return Stop("origin", gettext("Origin of back-pressure"), found.subject, reverse("finding", args=(found.pk,)), "origin" in seen)
+    return Stop(
+        "origin",
+        gettext("Origin of back-pressure"),
+        found.subject,
+        reverse("finding", args=(found.pk,)),
+        "origin" in seen,
+    )
 
 
 def _orphans(seen: Collection[str]) -> Stop | None:
     """The root that holds most of them."""
-    found = latest().filter(root__in=ROOTS, orphan_files__gt=0).order_by("-orphan_bytes", "-id").first()
+    found = (
+        latest().filter(root__in=ROOTS, orphan_files__gt=0).order_by("-orphan_bytes", "-id").first()
+    )
     if not found:
         return None
-    what = gettext("%(orphan_bytes)s of %(name)s") % {"orphan_bytes": bytes_text(found.orphan_bytes), "name": ROOTS[found.root].name}
-    return Stop("orphans", gettext("Orphans"), what, f"{reverse('storage-root')}?{urlencode({'uri': found.root})}", "orphans" in seen)
+    what = gettext("%(orphan_bytes)s of %(name)s") % {
+        "orphan_bytes": bytes_text(found.orphan_bytes),
+        "name": ROOTS[found.root].name,
+    }
+    return Stop(
+        "orphans",
+        gettext("Orphans"),
+        what,
+        f"{reverse('storage-root')}?{urlencode({'uri': found.root})}",
+        "orphans" in seen,
+    )

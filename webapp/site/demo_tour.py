@@ -1,5 +1,6 @@
-"""What the demo has to show besides its jobs: audited storage, a plan that nobody approved, an age rule, an acknowledged alert, a
-silence, a report. Each is made once, as people would make it, when there is something to make it of.
+"""What the demo has to show besides its jobs: audited storage, a plan that nobody approved, an age
+rule, an acknowledged alert, a silence, a report. Each is made once, as people would make it, when
+there is something to make it of.
 """
 
 import json
@@ -41,7 +42,9 @@ REPORTED = timedelta(hours=1)
 DOUBTED_FOR = timedelta(minutes=1)
 """Between two audits of which the first had doubts."""
 MOST_AUDITS = 5
-"""What lives is listed while it changes, which an audit may doubt; after so many a plan says itself why it holds nothing."""
+"""What lives is listed while it changes, which an audit may doubt; after so many a plan says itself
+why it holds nothing.
+"""
 
 Made = bool
 Step = Callable[[datetime], Callable[[Lease, RunRecord], Made] | None]
@@ -49,7 +52,9 @@ Step = Callable[[datetime], Callable[[Lease, RunRecord], Made] | None]
 
 
 def is_due() -> bool:
-    return settings.WEIR.demo and not demo.is_removed() and bool(_left()) and demo.clusters().exists()
+    return (
+        settings.WEIR.demo and not demo.is_removed() and bool(_left()) and demo.clusters().exists()
+    )
 
 
 def has_work() -> bool:
@@ -96,11 +101,17 @@ def _plan(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
         return None
     doubted = AuditDoubt.objects.filter(audit=audits[0]).exists()
     if doubted and len(audits) < MOST_AUDITS:
-        return _look_again if audits[0].finished_at and now - audits[0].finished_at > DOUBTED_FOR else None
+        return (
+            _look_again
+            if audits[0].finished_at and now - audits[0].finished_at > DOUBTED_FOR
+            else None
+        )
 
     def make(lease: Lease, record: RunRecord) -> Made:
         if not CleanupPlan.objects.filter(created_by=None, created_name=NAME).exists():
-            plan = planning.request_plan(demo_storage.PAST_ROOTS, waste=True, user=None, name=NAME, at=now)
+            plan = planning.request_plan(
+                demo_storage.PAST_ROOTS, waste=True, user=None, name=NAME, at=now
+            )
             cleanup_orders.wake(plan, now)
         return True
 
@@ -109,11 +120,17 @@ def _plan(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
 
 def _age_rule(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
     """Once the plan is made, since this starts Spark, which takes a while."""
-    made = CleanupPlan.objects.filter(created_by=None, created_name=NAME).exclude(state=PlanState.BUILDING).first()
+    made = (
+        CleanupPlan.objects.filter(created_by=None, created_name=NAME)
+        .exclude(state=PlanState.BUILDING)
+        .first()
+    )
     audits = demo_storage.later_audits()
     if made is None or not audits:
         return None
-    return lambda _lease, _record: bool(AgeRuleResult.objects.get_or_create(audit=audits[0], days=AGE_RULE_DAYS, below=""))
+    return lambda _lease, _record: bool(
+        AgeRuleResult.objects.get_or_create(audit=audits[0], days=AGE_RULE_DAYS, below="")
+    )
 
 
 def _look_again(lease: Lease, record: RunRecord) -> Made:
@@ -125,7 +142,11 @@ def _acknowledgement(now: datetime) -> Callable[[Lease, RunRecord], Made] | None
     alert = _open_alerts("payments", "checkpoint.declined").first()
     if alert is None:
         return None
-    return lambda _lease, _record: bool(actions.acknowledge([alert.uid], None, "The disk of flink-tm-2 is being replaced.", now, name=NAME))
+    return lambda _lease, _record: bool(
+        actions.acknowledge(
+            [alert.uid], None, "The disk of flink-tm-2 is being replaced.", now, name=NAME
+        )
+    )
 
 
 def _silence(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
@@ -133,7 +154,11 @@ def _silence(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
         return None
     matchers = parse_lines(f'cluster="{PREFIX}accounting"\nrule="restart.loop"')
     until = now + SILENCED_FOR
-    return lambda _lease, _record: bool(actions.silence(matchers, now, until, "Hosts are replaced one by one today.", None, now, name=NAME))
+    return lambda _lease, _record: bool(
+        actions.silence(
+            matchers, now, until, "Hosts are replaced one by one today.", None, now, name=NAME
+        )
+    )
 
 
 def _report(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
@@ -143,7 +168,9 @@ def _report(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
     scope = checked([JobKey(alert.cluster, alert.job_id)], now - REPORTED, now)
     title = "Checkpoints of clickstream-sessions expired"
     return lambda _lease, _record: bool(
-        report_orders.request_report(scope, user=None, name=NAME, at=now, title=title, from_alert=alert.uid)
+        report_orders.request_report(
+            scope, user=None, name=NAME, at=now, title=title, from_alert=alert.uid
+        )
     )
 
 
@@ -158,7 +185,9 @@ _STEPS: dict[str, Step] = {
 
 
 def _open_alerts(cluster: str, rule: str) -> "QuerySet[Alert]":
-    found: QuerySet[Alert] = Alert.objects.filter(cluster=PREFIX + cluster, rule=rule, state__in=OPEN, acknowledged_at=None)
+    found: QuerySet[Alert] = Alert.objects.filter(
+        cluster=PREFIX + cluster, rule=rule, state__in=OPEN, acknowledged_at=None
+    )
     return found
 
 

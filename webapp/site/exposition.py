@@ -1,7 +1,8 @@
 """Weir's own figures as Prometheus text.
 
-Rendered by hand: all of them are read from the database at the time of the scrape, so the client library's
-counters, which live in one process and would differ from web worker to web worker, have nothing to do here.
+Rendered by hand: all of them are read from the database at the time of the scrape, so the client
+library's counters, which live in one process and would differ from web worker to web worker, have
+nothing to do here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,12 +26,17 @@ from webapp.storage.presentation import MISSING
 from webapp.work.models import DueWork, KeptSize, Manifest, PipelineRun
 
 Sample = tuple[dict[str, str], float]
-DATABASE = ("weir_database_up", "1 while the database answers; while it does not, nothing else is known.")
+DATABASE = (
+    "weir_database_up",
+    "1 while the database answers; while it does not, nothing else is known.",
+)
 
 
 def without_database() -> str:
     """What can be said while the database does not answer."""
-    return _metric(*DATABASE, [({}, 0)]) + _metric("weir_up", "1 while nothing in the pipeline is wrong.", [({}, 0)])
+    return _metric(*DATABASE, [({}, 0)]) + _metric(
+        "weir_up", "1 while nothing in the pipeline is wrong.", [({}, 0)]
+    )
 
 
 def render(now: datetime) -> str:
@@ -47,21 +53,43 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         [({"code": problem.code, "subject": problem.subject}, 1) for problem in current.problems],
     )
     for name, meaning, instant in (
-        ("weir_collected_timestamp_seconds", "Newest answer of any live cluster.", current.collected_at),
-        ("weir_spark_timestamp_seconds", "Newest cycle that found all of the lake loaded.", current.spark_at),
-        ("weir_loaded_timestamp_seconds", "Newest run loaded into the database.", current.loaded_at),
+        (
+            "weir_collected_timestamp_seconds",
+            "Newest answer of any live cluster.",
+            current.collected_at,
+        ),
+        (
+            "weir_spark_timestamp_seconds",
+            "Newest cycle that found all of the lake loaded.",
+            current.spark_at,
+        ),
+        (
+            "weir_loaded_timestamp_seconds",
+            "Newest run loaded into the database.",
+            current.loaded_at,
+        ),
     ):
         yield name, meaning, [({}, instant.timestamp())] if instant else []
     clusters = list(Cluster.objects.live().filter(left_at__isnull=True).defer("cursor"))
     yield (
         "weir_cluster_seen",
         "1 for a live cluster that can be seen now.",
-        [({"cluster": cluster.name}, float(cluster.visibility_at(now) == "live")) for cluster in clusters],
+        [
+            ({"cluster": cluster.name}, float(cluster.visibility_at(now) == "live"))
+            for cluster in clusters
+        ],
     )
     yield (
         "weir_cluster_visibility",
-        "How each cluster is seen now: live, blind (it does not answer), new, paused, broken or suspended (by its operator).",
-        [({"cluster": cluster.name, "visibility": cluster.visibility_at(now).value}, 1) for cluster in clusters],
+        (
+            "How each cluster is seen now: live, blind (it does not answer), new, paused, broken "
+            "or "
+            "suspended (by its operator)."
+        ),
+        [
+            ({"cluster": cluster.name, "visibility": cluster.visibility_at(now).value}, 1)
+            for cluster in clusters
+        ],
     )
     yield (
         "weir_cluster_consecutive_failures",
@@ -69,26 +97,50 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         [({"cluster": cluster.name}, cluster.consecutive_failures) for cluster in clusters],
     )
     states = JobCurrent.objects.with_status(now).values_list("status").annotate(jobs=Count("id"))
-    yield "weir_jobs", "Jobs by the state shown.", [({"state": state or "UNKNOWN"}, jobs) for state, jobs in states.order_by("status")]
+    yield (
+        "weir_jobs",
+        "Jobs by the state shown.",
+        [({"state": state or "UNKNOWN"}, jobs) for state, jobs in states.order_by("status")],
+    )
     yield from _alerts()
     yield from _storage()
     yield from _deliveries(now)
     yield from _room()
     yield from _work()
     restarts = Manifest.objects.filter(restarted__isnull=False).count()
-    yield "weir_lake_restarts", "How often the whole lake was read again (30 days), because a run directory was lost.", [({}, restarts)]
-    runs = PipelineRun.objects.order_by("kind", "state").values_list("kind", "state").annotate(runs=Count("id"))
-    yield "weir_runs", "Runs kept (30 days), by kind and state.", [({"kind": kind, "state": state}, count) for kind, state, count in runs]
+    yield (
+        "weir_lake_restarts",
+        "How often the whole lake was read again (30 days), because a run directory was lost.",
+        [({}, restarts)],
+    )
+    runs = (
+        PipelineRun.objects.order_by("kind", "state")
+        .values_list("kind", "state")
+        .annotate(runs=Count("id"))
+    )
+    yield (
+        "weir_runs",
+        "Runs kept (30 days), by kind and state.",
+        [({"kind": kind, "state": state}, count) for kind, state, count in runs],
+    )
 
 
 def _work() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     """By piece of due work."""
     work = list(DueWork.objects.all())
-    yield "weir_work_failures", "Failures in a row, by piece of due work.", [({"work": row.key}, row.failures) for row in work]
+    yield (
+        "weir_work_failures",
+        "Failures in a row, by piece of due work.",
+        [({"work": row.key}, row.failures) for row in work],
+    )
     yield (
         "weir_work_success_timestamp_seconds",
         "Last success, by piece of due work.",
-        [({"work": row.key}, row.last_success_at.timestamp()) for row in work if row.last_success_at],
+        [
+            ({"work": row.key}, row.last_success_at.timestamp())
+            for row in work
+            if row.last_success_at
+        ],
     )
     yield (
         "weir_work_seconds",
@@ -96,7 +148,9 @@ def _work() -> Iterator[tuple[str, str, Iterable[Sample]]]:
         [
             ({"work": row.key}, (row.last_finished_at - row.last_started_at).total_seconds())
             for row in work
-            if row.last_started_at and row.last_finished_at and row.last_started_at <= row.last_finished_at
+            if row.last_started_at
+            and row.last_finished_at
+            and row.last_started_at <= row.last_finished_at
         ],
     )
 
@@ -109,16 +163,30 @@ def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "Deliveries kept (30 days), by state.",
         [({"state": state}, counts.get(state, 0)) for state in DeliveryState.values],
     )
-    oldest = Delivery.objects.pending().order_by("made_at").values_list("made_at", flat=True).first()
+    oldest = (
+        Delivery.objects.pending().order_by("made_at").values_list("made_at", flat=True).first()
+    )
     age_s = max((now - oldest).total_seconds(), 0) if oldest else 0.0
-    yield "weir_delivery_oldest_pending_seconds", "Age of the oldest delivery that has not arrived.", [({}, age_s)]
+    yield (
+        "weir_delivery_oldest_pending_seconds",
+        "Age of the oldest delivery that has not arrived.",
+        [({}, age_s)],
+    )
     disabled = Endpoint.objects.filter(enabled=False).count()
     yield "weir_endpoints_disabled", "Endpoints that are not notified.", [({}, disabled)]
 
 
 def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    """Open ones; what is resolved is history. Every state and severity there may be, so that a rule on it has a zero to see."""
-    counted = Alert.objects.open().order_by().values_list("state", "severity").annotate(alerts=Count("id"))
+    """Open ones; what is resolved is history.
+
+    Every state and severity there may be, so that a rule on it has a zero to see.
+    """
+    counted = (
+        Alert.objects.open()
+        .order_by()
+        .values_list("state", "severity")
+        .annotate(alerts=Count("id"))
+    )
     known = {(state, severity): count for state, severity, count in counted}
     yield (
         "weir_alerts",
@@ -129,7 +197,11 @@ def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
             for severity in (Severity.WARNING.value, Severity.CRITICAL.value)
         ],
     )
-    yield "weir_alerts_waiting", "Firing, not muted, and acknowledged by nobody.", [({}, Alert.objects.unacknowledged().count())]
+    yield (
+        "weir_alerts_waiting",
+        "Firing, not muted, and acknowledged by nobody.",
+        [({}, Alert.objects.unacknowledged().count())],
+    )
 
 
 def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
@@ -139,9 +211,17 @@ def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
         yield (
             f"weir_storage_{unit}",
             f"{unit.capitalize()} of checkpoint storage, by verdict.",
-            [({"root": row.root, "verdict": name}, getattr(row, f"{name}_{unit}")) for row in roots for name in (*VERDICTS, MISSING)],
+            [
+                ({"root": row.root, "verdict": name}, getattr(row, f"{name}_{unit}"))
+                for row in roots
+                for name in (*VERDICTS, MISSING)
+            ],
         )
-    yield "weir_storage_doubts", "Doubts that forbid cleaning.", [({"root": row.root}, row.doubts) for row in roots]
+    yield (
+        "weir_storage_doubts",
+        "Doubts that forbid cleaning.",
+        [({"root": row.root}, row.doubts) for row in roots],
+    )
     yield (
         "weir_storage_audited_timestamp_seconds",
         "When the listing of the newest audit began.",
@@ -157,12 +237,31 @@ def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
 
 def _room() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     """What Weir takes, and what is left to it."""
-    free = [({"folder": str(folder)}, float(free_bytes)) for folder, free_bytes in disk_budget.disks()]
+    free = [
+        ({"folder": str(folder)}, float(free_bytes)) for folder, free_bytes in disk_budget.disks()
+    ]
     yield "weir_disk_free_bytes", "Free on each disk that Weir writes to.", free
-    yield "weir_disk_least_free_bytes", "With less nothing is collected (WEIR_LEAST_FREE_MB).", [({}, settings.WEIR.least_free_mb * 1e6)]
-    yield "weir_collecting_stopped", "1 while nothing is collected, for want of room.", [({}, float(bool(disk_budget.problems())))]
-    areas = KeptSize.objects.exclude(area="tables").order_by("area").values_list("area").annotate(size=Sum("size_bytes"))
-    yield "weir_kept_bytes", "What Weir keeps, by area, as last measured.", [({"area": area}, float(size or 0)) for area, size in areas]
+    yield (
+        "weir_disk_least_free_bytes",
+        "With less nothing is collected (WEIR_LEAST_FREE_MB).",
+        [({}, settings.WEIR.least_free_mb * 1e6)],
+    )
+    yield (
+        "weir_collecting_stopped",
+        "1 while nothing is collected, for want of room.",
+        [({}, float(bool(disk_budget.problems())))],
+    )
+    areas = (
+        KeptSize.objects.exclude(area="tables")
+        .order_by("area")
+        .values_list("area")
+        .annotate(size=Sum("size_bytes"))
+    )
+    yield (
+        "weir_kept_bytes",
+        "What Weir keeps, by area, as last measured.",
+        [({"area": area}, float(size or 0)) for area, size in areas],
+    )
 
 
 def _metric(name: str, meaning: str, samples: Iterable[Sample]) -> str:

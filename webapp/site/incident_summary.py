@@ -1,4 +1,6 @@
-"""What somebody who was paged reads first: what an incident costs, who was told of it, and each matter of it once."""
+"""What somebody who was paged reads first: what an incident costs, who was told of it, and each
+matter of it once.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +26,9 @@ MOST_DELIVERIES = 200
 
 @dataclass(frozen=True)
 class Matter:
-    """Findings of one rule about one subject of one job: the cause of the incident or the newest of them stands for all."""
+    """Findings of one rule about one subject of one job: the cause of the incident or the newest of
+    them stands for all.
+    """
 
     member: Member
     shown: PresentedFinding
@@ -64,15 +68,25 @@ def matters(members: Iterable[Member]) -> list[Matter]:
     return list(found.values())
 
 
-def cost(members: Sequence[Member], began_at: datetime, ended_at: datetime | None, now: datetime) -> list[str]:
-    """Sentences on its jobs from its beginning to its end; three queries, none of jobs that are not there."""
+def cost(
+    members: Sequence[Member], began_at: datetime, ended_at: datetime | None, now: datetime
+) -> list[str]:
+    """Sentences on its jobs from its beginning to its end; three queries, none of jobs that are not
+    there.
+    """
     jobs = {(one.finding.cluster, one.finding.job_id) for one in members if one.finding.job_id}
     if not jobs:
         return []
-    of_jobs = Q(cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs})
+    of_jobs = Q(
+        cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
+    )
     span = began_at, ended_at or now
-    facts = CheckpointFact.objects.filter(of_jobs, trigger_time__range=span).exclude(outcome__in=UNSETTLED_OUTCOMES)
-    counted = facts.aggregate(total=Count("pk"), failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)))
+    facts = CheckpointFact.objects.filter(of_jobs, trigger_time__range=span).exclude(
+        outcome__in=UNSETTLED_OUTCOMES
+    )
+    counted = facts.aggregate(
+        total=Count("pk"), failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES))
+    )
     restarts = JobAnnotation.objects.filter(of_jobs, kind="restart", at__range=span).count()
     said = [
         ngettext(
@@ -85,7 +99,10 @@ def cost(members: Sequence[Member], began_at: datetime, ended_at: datetime | Non
         else gettext("No checkpoint of this time is known.")
     ]
     if restarts:
-        said.append(ngettext("%(restarts)s restart.", "%(restarts)s restarts.", restarts) % {"restarts": count_text(restarts)})
+        said.append(
+            ngettext("%(restarts)s restart.", "%(restarts)s restarts.", restarts)
+            % {"restarts": count_text(restarts)}
+        )
     if ended_at is None:
         said += _recovery_point(of_jobs, now)
     return said
@@ -93,19 +110,37 @@ def cost(members: Sequence[Member], began_at: datetime, ended_at: datetime | Non
 
 def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
     """Of the job whose newest completed checkpoint is oldest, among those that have not ended."""
-    completed = JobCurrent.objects.filter(of_jobs).exclude(terminal=True).order_by("last_completed_at")
-    oldest = completed.exclude(last_completed_at=None).values_list("last_completed_at", flat=True).first()
+    completed = (
+        JobCurrent.objects.filter(of_jobs).exclude(terminal=True).order_by("last_completed_at")
+    )
+    oldest = (
+        completed.exclude(last_completed_at=None)
+        .values_list("last_completed_at", flat=True)
+        .first()
+    )
     if oldest is None:
         return []
-    return [gettext("Last completed checkpoint: %(age)s; a failure now replays what came since.") % {"age": age_text(oldest, now)}]
+    return [
+        gettext("Last completed checkpoint: %(age)s; a failure now replays what came since.")
+        % {"age": age_text(oldest, now)}
+    ]
 
 
 def told(alert_uids: QuerySet[Any, Any]) -> list[Told]:
-    """Who was notified of these alerts, the newest first. One query; ``alert_uids`` is part of it."""
-    rows: Any = Delivery.objects.filter(alerts__alert_uid__in=alert_uids).select_related("endpoint").defer("payload")
+    """Who was notified of these alerts, the newest first.
+
+    One query; ``alert_uids`` is part of it.
+    """
+    rows: Any = (
+        Delivery.objects.filter(alerts__alert_uid__in=alert_uids)
+        .select_related("endpoint")
+        .defer("payload")
+    )
     newest: dict[str, Told] = {}
     for row in rows.order_by("-id").distinct()[:MOST_DELIVERIES]:
         receiver = row.mail_to or row.endpoint.name
         badge = DELIVERY_BADGES.get(row.state, UNKNOWN)
-        newest.setdefault(receiver, Told(receiver, row.ended_at or row.made_at, badge, row.last_error))
+        newest.setdefault(
+            receiver, Told(receiver, row.ended_at or row.made_at, badge, row.last_error)
+        )
     return list(newest.values())

@@ -1,4 +1,6 @@
-"""What happened in and around an incident, in order: findings, alerts, notices, what people did, checkpoints, restarts, exceptions."""
+"""What happened in and around an incident, in order: findings, alerts, notices, what people did,
+checkpoints, restarts, exceptions.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,9 +48,15 @@ class IncidentTimeline:
     left_out: int = 0
 
 
-def timeline(incident: Incident, members: Sequence[Member], time_range: TimeRange) -> IncidentTimeline:
+def timeline(
+    incident: Incident, members: Sequence[Member], time_range: TimeRange
+) -> IncidentTimeline:
     """Of the jobs of these findings. Six queries, each bounded."""
-    jobs = {(one.finding.cluster, one.finding.job_id): one.finding.job_name or "" for one in members if one.finding.job_id}
+    jobs = {
+        (one.finding.cluster, one.finding.job_id): one.finding.job_name or ""
+        for one in members
+        if one.finding.job_id
+    }
     span = time_range.from_time, time_range.to_time
     moments = [
         *_findings(members),
@@ -60,12 +68,16 @@ def timeline(incident: Incident, members: Sequence[Member], time_range: TimeRang
     ]
     within = [one for one in moments if one.at <= span[1] and (one.until or one.at) >= span[0]]
     kept = sorted(within, key=lambda one: -_RANK.get(one.tone, 0))[:MOST_MOMENTS]
-    return IncidentTimeline(tuple(sorted(kept, key=lambda one: (one.at, one.title))), len(within) - len(kept))
+    return IncidentTimeline(
+        tuple(sorted(kept, key=lambda one: (one.at, one.title))), len(within) - len(kept)
+    )
 
 
 def _of_jobs(rows: Any, jobs: dict[tuple[str, str], str]) -> Any:
     """All findings of an incident are of one cluster."""
-    return rows.filter(cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs})
+    return rows.filter(
+        cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
+    )
 
 
 def _findings(members: Iterable[Member]) -> Iterator[Moment]:
@@ -74,7 +86,8 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
         detail = (
             gettext("The cause.")
             if one.is_cause
-            else gettext("Follows from %(from_rules)s.") % {"from_rules": gettext(", ").join(one.from_rules)}
+            else gettext("Follows from %(from_rules)s.")
+            % {"from_rules": gettext(", ").join(one.from_rules)}
             if one.from_rules
             else ""
         )
@@ -99,7 +112,9 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
 
 
 def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Moment]:
-    rows = AlertEvent.objects.filter(alert__incident__uid=incident.uid, at__range=span).exclude(kind=Happened.PENDING)
+    rows = AlertEvent.objects.filter(alert__incident__uid=incident.uid, at__range=span).exclude(
+        kind=Happened.PENDING
+    )
     read = rows.order_by("-id").values_list(
         *("at", "kind", "who", "comment"),
         *("alert__title", "alert__severity", "alert__job_name"),
@@ -114,11 +129,23 @@ def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Mom
         if tone == "crit":
             tone = SEVERE.get(severity, "warn")
         first = localised(stored)
-        title = first if len(alike) == 1 else gettext("%(number)s alerts, first %(alike)s") % {"number": len(alike), "alike": first}
+        title = (
+            first
+            if len(alike) == 1
+            else gettext("%(number)s alerts, first %(alike)s")
+            % {"number": len(alike), "alike": first}
+        )
         did = _capital(gettext(str(Happened(kind).label)))
         form = gettext("%(did)s by %(who)s: %(title)s") if who else gettext("%(did)s: %(title)s")
         words = form % {"did": did, "who": who, "title": title}
-        yield Moment(at, of_kind, tone, words, story_words(kind, comment), job_name=job_name or "" if len(alike) == 1 else "")
+        yield Moment(
+            at,
+            of_kind,
+            tone,
+            words,
+            story_words(kind, comment),
+            job_name=job_name or "" if len(alike) == 1 else "",
+        )
 
 
 def _capital(words: str) -> str:
@@ -127,8 +154,13 @@ def _capital(words: str) -> str:
 
 def _silences(incident: Incident) -> Iterator[Moment]:
     """Of exactly this incident; what else silenced an alert is in the alert's own history."""
-    for one in Silence.objects.filter(ends_at__gte=incident.began_at).order_by("-id")[:MOST_SILENCES]:
-        if any(matcher.label == LABEL and matcher.value == incident.uid for matcher in as_entered(one.matchers)):
+    for one in Silence.objects.filter(ends_at__gte=incident.began_at).order_by("-id")[
+        :MOST_SILENCES
+    ]:
+        if any(
+            matcher.label == LABEL and matcher.value == incident.uid
+            for matcher in as_entered(one.matchers)
+        ):
             title = gettext("Silenced by %(author_name)s until %(ends_at)s") % {
                 "author_name": one.author_name,
                 "ends_at": instant_text(one.ends_at),
@@ -136,15 +168,33 @@ def _silences(incident: Incident) -> Iterator[Moment]:
             yield Moment(one.created_at, "silence", "done", title, one.reason)
 
 
-def _checkpoints(jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime]) -> Iterator[Moment]:
+def _checkpoints(
+    jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime]
+) -> Iterator[Moment]:
     """Failed ones as runs, each savepoint by itself."""
-    names = ("cluster", "job_id", "checkpoint_id", "trigger_time", "end_time", "outcome", "reason", "is_savepoint")
+    names = (
+        "cluster",
+        "job_id",
+        "checkpoint_id",
+        "trigger_time",
+        "end_time",
+        "outcome",
+        "reason",
+        "is_savepoint",
+    )
     of_jobs = _of_jobs(CheckpointFact.objects.filter(trigger_time__range=span), jobs)
     failed = of_jobs.filter(outcome__in=FAILED_OUTCOMES) | of_jobs.filter(is_savepoint=True)
     rows = list(failed.order_by("-trigger_time", "-id").values(*names)[:MOST_OF_A_KIND])[::-1]
     rows.sort(key=lambda row: (row["cluster"], row["job_id"]))
     for (cluster, job_id, is_savepoint, outcome, reason), group in groupby(
-        rows, key=lambda row: (row["cluster"], row["job_id"], bool(row["is_savepoint"]), row["outcome"], row["reason"])
+        rows,
+        key=lambda row: (
+            row["cluster"],
+            row["job_id"],
+            bool(row["is_savepoint"]),
+            row["outcome"],
+            row["reason"],
+        ),
     ):
         run, name = list(group), jobs.get((cluster, job_id), "")
         kind, tone = ("savepoint", "done") if is_savepoint else ("checkpoint", "crit")
@@ -164,31 +214,69 @@ def _checkpoints(jobs: dict[tuple[str, str], str], span: tuple[datetime, datetim
                 "last": last["checkpoint_id"],
             }
         until = (last["end_time"] or last["trigger_time"]) if len(run) > 1 else None
-        yield Moment(first["end_time"] or first["trigger_time"], kind, tone, what, in_words(reason, ""), until, name)
+        yield Moment(
+            first["end_time"] or first["trigger_time"],
+            kind,
+            tone,
+            what,
+            in_words(reason, ""),
+            until,
+            name,
+        )
 
 
-def _annotations(jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime]) -> Iterator[Moment]:
+def _annotations(
+    jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime]
+) -> Iterator[Moment]:
     rows = _of_jobs(JobAnnotation.objects.filter(at__range=span).exclude(kind="savepoint"), jobs)
     for cluster, job_id, at, kind, label, subject in rows.order_by("-at", "-id").values_list(
         "cluster", "job_id", "at", "kind", "label", "subject"
     )[:MOST_OF_A_KIND]:
         words = (label or subject or kind).replace("_", " ")
-        title = words if words.lower().startswith(kind.replace("_", " ")) else f"{kind.replace('_', ' ').capitalize()}: {words}"
-        yield Moment(at, kind, _MARKS.get(kind, "done"), title[:1].upper() + title[1:], job_name=jobs.get((cluster, job_id), ""))
+        title = (
+            words
+            if words.lower().startswith(kind.replace("_", " "))
+            else f"{kind.replace('_', ' ').capitalize()}: {words}"
+        )
+        yield Moment(
+            at,
+            kind,
+            _MARKS.get(kind, "done"),
+            title[:1].upper() + title[1:],
+            job_name=jobs.get((cluster, job_id), ""),
+        )
 
 
-def _exceptions(jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime]) -> Iterator[Moment]:
+def _exceptions(
+    jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime]
+) -> Iterator[Moment]:
     """Those that came one after another under one name in one task are one line."""
     rows = _of_jobs(JobException.objects.filter(ts__range=span), jobs).order_by("-ts", "-id")
-    thrown = list(rows.values_list("cluster", "job_id", "ts", "exception_name", "task", "host")[:MOST_OF_A_KIND])[::-1]
+    thrown = list(
+        rows.values_list("cluster", "job_id", "ts", "exception_name", "task", "host")[
+            :MOST_OF_A_KIND
+        ]
+    )[::-1]
     thrown.sort(key=lambda row: row[:2])
     for (cluster, job_id, name), group in groupby(thrown, key=lambda row: (row[0], row[1], row[3])):
         run = list(group)
         task, host = run[0][4], run[0][5]
-        where = gettext("%(task)s on %(host)s") % {"task": task, "host": host} if task and host else task or host or ""
+        where = (
+            gettext("%(task)s on %(host)s") % {"task": task, "host": host}
+            if task and host
+            else task or host or ""
+        )
         title = (
             gettext("Exception %(name)s") % {"name": name}
             if len(run) == 1
             else gettext("%(number)s exceptions %(name)s") % {"number": len(run), "name": name}
         )
-        yield Moment(run[0][2], "exception", "crit", title, where, run[-1][2] if len(run) > 1 else None, jobs.get((cluster, job_id), ""))
+        yield Moment(
+            run[0][2],
+            "exception",
+            "crit",
+            title,
+            where,
+            run[-1][2] if len(run) > 1 else None,
+            jobs.get((cluster, job_id), ""),
+        )

@@ -11,6 +11,12 @@ urlpatterns = [
     path("incidents/", incidents.incidents, name="incidents"),
     path("incidents/incidents.<export_form:form>", incidents.export, name="incidents-export"),
     re_path(r"^incidents/(?P<uid>inc_[a-z2-7]{26})/$", incidents.incident, name="incident"),
-    re_path(r"^incidents/(?P<uid>inc_[a-z2-7]{26})/acknowledge$", incidents.acknowledge, name="incident-acknowledge"),
-    re_path(r"^incidents/(?P<uid>inc_[a-z2-7]{26})/silence$", incidents.silence, name="incident-silence"),
+    re_path(
+        r"^incidents/(?P<uid>inc_[a-z2-7]{26})/acknowledge$",
+        incidents.acknowledge,
+        name="incident-acknowledge",
+    ),
+    re_path(
+        r"^incidents/(?P<uid>inc_[a-z2-7]{26})/silence$", incidents.silence, name="incident-silence"
+    ),
 ]

@@ -21,4 +21,10 @@ def menu(request: HttpRequest) -> dict[str, Any]:
     """``menu`` in templates: each entry, and whether this page belongs to it."""
     match = request.resolver_match
     page = (match.url_name if match else None) or ""
-    return {"menu": [(entry, entry.holds(page)) for entry in MENU if not entry.whole_fleet or scopes.current().is_everything]}
+    return {
+        "menu": [
+            (entry, entry.holds(page))
+            for entry in MENU
+            if not entry.whole_fleet or scopes.current().is_everything
+        ]
+    }

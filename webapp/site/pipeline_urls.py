@@ -17,6 +17,10 @@ urlpatterns = of_whole_fleet(
         path("pipeline/weir.rules.yml", monitoring.alert_rules, name="pipeline-alert-rules"),
         path("pipeline/weir-dashboard.json", monitoring.dashboard, name="pipeline-dashboard"),
         path("pipeline/runs/<int:pk>/", views.run, name="pipeline-run"),
-        path("pipeline/skipped.<export_form:form>", views.skipped_export, name="pipeline-skipped-export"),
+        path(
+            "pipeline/skipped.<export_form:form>",
+            views.skipped_export,
+            name="pipeline-skipped-export",
+        ),
     ]
 )

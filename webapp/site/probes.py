@@ -25,7 +25,9 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 while the database answers and the pipeline runs, else 503 with the codes of what is wrong."""
+    """200 while the database answers and the pipeline runs, else 503 with the codes of what is
+    wrong.
+    """
     try:
         if why_away():
             raise DatabaseError
@@ -41,9 +43,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text; for people who are signed in, by API token, or for all with WEIR_METRICS_PUBLIC.
+    """Prometheus text; for people who are signed in, by API token, or for all with
+    WEIR_METRICS_PUBLIC.
 
-    Without its database nobody can be known: what is then said, that it is away, ``/readyz`` says to everybody, too.
+    Without its database nobody can be known: what is then said, that it is away, ``/readyz`` says
+    to everybody, too.
     """
     try:
         if why_away():
@@ -55,7 +59,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def _metrics(request: HttpRequest) -> HttpResponse:
     if not (settings.WEIR.metrics_public or request.user.is_authenticated or _has_token(request)):
-        refusal = HttpResponse("Give an API token: Authorization: Bearer weir_…\n", status=401, content_type="text/plain")
+        refusal = HttpResponse(
+            "Give an API token: Authorization: Bearer weir_…\n",
+            status=401,
+            content_type="text/plain",
+        )
         refusal["WWW-Authenticate"] = "Bearer"
         return refusal
     if not settings.WEIR.metrics_public:

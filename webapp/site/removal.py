@@ -23,9 +23,11 @@ def remove_clusters(clusters: Iterable[Cluster], now: datetime) -> None:
 
 
 def remove_demo(now: datetime) -> int:
-    """The clusters that are played from recordings and what was made of them, for good; how many there were.
+    """The clusters that are played from recordings and what was made of them, for good; how many
+    there were.
 
-    What plays them ends with the instance."""
+    What plays them ends with the instance.
+    """
     found = list(demo.clusters())
     demo.end()
     demo_tour.remove(now)

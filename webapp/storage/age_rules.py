@@ -1,4 +1,6 @@
-"""What a simulated age rule would have done to one root, as a page, the API and the command show it."""
+"""What a simulated age rule would have done to one root, as a page, the API and the command show
+it.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +14,9 @@ MOST_CHARS = 1000
 
 
 def of_root(result: Mapping[str, Any] | None, root: str) -> dict[str, Any] | None:
-    """Of the JSON that ``python -m spark_jobs age_rule`` writes; ``None`` where it does not contain this root."""
+    """Of the JSON that ``python -m spark_jobs age_rule`` writes; ``None`` where it does not contain
+    this root.
+    """
     found = (result or {}).get("roots") or []
     return next((dict(one) for one in found if one.get("root") == root), None)
 
@@ -28,5 +32,9 @@ def directory_below(written: str, root: str) -> str:
     if directory == root:
         return ""
     if not is_below(directory, root) or len(directory) > MOST_CHARS:
-        raise BadUri(directory, gettext("is no directory below %(root)s; give one, or none for the whole root") % {"root": root})
+        raise BadUri(
+            directory,
+            gettext("is no directory below %(root)s; give one, or none for the whole root")
+            % {"root": root},
+        )
     return directory

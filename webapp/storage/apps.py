@@ -8,6 +8,8 @@ class StorageConfig(AppConfig):
 
     def ready(self) -> None:
         from webapp.checkpoints import replicated
-        from webapp.storage.replication_factor import factor_of_path  # models are loaded by now, and not before
+        from webapp.storage.replication_factor import (
+            factor_of_path,
+        )  # models are loaded by now, and not before
 
         replicated.register(factor_of_path)

@@ -1,7 +1,8 @@
-"""What the rules on storage say of an audit → findings: opened where they begin, renewed while they last, closed by the audit that
-no longer sees them.
+"""What the rules on storage say of an audit → findings: opened where they begin, renewed while they
+last, closed by the audit that no longer sees them.
 
-Judging an audit again gives the same findings; one that is older than what a root was judged by says nothing of that root.
+Judging an audit again gives the same findings; one that is older than what a root was judged by
+says nothing of that root.
 """
 
 import hashlib
@@ -27,7 +28,18 @@ from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.samples import job_samples, root_samples
 from webapp.work.lease import WriteGuard
 
-TEXTS = ("severity", "confidence", "subject_kind", "subject", "title", "cause", "next_step", "evidence", "related", "data")
+TEXTS = (
+    "severity",
+    "confidence",
+    "subject_kind",
+    "subject",
+    "title",
+    "cause",
+    "next_step",
+    "evidence",
+    "related",
+    "data",
+)
 ROWS_AT_ONCE = 500
 SUBJECT_LENGTH = 300
 SMALL_FILES = "storage.small_files.files"
@@ -37,20 +49,34 @@ Identity = tuple[str, str, str, str]
 
 
 def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) -> None:
-    """Call it when the rows of the audit are in the database, before or after it is marked as loaded."""
-    roots = [row for row in RootFigures.objects.filter(audit=audit).order_by("root") if not _is_outdated(row)]
+    """Call it when the rows of the audit are in the database, before or after it is marked as
+    loaded.
+    """
+    roots = [
+        row
+        for row in RootFigures.objects.filter(audit=audit).order_by("root")
+        if not _is_outdated(row)
+    ]
     standing = _standing({row.root for row in roots})
     new: dict[Identity, dict[str, Any]] = {}
     for sample, limits in _with_limits(audit, roots):
         for finding in registry.diagnose(sample, limits).findings:
             plain = finding_to_plain(finding)
-            new.setdefault((*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)), plain | {"job_name": _name_of(sample)})
+            new.setdefault(
+                (*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)),
+                plain | {"job_name": _name_of(sample)},
+            )
     over = settle(new, standing, guard, audit.as_of)
     if new or over:
         say(f"findings on storage: {len(new)} stand, {over} closed")
 
 
-def settle(new: Mapping[Identity, Mapping[str, Any]], standing: dict[Identity, Finding], guard: WriteGuard, at: datetime | None) -> int:
+def settle(
+    new: Mapping[Identity, Mapping[str, Any]],
+    standing: dict[Identity, Finding],
+    guard: WriteGuard,
+    at: datetime | None,
+) -> int:
     """Keep what is ``new``, close what was ``standing`` and is not in it; how many were closed."""
     for identities in chunks(new, ROWS_AT_ONCE):
         with guard.writing():
@@ -69,7 +95,10 @@ def bounded_subject(subject_id: str) -> str:
     """A column's worth of a long path, still of that path alone."""
     if len(subject_id) <= SUBJECT_LENGTH:
         return subject_id
-    return f"{subject_id[: SUBJECT_LENGTH - 33]} {hashlib.sha256(subject_id.encode()).hexdigest()[:32]}"
+    return (
+        f"{subject_id[: SUBJECT_LENGTH - 33]} "
+        f"{hashlib.sha256(subject_id.encode()).hexdigest()[:32]}"
+    )
 
 
 def _is_outdated(row: RootFigures) -> bool:
@@ -79,14 +108,22 @@ def _is_outdated(row: RootFigures) -> bool:
 def _standing(roots: set[str]) -> dict[Identity, Finding]:
     rules = [*registry.rules_for(StorageRootSample), *registry.rules_for(StorageJobSample)]
     found = Finding.objects.open().filter(rule__in=rules).order_by("id")
-    return {(one.cluster, one.job_id, one.rule, one.subject_id): one for one in found if one.data.get("root") in roots}
+    return {
+        (one.cluster, one.job_id, one.rule, one.subject_id): one
+        for one in found
+        if one.data.get("root") in roots
+    }
 
 
-def _with_limits(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[tuple[Sample, Limits]]:
+def _with_limits(
+    audit: StorageAudit, roots: Iterable[RootFigures]
+) -> Iterator[tuple[Sample, Limits]]:
     roots, overrides = list(roots), as_plain()
     limits = Settings(overrides)
     everywhere = limits.limits("", "")
-    lowest = min([everywhere[SMALL_FILES], *(one["value"] for one in overrides if one["key"] == SMALL_FILES)])
+    lowest = min(
+        [everywhere[SMALL_FILES], *(one["value"] for one in overrides if one["key"] == SMALL_FILES)]
+    )
     for root in root_samples(audit, roots):
         yield root, everywhere
     for job in job_samples(audit, roots, lowest):
@@ -108,7 +145,9 @@ def _keep(row: Finding | None, identity: Identity, plain: Mapping[str, Any]) -> 
     cluster, job_id, rule, subject_id = identity
     at = instant_of(plain["seen_at_ms"])
     before = marks.FindingMark.of(row) if row else None
-    row = row or Finding(cluster=cluster, job_id=job_id, rule=rule, subject_id=subject_id, first_seen=at)
+    row = row or Finding(
+        cluster=cluster, job_id=job_id, rule=rule, subject_id=subject_id, first_seen=at
+    )
     for name in TEXTS:
         setattr(row, name, plain[name])
     row.job_name = (plain["job_name"] or "")[:300] or None

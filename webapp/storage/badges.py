@@ -13,7 +13,11 @@ AUDIT_BADGES: dict[str, Badge] = {
     AuditState.LOADED: Badge(_("done"), "●", "ok"),
     AuditState.FAILED: Badge(_("failed"), "▲", "crit"),
 }
-YES, NO, UNKNOWN = Badge(_("yes"), "●", "ok"), Badge(_("no"), "▲", "crit"), Badge(_("unknown"), "?", "unknown")
+YES, NO, UNKNOWN = (
+    Badge(_("yes"), "●", "ok"),
+    Badge(_("no"), "▲", "crit"),
+    Badge(_("unknown"), "?", "unknown"),
+)
 PLAIN_NO = Badge(_("no"), "◆", "warn")
 
 

@@ -1,4 +1,6 @@
-"""Which job instance needs files of which other, as a graph: the one that is needed stands before those that need it."""
+"""Which job instance needs files of which other, as a graph: the one that is needed stands before
+those that need it.
+"""
 
 import bisect
 import itertools
@@ -18,7 +20,9 @@ WIDE = Geometry(196, 66, 56, 18)
 NARROW = Geometry(196, 66, 34, 16, downwards=True)
 MOST_LINKS = 600
 _NAME_COLUMNS = 22
-"""As many letters of a usual width as the bold name of a box has room for; Chinese, Japanese and Korean ones take two columns."""
+"""As many letters of a usual width as the bold name of a box has room for; Chinese, Japanese and
+Korean ones take two columns.
+"""
 _MOST_BESIDE = 1
 
 
@@ -37,7 +41,9 @@ class DrawnJob:
 
 @dataclass(frozen=True)
 class DrawnLink:
-    """``refers`` is a hard dependency; otherwise the job was restored from it and may need nothing any more."""
+    """``refers`` is a hard dependency; otherwise the job was restored from it and may need nothing
+    any more.
+    """
 
     edge: Edge
     refers: bool
@@ -53,7 +59,9 @@ class DrawnChains:
     left_out: int
 
 
-def drawn(links: Sequence[ChainLink], jobs: Iterable[JobStorage], *, narrow: bool = False) -> DrawnChains | None:
+def drawn(
+    links: Sequence[ChainLink], jobs: Iterable[JobStorage], *, narrow: bool = False
+) -> DrawnChains | None:
     """``None`` where no job depends on another, and where a narrow screen could not show it."""
     if not links:
         return None
@@ -69,24 +77,40 @@ def drawn(links: Sequence[ChainLink], jobs: Iterable[JobStorage], *, narrow: boo
     needed = {link.other_directory for link in links if link.kind == "refers"}
     boxes = tuple(_job(node, known.get(node.key), node.key in needed) for node in layout.nodes)
     edges = tuple(_link(edge, pairs[edge.source, edge.target]) for edge in layout.edges)
-    return DrawnChains(layout, boxes, edges, geometry, layout.left_out + max(len(links) - MOST_LINKS, 0))
+    return DrawnChains(
+        layout, boxes, edges, geometry, layout.left_out + max(len(links) - MOST_LINKS, 0)
+    )
 
 
 def _job(node: Node, job: JobStorage | None, needed: bool) -> DrawnJob:
     name = (job.job_name if job else None) or node.key.rpartition("/")[2][:12]
-    state = "unknown" if job is None or job.terminal is None else "ended" if job.terminal else gettext("not ended")
+    state = (
+        "unknown"
+        if job is None or job.terminal is None
+        else "ended"
+        if job.terminal
+        else gettext("not ended")
+    )
     size = bytes_text(job.bytes) if job else gettext("no files in this root")
     verdict = "needed" if needed else "free"
     words = f"{name} ({node.key}): {state}, {size}" + (
-        gettext(", other jobs refer to its files") if needed else gettext(", no other job refers to its files")
+        gettext(", other jobs refer to its files")
+        if needed
+        else gettext(", no other job refers to its files")
     )
-    url = reverse("job", args=(job.cluster, job.job_id)) if job and job.cluster and job.job_id else ""
+    url = (
+        reverse("job", args=(job.cluster, job.job_id)) if job and job.cluster and job.job_id else ""
+    )
     return DrawnJob(node, _fitted(name), f"{state} · {size}", verdict, words, url, needed)
 
 
 def _fitted(name: str) -> str:
     """The box cuts off what still does not fit, as a name of capitals may not."""
-    ends = list(itertools.accumulate(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in name))
+    ends = list(
+        itertools.accumulate(
+            2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in name
+        )
+    )
     if not ends or ends[-1] <= _NAME_COLUMNS:
         return name
     return name[: bisect.bisect_right(ends, _NAME_COLUMNS - 1)] + "…"
@@ -101,6 +125,10 @@ def _link(edge: Edge, links: Sequence[ChainLink]) -> DrawnLink:
         words.insert(
             0,
             gettext("%(files)s files, %(size)s, referred to by %(checkpoints)s checkpoints")
-            % {"files": count_text(files), "size": bytes_text(size), "checkpoints": count_text(checkpoints)},
+            % {
+                "files": count_text(files),
+                "size": bytes_text(size),
+                "checkpoints": count_text(checkpoints),
+            },
         )
     return DrawnLink(edge, bool(refers), "; ".join(words))

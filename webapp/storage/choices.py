@@ -6,7 +6,10 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class RootKind(models.TextChoices):
-    """What Flink writes below a root. Files of high availability are read for references and never a candidate."""
+    """What Flink writes below a root.
+
+    Files of high availability are read for references and never a candidate.
+    """
 
     CHECKPOINTS = "checkpoints", _("checkpoints")
     SAVEPOINTS = "savepoints", _("savepoints")
@@ -21,7 +24,9 @@ class AuditState(models.TextChoices):
 
 
 class AuditPurpose(models.TextChoices):
-    """Who asked for an audit: the schedule, a person at the command line, or a plan that checks itself again."""
+    """Who asked for an audit: the schedule, a person at the command line, or a plan that checks
+    itself again.
+    """
 
     SCHEDULED = "scheduled", _("scheduled")
     COMMAND = "command", _("asked for")

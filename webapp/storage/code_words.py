@@ -1,4 +1,6 @@
-"""Codes of audits and plans as the filter ``words`` and badges spell them, marked for translation."""
+"""Codes of audits and plans as the filter ``words`` and badges spell them, marked for
+translation.
+"""
 
 from webapp.lib.translations import gettext_lazy as _
 

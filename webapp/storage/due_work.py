@@ -1,4 +1,6 @@
-"""The due work of storage: audits, simulations of age rules that were requested, and judging NameNodes."""
+"""The due work of storage: audits, simulations of age rules that were requested, and judging
+NameNodes.
+"""
 
 from datetime import timedelta
 
@@ -22,7 +24,11 @@ register(
         every=work_keys.audits_s,
         has_work=lambda attempt: attempt.by_hand or not disk_budget.problems(),
         do=scheduled_audits.audit_all,
-        next_at=lambda done: done.ended + LOOKS_FOR_ROOM_EVERY if done.idle else work_keys.after(done.began, done.ended),
+        next_at=lambda done: (
+            done.ended + LOOKS_FOR_ROOM_EVERY
+            if done.idle
+            else work_keys.after(done.began, done.ended)
+        ),
     ),
     Work(
         work_keys.AGE_RULES,

@@ -1,4 +1,7 @@
-"""How few files a checkpoint of a job would write: merged, or with small states inline. By its newest ``_metadata``."""
+"""How few files a checkpoint of a job would write: merged, or with small states inline.
+
+By its newest ``_metadata``.
+"""
 
 import logging
 from dataclasses import dataclass
@@ -16,7 +19,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FewerFiles:
-    """``merged``: at most, None where its version cannot or does. ``inlined``: at a threshold of ``inline_bytes``, that of the knee."""
+    """``merged``: at most, None where its version cannot or does.
+
+    ``inlined``: at a threshold of ``inline_bytes``, that of the knee.
+    """
 
     merged: int | None = None
     inlined: int | None = None
@@ -27,7 +33,9 @@ def fewer_files(job: JobCurrent, now: datetime) -> FewerFiles:
     try:
         read = newest_metadata(job.cluster, job.job_id, now)
     except Exception:  # The lake may be any storage, with any error.
-        log.exception("References of %s on %s could not be read from the lake", job.job_id, job.cluster)
+        log.exception(
+            "References of %s on %s could not be read from the lake", job.job_id, job.cluster
+        )
         return FewerFiles()
     if read is None or read.files is None:
         return FewerFiles()

@@ -1,4 +1,6 @@
-"""Pages of the files that are not live, out of an audit's Parquet, as the page and the API show them."""
+"""Pages of the files that are not live, out of an audit's Parquet, as the page and the API show
+them.
+"""
 
 import logging
 
@@ -33,11 +35,16 @@ class FileFilters(ListFilters):
 
 
 def read(figures: RootFigures, wanted: Wanted, size: int) -> tuple[FilePage, str]:
-    """A page, or none and why. The files of an old audit are gone; any storage may fail with any error."""
+    """A page, or none and why.
+
+    The files of an old audit are gone; any storage may fail with any error.
+    """
     if not figures.audit.files_kept:
         return FilePage([]), gettext("The list of files of this audit is no longer kept.")
     try:
         return VerdictFiles.of(loading.read_manifest(figures.audit)).page(wanted, size), ""
     except (OSError, BadManifest):
         log.exception("Verdicts of audit %s could not be read", figures.audit.audit_id)
-        return FilePage([]), gettext("The list of files of this audit could not be read; the server's log has the reason.")
+        return FilePage([]), gettext(
+            "The list of files of this audit could not be read; the server's log has the reason."
+        )

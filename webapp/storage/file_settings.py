@@ -1,4 +1,6 @@
-"""Settings of a job that decide about its files, under the names that its version of Flink reads."""
+"""Settings of a job that decide about its files, under the names that its version of Flink
+reads.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +21,10 @@ _RENAMED_IN, _MERGES_SINCE = (1, 20), (1, 20)
 
 @dataclass(frozen=True)
 class FileSettings:
-    """As the cluster has them, else Flink's defaults; a job may have others. ``can_merge``: None where the version is unknown."""
+    """As the cluster has them, else Flink's defaults; a job may have others.
+
+    ``can_merge``: None where the version is unknown.
+    """
 
     threshold_key: str
     threshold_bytes: int
@@ -33,7 +38,10 @@ def file_settings(version: str | None, configuration: Mapping[str, Any] | None) 
     known, of = configuration or {}, release(version)
     return FileSettings(
         _THRESHOLD[of is None or of[:2] >= _RENAMED_IN],
-        next((size_bytes(known[key], DEFAULT_BYTES) for key in reversed(_THRESHOLD) if key in known), DEFAULT_BYTES),
+        next(
+            (size_bytes(known[key], DEFAULT_BYTES) for key in reversed(_THRESHOLD) if key in known),
+            DEFAULT_BYTES,
+        ),
         next((whole(known[key], 1) for key in reversed(_RETAINED) if key in known), 1),
         whole(known.get(_THREADS), THREADS),
         size_bytes(known.get(_LARGEST_FILE), LARGEST_FILE_BYTES),

@@ -13,7 +13,16 @@ class StorageRootForm(forms.ModelForm):
 
     class Meta:
         model = StorageRoot
-        fields = ("uri", "kind", "read_at", "clusters", "enabled", "audit_every_h", "replication", "quarantine_uri")
+        fields = (
+            "uri",
+            "kind",
+            "read_at",
+            "clusters",
+            "enabled",
+            "audit_every_h",
+            "replication",
+            "quarantine_uri",
+        )
         labels = {
             "uri": "URI",
             "kind": _("What lies there"),
@@ -28,10 +37,17 @@ class StorageRootForm(forms.ModelForm):
             "enabled": "",  # its label says it
             "uri": _("state.checkpoints.dir, such as s3://bucket/flink or hdfs://ns/flink"),
             "audit_every_h": _("hours between two audits; empty for the setting"),
-            "replication": _("copies that HDFS keeps of each block; empty: as the configuration of Flink says, else unknown"),
-            "read_at": _("Where Weir reads the same files, if elsewhere: another mount or endpoint."),
+            "replication": _(
+                "copies that HDFS keeps of each block; empty: as the configuration of Flink says, "
+                "else unknown"
+            ),
+            "read_at": _(
+                "Where Weir reads the same files, if elsewhere: another mount or endpoint."
+            ),
             "clusters": _("That write to it or read from it."),
-            "quarantine_uri": _("Where a clean-up moves files; empty for a directory beside the root."),
+            "quarantine_uri": _(
+                "Where a clean-up moves files; empty for a directory beside the root."
+            ),
         }
         widgets = {"clusters": forms.SelectMultiple(attrs={"size": 6})}
 

@@ -10,11 +10,15 @@ from webapp.storage.badges import CLEANABLE, NOT_AUDITED, NOT_CLEANABLE
 from webapp.storage.models import RootFigures, StorageRoot
 
 MISSED_AUDITS = 3
-"""As many as of cycles (:mod:`webapp.fleet.freshness`): one that is missed may be a restart of the workers."""
+"""As many as of cycles (:mod:`webapp.fleet.freshness`): one that is missed may be a restart of the
+workers.
+"""
 
 
 def is_known(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
-    """Weir itself runs, and the root was audited not longer ago than three times what passes between two audits."""
+    """Weir itself runs, and the root was audited not longer ago than three times what passes
+    between two audits.
+    """
     return recent_status().is_present and not is_late(root, figures, now)
 
 
@@ -28,4 +32,6 @@ def root_badge(root: StorageRoot | None, figures: RootFigures | None, now: datet
     """Whether it can be cleaned, as of its newest audit."""
     if figures is None:
         return NOT_AUDITED
-    return as_far_as_known(CLEANABLE if figures.cleanable else NOT_CLEANABLE, is_known(root, figures, now))
+    return as_far_as_known(
+        CLEANABLE if figures.cleanable else NOT_CLEANABLE, is_known(root, figures, now)
+    )

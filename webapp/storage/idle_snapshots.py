@@ -1,4 +1,6 @@
-"""Snapshots of one audit that Flink will not delete by itself: savepoints, and checkpoints of jobs that have ended. Bounded."""
+"""Snapshots of one audit that Flink will not delete by itself: savepoints, and checkpoints of jobs
+that have ended. Bounded.
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -17,8 +19,10 @@ NEEDED, SUPERSEDED, LAST, UNKNOWN = "needed", "superseded", "last", "unknown"
 
 @dataclass(frozen=True)
 class KeptSavepoint:
-    """``standing``: needed (a job that has not ended was restored from it), superseded (a newer snapshot of its job is whole), last (none
-    is), unknown (whose it is). ``needed_by``: ids of those jobs."""
+    """``standing``: needed (a job that has not ended was restored from it), superseded (a newer
+    snapshot of its job is whole), last (none is), unknown (whose it is). ``needed_by``: ids of
+    those jobs.
+    """
 
     path: str
     cluster: str
@@ -34,7 +38,10 @@ class KeptSavepoint:
 
 @dataclass(frozen=True)
 class EndedJob:
-    """Checkpoints of a job that has ended, which Flink does not delete any more. ``needed_by``: jobs whose snapshots refer to its files."""
+    """Checkpoints of a job that has ended, which Flink does not delete any more.
+
+    ``needed_by``: jobs whose snapshots refer to its files.
+    """
 
     directory: str
     cluster: str
@@ -52,9 +59,9 @@ class EndedJob:
 
 def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
     """Oldest first."""
-    rows = CheckpointStorage.objects.filter(audit=figures.audit, root=figures.root, is_savepoint=True).order_by("modified", "id")[
-        :MOST_ROWS
-    ]
+    rows = CheckpointStorage.objects.filter(
+        audit=figures.audit, root=figures.root, is_savepoint=True
+    ).order_by("modified", "id")[:MOST_ROWS]
     found = list(rows)
     sources = _restored_from()
     newer = _newest_whole(figures, {row.job_id for row in found if row.job_id})
@@ -63,11 +70,22 @@ def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
         needed = tuple(sources.get(row.metadata_path.rpartition("/")[0], ()))
         last = newer.get((row.cluster, row.job_id)) if row.job_id else None
         is_older = last is not None and row.modified is not None and last > row.modified
-        standing = NEEDED if needed else UNKNOWN if not row.job_id else SUPERSEDED if is_older else LAST
+        standing = (
+            NEEDED if needed else UNKNOWN if not row.job_id else SUPERSEDED if is_older else LAST
+        )
         age = age_ms(figures.as_of, row.modified)
         made.append(
             KeptSavepoint(
-                row.metadata_path, row.cluster, row.job_id, row.checkpoint_id, row.modified, age, row.files, row.bytes, standing, needed
+                row.metadata_path,
+                row.cluster,
+                row.job_id,
+                row.checkpoint_id,
+                row.modified,
+                age,
+                row.files,
+                row.bytes,
+                standing,
+                needed,
             )
         )
     return tuple(made)
@@ -75,20 +93,25 @@ def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
 
 def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
     """Those that keep live files, idle longest first."""
-    rows = JobStorage.objects.filter(audit=figures.audit, root=figures.root, terminal=True, checkpoints__gt=0, live_files__gt=0)
+    rows = JobStorage.objects.filter(
+        audit=figures.audit, root=figures.root, terminal=True, checkpoints__gt=0, live_files__gt=0
+    )
     found = list(rows.order_by("newest_modified", "id")[:MOST_ROWS])
     ids = [row.job_id for row in found]
     directories = {row.directory for row in found}
-    links = ChainLink.objects.filter(audit=figures.audit, kind="refers", other_directory__in=directories).values_list(
-        "other_directory", "job_id"
-    )
+    links = ChainLink.objects.filter(
+        audit=figures.audit, kind="refers", other_directory__in=directories
+    ).values_list("other_directory", "job_id")
     needed = defaultdict(set)
     for other, by in links:
         needed[other].add(by)
     for snapshot, jobs in _restored_from().items():
         if (origin := owner_directory(snapshot)) in directories:
             needed[origin] |= set(jobs)
-    states = {(job.cluster, job.job_id): job.state for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")}
+    states = {
+        (job.cluster, job.job_id): job.state
+        for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")
+    }
     return tuple(
         EndedJob(
             directory=row.directory,
@@ -111,7 +134,11 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
 def _restored_from() -> dict[str, list[str]]:
     """Canonical directory → ids of jobs that have not ended and were restored from it."""
     found: dict[str, list[str]] = defaultdict(list)
-    rows = JobCurrent.objects.exclude(terminal=True).exclude(restored_path=None).order_by("-as_of", "-id")
+    rows = (
+        JobCurrent.objects.exclude(terminal=True)
+        .exclude(restored_path=None)
+        .order_by("-as_of", "-id")
+    )
     for job_id, path in rows.values_list("job_id", "restored_path")[:MOST_JOBS]:
         try:
             found[canonical(path or "", spellings()).removesuffix("/_metadata")].append(job_id)
@@ -122,9 +149,13 @@ def _restored_from() -> dict[str, list[str]]:
 
 def _newest_whole(figures: RootFigures, ids: set[str]) -> dict[tuple[str, str], datetime]:
     """(cluster, job) → when its newest snapshot was written of which no file is missing."""
-    rows = CheckpointStorage.objects.filter(audit=figures.audit, job_id__in=ids, missing_files=0, modified__isnull=False)
+    rows = CheckpointStorage.objects.filter(
+        audit=figures.audit, job_id__in=ids, missing_files=0, modified__isnull=False
+    )
     found: dict[tuple[str, str], datetime] = {}
-    for cluster, job_id, at in rows.order_by("modified").values_list("cluster", "job_id", "modified").iterator(2_000):
+    for cluster, job_id, at in (
+        rows.order_by("modified").values_list("cluster", "job_id", "modified").iterator(2_000)
+    ):
         if at is not None:
             found[cluster, job_id] = at
     return found

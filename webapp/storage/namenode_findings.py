@@ -1,4 +1,5 @@
-"""What the rules on NameNodes say of each that is declared: opened, renewed while it lasts, closed by readings that are well.
+"""What the rules on NameNodes say of each that is declared: opened, renewed while it lasts, closed
+by readings that are well.
 
 One whose JMX is silent closes nothing: how it is, is unknown. One that is declared no more is.
 """
@@ -42,10 +43,21 @@ def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
         judged = registry.diagnose(readings_of(cluster, rows), settings.limits(cluster, ""))
         silent |= {cluster} if judged.unknowns else set()
         for finding in judged.findings:
-            new[cluster, "", finding.rule, finding.subject_id] = finding_to_plain(finding) | {"job_name": None}
-    standing = {(one.cluster, "", one.rule, one.subject_id): one for one in open_findings() if one.cluster not in silent}
+            new[cluster, "", finding.rule, finding.subject_id] = finding_to_plain(finding) | {
+                "job_name": None
+            }
+    standing = {
+        (one.cluster, "", one.rule, one.subject_id): one
+        for one in open_findings()
+        if one.cluster not in silent
+    }
     closed = settle(new, standing, guard, now)
-    return {"namenodes": len(declared), "silent": len(silent), "findings": len(new), "closed": closed}
+    return {
+        "namenodes": len(declared),
+        "silent": len(silent),
+        "findings": len(new),
+        "closed": closed,
+    }
 
 
 def open_findings() -> list[Finding]:

@@ -1,4 +1,6 @@
-"""What NameNodes say of themselves by JMX in some minutes: how loaded they were, and calls a second by kind."""
+"""What NameNodes say of themselves by JMX in some minutes: how loaded they were, and calls a second
+by kind.
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -19,19 +21,37 @@ MOST_SAMPLES = 20_000
 MOST_KINDS = 30
 UNREADABLE = message("The lake could not be read; the server's log has the reason.")
 SLOW_QUEUE_MS = 100
-"""A NameNode that keeps up takes a call within a millisecond or two; tenths of a second are felt by each writer."""
+"""A NameNode that keeps up takes a call within a millisecond or two; tenths of a second are felt by
+each writer.
+"""
 Row = Mapping[str, Any]
 _AS_IS = (
-    "ha_state", "call_queue_length", "open_connections", "files", "blocks", "capacity_bytes", "used_bytes", "remaining_bytes",
+    "ha_state",
+    "call_queue_length",
+    "open_connections",
+    "files",
+    "blocks",
+    "capacity_bytes",
+    "used_bytes",
+    "remaining_bytes",
     "under_replicated_blocks",
-)  # fmt: skip
-_COLUMNS = ("cluster", "ts", "rpc_calls", "rpc_queue_ms", "rpc_processing_ms", "operations", *_AS_IS)
+)
+_COLUMNS = (
+    "cluster",
+    "ts",
+    "rpc_calls",
+    "rpc_queue_ms",
+    "rpc_processing_ms",
+    "operations",
+    *_AS_IS,
+)
 
 
 @dataclass(frozen=True)
 class NameNode:
-    """Of the NameNode that is declared on one cluster. Figures of the newest sample ``at``, and the most of the minutes. ``per_s``: calls
-    a second between the first and the last sample, None with fewer than two or where it was restarted; ``kinds``: the same by kind.
+    """Of the NameNode that is declared on one cluster. Figures of the newest sample ``at``, and the
+    most of the minutes. ``per_s``: calls a second between the first and the last sample, None with
+    fewer than two or where it was restarted; ``kinds``: the same by kind.
     """
 
     cluster: str
@@ -60,7 +80,10 @@ class NameNode:
 
 @dataclass(frozen=True)
 class NameNodes:
-    """``silent``: clusters on which one is declared that has no sample in these minutes. ``why``: what hinders, "" where nothing."""
+    """``silent``: clusters on which one is declared that has no sample in these minutes.
+
+    ``why``: what hinders, "" where nothing.
+    """
 
     known: Sequence[NameNode] = ()
     silent: Sequence[str] = ()
@@ -100,7 +123,15 @@ def readings_of(cluster: str, rows: Sequence[Row]) -> NameNodeReadings:
     """For rules; ``rows`` oldest first."""
     newest = _namenode(cluster, rows)
     waits = tuple(row["rpc_queue_ms"] for row in rows if row["rpc_queue_ms"] is not None)
-    return NameNodeReadings(cluster, epoch_ms(newest.at), waits, newest.processing_ms, newest.call_queue_length, newest.per_s, newest.kinds)
+    return NameNodeReadings(
+        cluster,
+        epoch_ms(newest.at),
+        waits,
+        newest.processing_ms,
+        newest.call_queue_length,
+        newest.per_s,
+        newest.kinds,
+    )
 
 
 def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
@@ -109,8 +140,14 @@ def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
     before, after = _counts(first), _counts(last)
     per_s = _rate(first["rpc_calls"], last["rpc_calls"], lasted_s)
     # A counter that fell began at zero: nothing is known of what came between.
-    rates = {name: _rate(before.get(name, 0), count, lasted_s) for name, count in after.items()} if per_s is not None else {}
-    kinds = sorted(((name, rate) for name, rate in rates.items() if rate), key=lambda one: (-one[1], one[0]))
+    rates = (
+        {name: _rate(before.get(name, 0), count, lasted_s) for name, count in after.items()}
+        if per_s is not None
+        else {}
+    )
+    kinds = sorted(
+        ((name, rate) for name, rate in rates.items() if rate), key=lambda one: (-one[1], one[0])
+    )
     return NameNode(
         cluster,
         last["ts"],

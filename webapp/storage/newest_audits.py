@@ -17,28 +17,46 @@ MOST_ROOTS = 5
 
 def loaded_figures() -> "QuerySet[RootFigures]":
     """Of complete audits; one from the future counts for nothing."""
-    return RootFigures.objects.filter(audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
+    return RootFigures.objects.filter(
+        audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW
+    )
 
 
 def latest() -> "QuerySet[RootFigures]":
     """One row a root."""
-    newest = loaded_figures().filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
+    newest = (
+        loaded_figures().filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
+    )
     return RootFigures.objects.filter(pk=Subquery(newest))
 
 
 def latest_of(root: str) -> RootFigures | None:
     """With its audit."""
-    return loaded_figures().filter(root=root).select_related("audit__previous").order_by("-as_of", "-id").first()
+    return (
+        loaded_figures()
+        .filter(root=root)
+        .select_related("audit__previous")
+        .order_by("-as_of", "-id")
+        .first()
+    )
 
 
 def of_job(cluster: str, job_id: str) -> list[JobStorage]:
-    """What they say of one job, for its page: one row a root, largest first; empty where no audit met the job."""
-    rows = JobStorage.objects.filter(cluster=cluster, job_id=job_id, audit__in=latest_audits()).select_related("audit")
+    """What they say of one job, for its page: one row a root, largest first; empty where no audit
+    met the job.
+    """
+    rows = JobStorage.objects.filter(
+        cluster=cluster, job_id=job_id, audit__in=latest_audits()
+    ).select_related("audit")
     return list(rows.order_by("-bytes", "-id")[:MOST_ROOTS])
 
 
 def latest_audits() -> "QuerySet[Any]":
-    """``audit_id`` of each root's newest audit, as a subquery: of all roots, since one that is not seen holds jobs that are."""
-    loaded = RootFigures._base_manager.filter(audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
+    """``audit_id`` of each root's newest audit, as a subquery: of all roots, since one that is not
+    seen holds jobs that are.
+    """
+    loaded = RootFigures._base_manager.filter(
+        audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW
+    )
     newest = loaded.filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
     return RootFigures._base_manager.filter(pk=Subquery(newest)).values("audit_id")

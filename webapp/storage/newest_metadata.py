@@ -1,4 +1,6 @@
-"""The newest checkpoint of a job whose ``_metadata`` the lake has: as an audit of storage read it, or the collector around a restore."""
+"""The newest checkpoint of a job whose ``_metadata`` the lake has: as an audit of storage read it,
+or the collector around a restore.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,7 +16,16 @@ LOOK_BACKS = (timedelta(days=2), timedelta(days=30))
 MOST_FILES = 10_000
 MOST_HANDLES = 300_000
 """About half a gigabyte while it is read, as much as one request may take."""
-_OF_FILE = ("cluster", "observed_at", "metadata_path", "metadata_bytes", "metadata_modified", "checkpoint_id", "checkpoint_type", "handles")
+_OF_FILE = (
+    "cluster",
+    "observed_at",
+    "metadata_path",
+    "metadata_bytes",
+    "metadata_modified",
+    "checkpoint_id",
+    "checkpoint_type",
+    "handles",
+)
 
 
 @dataclass(frozen=True)
@@ -31,18 +42,34 @@ class ReadMetadata:
 def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | None:
     """None where nobody read one; raises what the storage raises."""
     for look_back in LOOK_BACKS:
-        found = [(row, table) for table in with_same_rows(REFERENCES.name) for row in _files(table, cluster, job_id, at - look_back, at)]
+        found = [
+            (row, table)
+            for table in with_same_rows(REFERENCES.name)
+            for row in _files(table, cluster, job_id, at - look_back, at)
+        ]
         if found:
-            row, table = max(found, key=lambda one: (one[0]["checkpoint_id"] or 0, one[0]["observed_at"]))
+            row, table = max(
+                found, key=lambda one: (one[0]["checkpoint_id"] or 0, one[0]["observed_at"])
+            )
             return _read(row, table)
     return None
 
 
-def _files(table: str, cluster: str, job_id: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
+def _files(
+    table: str, cluster: str, job_id: str, start: datetime, end: datetime
+) -> list[dict[str, Any]]:
     """Rows of whole files of checkpoints; an audit does not know whose cluster a file is of."""
     where: dict[str, str | int] = {"job_id": job_id, "ordinal": 0}
-    rows = lake().read(table, where=where, from_time=start, to_time=end, columns=_OF_FILE, limit=MOST_FILES).to_pylist()
-    return [row for row in rows if row["cluster"] in ("", cluster) and "avepoint" not in (row["checkpoint_type"] or "")]
+    rows = (
+        lake()
+        .read(table, where=where, from_time=start, to_time=end, columns=_OF_FILE, limit=MOST_FILES)
+        .to_pylist()
+    )
+    return [
+        row
+        for row in rows
+        if row["cluster"] in ("", cluster) and "avepoint" not in (row["checkpoint_type"] or "")
+    ]
 
 
 def _read(row: dict[str, Any], table: str) -> ReadMetadata:
@@ -51,7 +78,12 @@ def _read(row: dict[str, Any], table: str) -> ReadMetadata:
     if handles <= MOST_HANDLES:
         at = row["observed_at"]
         rows = lake().read(
-            table, where={"metadata_path": path}, from_time=at, to_time=at, columns=("ordinal", *COLUMNS), limit=MOST_HANDLES + 1
+            table,
+            where={"metadata_path": path},
+            from_time=at,
+            to_time=at,
+            columns=("ordinal", *COLUMNS),
+            limit=MOST_HANDLES + 1,
         )
         of_state = (one for one in rows.to_pylist() if one["ordinal"])
         files = checkpoint_files(of_state, path.rpartition("/")[0], row["metadata_bytes"] or 0)

@@ -1,4 +1,7 @@
-"""Operator state by operator over the checkpoints of a job, from what audits kept of them. Plain data for page, API, command and rule."""
+"""Operator state by operator over the checkpoints of a job, from what audits kept of them.
+
+Plain data for page, API, command and rule.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -16,19 +19,40 @@ MOST_ANCESTORS = 5
 """Jobs that it was restored from, one after the other."""
 MOST_ROWS = 4_000
 MOST_POINTS = 200
-_FIELDS = ("metadata_path", "operator_id", "operator_name", "job_id", "checkpoint_id", "modified", "subtasks", "operator_bytes",
-           "keyed_bytes", "elements", "union_elements", "files")  # fmt: skip
+_FIELDS = (
+    "metadata_path",
+    "operator_id",
+    "operator_name",
+    "job_id",
+    "checkpoint_id",
+    "modified",
+    "subtasks",
+    "operator_bytes",
+    "keyed_bytes",
+    "elements",
+    "union_elements",
+    "files",
+)
 
 
-def operator_trends(cluster: str, job_id: str, audit: StorageAudit | None = None) -> tuple[OperatorStateTrend, ...]:
-    """Those with most elements first, of operators that the newest checkpoint has; nine queries at most, two where it has none.
+def operator_trends(
+    cluster: str, job_id: str, audit: StorageAudit | None = None
+) -> tuple[OperatorStateTrend, ...]:
+    """Those with most elements first, of operators that the newest checkpoint has; nine queries at
+    most, two where it has none.
 
     ``audit``: one whose rows count although it is not marked as loaded yet.
     """
     counts = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
-    kept = OperatorStateSize.objects.filter(counts, job_id__in=[job_id, *_ancestors(job_id)], cluster__in=(cluster, ""))
+    kept = OperatorStateSize.objects.filter(
+        counts, job_id__in=[job_id, *_ancestors(job_id)], cluster__in=(cluster, "")
+    )
     # An audit has a row for each checkpoint that is retained: one checkpoint comes many times.
-    rows = list(kept.values(*_FIELDS).annotate(seen_at=Min("audit__as_of")).order_by("-modified", "-checkpoint_id")[:MOST_ROWS])
+    rows = list(
+        kept.values(*_FIELDS)
+        .annotate(seen_at=Min("audit__as_of"))
+        .order_by("-modified", "-checkpoint_id")[:MOST_ROWS]
+    )
     own = [row for row in rows if row["job_id"] == job_id]
     if not own:
         return ()
@@ -38,24 +62,49 @@ def operator_trends(cluster: str, job_id: str, audit: StorageAudit | None = None
     for row in sorted(rows, key=_place):
         of_operator[row["operator_id"]].append(row)
     names = _names(cluster, job_id)
-    found = (_trend(points[-MOST_POINTS:], states, names) for points in of_operator.values() if points[-1]["metadata_path"] == newest)
-    return tuple(sorted(found, key=lambda one: (-one.newest.elements, -one.newest.operator_bytes, one.operator_id)))
+    found = (
+        _trend(points[-MOST_POINTS:], states, names)
+        for points in of_operator.values()
+        if points[-1]["metadata_path"] == newest
+    )
+    return tuple(
+        sorted(
+            found,
+            key=lambda one: (-one.newest.elements, -one.newest.operator_bytes, one.operator_id),
+        )
+    )
 
 
 def _names(cluster: str, job_id: str) -> dict[str, str]:
-    """Of operators that head a vertex: they have its id. A file names operators only since Flink 2.0."""
-    graph = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).values_list("graph", flat=True).first()
-    return {one["vertex_id"]: one["name"] for one in ((graph or {}).get("vertices") or ()) if one.get("vertex_id") and one.get("name")}
+    """Of operators that head a vertex: they have its id.
+
+    A file names operators only since Flink 2.0.
+    """
+    graph = (
+        JobCurrent.objects.filter(cluster=cluster, job_id=job_id)
+        .values_list("graph", flat=True)
+        .first()
+    )
+    return {
+        one["vertex_id"]: one["name"]
+        for one in ((graph or {}).get("vertices") or ())
+        if one.get("vertex_id") and one.get("name")
+    }
 
 
-def _trend(rows: list[dict[str, Any]], states: Mapping[str, Any], names: Mapping[str, str]) -> OperatorStateTrend:
+def _trend(
+    rows: list[dict[str, Any]], states: Mapping[str, Any], names: Mapping[str, str]
+) -> OperatorStateTrend:
     last = rows[-1]
     key = last["operator_id"]
     return OperatorStateTrend(
         operator_id=key,
         name=last["operator_name"] or names.get(key) or "",
         points=tuple(_point(row) for row in rows),
-        states=tuple((str(one["name"]), str(one["mode"]), int(one["elements"])) for one in states.get(key) or ()),
+        states=tuple(
+            (str(one["name"]), str(one["mode"]), int(one["elements"]))
+            for one in states.get(key) or ()
+        ),
         files=last["files"],
     )
 
@@ -66,17 +115,30 @@ def _place(row: dict[str, Any]) -> tuple[int, int]:
 
 def _point(row: dict[str, Any]) -> OperatorStatePoint:
     sizes = {
-        name: row[name] for name in ("checkpoint_id", "job_id", "subtasks", "operator_bytes", "keyed_bytes", "elements", "union_elements")
+        name: row[name]
+        for name in (
+            "checkpoint_id",
+            "job_id",
+            "subtasks",
+            "operator_bytes",
+            "keyed_bytes",
+            "elements",
+            "union_elements",
+        )
     }
     return OperatorStatePoint(at_ms=_place(row)[0], **sizes)
 
 
 def _ancestors(job_id: str) -> list[str]:
-    """Ids of the jobs that it was restored from, as audits know them: each one a query, and few have any."""
+    """Ids of the jobs that it was restored from, as audits know them: each one a query, and few
+    have any.
+    """
     found: list[str] = []
     at: str | None = job_id
     while at and len(found) < MOST_ANCESTORS:
-        links = ChainLink.objects.filter(job_id=at, kind="restored_from").exclude(other_job_id__in=[job_id, *found])
+        links = ChainLink.objects.filter(job_id=at, kind="restored_from").exclude(
+            other_job_id__in=[job_id, *found]
+        )
         at = links.order_by("-audit__as_of").values_list("other_job_id", flat=True).first()
         found += [at] if at else []
     return found

@@ -1,4 +1,6 @@
-"""From when what nothing refers to can be proven to be an orphan: until then it is neither waste nor nothing."""
+"""From when what nothing refers to can be proven to be an orphan: until then it is neither waste
+nor nothing.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +19,8 @@ BY_JOB = frozenset({"in_flight", "no_checkpoint_since"})
 class Unreferenced:
     """Files that nothing refers to and that are not yet orphans.
 
-    ``provable_from``: when an audit can prove the last of them at the latest, None where that takes a job's next checkpoint only.
+    ``provable_from``: when an audit can prove the last of them at the latest, None where that takes
+    a job's next checkpoint only.
     ``awaits_job``: some of them also wait for their job to complete a checkpoint.
     """
 
@@ -27,7 +30,9 @@ class Unreferenced:
     awaits_job: bool
 
 
-def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures], audit_every_h: int | None = None) -> Unreferenced | None:
+def unreferenced(
+    audit: StorageAudit, rows: Iterable[VerdictFigures], audit_every_h: int | None = None
+) -> Unreferenced | None:
     """Of one root, from its figures by reason; None where there is nothing of it."""
     young = [row for row in rows if row.verdict == YOUNG]
     if not young or audit.as_of is None:
@@ -39,7 +44,12 @@ def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures], audit_ever
         times.append(audit.as_of + timedelta(hours=audit.age_guard_h))
     if "first_audit" in reasons:
         times.append(audit.as_of + timedelta(hours=audit_every_h or settings.WEIR.storage_audit_h))
-    return Unreferenced(sum(row.files for row in young), sum(row.bytes for row in young), max(times, default=None), bool(reasons & BY_JOB))
+    return Unreferenced(
+        sum(row.files for row in young),
+        sum(row.bytes for row in young),
+        max(times, default=None),
+        bool(reasons & BY_JOB),
+    )
 
 
 def together(found: Iterable[Unreferenced]) -> Unreferenced | None:

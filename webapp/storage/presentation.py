@@ -1,4 +1,6 @@
-"""Figures of an audit as a page shows them: parts of a bar, sentences for codes, sums over roots."""
+"""Figures of an audit as a page shows them: parts of a bar, sentences for codes, sums over
+roots.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +12,9 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import AuditDoubt, RootFigures, VerdictFigures
 
 MISSING = "missing"
-MISSING_MEANS = _("Referred to by a checkpoint, and not there: whatever needs it cannot be restored.")
+MISSING_MEANS = _(
+    "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
+)
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,19 @@ def parts(row: Any) -> tuple[Part, ...]:
     shown, left = [], 0.0
     for name, files, size in counts:
         width = 100 * size / whole if whole else 0.0
-        shown.append(Part(name, files, size, size / whole if whole else None, round(left, 3), round(width, 3)))
+        shown.append(
+            Part(
+                name, files, size, size / whole if whole else None, round(left, 3), round(width, 3)
+            )
+        )
         left += width
     return tuple(shown)
 
 
 def _of(row: Any, name: str, unit: str) -> int:
-    value = row.get(f"{name}_{unit}") if isinstance(row, Mapping) else getattr(row, f"{name}_{unit}")
+    value = (
+        row.get(f"{name}_{unit}") if isinstance(row, Mapping) else getattr(row, f"{name}_{unit}")
+    )
     return int(value or 0)
 
 
@@ -54,12 +64,19 @@ def summed(rows: Iterable[RootFigures]) -> dict[str, int]:
     """Over roots, with the columns of one."""
     names = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("files", "bytes")]
     found = list(rows)
-    return {name: sum(getattr(row, name) for row in found) for name in (*names, "files", "bytes", "checkpoints")}
+    return {
+        name: sum(getattr(row, name) for row in found)
+        for name in (*names, "files", "bytes", "checkpoints")
+    }
 
 
 def point(row: Any, at: Any) -> StoragePoint:
     names = (*VERDICTS, MISSING)
-    return StoragePoint(at, {name: _of(row, name, "bytes") for name in names}, {name: _of(row, name, "files") for name in names})
+    return StoragePoint(
+        at,
+        {name: _of(row, name, "bytes") for name in names},
+        {name: _of(row, name, "files") for name in names},
+    )
 
 
 @dataclass(frozen=True)
@@ -90,12 +107,22 @@ def reasons(rows: Sequence[VerdictFigures]) -> list[VerdictReason]:
         )
         for row in rows
     ]
-    return sorted(found, key=lambda row: (order.get(row.verdict, len(order)), -row.bytes, row.reason, row.kind))
+    return sorted(
+        found,
+        key=lambda row: (order.get(row.verdict, len(order)), -row.bytes, row.reason, row.kind),
+    )
 
 
 def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
-    """Sentences; an attestation that does not count this time is shown instead of one that is not there."""
-    return [withheld if withheld and code == "not_attested" else NOT_CLEANABLE.get(code, code.replace("_", " ")) for code in codes]
+    """Sentences; an attestation that does not count this time is shown instead of one that is not
+    there.
+    """
+    return [
+        withheld
+        if withheld and code == "not_attested"
+        else NOT_CLEANABLE.get(code, code.replace("_", " "))
+        for code in codes
+    ]
 
 
 def doubt_words(row: AuditDoubt) -> str:

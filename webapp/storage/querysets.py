@@ -22,12 +22,20 @@ class StorageRootQuerySet(QuerySet["StorageRoot"]):
 
 class StorageAuditQuerySet(QuerySet["StorageAudit"]):
     def loaded(self) -> Self:
-        """Complete ones whose figures are in the database; one from the future proves nothing and is not the newest of anything."""
+        """Complete ones whose figures are in the database; one from the future proves nothing and
+        is not the newest of anything.
+        """
         return self.filter(state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
 
     def not_carried_by(self, audit: "StorageAudit") -> Self:
-        """Older ones that were not loaded yet when ``audit`` began: an inventory of the past, or one that ran beside it."""
-        return self.loaded().filter(files_kept=True, as_of__lte=audit.as_of, finished_at__gt=audit.created_at).exclude(pk=audit.pk)
+        """Older ones that were not loaded yet when ``audit`` began: an inventory of the past, or
+        one that ran beside it.
+        """
+        return (
+            self.loaded()
+            .filter(files_kept=True, as_of__lte=audit.as_of, finished_at__gt=audit.created_at)
+            .exclude(pk=audit.pk)
+        )
 
     def newest(self) -> "StorageAudit | None":
         """The last loaded one, by the instant its listing began."""

@@ -14,8 +14,9 @@ from webapp.storage.newest_audits import latest_audits, loaded_figures
 
 @dataclass(frozen=True)
 class Reader:
-    """A cluster; ``declared`` for this root by an operator, ``jobs`` of it that the newest audit met there. ``name`` is empty where no
-    registered cluster has reported the jobs."""
+    """A cluster; ``declared`` for this root by an operator, ``jobs`` of it that the newest audit
+    met there. ``name`` is empty where no registered cluster has reported the jobs.
+    """
 
     name: str
     declared: bool
@@ -30,14 +31,24 @@ def known_readers(root: StorageRoot, now: datetime) -> list[Reader]:
     jobs = dict(met.order_by().values_list("cluster").annotate(Count("job_id", distinct=True)))
     names = sorted(declared | set(jobs))
     seen = {
-        cluster.name: VISIBILITY_BADGES[cluster.visibility_at(now)] for cluster in Cluster.objects.filter(name__in=names).defer("cursor")
+        cluster.name: VISIBILITY_BADGES[cluster.visibility_at(now)]
+        for cluster in Cluster.objects.filter(name__in=names).defer("cursor")
     }
-    return [Reader(name, name in declared, jobs.get(name, 0), seen.get(name, UNKNOWN)) for name in names]
+    return [
+        Reader(name, name in declared, jobs.get(name, 0), seen.get(name, UNKNOWN)) for name in names
+    ]
 
 
 def counts_since(root: StorageRoot) -> datetime | None:
-    """The first audit that the present attestation counted in; None where none has been made since, or it was withheld."""
+    """The first audit that the present attestation counted in; None where none has been made since,
+    or it was withheld.
+    """
     if root.attested_at is None:
         return None
-    since = loaded_figures().filter(root=root.uri, as_of__gte=root.attested_at).select_related("audit").order_by("as_of", "id")
+    since = (
+        loaded_figures()
+        .filter(root=root.uri, as_of__gte=root.attested_at)
+        .select_related("audit")
+        .order_by("as_of", "id")
+    )
     return next((row.as_of for row in since[:50] if "not_attested" not in row.not_cleanable), None)

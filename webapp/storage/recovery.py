@@ -1,6 +1,8 @@
-"""Newest retained checkpoints that the newest audit found not to be whole: what a failure of their jobs would meet.
+"""Newest retained checkpoints that the newest audit found not to be whole: what a failure of their
+jobs would meet.
 
-They go to where windows of jobs are judged. Checkpoints completed since may lack the same files; the next audit shows it.
+They go to where windows of jobs are judged. Checkpoints completed since may lack the same files;
+the next audit shows it.
 """
 
 from typing import Any
@@ -18,11 +20,19 @@ _OF_JOB = {"cluster": OuterRef("cluster"), "job_id": OuterRef("job_id")}
 
 
 def recovery_points(cluster: str = "", job_id: str = "") -> list[dict[str, Any]]:
-    """Plain ``RecoveryPoint`` with ``cluster`` and ``job_id`` of running jobs (of one, where named), one of each job at most."""
-    later = JobStorage.objects.filter(audit=OuterRef("audit"), newest_checkpoint_id__gt=OuterRef("checkpoint_id"), **_OF_JOB)
+    """Plain ``RecoveryPoint`` with ``cluster`` and ``job_id`` of running jobs (of one, where
+    named), one of each job at most.
+    """
+    later = JobStorage.objects.filter(
+        audit=OuterRef("audit"), newest_checkpoint_id__gt=OuterRef("checkpoint_id"), **_OF_JOB
+    )
     ended = JobCurrent.objects.filter(terminal=True, **_OF_JOB)
-    lacking = CheckpointStorage.objects.filter(audit__audit_id__in=latest_audits(), missing_files__gt=0, is_savepoint=False)
-    lacking = lacking.filter(cluster=cluster, job_id=job_id) if cluster else lacking.exclude(cluster="")
+    lacking = CheckpointStorage.objects.filter(
+        audit__audit_id__in=latest_audits(), missing_files__gt=0, is_savepoint=False
+    )
+    lacking = (
+        lacking.filter(cluster=cluster, job_id=job_id) if cluster else lacking.exclude(cluster="")
+    )
     newest = lacking.filter(~Exists(later), ~Exists(ended), checkpoint_id__isnull=False)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for row in newest.select_related("audit").order_by("-missing_files", "id").iterator():

@@ -20,7 +20,9 @@ from webapp.storage.models import StorageRoot
 
 
 def placed(written: str, read_at: str) -> Root:
-    """The root that ``written`` names, in any spelling; raises ``ValidationError`` where it names none or overlaps a registered one."""
+    """The root that ``written`` names, in any spelling; raises ``ValidationError`` where it names
+    none or overlaps a registered one.
+    """
     try:
         root = Root.of(written, read_at or None, spellings())
     except BadUri as error:
@@ -40,7 +42,12 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
             if other != row.uri:
                 refuse_overlap([row.uri, other])
     except Refused as error:
-        raise ValidationError({"uri": gettext("%(error)s It is registered as %(other)s.") % {"error": error, "other": other}}) from error
+        raise ValidationError(
+            {
+                "uri": gettext("%(error)s It is registered as %(other)s.")
+                % {"error": error, "other": other}
+            }
+        ) from error
     _refuse_second_name(row, root)
     row.quarantine_uri = _outside(row)
     row.full_clean()
@@ -63,7 +70,9 @@ def withdraw(row: StorageRoot) -> None:
 
 
 def _refuse_second_name(row: StorageRoot, root: Root) -> None:
-    """Of a root that is new, or read elsewhere from now on: one that was there before is for the audits to doubt."""
+    """Of a root that is new, or read elsewhere from now on: one that was there before is for the
+    audits to doubt.
+    """
     before = StorageRoot.objects.filter(pk=row.pk).values_list("read_at", flat=True).first()
     if before == row.read_at:
         return
@@ -71,8 +80,10 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
         place = Root(other.uri, other.read_at or None).reading
         if same_directory(root.reading, place):
             why = gettext(
-                "%(reading)s and %(place)s, where the root %(uri)s is read, are one directory, or one in the other: what "
-                "is needed under one name would look dead under the other. Declare one an alias of the other "
+                "%(reading)s and %(place)s, where the root %(uri)s is read, are one directory, or "
+                "one in the other: what "
+                "is needed under one name would look dead under the other. Declare one an alias of "
+                "the other "
                 "(WEIR_STORAGE_ALIASES), keep one root."
             ) % {"reading": root.reading, "place": place, "uri": other.uri}
             raise ValidationError({"read_at" if row.read_at else "uri": why})

@@ -1,7 +1,9 @@
-"""How many copies a storage keeps of each block: what raw bytes a total comes to. Of HDFS alone; object stores do not say what they keep.
+"""How many copies a storage keeps of each block: what raw bytes a total comes to. Of HDFS alone;
+object stores do not say what they keep.
 
-Sizes of files, and so all totals of Weir, count each byte once. NameNodes and quotas count it as often as it is stored. Where a listing
-says of each file how often that is (WebHDFS, an image of the NameNode, ``hdfs dfs -ls -R``), it counts before what is declared.
+Sizes of files, and so all totals of Weir, count each byte once. NameNodes and quotas count it as
+often as it is stored. Where a listing says of each file how often that is (WebHDFS, an image of the
+NameNode, ``hdfs dfs -ls -R``), it counts before what is declared.
 """
 
 from collections import defaultdict
@@ -25,8 +27,9 @@ DECLARE = _("Declare it in the settings of the root.")
 
 @dataclass(frozen=True)
 class ReplicationFactor:
-    """``factor`` None: not known, or no matter of this storage; a mean where a listing tells files apart. ``why`` says where it is from, or
-    what to do; "" where it is no matter."""
+    """``factor`` None: not known, or no matter of this storage; a mean where a listing tells files
+    apart. ``why`` says where it is from, or what to do; "" where it is no matter.
+    """
 
     factor: float | None
     why: str
@@ -39,7 +42,10 @@ NONE = ReplicationFactor(None, "")
 
 
 def factors_of(roots: Iterable[StorageRoot]) -> dict[str, ReplicationFactor]:
-    """By URI; of roots with their clusters. Two queries at most: the second one for HDFS whose factor is neither listed nor declared."""
+    """By URI; of roots with their clusters.
+
+    Two queries at most: the second one for HDFS whose factor is neither listed nor declared.
+    """
     known = list(roots)
     listed = _listed({root.uri for root in known if is_replicated(root.uri)})
     asked = {
@@ -50,9 +56,13 @@ def factors_of(roots: Iterable[StorageRoot]) -> dict[str, ReplicationFactor]:
     }
     configured: dict[str, set[int]] = {}
     if asked:
-        rows = JobCurrent.objects.filter(cluster__in=asked, configuration__has_key=OPTION).order_by()
+        rows = JobCurrent.objects.filter(
+            cluster__in=asked, configuration__has_key=OPTION
+        ).order_by()
         for cluster, text in rows.values_list("cluster", KT(f"configuration__{OPTION}")).distinct():
-            configured.setdefault(cluster, set()).add(int(text) if str(text).isdecimal() and len(str(text)) < 4 else 0)
+            configured.setdefault(cluster, set()).add(
+                int(text) if str(text).isdecimal() and len(str(text)) < 4 else 0
+            )
     return {root.uri: listed.get(root.uri) or _factor(root, configured) for root in known}
 
 
@@ -63,19 +73,29 @@ def factor_of(root: StorageRoot | None) -> ReplicationFactor:
 def factors_by_uri(uris: Iterable[str]) -> dict[str, ReplicationFactor]:
     """Of registered roots; nothing is asked where none of them can be HDFS."""
     replicated = [uri for uri in set(uris) if is_replicated(uri)]
-    return factors_of(StorageRoot.objects.prefetch_related("clusters").filter(uri__in=replicated)) if replicated else {}
+    return (
+        factors_of(StorageRoot.objects.prefetch_related("clusters").filter(uri__in=replicated))
+        if replicated
+        else {}
+    )
 
 
 def factor_of_path(path: str) -> ReplicationFactor:
     """Of the registered root that holds it, the deepest where several do."""
     if not is_replicated(path):
         return NONE
-    roots = [root for root in StorageRoot.objects.prefetch_related("clusters") if path.startswith(f"{root.uri.rstrip('/')}/")]
+    roots = [
+        root
+        for root in StorageRoot.objects.prefetch_related("clusters")
+        if path.startswith(f"{root.uri.rstrip('/')}/")
+    ]
     return factor_of(max(roots, key=lambda root: len(root.uri), default=None))
 
 
 def factors_of_clusters() -> dict[str, ReplicationFactor]:
-    """By name, of all that a root is of: sums of a cluster are over all its roots, and known where these agree."""
+    """By name, of all that a root is of: sums of a cluster are over all its roots, and known where
+    these agree.
+    """
     roots = list(StorageRoot.objects.prefetch_related("clusters"))
     of_root = factors_of(roots)
     found: dict[str, list[ReplicationFactor]] = defaultdict(list)
@@ -93,7 +113,13 @@ def common(factors: Iterable[ReplicationFactor]) -> ReplicationFactor:
     known = {one.factor for one in several}
     if len(known) == 1 and None not in known:
         return ReplicationFactor(known.pop(), gettext("as its roots have it"))
-    return ReplicationFactor(None, gettext("Raw bytes are unknown: replication factors of its roots differ.")) if known - {None} else NONE
+    return (
+        ReplicationFactor(
+            None, gettext("Raw bytes are unknown: replication factors of its roots differ.")
+        )
+        if known - {None}
+        else NONE
+    )
 
 
 def is_replicated(uri: str) -> bool:
@@ -103,7 +129,11 @@ def is_replicated(uri: str) -> bool:
 def _listed(uris: set[str]) -> dict[str, ReplicationFactor]:
     if not uris:
         return {}
-    rows = latest().filter(root__in=uris, raw_bytes__isnull=False, bytes__gt=0).values_list("root", "bytes", "raw_bytes")
+    rows = (
+        latest()
+        .filter(root__in=uris, raw_bytes__isnull=False, bytes__gt=0)
+        .values_list("root", "bytes", "raw_bytes")
+    )
     return {root: _mean(size, raw) for root, size, raw in rows if raw is not None}
 
 
@@ -120,9 +150,16 @@ def _factor(root: StorageRoot, configured: Mapping[str, set[int]]) -> Replicatio
         return NONE
     found = set().union(*(configured.get(cluster.name, set()) for cluster in root.clusters.all()))
     if len(found) == 1 and 0 not in found:
-        return ReplicationFactor(found.pop(), gettext("as %(option)s of its clusters says") % {"option": OPTION})
-    several = gettext("its clusters differ") if found else gettext("neither listed, declared nor configured")
+        return ReplicationFactor(
+            found.pop(), gettext("as %(option)s of its clusters says") % {"option": OPTION}
+        )
+    several = (
+        gettext("its clusters differ")
+        if found
+        else gettext("neither listed, declared nor configured")
+    )
     return ReplicationFactor(
         None,
-        gettext("Raw bytes are unknown: the replication factor is %(several)s. %(declare)s") % {"several": several, "declare": DECLARE},
+        gettext("Raw bytes are unknown: the replication factor is %(several)s. %(declare)s")
+        % {"several": several, "declare": DECLARE},
     )

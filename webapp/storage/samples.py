@@ -1,4 +1,7 @@
-"""Rows of one audit → what the rules on storage read. Bounded in memory: jobs go by in chunks, and only those a rule could speak of."""
+"""Rows of one audit → what the rules on storage read.
+
+Bounded in memory: jobs go by in chunks, and only those a rule could speak of.
+"""
 
 import math
 from collections import defaultdict
@@ -41,9 +44,13 @@ JOBS_AT_ONCE = 500
 FEW_FILES = 50
 """Jobs with fewer small files are not asked how many calls a second they cost."""
 LEAST_PER_S, MOST_READ = 10, 50
-"""Of jobs with so many calls a second, the first so many of an audit have their handles read: what would leave fewer files."""
+"""Of jobs with so many calls a second, the first so many of an audit have their handles read: what
+would leave fewer files.
+"""
 MUCH_STATE = Q(elements__gte=1_000) | Q(operator_bytes__gte=256 << 10)
-"""Of operator state: of jobs with less the history is not read, unless limits are set lower than this."""
+"""Of operator state: of jobs with less the history is not read, unless limits are set lower than
+this.
+"""
 MOST_NAMES = 5
 MOST_SNAPSHOTS = 50
 MOST_EXAMPLES = 3
@@ -62,30 +69,57 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
             orphans=Share(row.orphan_files, row.orphan_bytes),
             waste=Share(row.retained_waste_files, row.retained_waste_bytes),
             kept=Share(row.kept_files, row.kept_bytes),
-            orphan_kinds=tuple(sorted((one["kind"], Share(one["files__sum"], one["bytes__sum"])) for one in kinds)),
-            clean_up_barred_by=tuple(_bar(code) for code in row.not_cleanable) + ((str(withheld),) if withheld else ()),
-            jobs_with_most_orphans=_names(jobs.filter(orphan_bytes__gt=0).order_by("-orphan_bytes", "-id")[:MOST_NAMES]),
-            jobs_with_most_waste=_names(jobs.filter(retained_waste_bytes__gt=0).order_by("-retained_waste_bytes", "-id")[:MOST_NAMES]),
+            orphan_kinds=tuple(
+                sorted((one["kind"], Share(one["files__sum"], one["bytes__sum"])) for one in kinds)
+            ),
+            clean_up_barred_by=tuple(_bar(code) for code in row.not_cleanable)
+            + ((str(withheld),) if withheld else ()),
+            jobs_with_most_orphans=_names(
+                jobs.filter(orphan_bytes__gt=0).order_by("-orphan_bytes", "-id")[:MOST_NAMES]
+            ),
+            jobs_with_most_waste=_names(
+                jobs.filter(retained_waste_bytes__gt=0).order_by("-retained_waste_bytes", "-id")[
+                    :MOST_NAMES
+                ]
+            ),
             idle=tuple(_idle(row)),
         )
 
 
 def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
-    """Of a savepoint that is the last whole snapshot of its job nobody can say that it is not needed, unless that job has ended."""
+    """Of a savepoint that is the last whole snapshot of its job nobody can say that it is not
+    needed, unless that job has ended.
+    """
     found = ended_jobs(root)
     ended = {(job.cluster, job.job_id): job for job in found if job.cluster}
     for one in kept_savepoints(root):
         job = ended.get((one.cluster, one.job_id))
-        if one.age_ms is not None and (one.standing == SUPERSEDED or (one.standing == LAST and job is not None)):
-            yield IdleSnapshots(one.path, one.age_ms, Share(one.files, one.bytes), is_savepoint=True, job_name=job.name if job else None)
+        if one.age_ms is not None and (
+            one.standing == SUPERSEDED or (one.standing == LAST and job is not None)
+        ):
+            yield IdleSnapshots(
+                one.path,
+                one.age_ms,
+                Share(one.files, one.bytes),
+                is_savepoint=True,
+                job_name=job.name if job else None,
+            )
     for of in found:
         if of.idle_ms is not None and of.standing != NEEDED:
-            yield IdleSnapshots(of.directory, of.idle_ms, Share(of.files, of.bytes), is_savepoint=False, job_name=of.name)
+            yield IdleSnapshots(
+                of.directory,
+                of.idle_ms,
+                Share(of.files, of.bytes),
+                is_savepoint=False,
+                job_name=of.name,
+            )
 
 
-def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float) -> Iterator[StorageJobSample]:
-    """Of jobs with at least so many small files (or ``FEW_FILES``, which short intervals make many), merged files, references to other
-    jobs, snapshots that lack files or much operator state.
+def job_samples(
+    audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float
+) -> Iterator[StorageJobSample]:
+    """Of jobs with at least so many small files (or ``FEW_FILES``, which short intervals make
+    many), merged files, references to other jobs, snapshots that lack files or much operator state.
     """
     much_state = OperatorStateSize.objects.filter(MUCH_STATE, audit=audit)
     notable = (
@@ -98,21 +132,39 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
     depths, to_read = _Depths(audit), MOST_READ
     for root in roots:
         lacking = _lacking(audit, root.root)
-        rows = JobStorage.objects.filter(notable, audit=audit, root=root.root).order_by("id").iterator(chunk_size=JOBS_AT_ONCE)
+        rows = (
+            JobStorage.objects.filter(notable, audit=audit, root=root.root)
+            .order_by("id")
+            .iterator(chunk_size=JOBS_AT_ONCE)
+        )
         for chunk in chunks(rows, JOBS_AT_ONCE):
             depends_on = _dependences(audit, chunk)
-            with_state = set(much_state.filter(job_id__in=[row.job_id for row in chunk]).values_list("cluster", "job_id"))
+            with_state = set(
+                much_state.filter(job_id__in=[row.job_id for row in chunk]).values_list(
+                    "cluster", "job_id"
+                )
+            )
             snapshots = _snapshots(audit, chunk)
             job_ids = [row.job_id for row in chunk if row.small_files >= FEW_FILES]
-            written = files_by_directory(CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids))
-            current = {(one.cluster, one.job_id): one for one in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")}
+            written = files_by_directory(
+                CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids)
+            )
+            current = {
+                (one.cluster, one.job_id): one
+                for one in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")
+            }
             for row in chunk:
                 told, calls = current.get((row.cluster, row.job_id)), None
                 files_written = written.get(row.directory)
                 if files_written is not None:
                     calls = calls_of_files(files_written)
                 fewer = FewerFiles()
-                if told and calls and calls * 1000 >= LEAST_PER_S * (told.checkpoint_interval_ms or math.inf) and to_read:
+                if (
+                    told
+                    and calls
+                    and calls * 1000 >= LEAST_PER_S * (told.checkpoint_interval_ms or math.inf)
+                    and to_read
+                ):
                     fewer, to_read = fewer_files(told, timezone.now()), to_read - 1
                 yield StorageJobSample(
                     root=root.root,
@@ -137,34 +189,51 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
                     files_merged=fewer.merged,
                     files_inlined=fewer.inlined,
                     inline_bytes=fewer.inline_bytes,
-                    operator_states=_operator_states(row, audit) if (row.cluster, row.job_id) in with_state else (),
+                    operator_states=_operator_states(row, audit)
+                    if (row.cluster, row.job_id) in with_state
+                    else (),
                 )
-        # Savepoints of which nobody knows whose they are, and snapshots of jobs without a directory of their own here.
+        # Savepoints of which nobody knows whose they are, and snapshots of jobs without a directory
+        # of their own here.
         for (cluster, job_id), incomplete in lacking.items():
-            yield StorageJobSample(root.root, cluster, job_id, epoch_ms(root.as_of), incomplete=tuple(incomplete))
+            yield StorageJobSample(
+                root.root, cluster, job_id, epoch_ms(root.as_of), incomplete=tuple(incomplete)
+            )
 
 
 def _operator_states(row: JobStorage, audit: StorageAudit) -> tuple[OperatorStateTrend, ...]:
-    """Where the root holds the newest checkpoint of the job: another root of the same job is not judged for it again."""
+    """Where the root holds the newest checkpoint of the job: another root of the same job is not
+    judged for it again.
+    """
     return operator_trends(row.cluster, row.job_id, audit) if row.checkpoints else ()
 
 
 def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[IncompleteSnapshot]]:
-    """(cluster, job id) → its snapshots in this root that refer to files which are not there: ``MOST_SNAPSHOTS`` of the newest."""
+    """(cluster, job id) → its snapshots in this root that refer to files which are not there:
+    ``MOST_SNAPSHOTS`` of the newest.
+    """
     found: dict[tuple[str, str], list[IncompleteSnapshot]] = defaultdict(list)
-    rows = CheckpointStorage.objects.filter(audit=audit, root=root, missing_files__gt=0).order_by("-checkpoint_id", "metadata_path")
+    rows = CheckpointStorage.objects.filter(audit=audit, root=root, missing_files__gt=0).order_by(
+        "-checkpoint_id", "metadata_path"
+    )
     for row in rows.iterator(chunk_size=JOBS_AT_ONCE):
         of_job = found[row.cluster, row.job_id]
         if len(of_job) >= MOST_SNAPSHOTS:
             continue
-        files = list(MissingFile.objects.filter(audit=audit, metadata_path=row.metadata_path).order_by("id")[:MOST_EXAMPLES])
+        files = list(
+            MissingFile.objects.filter(audit=audit, metadata_path=row.metadata_path).order_by("id")[
+                :MOST_EXAMPLES
+            ]
+        )
         of_job.append(
             IncompleteSnapshot(
                 path=row.metadata_path,
                 missing=Share(row.missing_files, row.missing_bytes),
                 checkpoint_id=row.checkpoint_id,
                 is_savepoint=row.is_savepoint,
-                is_newest=not row.is_savepoint and row.checkpoint_id is not None and row.checkpoint_id == newest_checkpoint_of(audit, row),
+                is_newest=not row.is_savepoint
+                and row.checkpoint_id is not None
+                and row.checkpoint_id == newest_checkpoint_of(audit, row),
                 # Of one snapshot all or none are: it is the later checkpoint that decides.
                 superseded=bool(files) and all(file.superseded for file in files),
                 examples=tuple(file.path for file in files),
@@ -175,8 +244,14 @@ def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[Incom
 
 def newest_checkpoint_of(audit: StorageAudit, row: CheckpointStorage) -> int | None:
     """The id of the newest retained checkpoint of its job, in whatever root of that audit."""
-    of_job = JobStorage.objects.filter(audit=audit, cluster=row.cluster, job_id=row.job_id, newest_checkpoint_id__isnull=False)
-    return of_job.order_by("-newest_checkpoint_id").values_list("newest_checkpoint_id", flat=True).first()
+    of_job = JobStorage.objects.filter(
+        audit=audit, cluster=row.cluster, job_id=row.job_id, newest_checkpoint_id__isnull=False
+    )
+    return (
+        of_job.order_by("-newest_checkpoint_id")
+        .values_list("newest_checkpoint_id", flat=True)
+        .first()
+    )
 
 
 def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, list[Dependence]]:
@@ -190,18 +265,30 @@ def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, l
     for link in links:
         other = others.get(link.other_directory)
         found[link.directory].append(
-            Dependence(link.other_job_id, link.files, link.bytes, other.job_name if other else None, other.terminal if other else None)
+            Dependence(
+                link.other_job_id,
+                link.files,
+                link.bytes,
+                other.job_name if other else None,
+                other.terminal if other else None,
+            )
         )
     return found
 
 
-def _snapshots(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[tuple[str, str], tuple[int, int]]:
-    """(cluster, job id) → its retained snapshots in all roots, and those of them that refer to files of other jobs."""
+def _snapshots(
+    audit: StorageAudit, jobs: Sequence[JobStorage]
+) -> dict[tuple[str, str], tuple[int, int]]:
+    """(cluster, job id) → its retained snapshots in all roots, and those of them that refer to
+    files of other jobs.
+    """
     needing = [row.job_id for row in jobs if row.foreign_files]
     if not needing:
         return {}
     rows = CheckpointStorage.objects.filter(audit=audit, job_id__in=needing).order_by()
-    counts = rows.values("cluster", "job_id").annotate(retained=Count("id"), dependent=Count("id", filter=Q(foreign_files__gt=0)))
+    counts = rows.values("cluster", "job_id").annotate(
+        retained=Count("id"), dependent=Count("id", filter=Q(foreign_files__gt=0))
+    )
     return {(one["cluster"], one["job_id"]): (one["retained"], one["dependent"]) for one in counts}
 
 
@@ -210,7 +297,9 @@ class _Depths:
 
     def __init__(self, audit: StorageAudit) -> None:
         self._needs: dict[str, set[str]] = defaultdict(set)
-        for link in ChainLink.objects.filter(audit=audit).only("directory", "job_id", "other_directory"):
+        for link in ChainLink.objects.filter(audit=audit).only(
+            "directory", "job_id", "other_directory"
+        ):
             self._needs[link.end].add(link.other_directory)
         self._known: dict[str, int] = {}
 
@@ -224,7 +313,10 @@ class _Depths:
                 stack += [other for other in self._needs.get(at, ()) if other not in self._known]
                 continue
             stack.pop()
-            self._known[at] = max((1 + self._known[other] for other in self._needs.get(at, ()) if other != at), default=0)
+            self._known[at] = max(
+                (1 + self._known[other] for other in self._needs.get(at, ()) if other != at),
+                default=0,
+            )
         return self._known[directory]
 
 

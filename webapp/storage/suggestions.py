@@ -1,4 +1,6 @@
-"""Directories that jobs are known to write checkpoints to and that nobody registered as a root yet."""
+"""Directories that jobs are known to write checkpoints to and that nobody registered as a root
+yet.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,8 +51,12 @@ class Suggestion:
 
 
 def suggestions() -> list[Suggestion]:
-    """Unregistered directories of all clusters, recordings included; made anew every few minutes."""
-    found: list[Suggestion] = cache.get_or_set("storage-suggestions", lambda: _found(MOST_PATHS), KEPT_S) or []
+    """Unregistered directories of all clusters, recordings included; made anew every few
+    minutes.
+    """
+    found: list[Suggestion] = (
+        cache.get_or_set("storage-suggestions", lambda: _found(MOST_PATHS), KEPT_S) or []
+    )
     roots = list(StorageRoot.objects.values_list("uri", flat=True))
     return [one for one in found if not any(is_below(one.uri, root) for root in roots)]
 
@@ -69,25 +75,45 @@ def _found(most_paths: int) -> list[Suggestion]:
     known = Spellings(tuple(settings.WEIR.storage_aliases.items()))
     places: dict[str, tuple[str, set[str], str]] = {}
     # Thousands of checkpoints lie in few directories.
-    for cluster, kind, written, why in dict.fromkeys(chain(_of_configuration(), _of_paths(most_paths))):
+    for cluster, kind, written, why in dict.fromkeys(
+        chain(_of_configuration(), _of_paths(most_paths))
+    ):
         try:
             uri = canonical(written, known)
         except BadUri:
             continue
         places.setdefault(uri, (kind, set(), why))[1].add(cluster)
-    outer = [uri for uri in places if not any(uri != other and is_below(uri, other) for other in places)]
-    return [Suggestion(uri, places[uri][0], tuple(sorted(places[uri][1])), places[uri][2]) for uri in sorted(outer)]
+    outer = [
+        uri for uri in places if not any(uri != other and is_below(uri, other) for other in places)
+    ]
+    return [
+        Suggestion(uri, places[uri][0], tuple(sorted(places[uri][1])), places[uri][2])
+        for uri in sorted(outer)
+    ]
 
 
 def _of_configuration() -> Iterator[tuple[str, str, str, str]]:
-    """Settings of every cluster, as its newest job saw them: one look into an index for each, not one at every job."""
-    configured = JobCurrent.objects.filter(cluster=OuterRef("name"), configuration__isnull=False).exclude(configuration=None)
-    newest = Cluster.objects.order_by().annotate(last=Subquery(configured.order_by("-id").values("pk")[:1])).values_list("last", flat=True)
+    """Settings of every cluster, as its newest job saw them: one look into an index for each, not
+    one at every job.
+    """
+    configured = JobCurrent.objects.filter(
+        cluster=OuterRef("name"), configuration__isnull=False
+    ).exclude(configuration=None)
+    newest = (
+        Cluster.objects.order_by()
+        .annotate(last=Subquery(configured.order_by("-id").values("pk")[:1]))
+        .values_list("last", flat=True)
+    )
     # As numbers: of a query in a query PostgreSQL expects many rows, and reads all jobs for them.
     for numbers in chunks([pk for pk in newest if pk is not None], 200):
-        for cluster, configuration in JobCurrent.objects.filter(pk__in=numbers).values_list("cluster", "configuration"):
+        for cluster, configuration in JobCurrent.objects.filter(pk__in=numbers).values_list(
+            "cluster", "configuration"
+        ):
             for kind, names in _SETTINGS.items():
-                yield from ((cluster, str(kind), value, name) for name, value in _values(configuration, names))
+                yield from (
+                    (cluster, str(kind), value, name)
+                    for name, value in _values(configuration, names)
+                )
 
 
 def _values(configuration: object, names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -99,21 +125,33 @@ def _values(configuration: object, names: Iterable[str]) -> Iterator[tuple[str, 
 
 
 def _of_last_paths() -> Iterator[tuple[str, str | None]]:
-    """Of each job that is known, also of one that ended long ago: what it retained may refer to any root."""
+    """Of each job that is known, also of one that ended long ago: what it retained may refer to any
+    root.
+    """
     written = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
     yield from written.values_list("cluster", "last_completed_path").iterator(5_000)
 
 
 def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
-    """Where completed checkpoints say that they lie: a job may be configured otherwise than its cluster."""
+    """Where completed checkpoints say that they lie: a job may be configured otherwise than its
+    cluster.
+    """
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
-    with_path = CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
+    with_path = (
+        CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
+    )
     recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
-    found = (facts.values_list("cluster", "external_path").iterator(5_000) for facts in (recent, recorded))
+    found = (
+        facts.values_list("cluster", "external_path").iterator(5_000)
+        for facts in (recent, recorded)
+    )
     for paths in (*found, _of_last_paths()):
         for cluster, told_path in paths:
             path = (told_path or "").rstrip("/")
-            for kind, pattern in ((RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT), (RootKind.SAVEPOINTS, _SAVEPOINT)):
+            for kind, pattern in (
+                (RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT),
+                (RootKind.SAVEPOINTS, _SAVEPOINT),
+            ):
                 if match := pattern.search(path):
                     yield cluster, str(kind), path[: match.start()], gettext("paths of checkpoints")

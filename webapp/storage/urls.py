@@ -1,4 +1,7 @@
-"""Addresses of the storage pages. Roots and checkpoints are named by their URIs, which are parameters: they hold slashes."""
+"""Addresses of the storage pages.
+
+Roots and checkpoints are named by their URIs, which are parameters: they hold slashes.
+"""
 
 from django.urls import path
 

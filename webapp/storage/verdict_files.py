@@ -1,6 +1,8 @@
-"""Files that are not live, from the Parquet that an audit left: sorted by root and path, read piece by piece.
+"""Files that are not live, from the Parquet that an audit left: sorted by root and path, read piece
+by piece.
 
-A page reads the row groups from where the last one ended and stops when it is full, or when it has looked at enough:
+A page reads the row groups from where the last one ended and stops when it is full, or when it has
+looked at enough:
 then it shows what it has and goes on from there. Nothing here grows with the number of files.
 """
 
@@ -43,7 +45,9 @@ class Wanted:
 
 @dataclass(frozen=True)
 class FilePage:
-    """``after`` continues it, empty at the end; ``incomplete`` where it ended because it had looked at enough."""
+    """``after`` continues it, empty at the end; ``incomplete`` where it ended because it had looked
+    at enough.
+    """
 
     rows: list[dict[str, Any]]
     after: str = ""
@@ -92,10 +96,20 @@ class VerdictFiles:
         for part in in_order(self.parts):
             with fsspec.open(part, "rb") as stream:
                 parquet = ParquetStream(stream)
-                groups = [number for number in range(parquet.num_row_groups) if _may_hold(parquet.metadata.row_group(number), wanted)]
+                groups = [
+                    number
+                    for number in range(parquet.num_row_groups)
+                    if _may_hold(parquet.metadata.row_group(number), wanted)
+                ]
                 if groups:
-                    for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=list(COLUMNS)):
-                        of_root = batch.filter(pc.equal(batch["root"], wanted.root)) if wanted.root else batch
+                    for batch in parquet.iter_batches(
+                        BATCH_ROWS, row_groups=groups, columns=list(COLUMNS)
+                    ):
+                        of_root = (
+                            batch.filter(pc.equal(batch["root"], wanted.root))
+                            if wanted.root
+                            else batch
+                        )
                         if of_root.num_rows:
                             yield of_root
 
@@ -111,11 +125,15 @@ def _may_hold(group: Any, wanted: Wanted) -> bool:
     if wanted.root and roots and not roots[0] <= wanted.root <= roots[1]:
         return False
     # Only within one root does the order of paths say where to start.
-    return not (wanted.after and paths and roots and roots[0] == roots[1] and paths[1] <= wanted.after)
+    return not (
+        wanted.after and paths and roots and roots[0] == roots[1] and paths[1] <= wanted.after
+    )
 
 
 def _bounds(group: Any) -> dict[str, tuple[str, str]]:
-    """Columns that say their smallest and largest value; long texts may be cut, so only equal or complete ones are used."""
+    """Columns that say their smallest and largest value; long texts may be cut, so only equal or
+    complete ones are used.
+    """
     found = {}
     for number in range(group.num_columns):
         column = group.column(number)
@@ -130,7 +148,9 @@ def _text(value: Any) -> str:
 
 
 def in_order(parts: Sequence[str]) -> list[str]:
-    """Parquet parts sorted by root and path, by their first row; parts without rows are left out."""
+    """Parquet parts sorted by root and path, by their first row; parts without rows are left
+    out.
+    """
     starts = []
     for part in parts:
         with fsspec.open(part, "rb") as stream:

@@ -10,12 +10,15 @@ _CHECKPOINT = re.compile(r"/chk-(\d+)/_metadata$")
 
 
 def files_by_directory(checkpoints: "QuerySet[CheckpointStorage]") -> dict[str, float]:
-    """By canonical job directory, beside its ``_metadata``: what is new in its newest checkpoint against the retained one before, shared
-    over the checkpoints between; all that it refers to where there is none before.
+    """By canonical job directory, beside its ``_metadata``: what is new in its newest checkpoint
+    against the retained one before, shared over the checkpoints between; all that it refers to
+    where there is none before.
     """
     found: dict[str, tuple[int, float]] = {}
     names = ("metadata_path", "checkpoint_id", "files", "new_files", "previous_path")
-    for path, checkpoint, files, new, before in checkpoints.filter(is_savepoint=False).values_list(*names):
+    for path, checkpoint, files, new, before in checkpoints.filter(is_savepoint=False).values_list(
+        *names
+    ):
         directory = _CHECKPOINT.sub("", path)
         earlier = _CHECKPOINT.search(before or "")
         between = max((checkpoint or 0) - int(earlier[1]), 1) if earlier else 1

@@ -1,4 +1,7 @@
-"""Hints to a worker that work is due. The rows are the truth: a lost hint costs a tick, nothing else."""
+"""Hints to a worker that work is due.
+
+The rows are the truth: a lost hint costs a tick, nothing else.
+"""
 
 import logging
 import os
@@ -49,18 +52,23 @@ def send(task: Task, key: str, after: timedelta = timedelta()) -> None:
     }
     try:
         with breaker.redis.watching():
-            # Each of its answers may be in time, and all together not: connecting alone takes a dozen.
+            # Each of its answers may be in time, and all together not: connecting alone takes a
+            # dozen.
             _sender(os.getpid()).submit(broker.send, task.name, key, options).result(breaker.SLOW_S)
     except broker.ERRORS as error:
         raise Unsent(type(error).__name__) from error
 
 
 def hint(task: Task, key: str, after: timedelta = timedelta()) -> None:
-    """Where something else is in hand that must not fail or wait: without a broker the next tick looks."""
+    """Where something else is in hand that must not fail or wait: without a broker the next tick
+    looks.
+    """
     try:
         send(task, key, after)
     except Unsent as error:
-        logger.warning("No hint at %s could be sent to the broker, the next tick will look: %s", key, error)
+        logger.warning(
+            "No hint at %s could be sent to the broker, the next tick will look: %s", key, error
+        )
 
 
 @cache

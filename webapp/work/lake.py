@@ -1,4 +1,7 @@
-"""The lake as the web sees it. Never opened in a process that forks afterwards (Celery's main process)."""
+"""The lake as the web sees it.
+
+Never opened in a process that forks afterwards (Celery's main process).
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -23,13 +26,16 @@ def read_newest(
     limit: int,
     least: timedelta = timedelta(minutes=1),
 ) -> tuple[pa.Table, datetime]:
-    """Rows of the newest part of the range that has at most ``limit``, halved as often as it takes, down to ``least``; and its start.
+    """Rows of the newest part of the range that has at most ``limit``, halved as often as it takes,
+    down to ``least``; and its start.
 
     Raises what the storage raises.
     """
     opened = lake()
     while True:
-        rows = opened.read(table, where=where, from_time=start, to_time=end, columns=columns, limit=limit + 1)
+        rows = opened.read(
+            table, where=where, from_time=start, to_time=end, columns=columns, limit=limit + 1
+        )
         if rows.num_rows <= limit or end - start <= least:
             return rows, start
         start = end - (end - start) / 2
@@ -42,11 +48,15 @@ def commits() -> dict[str, int]:
 
 
 def is_at(commits: Mapping[str, int]) -> bool:
-    """Whether every one of them stands at exactly these commits, those that are not named at none."""
+    """Whether every one of them stands at exactly these commits, those that are not named at
+    none.
+    """
     return lake().is_at({table: commits.get(table, 0) for table in CYCLE_TABLES})
 
 
 def has_news(known: Mapping[str, int], tables: Iterable[str]) -> bool:
-    """Whether any of these tables has got rows since the known commits that are more than routine."""
+    """Whether any of these tables has got rows since the known commits that are more than
+    routine.
+    """
     opened = lake()
     return any(opened.has_news(table, known.get(table, 0)) for table in tables)

@@ -43,8 +43,8 @@ class Lease:
     def writing(self) -> Iterator[None]:
         """A transaction that commits only under this lease.
 
-        The row is updated first, which locks it on PostgreSQL and the database on SQLite: nobody can take
-        the work over before the commit, and after a take-over nothing is committed.
+        The row is updated first, which locks it on PostgreSQL and the database on SQLite: nobody
+        can take the work over before the commit, and after a take-over nothing is committed.
         """
         with transaction.atomic():
             self.renew()
@@ -52,7 +52,10 @@ class Lease:
 
     @contextmanager
     def kept_alive(self) -> Iterator[None]:
-        """Renew from a thread while the body waits for something long. Loss shows at the next guarded write."""
+        """Renew from a thread while the body waits for something long.
+
+        Loss shows at the next guarded write.
+        """
         done = threading.Event()
 
         def keep() -> None:
@@ -76,11 +79,18 @@ class Lease:
     def complete(self, now: datetime, *, next_attempt_at: datetime | None = None) -> bool:
         """Give the work back as done; False where it had been taken over."""
         due = next_attempt_at or now + timedelta(seconds=self.interval_s)
-        done = {"lease_until": None, "leased_by": None, "last_finished_at": now, "last_success_at": now}
+        done = {
+            "lease_until": None,
+            "leased_by": None,
+            "last_finished_at": now,
+            "last_success_at": now,
+        }
         return bool(self._row().update(**done, next_attempt_at=due, failures=0, last_error=None))
 
     def fail(self, now: datetime, error: str) -> bool:
-        """Give it back as failed, due again after a delay that doubles with every failure in a row."""
+        """Give it back as failed, due again after a delay that doubles with every failure in a
+        row.
+        """
         with transaction.atomic():
             row = self._row().select_for_update().first()
             if row is None:
@@ -89,7 +99,16 @@ class Lease:
             row.next_attempt_at = now + backoff(self.interval_s, row.failures)
             row.lease_until = row.leased_by = None
             row.last_finished_at, row.last_error = now, error
-            row.save(update_fields=["failures", "next_attempt_at", "lease_until", "leased_by", "last_finished_at", "last_error"])
+            row.save(
+                update_fields=[
+                    "failures",
+                    "next_attempt_at",
+                    "lease_until",
+                    "leased_by",
+                    "last_finished_at",
+                    "last_error",
+                ]
+            )
         return True
 
     def _row(self) -> Any:
@@ -98,7 +117,9 @@ class Lease:
 
 
 def backoff(interval_s: int, failures: int) -> timedelta:
-    """Interval, doubled from the second failure on, a quarter of jitter, 15 minutes at most unless the interval is longer."""
+    """Interval, doubled from the second failure on, a quarter of jitter, 15 minutes at most unless
+    the interval is longer.
+    """
     longest_s = max(LONGEST_BACKOFF.total_seconds(), interval_s)
     delay_s = min(interval_s * 2 ** min(failures - 1, 16), longest_s)
     return timedelta(seconds=delay_s * SystemRandom().uniform(0.75, 1))

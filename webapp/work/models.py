@@ -11,13 +11,16 @@ from webapp.work.querysets import DueWorkQuerySet
 
 
 class DueWork(models.Model):
-    """One thing that is done again and again. The row is the truth; tasks in the queue only hint at it.
+    """One thing that is done again and again. The row is the truth; tasks in the queue only hint at
+    it.
 
-    A holder has ``lease_until`` to finish or renew; ``fence`` grows with every claim, so that what an
-    overtaken holder still tries to write is refused.
+    A holder has ``lease_until`` to finish or renew; ``fence`` grows with every claim, so that what
+    an overtaken holder still tries to write is refused.
     """
 
-    key = models.CharField(max_length=150, unique=True, help_text="collect/0, spark/cycle, maintenance/retention, …")
+    key = models.CharField(
+        max_length=150, unique=True, help_text="collect/0, spark/cycle, maintenance/retention, …"
+    )
     interval_s = models.PositiveIntegerField()
     next_attempt_at = models.DateTimeField()
     lease_until = models.DateTimeField(null=True)
@@ -28,8 +31,14 @@ class DueWork(models.Model):
     last_finished_at = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
     last_error = MessageField(null=True)
-    request_id = models.CharField(max_length=64, default="", help_text="of the request that made it due; the next run takes it over")
-    created_at = models.DateTimeField(auto_now_add=True, null=True, help_text="null: before that was noted")
+    request_id = models.CharField(
+        max_length=64,
+        default="",
+        help_text="of the request that made it due; the next run takes it over",
+    )
+    created_at = models.DateTimeField(
+        auto_now_add=True, null=True, help_text="null: before that was noted"
+    )
 
     objects: ClassVar = DueWorkQuerySet.as_manager()
 
@@ -61,7 +70,9 @@ class PipelineRun(models.Model):
 
     kind = models.CharField(max_length=32, help_text="collect, spark, import or maintenance")
     key = models.CharField(max_length=150, help_text="of the due work")
-    attempt = models.CharField(max_length=64, unique=True, help_text="tag that names this attempt everywhere")
+    attempt = models.CharField(
+        max_length=64, unique=True, help_text="tag that names this attempt everywhere"
+    )
     state = models.CharField(max_length=16, choices=State.choices, default=State.RUNNING)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
@@ -70,7 +81,11 @@ class PipelineRun(models.Model):
     log_tail = models.TextField(blank=True, help_text="last 64 KiB at most, credentials removed")
     error = MessageField(null=True)
     manifest_path = models.CharField(max_length=1000, null=True)
-    request_id = models.CharField(max_length=64, default="", help_text="of the request that it is done for; empty where it is routine")
+    request_id = models.CharField(
+        max_length=64,
+        default="",
+        help_text="of the request that it is done for; empty where it is routine",
+    )
 
     class Meta:
         ordering = ["-started_at", "-id"]
@@ -85,13 +100,17 @@ class PipelineRun(models.Model):
 
 
 class Manifest(models.Model):
-    """A complete Spark run: which lake commits it read, and whether its tables are in the database."""
+    """A complete Spark run: which lake commits it read, and whether its tables are in the
+    database.
+    """
 
     class State(models.TextChoices):
         WRITTEN = "written", "written"
         LOADED = "loaded", "loaded"
 
-    run = models.ForeignKey(PipelineRun, null=True, on_delete=models.SET_NULL, related_name="manifests")
+    run = models.ForeignKey(
+        PipelineRun, null=True, on_delete=models.SET_NULL, related_name="manifests"
+    )
     attempt = models.CharField(max_length=64, unique=True)
     path = models.CharField(max_length=1000, help_text="of manifest.json")
     from_seq = models.JSONField(default=dict, help_text="lake table → commits already known before")
@@ -99,7 +118,10 @@ class Manifest(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.WRITTEN)
     rows = models.JSONField(default=dict, help_text="serving table → rows in it")
     changed = models.JSONField(default=dict, help_text="serving table → rows it changed")
-    restarted = MessageField(null=True, help_text="why the lake counts as unread from here on; such a row stands for no run")
+    restarted = MessageField(
+        null=True,
+        help_text="why the lake counts as unread from here on; such a row stands for no run",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     loaded_at = models.DateTimeField(null=True)
 
@@ -114,10 +136,14 @@ class Manifest(models.Model):
 class KeptSize(models.Model):
     """How much one part of what Weir keeps takes, as it was last measured. Unknown is null."""
 
-    area = models.CharField(max_length=32, help_text="database, lake, runs, reports, plans, logs, pushed or other")
+    area = models.CharField(
+        max_length=32, help_text="database, lake, runs, reports, plans, logs, pushed or other"
+    )
     name = models.CharField(max_length=200, help_text="table or folder")
     size_bytes = models.BigIntegerField(null=True)
-    rows = models.BigIntegerField(null=True, help_text="of a table of the database; an estimate with PostgreSQL")
+    rows = models.BigIntegerField(
+        null=True, help_text="of a table of the database; an estimate with PostgreSQL"
+    )
     files = models.BigIntegerField(null=True)
     commits = models.BigIntegerField(null=True, help_text="of a table of the lake")
     oldest_at = models.DateTimeField(null=True)
@@ -132,7 +158,9 @@ class KeptSize(models.Model):
 
 
 class RolledUp(models.Model):
-    """Up to which commit of a derived table of the lake the roll-ups made of it are in the database."""
+    """Up to which commit of a derived table of the lake the roll-ups made of it are in the
+    database.
+    """
 
     table = models.CharField(max_length=100, unique=True)
     to_seq = models.BigIntegerField()
@@ -155,9 +183,15 @@ class SkippedInput(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "observed_at", "subject", "reason"], name="skipped_input_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "observed_at", "subject", "reason"], name="skipped_input_key"
+            )
+        ]
         indexes = [
-            models.Index(fields=["cluster", "-observed_at", "-id"], name="skipped_input_of_cluster"),
+            models.Index(
+                fields=["cluster", "-observed_at", "-id"], name="skipped_input_of_cluster"
+            ),
             models.Index(fields=["-observed_at", "-id"], name="skipped_input_age"),
         ]
 
@@ -189,7 +223,11 @@ class PipelineAlarm(models.Model):
     class Meta:
         ordering = ["-since", "-id"]
         constraints = [
-            models.UniqueConstraint(fields=["code", "subject"], condition=models.Q(cleared_at__isnull=True), name="one_open_alarm")
+            models.UniqueConstraint(
+                fields=["code", "subject"],
+                condition=models.Q(cleared_at__isnull=True),
+                name="one_open_alarm",
+            )
         ]
 
     def __str__(self) -> str:

@@ -15,7 +15,10 @@ Echo = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Performed:
-    """``HELD``: it is held elsewhere, or its time has not come. ``IDLE``: there was nothing to do. ``DONE``: see the record."""
+    """``HELD``: it is held elsewhere, or its time has not come.
+
+    ``IDLE``: there was nothing to do. ``DONE``: see the record.
+    """
 
     state: str
     record: RunRecord | None = None
@@ -26,8 +29,9 @@ class Performed:
 
 
 def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> Performed:
-    """Claim and do the work. An error is noted in the run and in the row, the work is due again after a delay,
-    and the error goes on up."""
+    """Claim and do the work. An error is noted in the run and in the row, the work is due again
+    after a delay, and the error goes on up.
+    """
     began = timezone.now()
     lease = DueWork.objects.claim(key, began, even_if_not_due=even_if_not_due)
     if lease is None:

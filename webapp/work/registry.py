@@ -1,4 +1,6 @@
-"""All work there is. Each feature registers its own in a module ``due_work``: which keys, how often, on which queue, what does it."""
+"""All work there is. Each feature registers its own in a module ``due_work``: which keys, how
+often, on which queue, what does it.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +22,10 @@ MAINTAIN_TASK = Task("pipeline.maintain", schedule.DEFAULT, HOUR_S)
 
 @dataclass(frozen=True)
 class ClaimedWork:
-    """A claimed piece of work and how its claim came about. ``by_hand``: it was requested now, whatever its row says."""
+    """A claimed piece of work and how its claim came about.
+
+    ``by_hand``: it was requested now, whatever its row says.
+    """
 
     lease: Lease
     by_hand: bool = False
@@ -44,11 +49,13 @@ class Ended:
 class Work:
     """One kind of due work.
 
-    ``prefix``: its key, or what its keys begin with. ``every``: key → seconds between two runs, of all that should be running
-    now. ``has_work`` is asked after the claim and costs little. ``do`` is recorded as a run; ``look`` instead of it keeps a
-    history of its own. ``next_at``: when it is due again, None for an interval after its end.
-    ``when_hinted``: a hint is followed even where the row is not due yet. ``more``: asked after a look that was a hint's, and
-    looked again where it says so. ``done`` gets the key once a hinted run ended well, ``missed`` where it failed or was held elsewhere.
+    ``prefix``: its key, or what its keys begin with. ``every``: key → seconds between two runs, of
+    all that should be running now. ``has_work`` is asked after the claim and costs little. ``do``
+    is recorded as a run; ``look`` instead of it keeps a history of its own. ``next_at``: when it is
+    due again, None for an interval after its end.
+    ``when_hinted``: a hint is followed even where the row is not due yet. ``more``: asked after a
+    look that was a hint's, and looked again where it says so. ``done`` gets the key once a hinted
+    run ended well, ``missed`` where it failed or was held elsewhere.
     """
 
     prefix: str
@@ -68,7 +75,10 @@ _WORKS: dict[str, Work] = {}
 
 
 def register(*works: Work) -> None:
-    """Called by a feature's ``due_work``. Raises ``ValueError`` where two say what one key means."""
+    """Called by a feature's ``due_work``.
+
+    Raises ``ValueError`` where two say what one key means.
+    """
     for work in works:
         if _WORKS.setdefault(work.prefix, work) is not work:
             raise ValueError(f"Two kinds of due work are registered for {work.prefix}.")
@@ -81,7 +91,10 @@ def works() -> tuple[Work, ...]:
 
 
 def work_of(key: str) -> Work:
-    """The kind of work that a key belongs to: the longest prefix wins. Raises ``ValueError`` where nobody knows it."""
+    """The kind of work that a key belongs to: the longest prefix wins.
+
+    Raises ``ValueError`` where nobody knows it.
+    """
     known = [work for work in works() if key.startswith(work.prefix)]
     if not known:
         raise ValueError(f"Nobody knows how to do {key}.")
@@ -94,11 +107,16 @@ def intervals_s() -> dict[str, int]:
 
 
 def tasks() -> tuple[Task, ...]:
-    """Every Celery task that does work, once. Raises ``ValueError`` where two of one name have not the same queue and limits."""
+    """Every Celery task that does work, once.
+
+    Raises ``ValueError`` where two of one name have not the same queue and limits.
+    """
     found: dict[str, Task] = {}
     for work in works():
         if found.setdefault(work.task.name, work.task) != work.task:
-            raise ValueError(f"Two tasks are called {work.task.name}, with another queue or other limits.")
+            raise ValueError(
+                f"Two tasks are called {work.task.name}, with another queue or other limits."
+            )
     return tuple(found.values())
 
 

@@ -14,22 +14,37 @@ YOUNG = timedelta(hours=1)
 
 
 def of(run: PipelineRun) -> str:
-    """Where this attempt keeps its files. Noted in its row, so that a later attempt finds what it left complete."""
+    """Where this attempt keeps its files.
+
+    Noted in its row, so that a later attempt finds what it left complete.
+    """
     run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{run.attempt}"
     PipelineRun.objects.filter(pk=run.pk).update(manifest_path=f"{run_dir}/manifest.json")
     return run_dir
 
 
 def tidy(keep: int) -> int:
-    """Remove run directories but for the last ``keep``, those not loaded yet and all younger than an hour.
+    """Remove run directories but for the last ``keep``, those not loaded yet and all younger than
+    an hour.
 
-    The last loaded run is always kept: the next one carries on from its state. Roll-ups carry nothing, and none of them is kept for
-    longer. Folders that do not look like ours are never touched. Returns how many were removed.
+    The last loaded run is always kept: the next one carries on from its state. Roll-ups carry
+    nothing, and none of them is kept for longer. Folders that do not look like ours are never
+    touched. Returns how many were removed.
     """
     filesystem, root = fsspec.core.url_to_fs(settings.WEIR.runs_root)
-    needed = set(Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values_list("attempt", flat=True)[:keep])
-    needed |= set(Manifest.objects.exclude(state=Manifest.State.LOADED).values_list("attempt", flat=True))
-    needed |= set(PipelineRun.objects.filter(state=PipelineRun.State.RUNNING).values_list("attempt", flat=True))
+    needed = set(
+        Manifest.objects.filter(state=Manifest.State.LOADED)
+        .order_by("-id")
+        .values_list("attempt", flat=True)[:keep]
+    )
+    needed |= set(
+        Manifest.objects.exclude(state=Manifest.State.LOADED).values_list("attempt", flat=True)
+    )
+    needed |= set(
+        PipelineRun.objects.filter(state=PipelineRun.State.RUNNING).values_list(
+            "attempt", flat=True
+        )
+    )
     removed = 0
     for path in filesystem.ls(root, detail=False) if filesystem.isdir(root) else []:
         name = str(path).rstrip("/").rpartition("/")[2]

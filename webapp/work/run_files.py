@@ -15,23 +15,40 @@ ROWS_PER_BATCH = 2_000
 """One transaction's worth: short enough that other writers on SQLite never wait long."""
 
 
-def read_manifest(path: str, attempt: str | None = None, known: Mapping[str, ServingTable] = SERVING_TABLES) -> manifests.Manifest:
-    """The manifest at ``path``; raises :class:`BadManifest` where it is torn, foreign or of another attempt."""
+def read_manifest(
+    path: str, attempt: str | None = None, known: Mapping[str, ServingTable] = SERVING_TABLES
+) -> manifests.Manifest:
+    """The manifest at ``path``; raises :class:`BadManifest` where it is torn, foreign or of another
+    attempt.
+    """
     manifest = manifests.read(path)
     if attempt is not None and manifest.attempt != attempt:
-        raise BadManifest(f"The manifest at {path} belongs to attempt {manifest.attempt}, not {attempt}.")
+        raise BadManifest(
+            f"The manifest at {path} belongs to attempt {manifest.attempt}, not {attempt}."
+        )
     unknown = (manifest.tables.keys() | manifest.retracted.keys()) - known.keys()
     if unknown:
-        raise BadManifest(f"The manifest at {path} names serving tables this version does not know: {', '.join(sorted(unknown))}.")
+        raise BadManifest(
+            f"The manifest at {path} names serving tables this version does not know: "
+            f"{', '.join(sorted(unknown))}."
+        )
     for output in (*manifest.tables.values(), *manifest.retracted.values()):
         for file in output.files:
-            if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts or "://" in file:
+            if (
+                PurePosixPath(file).is_absolute()
+                or ".." in PurePosixPath(file).parts
+                or "://" in file
+            ):
                 raise BadManifest(f"The manifest at {path} names a file outside its run: {file}.")
     return manifest
 
 
-def batches(manifest: manifests.Manifest, table: str, known: Mapping[str, ServingTable] = SERVING_TABLES) -> Iterator[list[dict[str, Any]]]:
-    """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest` where files and manifest differ."""
+def batches(
+    manifest: manifests.Manifest, table: str, known: Mapping[str, ServingTable] = SERVING_TABLES
+) -> Iterator[list[dict[str, Any]]]:
+    """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest`
+    where files and manifest differ.
+    """
     for batch in rows_of(manifest, table, known[table].column_names, ROWS_PER_BATCH):
         yield _plain(manifest, table, batch)
 
@@ -58,4 +75,6 @@ def _plain(manifest: manifests.Manifest, table: str, batch: pa.RecordBatch) -> l
         rows: list[dict[str, Any]] = batch.to_pylist()
         return rows
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise BadManifest(f"{table} of attempt {manifest.attempt} cannot be read: {error}") from error
+        raise BadManifest(
+            f"{table} of attempt {manifest.attempt} cannot be read: {error}"
+        ) from error

@@ -48,7 +48,9 @@ class RunRecord:
 
     @property
     def last_line(self) -> str:
-        return next((redact(line.strip()[:500]) for line in reversed(self._lines) if line.strip()), "")
+        return next(
+            (redact(line.strip()[:500]) for line in reversed(self._lines) if line.strip()), ""
+        )
 
     @property
     def log_tail(self) -> str:
@@ -56,26 +58,38 @@ class RunRecord:
 
 
 @contextmanager
-def recorded(lease: Lease, kind: str, echo: Callable[[str], None] | None = None) -> Iterator[RunRecord]:
+def recorded(
+    lease: Lease, kind: str, echo: Callable[[str], None] | None = None
+) -> Iterator[RunRecord]:
     """Record the body as a run of the leased work. An exception is noted and goes on up."""
     now = timezone.now()
     with lease.writing():
         abandon(lease.key, now)
         request = _request_of(lease)
         attempt = new_attempt(kind, now)
-        row = PipelineRun.objects.create(kind=kind, key=lease.key, attempt=attempt, started_at=now, request_id=request)
+        row = PipelineRun.objects.create(
+            kind=kind, key=lease.key, attempt=attempt, started_at=now, request_id=request
+        )
     record = RunRecord(row, echo or logger.info)
     with log_lines.of_request(request), log_lines.of_run(attempt):
         try:
             yield record
         except BaseException as error:
-            _finish(record, PipelineRun.State.ABANDONED if isinstance(error, LeaseLost) else PipelineRun.State.FAILED, describe(error))
+            _finish(
+                record,
+                PipelineRun.State.ABANDONED
+                if isinstance(error, LeaseLost)
+                else PipelineRun.State.FAILED,
+                describe(error),
+            )
             raise
         _finish(record, PipelineRun.State.DONE, None)
 
 
 def _request_of(lease: Lease) -> str:
-    """What the row says, which survives a hint that was lost; else the request whose hint is followed."""
+    """What the row says, which survives a hint that was lost; else the request whose hint is
+    followed.
+    """
     asked = DueWork.objects.filter(key=lease.key).exclude(request_id="")
     known = asked.values_list("request_id", flat=True).first()
     if known:
@@ -84,15 +98,25 @@ def _request_of(lease: Lease) -> str:
 
 
 def abandon(key: str, now: datetime) -> int:
-    """Close the rows of attempts whose process vanished: the holder of the lease is the only one at work."""
+    """Close the rows of attempts whose process vanished: the holder of the lease is the only one at
+    work.
+    """
     running = PipelineRun.objects.filter(key=key, state=PipelineRun.State.RUNNING)
-    return running.update(state=PipelineRun.State.ABANDONED, finished_at=now, error="Its process ended without a word.")
+    return running.update(
+        state=PipelineRun.State.ABANDONED,
+        finished_at=now,
+        error="Its process ended without a word.",
+    )
 
 
 def describe(error: BaseException) -> str:
     """One safe line about an error; our own errors already are sentences."""
     text = redact(str(error)) or type(error).__name__
-    return text if type(error).__module__.startswith(("webapp", "ingest", "spark_jobs")) else f"{type(error).__name__}: {text}"
+    return (
+        text
+        if type(error).__module__.startswith(("webapp", "ingest", "spark_jobs"))
+        else f"{type(error).__name__}: {text}"
+    )
 
 
 def _finish(record: RunRecord, state: PipelineRun.State, error: str | None) -> None:

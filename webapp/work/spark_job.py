@@ -1,4 +1,5 @@
-"""Running a Spark job in this process: what it says is kept, and what it left is for the caller to read.
+"""Running a Spark job in this process: what it says is kept, and what it left is for the caller to
+read.
 
 Celery limits its time and its memory, as those of any task.
 """
@@ -58,16 +59,25 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
         except previous_run.PreviousLost as error:
             raise PreviousLost(redact(str(error))) from error
         except SoftTimeLimitExceeded:
-            raise SparkFailed(f"The Spark job {name} did not end in time and was stopped (log: {log}).") from None
+            raise SparkFailed(
+                f"The Spark job {name} did not end in time and was stopped (log: {log})."
+            ) from None
         except (Exception, SystemExit) as error:
             logging.getLogger("spark_jobs").error("%s failed", name, exc_info=error)
-            raise SparkFailed(f"The Spark job failed: {_why(arguments, error)} (log: {log})") from error
+            raise SparkFailed(
+                f"The Spark job failed: {_why(arguments, error)} (log: {log})"
+            ) from error
     if code:
-        raise SparkFailed(f"The Spark job ended with code {code}: {record.last_line or 'it wrote no line'} (log: {log})")
+        raise SparkFailed(
+            f"The Spark job ended with code {code}: {record.last_line or 'it wrote no line'} (log: "
+            f"{log})"
+        )
 
 
 def interrupting(run: PipelineRun) -> list[str]:
-    """Arguments for attempts at the same work that ended badly since the last good one: a Spark server may still be at them."""
+    """Arguments for attempts at the same work that ended badly since the last good one: a Spark
+    server may still be at them.
+    """
     same = PipelineRun.objects.filter(key=run.key, pk__lt=run.pk).order_by("-id")
     done = same.filter(state=PipelineRun.State.DONE).values_list("id", flat=True).first()
     bad = same.filter(pk__gt=done or 0).values_list("attempt", flat=True)[:ATTEMPTS_INTERRUPTED]
@@ -83,10 +93,14 @@ def _why(arguments: Sequence[str], error: BaseException) -> str:
 
 @contextmanager
 def _kept(name: str, record: RunRecord) -> Iterator[Path]:
-    """Lines that the job says and logs go to ``record`` and to a log file, whose path is yielded."""
+    """Lines that the job says and logs go to ``record`` and to a log file, whose path is
+    yielded.
+    """
     path = _log_file(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", errors="replace", delay=True)
+    file = RotatingFileHandler(
+        path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", errors="replace", delay=True
+    )
     file.setFormatter(log_lines.formatter(settings.WEIR.log_format))
     said = logging.getLogger("spark_jobs.said")
     noted = _Noted(record)

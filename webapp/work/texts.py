@@ -1,6 +1,8 @@
-"""Texts from logs and JSON, made fit for every database: PostgreSQL takes no NUL and no lone surrogate.
+"""Texts from logs and JSON, made fit for every database: PostgreSQL takes no NUL and no lone
+surrogate.
 
-They also lose their secrets here, so that no page, answer or notice that is made of a row ever has any.
+They also lose their secrets here, so that no page, answer or notice that is made of a row ever has
+any.
 """
 
 import hashlib
@@ -23,7 +25,10 @@ def clean_text(text: str | None) -> str | None:
 
 
 def bounded(text: str | None, longest: int, unique: bool) -> str | None:
-    """At most ``longest`` characters. Where the text is part of a key, its end becomes a hash of all of it."""
+    """At most ``longest`` characters.
+
+    Where the text is part of a key, its end becomes a hash of all of it.
+    """
     text = clean_text(text)
     if text is None or len(text) <= longest:
         return text
@@ -47,7 +52,10 @@ def discreet_json(document: str | None) -> str | None:
 
 
 def clean_json(document: str | None) -> str | None:
-    """The JSON document as text; raises ``ValueError`` where it is not one. Rewritten only where it must be."""
+    """The JSON document as text; raises ``ValueError`` where it is not one.
+
+    Rewritten only where it must be.
+    """
     if document is None or not (_SUSPECT_ESCAPE.search(document) or "\x00" in document):
         return document
     return json.dumps(storable(json.loads(document)), ensure_ascii=False)

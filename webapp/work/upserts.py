@@ -1,8 +1,8 @@
 """Upserts that protect what is settled: one SQL statement decides, so no reader can come between.
 
-Django's ``bulk_create(update_conflicts=True)`` cannot say *when* to update. Reading the old rows first
-could, but costs a query per batch and leaves a gap between reading and writing. ``ON CONFLICT … DO UPDATE
-… WHERE`` does it in the database, in the same words on SQLite and PostgreSQL.
+Django's ``bulk_create(update_conflicts=True)`` cannot say *when* to update. Reading the old rows
+first could, but costs a query per batch and leaves a gap between reading and writing. ``ON CONFLICT
+… DO UPDATE … WHERE`` does it in the database, in the same words on SQLite and PostgreSQL.
 """
 
 import math
@@ -26,11 +26,18 @@ SQLITE_PARAMETERS = 20_000
 """Of one statement; SQLite takes 32,766."""
 
 
-def upsert(table: ServingTable, model: type[models.Model], rows: Iterable[Row], derived: Mapping[str, Callable[[Row], Any]]) -> int:
-    """Insert or update ``rows`` by the table's key; returns how many rows changed. Call it in a transaction.
+def upsert(
+    table: ServingTable,
+    model: type[models.Model],
+    rows: Iterable[Row],
+    derived: Mapping[str, Callable[[Row], Any]],
+) -> int:
+    """Insert or update ``rows`` by the table's key; returns how many rows changed. Call it in a
+    transaction.
 
-    An existing row is replaced by one that rests on the same or newer observations (``as_of``); where the
-    table knows settled rows, a settled one always replaces an open one and never the other way round.
+    An existing row is replaced by one that rests on the same or newer observations (``as_of``);
+    where the table knows settled rows, a settled one always replaces an open one and never the
+    other way round.
     ``derived`` adds columns of the web's own, computed from the row.
     """
     convert = [_converter(table, model, name) for name in table.column_names]
@@ -56,22 +63,40 @@ def _insert(target: str, names: Sequence[str], table: ServingTable, values: Valu
     with connection.cursor() as cursor:
         for part in chunks(values, rows_at_once):
             source = f"VALUES {', '.join([one_row] * len(part))}"
-            sql = f"INSERT INTO {_quoted([target])} ({columns}) {source} {_on_conflict(target, names, table)}"
+            sql = (
+                f"INSERT INTO {_quoted([target])} ({columns}) {source} "
+                f"{_on_conflict(target, names, table)}"
+            )
             cursor.execute(sql, list(chain.from_iterable(part)))
             changed += cursor.rowcount
     return changed
 
 
 def _copy(target: str, names: Sequence[str], table: ServingTable, values: Values) -> int:
-    """COPY into a temporary table, then one statement: 34,000 rows/s where INSERT … VALUES made 4,500."""
-    columns, keys, incoming, into = _quoted(names), _quoted(table.key), _quoted([f"incoming_{target}"]), _quoted([target])
+    """COPY into a temporary table, then one statement: 34,000 rows/s where INSERT … VALUES made
+    4,500.
+    """
+    columns, keys, incoming, into = (
+        _quoted(names),
+        _quoted(table.key),
+        _quoted([f"incoming_{target}"]),
+        _quoted([target]),
+    )
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE TEMPORARY TABLE {incoming} ON COMMIT DROP AS SELECT {columns} FROM {into} WITH NO DATA")
+        cursor.execute(
+            f"CREATE TEMPORARY TABLE {incoming} ON COMMIT DROP AS SELECT {columns} FROM {into} "
+            f"WITH NO DATA"
+        )
         with cursor.copy(f"COPY {incoming} ({columns}) FROM STDIN") as copy:
             for row in values:
                 copy.write_row(row)
-        newest = f"SELECT DISTINCT ON ({keys}) {columns} FROM {incoming} ORDER BY {keys}, {_quoted(['as_of'])} DESC"
-        cursor.execute(f"INSERT INTO {into} ({columns}) {newest} {_on_conflict(target, names, table)}")
+        newest = (
+            f"SELECT DISTINCT ON ({keys}) {columns} FROM {incoming} ORDER BY {keys}, "
+            f"{_quoted(['as_of'])} DESC"
+        )
+        cursor.execute(
+            f"INSERT INTO {into} ({columns}) {newest} {_on_conflict(target, names, table)}"
+        )
         changed: int = cursor.rowcount
         cursor.execute(f"DROP TABLE {incoming}")
     return changed
@@ -82,8 +107,14 @@ def _on_conflict(target: str, names: Sequence[str], table: ServingTable) -> str:
     allowed = f"excluded.{as_of} >= {old}.{as_of}"
     if table.final:
         final = _quoted([table.final])
-        allowed = f"(excluded.{final} AND NOT {old}.{final}) OR (excluded.{final} = {old}.{final} AND {allowed})"
-    changes = ", ".join(f"{column} = excluded.{column}" for column in map(_quoted, ([name] for name in names if name not in table.key)))
+        allowed = (
+            f"(excluded.{final} AND NOT {old}.{final}) OR (excluded.{final} = {old}.{final} "
+            f"AND {allowed})"
+        )
+    changes = ", ".join(
+        f"{column} = excluded.{column}"
+        for column in map(_quoted, ([name] for name in names if name not in table.key))
+    )
     return f"ON CONFLICT ({_quoted(table.key)}) DO UPDATE SET {changes} WHERE {allowed}"
 
 
@@ -98,7 +129,11 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
         case "text":
             if name in table.key:
                 return partial(bounded, longest=longest, unique=True) if longest else clean_text
-            return lambda text: bounded(discreet_text(text), longest, unique=False) if longest else clean_text(discreet_text(text))
+            return lambda text: (
+                bounded(discreet_text(text), longest, unique=False)
+                if longest
+                else clean_text(discreet_text(text))
+            )
         case "message":
             return _discreet_message
         case "json" | "messages":

@@ -1,6 +1,8 @@
-"""Requests to an API server: one page of a list, or the changes of a watch, each bounded in time and size.
+"""Requests to an API server: one page of a list, or the changes of a watch, each bounded in time
+and size.
 
-Only GET, only the address that was given: no proxy of the environment is used and no redirect is followed.
+Only GET, only the address that was given: no proxy of the environment is used and no redirect is
+followed.
 """
 
 import asyncio
@@ -30,7 +32,10 @@ LONGEST_PAUSE_S = 300
 
 
 class ApiFault(Skipped):
-    """``status`` is 0 where no answer came. ``pause_s``: how long the server wants to be left alone."""
+    """``status`` is 0 where no answer came.
+
+    ``pause_s``: how long the server wants to be left alone.
+    """
 
     def __init__(self, text: str, status: int = 0, pause_s: float = 0) -> None:
         super().__init__(text)
@@ -46,7 +51,10 @@ class Change:
 
 
 class Api:
-    """Use as ``async with Api(server) as api``. What it raises holds no secret, and nothing of what the server answered but its status."""
+    """Use as ``async with Api(server) as api``.
+
+    What it raises holds no secret, and nothing of what the server answered but its status.
+    """
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
@@ -66,33 +74,54 @@ class Api:
         )
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._session:
             await self._session.close()
 
     async def page(self, path: str, parameters: dict[str, str]) -> dict[str, Any]:
         """A list object, with ``items`` and ``metadata``. Raises ``ApiFault``."""
         try:
-            async with asyncio.timeout(PAGE_TIMEOUT_S), await self._send(path, parameters) as response:
+            async with (
+                asyncio.timeout(PAGE_TIMEOUT_S),
+                await self._send(path, parameters) as response,
+            ):
                 content = bytearray()
                 async for piece in response.content.iter_any():
                     content += piece
                     if len(content) > PAGE_BYTES:
                         raise ApiFault(
-                            message("{path:name} answers more than {page_bytes:number} MiB", path=path, page_bytes=PAGE_BYTES >> 20),
+                            message(
+                                "{path:name} answers more than {page_bytes:number} MiB",
+                                path=path,
+                                page_bytes=PAGE_BYTES >> 20,
+                            ),
                             response.status,
                         )
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._fault(error, path) from error
         document = _decoded(bytes(content), PAGE_VALUES, path)
-        if not isinstance(document.get("items"), list) or not isinstance(document.get("metadata"), dict):
-            raise ApiFault(message("{path:name} answers something that is no list of Kubernetes", path=path), 200)
+        if not isinstance(document.get("items"), list) or not isinstance(
+            document.get("metadata"), dict
+        ):
+            raise ApiFault(
+                message("{path:name} answers something that is no list of Kubernetes", path=path),
+                200,
+            )
         return document
 
-    async def watch(self, path: str, parameters: dict[str, str], within_s: float) -> AsyncIterator[Change]:
-        """What changed, until the server ends it or ``within_s`` are over, which is no error: what follows is asked for another time.
+    async def watch(
+        self, path: str, parameters: dict[str, str], within_s: float
+    ) -> AsyncIterator[Change]:
+        """What changed, until the server ends it or ``within_s`` are over, which is no error: what
+        follows is asked for another time.
 
-        A last line that is not whole is left out. Raises ``ApiFault``; of status 410 where what changed since then is not known any more.
+        A last line that is not whole is left out. Raises ``ApiFault``; of status 410 where what
+        changed since then is not known any more.
         """
         rest, taken = b"", 0
         try:
@@ -101,9 +130,18 @@ class Api:
                     async for piece in response.content.iter_any():
                         taken += len(piece)
                         *lines, rest = (rest + piece).split(b"\n")
-                        if taken > WATCH_BYTES or len(rest) > OBJECT_BYTES or any(len(line) > OBJECT_BYTES for line in lines):
+                        if (
+                            taken > WATCH_BYTES
+                            or len(rest) > OBJECT_BYTES
+                            or any(len(line) > OBJECT_BYTES for line in lines)
+                        ):
                             raise ApiFault(
-                                message("{path:name} sends more changes, or a larger object, than is read at a time", path=path), 200
+                                message(
+                                    "{path:name} sends more changes, or a larger object, than is "
+                                    "read at a time",
+                                    path=path,
+                                ),
+                                200,
                             )
                         for line in filter(bytes.strip, lines):
                             yield _change(line, path)
@@ -121,7 +159,9 @@ class Api:
             URL(self._server.url + path).with_query(parameters),
             allow_redirects=False,
             server_hostname=self._server.server_name or None,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=PAGE_TIMEOUT_S),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=PAGE_TIMEOUT_S
+            ),
         )
         if response.status == 200:
             return response
@@ -129,7 +169,11 @@ class Api:
         status = response.status
         response.close()
         meaning = _MEANING.get(status) or message("HTTP {status:number}", status=status)
-        raise ApiFault(message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning), status, pause_s)
+        raise ApiFault(
+            message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning),
+            status,
+            pause_s,
+        )
 
     def _fault(self, error: Exception, path: str) -> ApiFault:
         host = self._server.url
@@ -142,22 +186,40 @@ class Api:
                     host=host,
                 )
             )
-        if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | aiohttp.ClientSSLError):
+        if isinstance(
+            error,
+            aiohttp.ClientConnectorCertificateError
+            | aiohttp.ClientConnectorSSLError
+            | aiohttp.ClientSSLError,
+        ):
             return ApiFault(
                 message(
-                    "no trusted TLS connection to {host:name} comes about; check certificate authority, client certificate and name",
+                    "no trusted TLS connection to {host:name} comes about; check certificate "
+                    "authority, client certificate and name",
                     host=host,
                 )
             )
-        if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, RefusedAddress):
-            return ApiFault(message("{host:name} is not asked: {strerror:name}", host=host, strerror=str(error.os_error.strerror)))
+        if isinstance(error, aiohttp.ClientConnectorError) and isinstance(
+            error.os_error, RefusedAddress
+        ):
+            return ApiFault(
+                message(
+                    "{host:name} is not asked: {strerror:name}",
+                    host=host,
+                    strerror=str(error.os_error.strerror),
+                )
+            )
         if isinstance(error, aiohttp.ClientConnectorError):
             return ApiFault(message("{host:name} cannot be reached", host=host))
-        return ApiFault(message("{host:name} does not answer {path:name} whole", host=host, path=path))
+        return ApiFault(
+            message("{host:name} does not answer {path:name} whole", host=host, path=path)
+        )
 
 
 _MEANING = {
-    401: message("HTTP 401: the token or certificate is not known to the API server, or has expired"),
+    401: message(
+        "HTTP 401: the token or certificate is not known to the API server, or has expired"
+    ),
     403: message("HTTP 403: RBAC does not allow 'list' and 'watch' of it"),
     404: message("HTTP 404: there is no such resource; is its CustomResourceDefinition installed?"),
     410: message("HTTP 410: that version is not kept any more"),
@@ -169,12 +231,18 @@ def _change(line: bytes, path: str) -> Change:
     document = _decoded(line, OBJECT_VALUES, path)
     kind, found = document.get("type"), document.get("object")
     if not isinstance(kind, str) or not isinstance(found, dict):
-        raise ApiFault(message("{path:name} sends something that is no change of a watch", path=path), 200)
+        raise ApiFault(
+            message("{path:name} sends something that is no change of a watch", path=path), 200
+        )
     if kind == "ERROR":
         code = found.get("code")
         status = code if isinstance(code, int) else 0
-        meaning = _MEANING.get(status) or message("an error of its watch ({status:number})", status=status)
-        raise ApiFault(message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning), status)
+        meaning = _MEANING.get(status) or message(
+            "an error of its watch ({status:number})", status=status
+        )
+        raise ApiFault(
+            message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning), status
+        )
     return Change(kind, found)
 
 
@@ -182,13 +250,23 @@ def _decoded(content: bytes, most: int, path: str) -> dict[str, Any]:
     try:
         document = json_bounds.decoded(content, most)[0]
     except json_bounds.TooManyValues as error:
-        raise ApiFault(message("{path:name} was not read: {error:text}", path=path, error=str(error)), 200) from error
+        raise ApiFault(
+            message("{path:name} was not read: {error:text}", path=path, error=str(error)), 200
+        ) from error
     except (json.JSONDecodeError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ApiFault(message("{path:name} answers no whole JSON document", path=path), 200) from error
+        raise ApiFault(
+            message("{path:name} answers no whole JSON document", path=path), 200
+        ) from error
     if not isinstance(document, dict):
-        raise ApiFault(message("{path:name} answers something that is no object of Kubernetes", path=path), 200)
+        raise ApiFault(
+            message("{path:name} answers something that is no object of Kubernetes", path=path), 200
+        )
     return document
 
 
 def _seconds(text: str) -> float:
-    return min(float(text), LONGEST_PAUSE_S) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    return (
+        min(float(text), LONGEST_PAUSE_S)
+        if text.isascii() and text.isdigit() and len(text) < 10
+        else 0
+    )

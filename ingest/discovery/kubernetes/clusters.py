@@ -1,4 +1,6 @@
-"""Objects of an API server → clusters: where each is asked, its labels, and what the operator says of it."""
+"""Objects of an API server → clusters: where each is asked, its labels, and what the operator says
+of it.
+"""
 
 import re
 from collections import defaultdict
@@ -42,20 +44,41 @@ def targets(source: KubernetesSource, found: Found) -> tuple[list[Target], list[
     leading = {(one["namespace"], one["cluster_id"]): one for one in found.leaders}
     session_jobs = _by((one["namespace"], one["deployment"], one) for one in found.session_jobs)
     cluster_of = {("FlinkDeployment", *key): key for key in deployments}
-    cluster_of |= {("FlinkSessionJob", *_id(one)): (one["namespace"], one["deployment"]) for one in found.session_jobs}
+    cluster_of |= {
+        ("FlinkSessionJob", *_id(one)): (one["namespace"], one["deployment"])
+        for one in found.session_jobs
+    }
     events = None if found.events is None else _of_clusters(found.events, cluster_of)
     snapshots = _of_clusters(found.snapshots, cluster_of)
     made, unled = [], []
     for key in sorted({*deployments, *services, *leading}):
         deployment, service, leader = deployments.get(key), services.get(key), leading.get(key)
         if deployment is None and service is None and leader is not None and not leader["url"]:
-            unled.append(RefusedTarget(f"ConfigMap {'/'.join(_id(leader))}", "nobody leads it now; it stays as it was", ".".join(key)))
+            unled.append(
+                RefusedTarget(
+                    f"ConfigMap {'/'.join(_id(leader))}",
+                    "nobody leads it now; it stays as it was",
+                    ".".join(key),
+                )
+            )
             continue
         report = None
         if deployment is not None:
             of_events = None if events is None else events.get(key, [])
-            report = report_of(deployment, session_jobs.get(key, []), of_events, snapshots.get(key, []))
-        made.append(_target(source, key, deployment or service or leader or {}, deployment, service, leader, report))
+            report = report_of(
+                deployment, session_jobs.get(key, []), of_events, snapshots.get(key, [])
+            )
+        made.append(
+            _target(
+                source,
+                key,
+                deployment or service or leader or {},
+                deployment,
+                service,
+                leader,
+                report,
+            )
+        )
     return made, unled
 
 
@@ -70,13 +93,24 @@ def _target(
 ) -> Target:
     namespace, cluster_id = key
     port = service["port"] if service else deployment["port"] if deployment else 0
-    known = {"namespace": namespace, "name": cluster_id, "service": f"{cluster_id}-rest", "port": str(port)}
+    known = {
+        "namespace": namespace,
+        "name": cluster_id,
+        "service": f"{cluster_id}-rest",
+        "port": str(port),
+    }
     own = {name: redact(text) for name, text in labelled["labels"].items()}
-    labels = {f"{META}label_{_NOT_IN_LABELS.sub('_', name)}"[:64]: text for name, text in own.items()}
+    labels = {
+        f"{META}label_{_NOT_IN_LABELS.sub('_', name)}"[:64]: text for name, text in own.items()
+    }
     labels |= {name: own[name] for name in KEPT_LABELS if own.get(name)}
     labels |= {f"{META}{name}": text for name, text in known.items()}
     labels |= {"namespace": namespace, "cluster": f"{namespace}.{cluster_id}"}
-    url = leader["url"] if leader and leader["url"] and source.leader else filled(source.address, known)
+    url = (
+        leader["url"]
+        if leader and leader["url"] and source.leader
+        else filled(source.address, known)
+    )
     address, placed = _placed(url)
     return Target(address, labels | placed, report)
 
@@ -103,6 +137,12 @@ def _by(pairs: Iterable[tuple[str, str, Kept]]) -> dict[tuple[str, str], list[Ke
     return found
 
 
-def _of_clusters(told: Iterable[Kept], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]) -> dict[tuple[str, str], list[Kept]]:
+def _of_clusters(
+    told: Iterable[Kept], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]
+) -> dict[tuple[str, str], list[Kept]]:
     """What is about resources of a cluster, by cluster."""
-    return _by((*cluster_of[key], one) for one in told if (key := (one["of"][0], one["namespace"], one["of"][1])) in cluster_of)
+    return _by(
+        (*cluster_of[key], one)
+        for one in told
+        if (key := (one["of"][0], one["namespace"], one["of"][1])) in cluster_of
+    )

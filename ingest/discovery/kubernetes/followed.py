@@ -1,7 +1,9 @@
-"""One resource, followed as API servers mean it: listed once, then by what changed since the version that was seen last.
+"""One resource, followed as API servers mean it: listed once, then by what changed since the
+version that was seen last.
 
-A reading takes what changed up to now and ends; the next goes on from its version, in the same process. One that is new lists again, as
-does everything where the server does not know that version any more (410) or sent something that cannot be read.
+A reading takes what changed up to now and ends; the next goes on from its version, in the same
+process. One that is new lists again, as does everything where the server does not know that version
+any more (410) or sent something that cannot be read.
 https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
 """
 
@@ -31,7 +33,10 @@ Reader = Callable[[dict[str, Any]], Kept | None]
 
 @dataclass(slots=True)
 class Followed:
-    """``objects`` are by uid, or by namespace and name where an object has none. ``version`` is "" before the first list."""
+    """``objects`` are by uid, or by namespace and name where an object has none.
+
+    ``version`` is "" before the first list.
+    """
 
     path: str
     read: Reader
@@ -47,7 +52,8 @@ class Followed:
         if now_s() < self.not_before_s:
             raise ApiFault(
                 message(
-                    "{path:name} is not asked for {not_before_s:count} s, as the API server wants it",
+                    "{path:name} is not asked for {not_before_s:count} s, as the API server wants "
+                    "it",
                     path=self.path,
                     not_before_s=self.not_before_s - now_s(),
                 ),
@@ -59,7 +65,8 @@ class Followed:
                     await self._changes(api)
                     return
                 except ApiFault as fault:
-                    # 200: what came cannot be read, so that nobody knows what is missing now. 400: no version of this server.
+                    # 200: what came cannot be read, so that nobody knows what is missing now. 400:
+                    # no version of this server.
                     if fault.status not in (200, 400, 410):
                         raise
                     self.version = ""
@@ -70,7 +77,9 @@ class Followed:
             raise
 
     async def _list(self, api: Api) -> None:
-        """All pages are of one version; where that was dropped meanwhile (410), they are read once more from the first."""
+        """All pages are of one version; where that was dropped meanwhile (410), they are read once
+        more from the first.
+        """
         try:
             found, version = await self._pages(api)
         except ApiFault as fault:
@@ -88,7 +97,8 @@ class Followed:
             if seen > MAX_OBJECTS:
                 raise ApiFault(
                     message(
-                        "{path:name} lists more than {max_objects:count} objects; narrow it by 'namespaces' or 'selector'",
+                        "{path:name} lists more than {max_objects:count} objects; narrow it by "
+                        "'namespaces' or 'selector'",
                         path=self.path,
                         max_objects=MAX_OBJECTS,
                     ),
@@ -96,13 +106,18 @@ class Followed:
                 )
             for one in page["items"]:
                 self._put(found, one)
-            more, version = page["metadata"].get("continue") or "", page["metadata"].get("resourceVersion") or ""
+            more, version = (
+                page["metadata"].get("continue") or "",
+                page["metadata"].get("resourceVersion") or "",
+            )
             if not isinstance(version, str) or not isinstance(more, str):
                 raise ApiFault(message("{path:name} lists without a version", path=self.path), 200)
             if not more:
                 return found, version
             if more == asked.get("continue") or not page["items"]:
-                raise ApiFault(message("{path:name} lists the same page for ever", path=self.path), 200)
+                raise ApiFault(
+                    message("{path:name} lists the same page for ever", path=self.path), 200
+                )
             asked["continue"] = more
 
     async def _changes(self, api: Api) -> None:
@@ -119,7 +134,11 @@ class Followed:
             taken += 1
             if taken > MAX_CHANGES:
                 raise ApiFault(
-                    message("{path:name} sends more than {max_changes:count} changes at a time", path=self.path, max_changes=MAX_CHANGES),
+                    message(
+                        "{path:name} sends more than {max_changes:count} changes at a time",
+                        path=self.path,
+                        max_changes=MAX_CHANGES,
+                    ),
                     200,
                 )
             if change.type == "DELETED":
@@ -129,7 +148,8 @@ class Followed:
                 if len(self.objects) > MAX_OBJECTS:
                     raise ApiFault(
                         message(
-                            "{path:name} holds more than {max_objects:count} objects; narrow it by 'namespaces' or 'selector'",
+                            "{path:name} holds more than {max_objects:count} objects; narrow it by "
+                            "'namespaces' or 'selector'",
                             path=self.path,
                             max_objects=MAX_OBJECTS,
                         ),
@@ -138,7 +158,9 @@ class Followed:
             metadata = change.object.get("metadata")
             version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
             if not isinstance(version, str) or not version:
-                raise ApiFault(message("{path:name} sends a change without a version", path=self.path), 200)
+                raise ApiFault(
+                    message("{path:name} sends a change without a version", path=self.path), 200
+                )
             self.version = version
 
     def _put(self, into: dict[str, Kept], found: Any) -> None:
@@ -146,7 +168,15 @@ class Followed:
         key = _key(found)
         try:
             kept = self.read(found) if isinstance(found, dict) else None
-        except (Skipped, ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        except (
+            Skipped,
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            RecursionError,
+            OverflowError,
+        ):
             kept = None
         if kept is None:
             into.pop(key, None)

@@ -1,7 +1,8 @@
 """A kubeconfig, read anew each time: one of its contexts, with its cluster and its user.
 
-https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. No program is started and nothing is asked for it: a user that signs in by
-``exec`` or ``auth-provider`` is refused, since the file would decide what runs here.
+https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. No program is started and nothing is
+asked for it: a user that signs in by ``exec`` or ``auth-provider`` is refused, since the file would
+decide what runs here.
 """
 
 import base64
@@ -10,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ingest.discovery.documents import from_yaml
-from ingest.discovery.kubernetes.access import ApiServer, Credentials, checked_url, context, read_text
+from ingest.discovery.kubernetes.access import (
+    ApiServer,
+    Credentials,
+    checked_url,
+    context,
+    read_text,
+)
 from ingest.errors import Skipped
 from ingest.messages import message
 
@@ -18,14 +25,21 @@ MAX_NAMED = 1_000
 
 
 def read_kubeconfig(path: str, named: str = "") -> ApiServer:
-    """``named``: a context, else ``current-context``. Raises ``Skipped`` with what is wrong; no secret is part of it."""
+    """``named``: a context, else ``current-context``.
+
+    Raises ``Skipped`` with what is wrong; no secret is part of it.
+    """
     document = from_yaml(read_text(path).encode())
     if not isinstance(document, dict):
-        raise Skipped(message("{path:name} is no kubeconfig: names with values are expected", path=path))
+        raise Skipped(
+            message("{path:name} is no kubeconfig: names with values are expected", path=path)
+        )
     folder = Path(path).parent
     wanted = named or _text(document, "current-context")
     if not wanted:
-        raise Skipped(message("{path:name} has no current-context: say which 'context' of it", path=path))
+        raise Skipped(
+            message("{path:name} has no current-context: say which 'context' of it", path=path)
+        )
     chosen = _named(document, "contexts", "context", wanted)
     cluster = _named(document, "clusters", "cluster", _text(chosen, "cluster"))
     user = _named(document, "users", "user", _text(chosen, "user")) if _text(chosen, "user") else {}
@@ -35,11 +49,15 @@ def read_kubeconfig(path: str, named: str = "") -> ApiServer:
         raise Skipped(message("its cluster has a 'proxy-url', and Weir goes through no proxy"))
     if url.startswith("http:"):
         if credentials != Credentials():
-            raise Skipped(message("its server is asked by plain HTTP, and credentials are only sent by HTTPS"))
+            raise Skipped(
+                message("its server is asked by plain HTTP, and credentials are only sent by HTTPS")
+            )
         return ApiServer(url, None, namespace=_text(chosen, "namespace"))
     verify = cluster.get("insecure-skip-tls-verify") is not True
     tls = context(_content(cluster, "certificate-authority", folder), credentials, verify=verify)
-    return ApiServer(url, tls, credentials.token, _text(cluster, "tls-server-name"), _text(chosen, "namespace"))
+    return ApiServer(
+        url, tls, credentials.token, _text(cluster, "tls-server-name"), _text(chosen, "namespace")
+    )
 
 
 def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
@@ -53,19 +71,34 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
                 )
             )
     if user.get("username") or user.get("password"):
-        raise Skipped(message("its user has a password, which API servers take no more since 1.19: use a token or a certificate"))
-    certificate, key = _content(user, "client-certificate", folder), _content(user, "client-key", folder)
+        raise Skipped(
+            message(
+                "its user has a password, which API servers take no more since 1.19: use a token "
+                "or a certificate"
+            )
+        )
+    certificate, key = (
+        _content(user, "client-certificate", folder),
+        _content(user, "client-key", folder),
+    )
     if bool(certificate) != bool(key):
-        raise Skipped(message("its user has one of client certificate and key; both belong together"))
+        raise Skipped(
+            message("its user has one of client certificate and key; both belong together")
+        )
     token_file = _text(user, "tokenFile")
     token = read_text(str(folder / token_file)) if token_file else _text(user, "token")
-    if any(character.isspace() or not character.isprintable() or ord(character) > 126 for character in token):
+    if any(
+        character.isspace() or not character.isprintable() or ord(character) > 126
+        for character in token
+    ):
         raise Skipped(message("its token holds characters that no token has"))
     return Credentials(token, certificate, key)
 
 
 def _content(given: dict[str, Any], key: str, folder: Path) -> str:
-    """Of ``key`` (a path, relative to the file) or ``key-data`` (base64 of PEM); data goes first, as in client-go."""
+    """Of ``key`` (a path, relative to the file) or ``key-data`` (base64 of PEM); data goes first,
+    as in client-go.
+    """
     data = _text(given, f"{key}-data", longest=1024 * 1024)
     if data:
         try:
@@ -82,7 +115,9 @@ def _named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[st
         if isinstance(one, dict) and one.get("name") == name:
             found = one.get(inner)
             return found if isinstance(found, dict) else {}
-    raise Skipped(message("it has no entry {name:text} in {key:text}", name=f"{name[:100]!r}", key=key))
+    raise Skipped(
+        message("it has no entry {name:text} in {key:text}", name=f"{name[:100]!r}", key=key)
+    )
 
 
 def _text(given: dict[str, Any], key: str, longest: int = 64 * 1024) -> str:

@@ -1,8 +1,11 @@
-"""What is kept of objects of an API server: of the operator's resources, of services, of ConfigMaps, of events.
+"""What is kept of objects of an API server: of the operator's resources, of services, of
+ConfigMaps, of events.
 
-Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator (``flink.apache.org/v1beta1``)
+Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator
+(``flink.apache.org/v1beta1``)
 and of core/v1.
-Each function takes an object and gives plain values, or None where it is none of ours. What is missing is "" or None.
+Each function takes an object and gives plain values, or None where it is none of ours. What is
+missing is "" or None.
 """
 
 import re
@@ -19,7 +22,9 @@ MAX_LABELS = 64
 MESSAGE_CHARS = 1_000
 STANDALONE, NATIVE = "flink-standalone-kubernetes", "flink-native-kubernetes"
 LEADER = "org.apache.flink.k8s.leader.restserver"
-"""Of the ConfigMap ``<cluster id>-cluster-config-map`` since Flink 1.15: ``<session id>,<address>``."""
+"""Of the ConfigMap ``<cluster id>-cluster-config-map`` since Flink 1.15: ``<session
+id>,<address>``.
+"""
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -42,7 +47,9 @@ def deployment(found: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def session_job(found: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkSessionJob``; ``deployment`` is the FlinkDeployment of its namespace that it runs on."""
+    """A ``FlinkSessionJob``; ``deployment`` is the FlinkDeployment of its namespace that it runs
+    on.
+    """
     kept = _resource(found, "FlinkSessionJob")
     return kept and kept | {"deployment": _text(_part(found, "spec").get("deploymentName"))}
 
@@ -52,7 +59,11 @@ def _resource(found: dict[str, Any], kind: str) -> dict[str, Any] | None:
     if kept is None:
         return None
     spec, status = _part(found, "spec"), _part(found, "status")
-    job, reconciled, wanted = _part(status, "jobStatus"), _part(status, "reconciliationStatus"), _part(spec, "job")
+    job, reconciled, wanted = (
+        _part(status, "jobStatus"),
+        _part(status, "reconciliationStatus"),
+        _part(spec, "job"),
+    )
     job_id = _text(job.get("jobId"))
     return kept | {
         "kind": kind,
@@ -77,15 +88,27 @@ def _savepoint(found: dict[str, Any]) -> dict[str, Any] | None:
     at_ms = instant_ms(found.get("timeStamp"))
     if at_ms is None:
         return None
-    return {"at_ms": at_ms, "path": _text(found.get("location"))[:MESSAGE_CHARS], "trigger": _word(found, "triggerType"), "error": ""}
+    return {
+        "at_ms": at_ms,
+        "path": _text(found.get("location"))[:MESSAGE_CHARS],
+        "trigger": _word(found, "triggerType"),
+        "error": "",
+    }
 
 
 def snapshot(found: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkStateSnapshot`` (1.10 and later) of a savepoint that ended; ``of`` is kind and name of the job's resource."""
+    """A ``FlinkStateSnapshot`` (1.10 and later) of a savepoint that ended; ``of`` is kind and name
+    of the job's resource.
+    """
     kept, spec, status = _named(found), _part(found, "spec"), _part(found, "status")
     at_ms = instant_ms(status.get("resultTimestamp"))
     state = _word(status, "state")
-    if kept is None or at_ms is None or state not in ("COMPLETED", "FAILED", "ABANDONED") or not isinstance(spec.get("savepoint"), dict):
+    if (
+        kept is None
+        or at_ms is None
+        or state not in ("COMPLETED", "FAILED", "ABANDONED")
+        or not isinstance(spec.get("savepoint"), dict)
+    ):
         return None
     of = _part(spec, "jobReference")
     trigger = _text(kept["labels"].get("snapshot.trigger-type")) or "MANUAL"
@@ -96,12 +119,16 @@ def snapshot(found: dict[str, Any]) -> dict[str, Any] | None:
         "at_ms": at_ms,
         "path": _text(status.get("path"))[:MESSAGE_CHARS],
         "trigger": trigger[:40],
-        "error": "" if state == "COMPLETED" else _text(status.get("error"))[:MESSAGE_CHARS] or state.lower(),
+        "error": ""
+        if state == "COMPLETED"
+        else _text(status.get("error"))[:MESSAGE_CHARS] or state.lower(),
     }
 
 
 def rest_service(found: dict[str, Any]) -> dict[str, Any] | None:
-    """The REST service of a cluster id: ``<cluster id>-rest``, labelled ``app`` and ``type``, which selects the JobManager."""
+    """The REST service of a cluster id: ``<cluster id>-rest``, labelled ``app`` and ``type``, which
+    selects the JobManager.
+    """
     kept, spec = _named(found), _part(found, "spec")
     if kept is None:
         return None
@@ -112,34 +139,56 @@ def rest_service(found: dict[str, Any]) -> dict[str, Any] | None:
     if selector.get("component", "jobmanager") != "jobmanager":
         return None
     ports = spec.get("ports")
-    numbers = {_text(one.get("name")): port for one in (ports if isinstance(ports, list) else [])[:50] if (port := _port(one.get("port")))}
+    numbers = {
+        _text(one.get("name")): port
+        for one in (ports if isinstance(ports, list) else [])[:50]
+        if (port := _port(one.get("port")))
+    }
     port = numbers.get("rest") or (next(iter(numbers.values())) if len(numbers) == 1 else None)
-    return kept | {"cluster_id": cluster_id, "service": kept["name"], "port": port or REST_PORT, "type": labels["type"]}
+    return kept | {
+        "cluster_id": cluster_id,
+        "service": kept["name"],
+        "port": port or REST_PORT,
+        "type": labels["type"],
+    }
 
 
 def leader(found: dict[str, Any]) -> dict[str, Any] | None:
-    """Where the JobManager that leads is asked, by a ConfigMap of Flink's high availability (label ``configmap-type``); "": nobody leads.
+    """Where the JobManager that leads is asked, by a ConfigMap of Flink's high availability (label
+    ``configmap-type``); "": nobody leads.
 
-    Since 1.15 one ConfigMap holds all leaders of a cluster; before, and with ``high-availability.use-old-ha-services``, each has its own,
-    of which ``<cluster id>-restserver-leader`` has the keys ``address`` and ``sessionId``.
+    Since 1.15 one ConfigMap holds all leaders of a cluster; before, and with
+    ``high-availability.use-old-ha-services``, each has its own, of which ``<cluster
+    id>-restserver-leader`` has the keys ``address`` and ``sessionId``.
     """
     kept = _named(found)
     data = _part(found, "data")
     if kept is None or kept["labels"].get("configmap-type") != "high-availability":
         return None
     if kept["name"].endswith("-cluster-config-map"):
-        cluster_id, (_session, _comma, url) = kept["name"].removesuffix("-cluster-config-map"), _text(data.get(LEADER)).partition(",")
+        cluster_id, (_session, _comma, url) = (
+            kept["name"].removesuffix("-cluster-config-map"),
+            _text(data.get(LEADER)).partition(","),
+        )
     elif kept["name"].endswith("-restserver-leader"):
-        cluster_id, url = kept["name"].removesuffix("-restserver-leader"), _text(data.get("address"))
+        cluster_id, url = (
+            kept["name"].removesuffix("-restserver-leader"),
+            _text(data.get("address")),
+        )
     else:
         return None
     return kept | {"cluster_id": cluster_id, "url": url[:MAX_VALUE]}
 
 
 def event(found: dict[str, Any]) -> dict[str, Any] | None:
-    """An event of a resource of the operator. ``count`` of equal ones are one event, whose last time moves."""
+    """An event of a resource of the operator.
+
+    ``count`` of equal ones are one event, whose last time moves.
+    """
     kept, of = _named(found), _part(found, "involvedObject")
-    at_ms = instant_ms(found.get("lastTimestamp") or found.get("eventTime") or found.get("firstTimestamp"))
+    at_ms = instant_ms(
+        found.get("lastTimestamp") or found.get("eventTime") or found.get("firstTimestamp")
+    )
     group = _text(of.get("apiVersion"))
     if kept is None or at_ms is None or not group.startswith("flink.apache.org/"):
         return None
@@ -159,7 +208,10 @@ def one_line(text: Any) -> str:
 
 
 def instant_ms(value: Any) -> int | None:
-    """Epoch milliseconds, as a number or a text, or RFC 3339. What lies outside of 2010 to 2200 is no time."""
+    """Epoch milliseconds, as a number or a text, or RFC 3339.
+
+    What lies outside of 2010 to 2200 is no time.
+    """
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
     if isinstance(value, str):
@@ -178,7 +230,11 @@ def _named(found: dict[str, Any]) -> dict[str, Any] | None:
     name, namespace = _text(metadata.get("name")), _text(metadata.get("namespace"))
     if not _NAME.fullmatch(name) or not _NAME.fullmatch(namespace):
         return None
-    labels = {key: text for key, text in list(_part(metadata, "labels").items())[:MAX_LABELS] if isinstance(text, str) and len(text) <= 63}
+    labels = {
+        key: text
+        for key, text in list(_part(metadata, "labels").items())[:MAX_LABELS]
+        if isinstance(text, str) and len(text) <= 63
+    }
     return {"name": name, "namespace": namespace, "labels": labels}
 
 
@@ -198,15 +254,30 @@ def _configured_port(configuration: dict[str, Any]) -> int:
     """``rest.port``, as one key or, since 1.12 of the operator, as nested ones."""
     nested = configuration.get("rest")
     given = configuration.get("rest.port", nested.get("port") if isinstance(nested, dict) else None)
-    return _port(int(given) if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6 else given) or REST_PORT
+    return (
+        _port(
+            int(given)
+            if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6
+            else given
+        )
+        or REST_PORT
+    )
 
 
 def _port(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65_536 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65_536
+        else None
+    )
 
 
 def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+        else None
+    )
 
 
 def _word(given: dict[str, Any], key: str) -> str:

@@ -1,4 +1,6 @@
-"""One reading of a Kubernetes: every resource that is needed, followed since the last reading of this process."""
+"""One reading of a Kubernetes: every resource that is needed, followed since the last reading of
+this process.
+"""
 
 import asyncio
 from dataclasses import dataclass
@@ -20,7 +22,10 @@ FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """``part`` is what ``read`` of a source names. An ``optional`` one that may not be read, or is not there, is said and stops nothing."""
+    """``part`` is what ``read`` of a source names.
+
+    An ``optional`` one that may not be read, or is not there, is said and stops nothing.
+    """
 
     part: str
     group: str
@@ -36,7 +41,12 @@ RESOURCES = {
     "session_jobs": Resource("deployments", FLINK, "flinksessionjobs", objects.session_job, True),
     "snapshots": Resource("deployments", FLINK, "flinkstatesnapshots", objects.snapshot, True),
     "events": Resource(
-        "deployments", CORE, "events", objects.event, True, ((_FIELDS, "involvedObject.apiVersion=flink.apache.org/v1beta1"),)
+        "deployments",
+        CORE,
+        "events",
+        objects.event,
+        True,
+        ((_FIELDS, "involvedObject.apiVersion=flink.apache.org/v1beta1"),),
     ),
     "services": Resource(
         "services",
@@ -44,17 +54,37 @@ RESOURCES = {
         "services",
         objects.rest_service,
         False,
-        ((_LABELS, message("type in ({native:name},{standalone:name})", native=objects.NATIVE, standalone=objects.STANDALONE)),),
+        (
+            (
+                _LABELS,
+                message(
+                    "type in ({native:name},{standalone:name})",
+                    native=objects.NATIVE,
+                    standalone=objects.STANDALONE,
+                ),
+            ),
+        ),
     ),
-    "leaders": Resource("leaders", CORE, "configmaps", objects.leader, False, ((_LABELS, "configmap-type=high-availability"),)),
+    "leaders": Resource(
+        "leaders",
+        CORE,
+        "configmaps",
+        objects.leader,
+        False,
+        ((_LABELS, "configmap-type=high-availability"),),
+    ),
 }
 """By the field of :class:`Found` that it fills."""
 
 _held: dict[tuple[str, KubernetesSource, str], dict[tuple[str, str], Followed]] = {}
-"""What this process knows of its sources; a reading takes it out and puts it back, so that two at a time do not share it."""
+"""What this process knows of its sources; a reading takes it out and puts it back, so that two at a
+time do not share it.
+"""
 
 
-async def read_kubernetes(name: str, source: KubernetesSource) -> tuple[list[Target], list[RefusedTarget]]:
+async def read_kubernetes(
+    name: str, source: KubernetesSource
+) -> tuple[list[Target], list[RefusedTarget]]:
     """``name``: of the source. Raises ``Skipped``."""
     server = await asyncio.to_thread(_server, source)
     key = (name, source, server.url)
@@ -80,13 +110,22 @@ def _server(source: KubernetesSource) -> ApiServer:
 async def _read(
     api: Api, source: KubernetesSource, server: ApiServer, followed: dict[tuple[str, str], Followed]
 ) -> tuple[list[Target], list[RefusedTarget]]:
-    parts = set(source.read or ("deployments", "services")) | ({"leaders"} if source.leader else set())
+    parts = set(source.read or ("deployments", "services")) | (
+        {"leaders"} if source.leader else set()
+    )
     wanted = [(into, resource) for into, resource in RESOURCES.items() if resource.part in parts]
-    asked = [(into, resource, namespace) for into, resource in wanted for namespace in _in(source, server)]
+    asked = [
+        (into, resource, namespace)
+        for into, resource in wanted
+        for namespace in _in(source, server)
+    ]
     for into, resource, namespace in asked:
         if (into, namespace) not in followed:
             followed[into, namespace] = _followed(resource, namespace, source.selector)
-    results = await asyncio.gather(*(followed[into, namespace].take(api) for into, _resource, namespace in asked), return_exceptions=True)
+    results = await asyncio.gather(
+        *(followed[into, namespace].take(api) for into, _resource, namespace in asked),
+        return_exceptions=True,
+    )
     notes, unread = [], set()
     for (into, resource, namespace), result in zip(asked, results, strict=True):
         if result is None:
@@ -95,11 +134,20 @@ async def _read(
             raise result
         one = followed[into, namespace]
         is_there = bool(one.objects)
-        # A CustomResourceDefinition that is not installed; while an API server starts it may also just not know of it yet.
-        is_not_installed = result.status == 404 and resource.group == FLINK and not is_there and not source.read
+        # A CustomResourceDefinition that is not installed; while an API server starts it may also
+        # just not know of it yet.
+        is_not_installed = (
+            result.status == 404 and resource.group == FLINK and not is_there and not source.read
+        )
         if not is_not_installed and not (resource.optional and result.status in (403, 404)):
             raise (
-                Skipped(message("{result:name}; or leave {part:name} out of its 'read'", result=str(result), part=resource.part))
+                Skipped(
+                    message(
+                        "{result:name}; or leave {part:name} out of its 'read'",
+                        result=str(result),
+                        part=resource.part,
+                    )
+                )
                 if result.status == 403
                 else result
             )
@@ -107,7 +155,16 @@ async def _read(
         one.version = ""
         unread.add(into)
         if result.status != 404:
-            notes.append(RefusedTarget(one.path, message("{result:name}; {without:message}", result=str(result), without=_WITHOUT[into])))
+            notes.append(
+                RefusedTarget(
+                    one.path,
+                    message(
+                        "{result:name}; {without:message}",
+                        result=str(result),
+                        without=_WITHOUT[into],
+                    ),
+                )
+            )
     found = Found()
     for into, _resource, namespace in asked:
         listed = followed[into, namespace].objects.values()
@@ -118,7 +175,11 @@ async def _read(
     made, unled = targets(source, found)
     if len(made) > MAX_TARGETS:
         raise Skipped(
-            message("it lists more than {max_targets:count} clusters; narrow it by 'namespaces' or 'selector'", max_targets=MAX_TARGETS)
+            message(
+                "it lists more than {max_targets:count} clusters; narrow it by 'namespaces' or "
+                "'selector'",
+                max_targets=MAX_TARGETS,
+            )
         )
     return made, [*notes, *unled]
 
@@ -132,7 +193,11 @@ _WITHOUT = {
 
 
 def _followed(resource: Resource, namespace: str, selector: str) -> Followed:
-    path = f"{resource.group}/namespaces/{namespace}/{resource.name}" if namespace else f"{resource.group}/{resource.name}"
+    path = (
+        f"{resource.group}/namespaces/{namespace}/{resource.name}"
+        if namespace
+        else f"{resource.group}/{resource.name}"
+    )
     parameters = dict(resource.parameters)
     if selector and resource.name in ("flinkdeployments", "services", "configmaps"):
         parameters[_LABELS] = ",".join(filter(None, (parameters.get(_LABELS), selector)))
@@ -146,7 +211,8 @@ def _in(source: KubernetesSource, server: ApiServer) -> list[str]:
         if namespace == OWN_NAMESPACE and not server.namespace:
             raise Skipped(
                 message(
-                    "{own_namespace:name} is given as namespace, and neither the service account nor the context has one",
+                    "{own_namespace:name} is given as namespace, and neither the service account "
+                    "nor the context has one",
                     own_namespace=OWN_NAMESPACE,
                 )
             )

@@ -1,9 +1,17 @@
-"""The operator's resources of one cluster, its events and savepoints → what it says of that cluster."""
+"""The operator's resources of one cluster, its events and savepoints → what it says of that
+cluster.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ingest.discovery.operator_report import MAX_EVENTS, MAX_JOBS, OperatorEvent, OperatorReport, ReportedJob
+from ingest.discovery.operator_report import (
+    MAX_EVENTS,
+    MAX_JOBS,
+    OperatorEvent,
+    OperatorReport,
+    ReportedJob,
+)
 
 STARTS_WITHIN_MS = 15 * 60_000
 """An upgrade begins this long before its job at most; what is older belongs to a job before."""
@@ -13,11 +21,22 @@ SAVEPOINT, SAVEPOINT_FAILED, RECONCILED = "SavepointCompleted", "SavepointFailed
 Kept = Mapping[str, Any]
 
 
-def report_of(deployment: Kept, session_jobs: Sequence[Kept], events: Sequence[Kept] | None, snapshots: Iterable[Kept]) -> OperatorReport:
-    """All of one cluster. ``events`` is None where they may not be read: then the status alone tells when something was reconciled."""
+def report_of(
+    deployment: Kept,
+    session_jobs: Sequence[Kept],
+    events: Sequence[Kept] | None,
+    snapshots: Iterable[Kept],
+) -> OperatorReport:
+    """All of one cluster.
+
+    ``events`` is None where they may not be read: then the status alone tells when something was
+    reconciled.
+    """
     own = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
     told = [one for of in (deployment, *session_jobs) for one in _events(of, events, snapshots)]
-    newest = sorted(set(told), key=lambda one: (one.at_ms, one.reason, one.job_id, one.message, one.path))[-MAX_EVENTS:]
+    newest = sorted(
+        set(told), key=lambda one: (one.at_ms, one.reason, one.job_id, one.message, one.path)
+    )[-MAX_EVENTS:]
     return OperatorReport(
         resource=_resource(deployment),
         lifecycle=deployment["lifecycle"],
@@ -36,28 +55,53 @@ def _resource(of: Kept) -> str:
 
 def _job(of: Kept, deployment: Kept) -> ReportedJob:
     error = "" if of is deployment else of["error"]  # that of an application is the cluster's
-    return ReportedJob(_resource(of), of["job_name"] or of["name"], of["job_id"], of["job_state"], of["lifecycle"], error)
+    return ReportedJob(
+        _resource(of),
+        of["job_name"] or of["name"],
+        of["job_id"],
+        of["job_state"],
+        of["lifecycle"],
+        error,
+    )
 
 
-def _events(of: Kept, events: Sequence[Kept] | None, snapshots: Iterable[Kept]) -> Iterator[OperatorEvent]:
+def _events(
+    of: Kept, events: Sequence[Kept] | None, snapshots: Iterable[Kept]
+) -> Iterator[OperatorEvent]:
     key = (of["kind"], of["name"])
     for one in events or ():
         if one["of"] == key and (job_id := _job_at(of, one["at_ms"])) is not None:
-            yield OperatorEvent(one["at_ms"], one["reason"], job_id, one["message"], "", one["is_warning"])
+            yield OperatorEvent(
+                one["at_ms"], one["reason"], job_id, one["message"], "", one["is_warning"]
+            )
     at_ms = of["reconciled_at_ms"]
     if events is None and at_ms is not None and (job_id := _job_at(of, at_ms)) is not None:
-        yield OperatorEvent(at_ms, RECONCILED, job_id, f"generation {of['observed_generation'] or of['generation'] or 'unknown'}")
+        yield OperatorEvent(
+            at_ms,
+            RECONCILED,
+            job_id,
+            f"generation {of['observed_generation'] or of['generation'] or 'unknown'}",
+        )
     saved = [one for one in snapshots if one["of"] == key]
     if of["savepoint"] and not any(one["path"] == of["savepoint"]["path"] for one in saved):
         saved.append(of["savepoint"])
     for one in saved:
         if (job_id := _job_at(of, one["at_ms"])) is not None:
             reason = SAVEPOINT_FAILED if one["error"] else SAVEPOINT
-            yield OperatorEvent(one["at_ms"], reason, job_id, one["error"] or one["trigger"].lower(), one["path"], bool(one["error"]))
+            yield OperatorEvent(
+                one["at_ms"],
+                reason,
+                job_id,
+                one["error"] or one["trigger"].lower(),
+                one["path"],
+                bool(one["error"]),
+            )
 
 
 def _job_at(of: Kept, at_ms: int) -> str | None:
-    """The job that an event belongs to; "" where the operator knows none yet, None where it is one of a job before."""
+    """The job that an event belongs to; "" where the operator knows none yet, None where it is one
+    of a job before.
+    """
     if of["started_at_ms"] is not None and at_ms < of["started_at_ms"] - STARTS_WITHIN_MS:
         return None
     return str(of["job_id"])

@@ -12,7 +12,10 @@ from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM, subtask_index
 from ingest.records import VertexCheckpoint
 
 SUBTASKS_PER_REPORTED = 64
-"""Flink lists every subtask, pending ones too. An answer of one line must not make lists of 32,768."""
+"""Flink lists every subtask, pending ones too.
+
+An answer of one line must not make lists of 32,768.
+"""
 
 
 def vertex_parts(detail: Any) -> dict[str, Any]:
@@ -22,11 +25,18 @@ def vertex_parts(detail: Any) -> dict[str, Any]:
 
 
 def vertex_checkpoint(
-    task: Any, job_id: str, checkpoint_id: int, trigger_time: datetime, vertex_id: str, place: str = ""
+    task: Any,
+    job_id: str,
+    checkpoint_id: int,
+    trigger_time: datetime,
+    vertex_id: str,
+    place: str = "",
 ) -> VertexCheckpoint:
-    """A task object; with ``subtasks`` in it (the subtask answer) also the arrays, else those are ``None``.
+    """A task object; with ``subtasks`` in it (the subtask answer) also the arrays, else those are
+    ``None``.
 
-    The trigger time is not in the subtask answer, so the caller brings it. Raises ``Skipped`` on a bad shape.
+    The trigger time is not in the subtask answer, so the caller brings it. Raises ``Skipped`` on a
+    bad shape.
     """
     fields = Fields(task, place)
     if not is_flink_id(vertex_id):
@@ -42,13 +52,21 @@ def vertex_checkpoint(
 
 
 def _arrays(fields: Fields) -> dict[str, tuple[Any, ...]]:
-    """Each subtask at its own index, whatever the order of the payload; ``None`` where it did not acknowledge."""
+    """Each subtask at its own index, whatever the order of the payload; ``None`` where it did not
+    acknowledge.
+    """
     by_index = {subtask_index(subtask, "index"): subtask for subtask in fields.objects("subtasks")}
     length = max([fields.whole("num_subtasks") or 0, *(index + 1 for index in by_index)], default=0)
     if length > MAX_PARALLELISM:
-        raise Skipped(f"{fields.place or 'answer'}.num_subtasks: expected at most {MAX_PARALLELISM}, got {length}")
+        raise Skipped(
+            f"{fields.place or 'answer'}.num_subtasks: expected at most {MAX_PARALLELISM}, got "
+            f"{length}"
+        )
     if length > SUBTASKS_PER_REPORTED * (len(by_index) + 1):
-        raise Skipped(f"{fields.place or 'answer'}.subtasks: expected about {length} of them, got {len(by_index)}")
+        raise Skipped(
+            f"{fields.place or 'answer'}.subtasks: expected about {length} of them, got "
+            f"{len(by_index)}"
+        )
     columns: dict[str, list[Any]] = {column: [None] * length for column in _READERS}
     for index, subtask in by_index.items():
         if _is_pending(subtask):
@@ -62,7 +80,9 @@ def _is_pending(subtask: Fields) -> bool:
     return (subtask.text("status") or "").startswith("pending")
 
 
-def _nested(outer: str, inner: str, read: Callable[[Fields, str], int | None] = Fields.whole) -> Callable[[Fields], int | None]:
+def _nested(
+    outer: str, inner: str, read: Callable[[Fields, str], int | None] = Fields.whole
+) -> Callable[[Fields], int | None]:
     def read_nested(subtask: Fields) -> int | None:
         found = subtask.object(outer)
         return read(found, inner) if found else None

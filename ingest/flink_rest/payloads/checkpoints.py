@@ -1,4 +1,6 @@
-"""``/jobs/:id/checkpoints``: history, counters and the last restore; one parser for every checkpoint object."""
+"""``/jobs/:id/checkpoints``: history, counters and the last restore; one parser for every
+checkpoint object.
+"""
 
 from typing import Any
 
@@ -7,14 +9,20 @@ from ingest.records import Checkpoint
 
 
 def counts(body: Any) -> dict[str, int | None]:
-    """The REST counters, since the JobManager leads this job, as columns of ``Job``. Raises ``Skipped`` on a bad shape."""
+    """The REST counters, since the JobManager leads this job, as columns of ``Job``.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     found = Fields(body).object("counts")
     names = ("total", "completed", "failed", "in_progress", "restored")
     return {f"checkpoints_{name}": found.whole(name) for name in names} if found else {}
 
 
 def restore(body: Any) -> dict[str, Any]:
-    """The latest restore as columns of ``Job``; empty where the job never restored. Raises ``Skipped`` on a bad shape."""
+    """The latest restore as columns of ``Job``; empty where the job never restored.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     latest = Fields(body).object("latest")
     restored = latest.object("restored") if latest else None
     if restored is None:
@@ -28,7 +36,8 @@ def restore(body: Any) -> dict[str, Any]:
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """Checkpoint objects with their places: the history (a ring of ten), and latest ones that left it.
+    """Checkpoint objects with their places: the history (a ring of ten), and latest ones that left
+    it.
 
     The latest savepoint and the latest failure stay in the payload long after the ring forgot them.
     """
@@ -45,7 +54,9 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 
 
 def summed(fields: Fields) -> dict[str, Any]:
-    """What Flink says alike of a checkpoint and of a vertex's part in one, as columns of ``Checkpoint`` and ``VertexCheckpoint``."""
+    """What Flink says alike of a checkpoint and of a vertex's part in one, as columns of
+    ``Checkpoint`` and ``VertexCheckpoint``.
+    """
     return {
         "latest_ack_time": fields.instant("latest_ack_timestamp"),
         "end_to_end_ms": fields.duration_ms("end_to_end_duration"),
@@ -58,7 +69,9 @@ def summed(fields: Fields) -> dict[str, Any]:
     }
 
 
-def checkpoint(entry: Any, job_id: str, flink_version: str | None = None, place: str = "") -> Checkpoint:
+def checkpoint(
+    entry: Any, job_id: str, flink_version: str | None = None, place: str = ""
+) -> Checkpoint:
     """A checkpoint object of the history, of ``latest`` or of ``/checkpoints/details/:id``.
 
     Before 1.15 there is one size only: it goes to ``state_bytes`` whatever the release meant by it,
@@ -89,6 +102,8 @@ def external_path(fields: Fields) -> str | None:
 
 
 def _key_of(entry: Any) -> tuple[Any, ...]:
-    """Id and trigger time, since ids repeat where a fixed job id restarts; empty for what the parser will refuse."""
+    """Id and trigger time, since ids repeat where a fixed job id restarts; empty for what the
+    parser will refuse.
+    """
     key = (entry.get("id"), entry.get("trigger_timestamp")) if isinstance(entry, dict) else ()
     return key if all(isinstance(part, int) for part in key) else ()

@@ -1,4 +1,6 @@
-"""``/jobs/:id/checkpoints/config``, ``/jobs/:id/config``, ``/jobmanager/config`` and ``/config``: settings, never secrets."""
+"""``/jobs/:id/checkpoints/config``, ``/jobs/:id/config``, ``/jobmanager/config`` and ``/config``:
+settings, never secrets.
+"""
 
 from typing import Any
 
@@ -37,13 +39,19 @@ _MAX_VALUE_CHARS = 4096
 
 
 def flink_version(body: Any) -> str | None:
-    """``1.20.5`` of ``/config`` or ``/overview``; ``None`` where the payload has none. Raises ``Skipped`` on a bad shape."""
+    """``1.20.5`` of ``/config`` or ``/overview``; ``None`` where the payload has none.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     version = Fields(body).text("flink-version")
     return clean_text(version, MAX_VERSION_CHARS) if version and version != UNKNOWN else None
 
 
 def checkpoint_settings(body: Any) -> dict[str, Any]:
-    """The columns of ``Job`` that ``/jobs/:id/checkpoints/config`` fills. Raises ``Skipped`` on a bad shape."""
+    """The columns of ``Job`` that ``/jobs/:id/checkpoints/config`` fills.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     fields = Fields(body)
     external = fields.object("externalization")
     externalized = external.flag("enabled") if external else None
@@ -56,7 +64,9 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
         "min_pause_ms": fields.duration_ms("min_pause"),
         "max_concurrent_checkpoints": fields.whole("max_concurrent"),
         "externalized": externalized,
-        "retained_on_cancellation": None if externalized is None else externalized and deleted is False,
+        "retained_on_cancellation": None
+        if externalized is None
+        else externalized and deleted is False,
         "unaligned_checkpoints": fields.flag("unaligned_checkpoints"),
         "aligned_checkpoint_timeout_ms": fields.duration_ms("aligned_checkpoint_timeout"),
         "tolerable_failed_checkpoints": fields.whole("tolerable_failed_checkpoints"),
@@ -67,7 +77,10 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
 
 
 def cluster_settings(body: Any) -> tuple[Setting, ...]:
-    """Kept settings of ``/jobmanager/config``, sorted by key, secrets masked. Raises ``Skipped`` on a bad shape."""
+    """Kept settings of ``/jobmanager/config``, sorted by key, secrets masked.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     found = {}
     for place, item in elements(body):
         entry = Fields(item, place)
@@ -78,7 +91,10 @@ def cluster_settings(body: Any) -> tuple[Setting, ...]:
 
 
 def job_settings(body: Any) -> tuple[Setting, ...]:
-    """``/jobs/:id/config``: how this very job restarts. User parameters are not kept: they may hold anything."""
+    """``/jobs/:id/config``: how this very job restarts.
+
+    User parameters are not kept: they may hold anything.
+    """
     execution = Fields(body).object("execution-config")
     strategy = execution.text("restart-strategy") if execution else None
     return (Setting("job.restart-strategy", strategy),) if strategy else ()

@@ -1,7 +1,10 @@
-"""Which names of metrics tell how event time passes from one vertex of a job graph to one that has several inputs.
+"""Which names of metrics tell how event time passes from one vertex of a job graph to one that has
+several inputs.
 
-Up to 1.20 Flink reports the watermark of each input of an operator with two (``currentInput1Watermark``), from 2.0 on only of operators
-made for any number of inputs (FLINK-36355). What feeds an input still tells it: ``currentOutputWatermark`` of the chain's last operator.
+Up to 1.20 Flink reports the watermark of each input of an operator with two
+(``currentInput1Watermark``), from 2.0 on only of operators made for any number of inputs
+(FLINK-36355). What feeds an input still tells it: ``currentOutputWatermark`` of the chain's last
+operator.
 """
 
 import re
@@ -22,23 +25,35 @@ _INDEX = re.compile(r"^\[vertex-\d+\]")
 
 
 def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
-    """Vertices that several others, but not too many, feed → those others, in the order of the plan."""
+    """Vertices that several others, but not too many, feed → those others, in the order of the
+    plan.
+    """
     found: dict[str, dict[str, None]] = {}
     for edge in edges:
         found.setdefault(edge.target_vertex_id, {})[edge.source_vertex_id] = None
-    return {target: tuple(sources) for target, sources in found.items() if 1 < len(sources) <= MOST_FEEDERS}
+    return {
+        target: tuple(sources)
+        for target, sources in found.items()
+        if 1 < len(sources) <= MOST_FEEDERS
+    }
 
 
-def names_to_ask(vertex_id: str, name: str, listed: Collection[str], fed: Mapping[str, Collection[str]]) -> list[str]:
-    """Of the metrics that a vertex called ``name`` lists, those that tell its part; ``fed`` is what ``feeders`` gives.
+def names_to_ask(
+    vertex_id: str, name: str, listed: Collection[str], fed: Mapping[str, Collection[str]]
+) -> list[str]:
+    """Of the metrics that a vertex called ``name`` lists, those that tell its part; ``fed`` is what
+    ``feeders`` gives.
 
-    What a vertex sends on is known by its last operator. Of one that has several inputs and feeds no other such the first is asked,
-    which has them: what follows it in its chain may make watermarks of its own.
+    What a vertex sends on is known by its last operator. Of one that has several inputs and feeds
+    no other such the first is asked, which has them: what follows it in its chain may make
+    watermarks of its own.
     """
     has_inputs, feeds = vertex_id in fed, any(vertex_id in sources for sources in fed.values())
     asked = [RECEIVED] if has_inputs and RECEIVED in listed else []
     operators = {one.removesuffix(f".{SENT}") for one in listed if one.endswith(f".{SENT}")}
-    operator = last_of(name, operators) if feeds else first_of(name, operators) if has_inputs else None
+    operator = (
+        last_of(name, operators) if feeds else first_of(name, operators) if has_inputs else None
+    )
     return [*asked, f"{operator}.{SENT}"] if operator else asked
 
 
@@ -47,7 +62,9 @@ def is_of_event_time(name: str) -> bool:
 
 
 def last_of(name: str, operators: Collection[str]) -> str | None:
-    """The operator, as metrics call it, that the chain ends with; None where it ends with several, or with one of two namesakes."""
+    """The operator, as metrics call it, that the chain ends with; None where it ends with several,
+    or with one of two namesakes.
+    """
     return _at_end(name.split(_ARROW), operators, first=False)
 
 
@@ -57,13 +74,16 @@ def first_of(name: str, operators: Collection[str]) -> str | None:
 
 
 def _at_end(parts: list[str], operators: Collection[str], first: bool) -> str | None:
-    # An arrow may be part of an operator's own name: every cut that gives the name of an operator counts.
+    # An arrow may be part of an operator's own name: every cut that gives the name of an operator
+    # counts.
     cuts = (parts[:at] if first else parts[-at:] for at in range(1, len(parts) + 1))
     found = {spelled for cut in cuts if (spelled := _in_metrics(_ARROW.join(cut))) in operators}
     if len(found) != 1:
         return None
     (operator,) = found
-    return operator if [_in_metrics(part.strip("()")) for part in parts].count(operator) <= 1 else None
+    return (
+        operator if [_in_metrics(part.strip("()")) for part in parts].count(operator) <= 1 else None
+    )
 
 
 def _in_metrics(operator: str) -> str:

@@ -27,13 +27,18 @@ def _legacy_entries(payload: Fields) -> list[tuple[str, Any]]:
     """Failures of tasks, and the root failure unless it is one of them."""
     found = payload.items("all-exceptions")
     root = payload.text("root-exception")
-    if root and not any(isinstance(entry, dict) and entry.get("exception") == root for _, entry in found):
+    if root and not any(
+        isinstance(entry, dict) and entry.get("exception") == root for _, entry in found
+    ):
         found.append(("root-exception", {"exception": root, "timestamp": payload.raw("timestamp")}))
     return found
 
 
 def exceptions(entry: Any, job_id: str, place: str = "") -> tuple[JobException, ...]:
-    """The root exception of one entry, then those concurrent to it. Raises ``Skipped`` on a bad shape."""
+    """The root exception of one entry, then those concurrent to it.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     fields = Fields(entry, place)
     root = _exception(fields, job_id)
     concurrent = [_exception(found, job_id) for found in fields.objects("concurrentExceptions")]

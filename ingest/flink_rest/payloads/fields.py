@@ -1,7 +1,8 @@
 """Typed reading of decoded JSON: every value comes out clean, or as ``Skipped`` naming its place.
 
-Flink writes "unknown" as null, -1, "NaN", Long.MAX or Long.MIN, depending on the field: all of these
-come out as ``None``. A value of a wrong type is no unknown but a bad payload, and raises ``Skipped``.
+Flink writes "unknown" as null, -1, "NaN", Long.MAX or Long.MIN, depending on the field: all of
+these come out as ``None``. A value of a wrong type is no unknown but a bad payload, and raises
+``Skipped``.
 """
 
 import math
@@ -21,27 +22,39 @@ MAX_ELEMENTS = 200_000
 """Of one list: six times the subtasks of the largest vertex that Flink takes."""
 _Found = TypeVar("_Found")
 LARGEST_WHOLE = 2**53
-"""What is larger is unknown: 8 PiB are no checkpoint, and hundreds of such still add up within 64 bits."""
+"""What is larger is unknown: 8 PiB are no checkpoint, and hundreds of such still add up within 64
+bits.
+"""
 LARGEST_REAL = 1e18
 """Sums and squares of such stay finite."""
 LONGEST_MS = 100 * 366 * 86_400_000
-"""A duration beyond a hundred years says "unlimited", or was reckoned from a wrong clock: unknown."""
+"""A duration beyond a hundred years says "unlimited", or was reckoned from a wrong clock:
+unknown.
+"""
 LAST_INSTANT_MS = 7_258_118_400_000
-"""2200-01-01: no clock is that wrong, and what is added to an instant must not leave Python's calendar."""
+"""2200-01-01: no clock is that wrong, and what is added to an instant must not leave Python's
+calendar.
+"""
 
 
 class Fields:
     """One JSON object, and its place inside the payload (``history[3]``) for messages.
 
-    Accessors take several spellings of a key and use the first that is there. Plain accessors answer
-    ``None`` for an absent or unknown value; ``the_…`` raise ``Skipped`` instead.
+    Accessors take several spellings of a key and use the first that is there. Plain accessors
+    answer ``None`` for an absent or unknown value; ``the_…`` raise ``Skipped`` instead.
     """
 
     __slots__ = ("_object", "place")
 
     def __init__(self, value: Any, place: str = "") -> None:
         if not isinstance(value, dict):
-            raise Skipped(message("{place:name}: expected an object, got {shown:text}", place=place or "answer", shown=_shown(value)))
+            raise Skipped(
+                message(
+                    "{place:name}: expected an object, got {shown:text}",
+                    place=place or "answer",
+                    shown=_shown(value),
+                )
+            )
         self._object = value
         self.place = place
 
@@ -95,7 +108,10 @@ class Fields:
         return self._required(self.instant(*names), names, message("a time in epoch milliseconds"))
 
     def the_flink_id(self, *names: str) -> str:
-        """The id of a job or vertex. Raises ``Skipped`` for any other text, since ids become parts of addresses."""
+        """The id of a job or vertex.
+
+        Raises ``Skipped`` for any other text, since ids become parts of addresses.
+        """
         found = self.the_text(*names)
         if not is_flink_id(found):
             raise self._unexpected(names[0], message("an id of 32 hex digits"), found)
@@ -131,7 +147,9 @@ class Fields:
             return value
         raise self._unexpected(name, expected, value)
 
-    def _read(self, names: tuple[str, ...], reader: Callable[[Any], _Found | None], expected: str) -> _Found | None:
+    def _read(
+        self, names: tuple[str, ...], reader: Callable[[Any], _Found | None], expected: str
+    ) -> _Found | None:
         name, value = self._find(names)
         try:
             return reader(value)
@@ -143,7 +161,12 @@ class Fields:
 
     def _unexpected(self, name: str, expected: str, value: Any) -> Skipped:
         return Skipped(
-            message("{at:name}: expected {expected:text}, got {shown:text}", at=self._at(name), expected=expected, shown=_shown(value))
+            message(
+                "{at:name}: expected {expected:text}, got {shown:text}",
+                at=self._at(name),
+                expected=expected,
+                shown=_shown(value),
+            )
         )
 
     def _required(self, found: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
@@ -162,7 +185,13 @@ class Fields:
 def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
     """Elements of a JSON list, each with its place. Raises ``Skipped`` where it is no list."""
     if not isinstance(value, list):
-        raise Skipped(message("{place:text}: expected a list, got {shown:text}", place=place or "answer", shown=_shown(value)))
+        raise Skipped(
+            message(
+                "{place:text}: expected a list, got {shown:text}",
+                place=place or "answer",
+                shown=_shown(value),
+            )
+        )
     if len(value) > MAX_ELEMENTS:
         raise Skipped(
             message(
@@ -189,7 +218,9 @@ def whole(value: Any) -> int | None:
 
 
 def signed(value: Any) -> int | None:
-    """As :func:`whole`, but may be below zero (a watermark); ``None`` at either end of a Java long."""
+    """As :func:`whole`, but may be below zero (a watermark); ``None`` at either end of a Java
+    long.
+    """
     number = _number(value)
     if number is None or number >= LONG_MAX or number <= LONG_MIN:
         return None
@@ -205,7 +236,10 @@ def real(value: Any) -> float | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """UTC instant of epoch milliseconds, ``None`` where unknown or 0. Raises ``ValueError`` for anything that is none."""
+    """UTC instant of epoch milliseconds, ``None`` where unknown or 0.
+
+    Raises ``ValueError`` for anything that is none.
+    """
     number = whole(value)
     return instant_of_ms(number) if number else None
 
@@ -256,7 +290,9 @@ def _shown(value: Any) -> str:
         return "nothing"
     if isinstance(value, bool | float | int):
         return (
-            f"{type(value).__name__} {str(value)[:40]}" if not isinstance(value, int) or abs(value) < 10**40 else message("a huge number")
+            f"{type(value).__name__} {str(value)[:40]}"
+            if not isinstance(value, int) or abs(value) < 10**40
+            else message("a huge number")
         )
     return {"str": message("a text"), "list": message("a list"), "dict": message("an object")}.get(
         type(value).__name__, type(value).__name__

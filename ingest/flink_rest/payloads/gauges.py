@@ -1,7 +1,9 @@
-"""``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state, put together over all subtasks of a vertex.
+"""``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state, put together over
+all subtasks of a vertex.
 
-Asked without names Flink lists the names that any subtask has; asked with some it answers their least, greatest and sum. Names begin
-with operator and state (``enrich.count.rocksdb_is-write-stopped``): a figure is known by what its name ends with.
+Asked without names Flink lists the names that any subtask has; asked with some it answers their
+least, greatest and sum. Names begin with operator and state
+(``enrich.count.rocksdb_is-write-stopped``): a figure is known by what its name ends with.
 """
 
 import re
@@ -30,24 +32,35 @@ GAUGES: dict[str, tuple[str, str]] = {
     "memtable_bytes": ("rocksdb_cur-size-all-mem-tables", "sum"),
     "sst_bytes": ("rocksdb_total-sst-files-size", "sum"),
 }
-"""Column of ``vertex_gauges`` → what names of its figures end with, and which of their aggregates counts. The first come first where not
-all fit."""
+"""Column of ``vertex_gauges`` → what names of its figures end with, and which of their aggregates
+counts. The first come first where not all fit.
+"""
 EVENT_TIME: dict[str, tuple[str, str]] = {
     "received_watermark_ms": (RECEIVED, "min"),
     "sent_watermark_ms": (SENT, "min"),
 }
-"""Likewise, of vertices with several inputs and of what feeds them alone: every operator has these (see ``event_time``)."""
+"""Likewise, of vertices with several inputs and of what feeds them alone: every operator has these
+(see ``event_time``).
+"""
 MOST_NAMES, MOST_NAME_CHARS = 120, 300
-_ENDS = {end: (place, column, aggregate) for place, (column, (end, aggregate)) in enumerate({**GAUGES, **EVENT_TIME}.items())}
+_ENDS = {
+    end: (place, column, aggregate)
+    for place, (column, (end, aggregate)) in enumerate({**GAUGES, **EVENT_TIME}.items())
+}
 _ALSO = (("rocksdb.", "rocksdb_"), ("Input.1.", "Input.0."))
-"""Other spellings: a point is made an underscore by some releases; a second input has buffers of its own."""
+"""Other spellings: a point is made an underscore by some releases; a second input has buffers of
+its own.
+"""
 _KNOWN = re.compile(rf"(?:.*\.)?({'|'.join(map(re.escape, _ENDS))})", re.DOTALL)
 LARGEST = 1e17
 """Watermarks that have not come yet are Long.MIN, those of what ended Long.MAX."""
 
 
 def listed(body: Any) -> list[str]:
-    """Names of an answer without values that may be asked for. Raises ``Skipped`` on a bad shape."""
+    """Names of an answer without values that may be asked for.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     names = (Fields(item, place).the_text("id") for place, item in elements(body))
     return [name for name in names if len(name) <= MOST_NAME_CHARS and "," not in name]
 
@@ -59,7 +72,10 @@ def wanted(names: Iterable[str]) -> list[str]:
 
 
 def gauges(body: Any) -> dict[str, tuple[str, float]]:
-    """Aggregate and value of each column that the answer feeds. Raises ``Skipped`` on a bad shape."""
+    """Aggregate and value of each column that the answer feeds.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     found: dict[str, tuple[str, float]] = {}
     for place, item in elements(body):
         entry = Fields(item, place)
@@ -70,7 +86,10 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
         value = entry.raw(aggregate)
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST:
             before = found.get(column)
-            found[column] = aggregate, value if before is None else put_together(aggregate, before[1], value)
+            found[column] = (
+                aggregate,
+                value if before is None else put_together(aggregate, before[1], value),
+            )
     return found
 
 
@@ -79,7 +98,9 @@ def joined(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
     found: dict[str, float] = {}
     for part in parts:
         for column, (aggregate, value) in part.items():
-            found[column] = value if column not in found else put_together(aggregate, found[column], value)
+            found[column] = (
+                value if column not in found else put_together(aggregate, found[column], value)
+            )
     return {column: round(value) for column, value in found.items()}
 
 
@@ -92,4 +113,10 @@ def _known(name: str) -> tuple[int, str, str] | None:
 
 def put_together(aggregate: str, one: float, other: float) -> float:
     """By ``min``, ``max`` or ``sum``."""
-    return one + other if aggregate == "sum" else max(one, other) if aggregate == "max" else min(one, other)
+    return (
+        one + other
+        if aggregate == "sum"
+        else max(one, other)
+        if aggregate == "max"
+        else min(one, other)
+    )

@@ -37,7 +37,10 @@ def overview_entries(body: Any) -> list[tuple[str, Any]]:
 
 
 def job_state(body: Any, place: str = "") -> JobState:
-    """Out of an entry of ``/jobs/overview`` or of ``/jobs/:id``. Raises ``Skipped`` on a bad shape."""
+    """Out of an entry of ``/jobs/overview`` or of ``/jobs/:id``.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     fields = Fields(body, place)
     return JobState(
         job_id=fields.the_flink_id("jid"),
@@ -50,9 +53,15 @@ def job_state(body: Any, place: str = "") -> JobState:
 
 
 def state_since(body: Any) -> tuple[StateSince, ...]:
-    """Last entry into each state, oldest first; states never entered (0) are left out. Raises ``Skipped``."""
+    """Last entry into each state, oldest first; states never entered (0) are left out.
+
+    Raises ``Skipped``.
+    """
     timestamps = Fields(body).object("timestamps")
     if timestamps is None:
         return ()
     entered = [(timestamps.instant(state), state) for state in timestamps.names()]
-    return tuple(StateSince(state.upper(), since) for since, state in sorted((since, state) for since, state in entered if since))
+    return tuple(
+        StateSince(state.upper(), since)
+        for since, state in sorted((since, state) for since, state in entered if since)
+    )

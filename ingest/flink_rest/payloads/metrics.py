@@ -32,8 +32,8 @@ def values(body: Any) -> dict[str, Any]:
 def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
     """Raw values by subtask and metric id, for both ways to ask.
 
-    ``/vertices/:vid/subtasks/:i/metrics`` has the subtask in the path, ``/vertices/:vid/metrics`` as
-    prefix of each id. Raises ``Skipped`` on a bad shape.
+    ``/vertices/:vid/subtasks/:i/metrics`` has the subtask in the path, ``/vertices/:vid/metrics``
+    as prefix of each id. Raises ``Skipped`` on a bad shape.
     """
     in_path = _SUBTASK_IN_PATH.search(endpoint)
     if in_path:
@@ -46,7 +46,9 @@ def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
     return found
 
 
-def pick(found: dict[str, Any], spellings: Iterable[str], read: Callable[[Any], Number | None] = real) -> Number | None:
+def pick(
+    found: dict[str, Any], spellings: Iterable[str], read: Callable[[Any], Number | None] = real
+) -> Number | None:
     """The first known spelling that has a value; ``None`` where Flink sends none, NaN or -1."""
     for spelling in spellings:
         try:
@@ -58,14 +60,22 @@ def pick(found: dict[str, Any], spellings: Iterable[str], read: Callable[[Any], 
     return None
 
 
-def columns_by_subtask(body: Any, endpoint: str, names: Names) -> dict[int, dict[str, Number | None]]:
+def columns_by_subtask(
+    body: Any, endpoint: str, names: Names
+) -> dict[int, dict[str, Number | None]]:
     """:func:`columns` for each subtask of the answer. Raises ``Skipped`` on a bad shape."""
-    return {subtask: columns(found, names) for subtask, found in values_by_subtask(body, endpoint).items()}
+    return {
+        subtask: columns(found, names)
+        for subtask, found in values_by_subtask(body, endpoint).items()
+    }
 
 
 def columns(found: dict[str, Any], names: Names) -> dict[str, Number | None]:
     """One value per column of ``names``; columns in ``_ms`` are epoch times and keep their sign."""
-    return {column: pick(found, spellings, signed if column == "watermark_ms" else real) for column, spellings in names.items()}
+    return {
+        column: pick(found, spellings, signed if column == "watermark_ms" else real)
+        for column, spellings in names.items()
+    }
 
 
 def _bounded(subtask: int) -> int:

@@ -1,4 +1,6 @@
-"""The job graph: vertices out of ``/jobs/:id``, edges out of its ``plan`` or of ``/jobs/:id/plan``."""
+"""The job graph: vertices out of ``/jobs/:id``, edges out of its ``plan`` or of
+``/jobs/:id/plan``.
+"""
 
 import html
 import re
@@ -26,15 +28,25 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
 
 
 def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
-    """Slot sharing groups out of ``/jobs/:id``; None where the version reports none. Raises ``Skipped`` on a bad shape."""
-    groups = ((vertex.the_flink_id("id"), vertex.text("slotSharingGroupId")) for vertex in Fields(job).objects("vertices"))
+    """Slot sharing groups out of ``/jobs/:id``; None where the version reports none.
+
+    Raises ``Skipped`` on a bad shape.
+    """
+    groups = (
+        (vertex.the_flink_id("id"), vertex.text("slotSharingGroupId"))
+        for vertex in Fields(job).objects("vertices")
+    )
     return tuple(SlotSharing(vertex_id, group) for vertex_id, group in groups if group) or None
 
 
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
     """The vertices as far as a plan alone describes them. Raises ``Skipped`` on a bad shape."""
     return tuple(
-        Vertex(vertex_id=node.the_flink_id("id"), name=_plain(node.text("description")), parallelism=node.whole("parallelism"))
+        Vertex(
+            vertex_id=node.the_flink_id("id"),
+            name=_plain(node.text("description")),
+            parallelism=node.whole("parallelism"),
+        )
         for node in _plan(plan).objects("nodes")
     )
 

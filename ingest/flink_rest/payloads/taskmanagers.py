@@ -40,14 +40,20 @@ _OF_BYTES = tuple(name for name in TASKMANAGER_METRICS if name.endswith("_bytes"
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """TaskManager objects of ``/taskmanagers`` with their places. Raises ``Skipped`` on a bad shape."""
+    """TaskManager objects of ``/taskmanagers`` with their places.
+
+    Raises ``Skipped`` on a bad shape.
+    """
     return Fields(body).items("taskmanagers")
 
 
-def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | None = None, place: str = "") -> TaskManager:
+def taskmanager(
+    entry: Any, ts: datetime, metric_values: Mapping[str, Any] | None = None, place: str = ""
+) -> TaskManager:
     """One sample out of a list entry or a detail answer, and its requested metrics.
 
-    Memory in use is known from the detail answer or the metrics only. Raises ``Skipped`` on a bad shape.
+    Memory in use is known from the detail answer or the metrics only. Raises ``Skipped`` on a bad
+    shape.
     """
     fields = Fields(entry, place)
     hardware = fields.object("hardware") or Fields({})
@@ -55,7 +61,10 @@ def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | Non
     detail = _collected(fields.object("metrics"))
     measured = metrics.columns(dict(metric_values or {}), TASKMANAGER_METRICS)
     reported = {column: detail.whole(name) for column, name in _DETAIL_METRICS.items()}
-    merged = {column: reported.get(column) if reported.get(column) is not None else _bytes(value) for column, value in measured.items()}
+    merged = {
+        column: reported.get(column) if reported.get(column) is not None else _bytes(value)
+        for column, value in measured.items()
+    }
     gc_count, gc_ms = _garbage_collection(detail, metric_values or {})
     return TaskManager(
         taskmanager_id=the_taskmanager_id(fields),
@@ -82,13 +91,17 @@ def _allocated_slots(fields: Fields) -> tuple[AllocatedSlot, ...] | None:
     if fields.raw("allocatedSlots") is None:
         return None
     return tuple(
-        AllocatedSlot(slot.the_flink_id("jobId"), (slot.object("resource") or Fields({})).real("cpuCores"))
+        AllocatedSlot(
+            slot.the_flink_id("jobId"), (slot.object("resource") or Fields({})).real("cpuCores")
+        )
         for slot in fields.objects("allocatedSlots")
     )
 
 
 def _collected(detail: Fields | None) -> Fields:
-    """Flink answers zeros until it has fetched the first metrics: a JVM without any heap is one not measured yet."""
+    """Flink answers zeros until it has fetched the first metrics: a JVM without any heap is one not
+    measured yet.
+    """
     return detail if detail and detail.whole("heapCommitted") else Fields({})
 
 
@@ -102,9 +115,17 @@ def _bytes(value: float | int | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _garbage_collection(detail: Fields, metric_values: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """(collections, ms) over all collectors; ``All`` (1.20+) is their sum already and is left out."""
-    collectors = [(gc.whole("count"), gc.whole("time")) for gc in detail.objects("garbageCollectors") if gc.text("name") != "All"]
+def _garbage_collection(
+    detail: Fields, metric_values: Mapping[str, Any]
+) -> tuple[int | None, int | None]:
+    """(collections, ms) over all collectors; ``All`` (1.20+) is their sum already and is left
+    out.
+    """
+    collectors = [
+        (gc.whole("count"), gc.whole("time"))
+        for gc in detail.objects("garbageCollectors")
+        if gc.text("name") != "All"
+    ]
     if collectors:
         return _sum(count for count, _ in collectors), _sum(ms for _, ms in collectors)
     sums: dict[str, list[int | None]] = {"Count": [], "Time": []}

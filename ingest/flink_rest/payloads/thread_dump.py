@@ -1,7 +1,7 @@
 """``/taskmanagers/:id/thread-dump``: what each thread of a TaskManager was doing at one instant.
 
-Since Flink 1.11. A text per thread as ``java.lang.management.ThreadInfo`` writes it; stacks are cut to eight frames before
-Flink 1.17, later to ``cluster.thread-dump.stacktrace-max-depth``.
+Since Flink 1.11. A text per thread as ``java.lang.management.ThreadInfo`` writes it; stacks are cut
+to eight frames before Flink 1.17, later to ``cluster.thread-dump.stacktrace-max-depth``.
 """
 
 import re
@@ -17,7 +17,8 @@ MOST_FRAMES = 200
 NAME_CHARS = 300
 _HEAD_CHARS = 2_000
 _HEAD = re.compile(
-    r"(?: daemon)?(?: prio=\d{1,3})? Id=(?P<id>\d{1,19}) (?P<state>[A-Z_]{1,20})(?: on (?P<lock>\S+))?"
+    r"(?: daemon)?(?: prio=\d{1,3})? Id=(?P<id>\d{1,19}) (?P<state>[A-Z_]{1,20})(?: on "
+    r"(?P<lock>\S+))?"
     r'(?: owned by "(?P<owner>.*)" Id=(?P<owner_id>\d{1,19}))?'
 )
 _FRAME = re.compile(r"\s+at (?:[\w.@/-]+/)?(?P<method>[^\s(]+)\((?P<place>[^)]*)\)?")
@@ -27,9 +28,11 @@ _CUT = "..."
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """``frames``: 'a.B.method:line' ('a.B.method' where no line is known), innermost first; ``is_cut``: there are more of them.
+    """``frames``: 'a.B.method:line' ('a.B.method' where no line is known), innermost first;
+    ``is_cut``: there are more of them.
 
-    ``lock``: class and hash of what it waits for; ``owner_number``: the ``number`` of the thread that holds it.
+    ``lock``: class and hash of what it waits for; ``owner_number``: the ``number`` of the thread
+    that holds it.
     """
 
     name: str
@@ -43,8 +46,9 @@ class Thread:
 
 
 def thread_dump(body: Any) -> tuple[Thread, ...]:
-    """In Flink's order. Raises ``Skipped`` on a bad shape, or on more threads than any JVM of Flink has; a text that is none of a thread
-    is left out."""
+    """In Flink's order. Raises ``Skipped`` on a bad shape, or on more threads than any JVM of Flink
+    has; a text that is none of a thread is left out.
+    """
     told = list(Fields(body).objects("threadInfos"))
     if len(told) > MOST_THREADS:
         raise Skipped(f"threadInfos: more than {MOST_THREADS:,} threads")

@@ -1,4 +1,6 @@
-"""``/jobs/:id/vertices/:vid`` and ``…/backpressure``: where each subtask runs, how much it has read and emitted, how it is slowed down."""
+"""``/jobs/:id/vertices/:vid`` and ``…/backpressure``: where each subtask runs, how much it has read
+and emitted, how it is slowed down.
+"""
 
 import re
 from dataclasses import dataclass
@@ -54,15 +56,19 @@ class Counted:
 
 
 def counted(body: Any) -> dict[int, Counted]:
-    """Record counters of the newest attempt by subtask index, of those that have a figure. Raises ``Skipped`` on a bad shape.
+    """Record counters of the newest attempt by subtask index, of those that have a figure. Raises
+    ``Skipped`` on a bad shape.
 
-    The JobManager collects them every ten seconds (``metrics.fetcher.update-interval``); until then it answers 0 with ``…-complete`` false.
+    The JobManager collects them every ten seconds (``metrics.fetcher.update-interval``); until then
+    it answers 0 with ``…-complete`` false.
     """
     found = {}
     for subtask in Fields(body).objects("subtasks"):
         metrics = subtask.object("metrics")
         if metrics is not None:
-            counters = Counted(_complete(metrics, "read-records"), _complete(metrics, "write-records"))
+            counters = Counted(
+                _complete(metrics, "read-records"), _complete(metrics, "write-records")
+            )
             if counters != Counted():
                 found[subtask_index(subtask)] = counters
     return found
@@ -83,9 +89,11 @@ class Started:
 
 
 def started(body: Any) -> dict[int, Started]:
-    """By subtask index; empty instants before 1.16, which does not report how long a subtask was in each state.
+    """By subtask index; empty instants before 1.16, which does not report how long a subtask was in
+    each state.
 
-    ``start-time`` is the instant of DEPLOYING; a state that was never entered lasts -1. Raises ``Skipped`` on a bad shape.
+    ``start-time`` is the instant of DEPLOYING; a state that was never entered lasts -1. Raises
+    ``Skipped`` on a bad shape.
     """
     found = {}
     for subtask in Fields(body).objects("subtasks"):
@@ -94,10 +102,18 @@ def started(body: Any) -> dict[int, Started]:
             found[subtask_index(subtask)] = Started(deploying_at=deploying_at)
             continue
         scheduled, deploying, initializing, running = (_lasted(lasted, state) for state in _STATES)
-        initializing_at = None if deploying is None or initializing is None else deploying_at + deploying
-        running_at = None if initializing_at is None or initializing is None or running is None else initializing_at + initializing
+        initializing_at = (
+            None if deploying is None or initializing is None else deploying_at + deploying
+        )
+        running_at = (
+            None
+            if initializing_at is None or initializing is None or running is None
+            else initializing_at + initializing
+        )
         scheduled_at = None if scheduled is None else deploying_at - scheduled
-        found[subtask_index(subtask)] = Started(scheduled_at, deploying_at, initializing_at, running_at)
+        found[subtask_index(subtask)] = Started(
+            scheduled_at, deploying_at, initializing_at, running_at
+        )
     return found
 
 
@@ -107,15 +123,19 @@ def _lasted(durations: Fields, state: str) -> timedelta | None:
 
 
 def backpressured_ratios(body: Any) -> dict[int, float | None]:
-    """Back-pressured ratio 0…1 by subtask index; empty while Flink has only begun to sample (``deprecated``).
+    """Back-pressured ratio 0…1 by subtask index; empty while Flink has only begun to sample
+    (``deprecated``).
 
-    Only this ratio is read: idle and busy ratios are metrics of other instants, and are requested as such.
+    Only this ratio is read: idle and busy ratios are metrics of other instants, and are requested
+    as such.
     Raises ``Skipped`` on a bad shape.
     """
     payload = Fields(body)
     if payload.text("status") != "ok":
         return {}
-    return {subtask_index(subtask): subtask.real("ratio") for subtask in payload.objects("subtasks")}
+    return {
+        subtask_index(subtask): subtask.real("ratio") for subtask in payload.objects("subtasks")
+    }
 
 
 def subtask_index(fields: Fields, name: str = "subtask") -> int:
@@ -132,7 +152,10 @@ def host_and_port(text: str | None) -> str | None:
 
 
 def taskmanager_id(fields: Fields, name: str) -> str | None:
-    """Resource id, ``None`` where Flink says ``(unassigned)``. Raises ``Skipped`` for a text that no TaskManager may be called."""
+    """Resource id, ``None`` where Flink says ``(unassigned)``.
+
+    Raises ``Skipped`` for a text that no TaskManager may be called.
+    """
     text = fields.text(name)
     return None if not text or text == _NOWHERE else _checked(fields, name, text)
 
@@ -145,12 +168,17 @@ def the_taskmanager_id(fields: Fields) -> str:
 def _checked(fields: Fields, name: str, text: str) -> str:
     if not is_taskmanager_id(text):
         place = f"{fields.place}.{name}" if fields.place else name
-        raise Skipped(f"{place}: expected the id of a TaskManager, at most {MAX_TASKMANAGER_CHARS} printable characters without slashes")
+        raise Skipped(
+            f"{place}: expected the id of a TaskManager, at most {MAX_TASKMANAGER_CHARS} printable "
+            f"characters without slashes"
+        )
     return text
 
 
 def _host(subtask: Fields) -> str | None:
-    """``endpoint`` (1.19+) always carries a port; ``host`` (until 1.20) does in some releases only."""
+    """``endpoint`` (1.19+) always carries a port; ``host`` (until 1.20) does in some releases
+    only.
+    """
     endpoint = host_and_port(subtask.text("endpoint"))
     if endpoint:
         return _PORT.sub("", endpoint)

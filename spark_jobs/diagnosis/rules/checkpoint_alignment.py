@@ -1,4 +1,6 @@
-"""Barriers of different channels arrive far apart: tasks wait between the first and the last one."""
+"""Barriers of different channels arrive far apart: tasks wait between the first and the last
+one.
+"""
 
 from collections.abc import Iterator
 
@@ -15,14 +17,18 @@ RULE = "checkpoint.alignment"
 @rule(
     RULE,
     message("Slow alignment"),
-    message("The time between the first and the last barrier of a task dominates the checkpoints' duration."),
+    message(
+        "The time between the first and the last barrier of a task dominates the checkpoints' "
+        "duration."
+    ),
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,
         "alignment",
         5_000,
         message(
-            "While it aligns, a task takes no records from channels whose barrier has come: seconds of that are seen as latency downstream."
+            "While it aligns, a task takes no records from channels whose barrier has come: "
+            "seconds of that are seen as latency downstream."
         ),
     ),
 )
@@ -39,8 +45,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "until then.",
         at=at,
     )
-    pressed = message(" Back-pressure from {brief:name} stretches the gap.", brief=holder.brief) if holder else ""
-    unaligned = message(" The checkpoints are unaligned: the wait costs no latency, but the records in flight become part of them.")
+    pressed = (
+        message(" Back-pressure from {brief:name} stretches the gap.", brief=holder.brief)
+        if holder
+        else ""
+    )
+    unaligned = message(
+        " The checkpoints are unaligned: the wait costs no latency, but the records in flight "
+        "become part of them."
+    )
     yield phase_finding(
         cost,
         why + pressed + (unaligned if slowest.unaligned else ""),
@@ -56,10 +69,19 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _processed(checkpoint: CheckpointSample) -> Iterator[Evidence]:
-    """What came between the first and the last barrier (Flink 1.12 and later): with even channels next to nothing does."""
+    """What came between the first and the last barrier (Flink 1.12 and later): with even channels
+    next to nothing does.
+    """
     if checkpoint.processed_bytes:
         note = message(
-            "checkpoint {checkpoint_id:number}, all subtasks together: channels that carry more than others are a sign of skew",
+            "checkpoint {checkpoint_id:number}, all subtasks together: channels that carry more "
+            "than others are a sign of skew",
             checkpoint_id=checkpoint.checkpoint_id,
         )
-        yield Evidence(message("processed during alignment"), checkpoint.processed_bytes, "bytes", at_ms=checkpoint.ended_ms, note=note)
+        yield Evidence(
+            message("processed during alignment"),
+            checkpoint.processed_bytes,
+            "bytes",
+            at_ms=checkpoint.ended_ms,
+            note=note,
+        )

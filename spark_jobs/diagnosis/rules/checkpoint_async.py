@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 from ingest.messages import brief, message
 from spark_jobs.diagnosis.findings import Finding
-from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, phase_finding, phase_ms, phase_thresholds
+from spark_jobs.diagnosis.phases import (
+    HOLD_S,
+    PhaseCost,
+    cost_of,
+    phase_finding,
+    phase_ms,
+    phase_thresholds,
+)
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
@@ -49,9 +56,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _rate(cost: PhaseCost) -> str:
-    """Bytes of the whole checkpoint over the slowest subtask's time: an upper bound of what a task wrote, so a rough figure."""
+    """Bytes of the whole checkpoint over the slowest subtask's time: an upper bound of what a task
+    wrote, so a rough figure.
+    """
     newest = cost.slow[-1]
-    size = newest.checkpointed_bytes if newest.checkpointed_bytes is not None else newest.state_bytes
+    size = (
+        newest.checkpointed_bytes if newest.checkpointed_bytes is not None else newest.state_bytes
+    )
     took = phase_ms(newest, "async")
     if not size or not took:
         return ""

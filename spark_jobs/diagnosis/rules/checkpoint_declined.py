@@ -1,7 +1,7 @@
 """A task refused or failed its part of a checkpoint: who, where and why.
 
-Refusals before the start (outcome ``preflight``) and checkpoints dropped by a cancel or stop (``aborted``) or with a failed task
-(``failed``) are none.
+Refusals before the start (outcome ``preflight``) and checkpoints dropped by a cancel or stop
+(``aborted``) or with a failed task (``failed``) are none.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,17 @@ from ingest.messages import brief, list_text, message, plural, subtask_text
 from spark_jobs.diagnosis.checkpoint_history import name_of
 from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
-from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
+from spark_jobs.diagnosis.losses import (
+    HOLD_S,
+    Losses,
+    consequence,
+    counted,
+    ids,
+    loss_evidence,
+    loss_thresholds,
+    losses,
+    severity_of,
+)
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.stack_traces import condensed, without_middle
@@ -36,7 +46,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     found = losses(window, "declined", limits[f"{RULE}.look_back_s"])
     if found is None:
         return
-    declines = [{"checkpoint_id": one.checkpoint_id, **decline} for one in found.lost for decline in one.declines]
+    declines = [
+        {"checkpoint_id": one.checkpoint_id, **decline}
+        for one in found.lost
+        for decline in one.declines
+    ]
     newest = found.newest
     words = words_of(newest.reason)
     harmless = all(words_of(one.reason).harmless for one in found.lost)
@@ -45,11 +59,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         "info" if harmless else severity_of(found, RULE, limits),
         "high" if declines else "medium",
-        title=message("{counted:text} declined{by_whom:text}", counted=counted(found.lost), by_whom=_by_whom(declines)),
+        title=message(
+            "{counted:text} declined{by_whom:text}",
+            counted=counted(found.lost),
+            by_whom=_by_whom(declines),
+        ),
         cause=_cause(words, _exception(found)),
-        next_step=message("{next_step:text} {consequence:text}", next_step=words.next_step, consequence=consequence(found)),
+        next_step=message(
+            "{next_step:text} {consequence:text}",
+            next_step=words.next_step,
+            consequence=consequence(found),
+        ),
         seen_at_ms=newest.ended_ms,
-        evidence=(*loss_evidence(found, RULE, limits, message("declined checkpoints")), *_who(found, declines)),
+        evidence=(
+            *loss_evidence(found, RULE, limits, message("declined checkpoints")),
+            *_who(found, declines),
+        ),
         related=_hosts(declines),
         data={
             "checkpoints": ids(found.lost),
@@ -64,24 +89,38 @@ def _by_whom(declines: list[dict[str, Any]]) -> str:
     if not declines:
         return ""
     task, _ = largest_group([_task(decline) for decline in declines])
-    hosts = sorted({decline["host"] for decline in declines if decline.get("host") and _task(decline) == task})
+    hosts = sorted(
+        {decline["host"] for decline in declines if decline.get("host") and _task(decline) == task}
+    )
     others = len({_task(decline) for decline in declines}) - 1
     where = message(" on {hosts:name}", hosts=list_text(hosts)) if hosts else ""
     besides = (
-        message(" and {others:message}", others=plural(others, "{count:count} other subtask", "{count:count} other subtasks"))
+        message(
+            " and {others:message}",
+            others=plural(others, "{count:count} other subtask", "{count:count} other subtasks"),
+        )
         if others
         else ""
     )
-    return message(" by {task:name}{where:message}{besides:message}", task=task, where=where, besides=besides)
+    return message(
+        " by {task:name}{where:message}{besides:message}", task=task, where=where, besides=besides
+    )
 
 
 def _task(decline: Mapping[str, Any]) -> str:
-    return subtask_text(decline.get("vertex_name") or decline.get("vertex_id"), decline.get("subtask"))
+    return subtask_text(
+        decline.get("vertex_name") or decline.get("vertex_id"), decline.get("subtask")
+    )
 
 
 def _exception(found: Losses) -> str | None:
     """Of the newest decline that has one, else what REST says of the failure."""
-    reported = [decline["exception"] for one in found.lost for decline in one.declines if decline.get("exception")]
+    reported = [
+        decline["exception"]
+        for one in found.lost
+        for decline in one.declines
+        if decline.get("exception")
+    ]
     return reported[-1] if reported else found.newest.failure_message
 
 
@@ -102,19 +141,37 @@ def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
     if declines:
         last = declines[-1]
         note = (
-            message("{name_of:text}, attempt {last:name}", name_of=name_of(newest), last=str(last["attempt"]))
+            message(
+                "{name_of:text}, attempt {last:name}",
+                name_of=name_of(newest),
+                last=str(last["attempt"]),
+            )
             if last.get("attempt") is not None
             else name_of(newest)
         )
         yield Evidence(message("declined by"), _task(last), at_ms=at_ms, note=note)
         if last.get("host"):
-            yield Evidence(message("host"), last["host"], at_ms=at_ms, note=last.get("container") or "")
+            yield Evidence(
+                message("host"), last["host"], at_ms=at_ms, note=last.get("container") or ""
+            )
     for part in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
         # REST does not say who declined; a subtask that had acknowledged did not.
         name = brief(part.get("vertex_name") or part.get("vertex_id") or message("unnamed tasks"))
         indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
-        note = message("subtasks {indexes:name}; among those is the one that declined", indexes=indexes) if indexes else ""
-        yield Evidence(message("not acknowledged by {name:name}", name=name), part.get("count"), "count", at_ms=at_ms, note=note)
+        note = (
+            message(
+                "subtasks {indexes:name}; among those is the one that declined", indexes=indexes
+            )
+            if indexes
+            else ""
+        )
+        yield Evidence(
+            message("not acknowledged by {name:name}", name=name),
+            part.get("count"),
+            "count",
+            at_ms=at_ms,
+            note=note,
+        )
     if newest.reason:
         yield Evidence(message("reason"), newest.reason, at_ms=at_ms, note=newest.reason_text or "")
     exception = _exception(found)
@@ -125,5 +182,9 @@ def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
 
 
 def _hosts(declines: Iterable[Mapping[str, Any]]) -> Iterator[Related]:
-    for host, count in counts_of(decline["host"] for decline in declines if decline.get("host")).items():
-        yield Related("host", host, plural(count, "{count:count} decline", "{count:count} declines"))
+    for host, count in counts_of(
+        decline["host"] for decline in declines if decline.get("host")
+    ).items():
+        yield Related(
+            "host", host, plural(count, "{count:count} decline", "{count:count} declines")
+        )

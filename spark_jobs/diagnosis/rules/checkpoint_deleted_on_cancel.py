@@ -17,10 +17,17 @@ SAVEPOINT = f"{RULE}.savepoint_s"
 @rule(
     RULE,
     message("Deleted on cancel"),
-    message("The checkpoints of the job are deleted when it is cancelled, and no savepoint is fresh."),
+    message(
+        "The checkpoints of the job are deleted when it is cancelled, and no savepoint is fresh."
+    ),
     thresholds=(
         Threshold(
-            SAVEPOINT, 86_400, "s", 60, 31_536_000, message("A savepoint of today holds the state of a job that is cancelled by mistake.")
+            SAVEPOINT,
+            86_400,
+            "s",
+            60,
+            31_536_000,
+            message("A savepoint of today holds the state of a job that is cancelled by mistake."),
         ),
     ),
 )
@@ -29,24 +36,56 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal or checkpoints_are_off(window) or config.externalized is False:
         return
     if config.retained_on_cancellation is None:
-        raise NotJudged(message("whether its checkpoints are retained when it is cancelled has not been seen"))
+        raise NotJudged(
+            message("whether its checkpoints are retained when it is cancelled has not been seen")
+        )
     saved = [one for one in window.checkpoints if one.is_savepoint and one.outcome == "completed"]
     age_ms = window.at_ms - max(one.ended_ms for one in saved) if saved else None
-    if config.retained_on_cancellation or (age_ms is not None and age_ms <= limits[SAVEPOINT] * 1000):
+    if config.retained_on_cancellation or (
+        age_ms is not None and age_ms <= limits[SAVEPOINT] * 1000
+    ):
         return
-    size = next((one.state_bytes for one in reversed(window.checkpoints) if one.outcome == "completed" and one.state_bytes), None)
-    evidence = [Evidence(message("when cancelled"), message("checkpoints are deleted"), at_ms=window.at_ms, note="DELETE_ON_CANCELLATION")]
+    size = next(
+        (
+            one.state_bytes
+            for one in reversed(window.checkpoints)
+            if one.outcome == "completed" and one.state_bytes
+        ),
+        None,
+    )
+    evidence = [
+        Evidence(
+            message("when cancelled"),
+            message("checkpoints are deleted"),
+            at_ms=window.at_ms,
+            note="DELETE_ON_CANCELLATION",
+        )
+    ]
     if age_ms is not None:
-        evidence.append(limits.compared(message("age of the newest savepoint"), age_ms / 1000, "s", ">", SAVEPOINT, window.at_ms))
+        evidence.append(
+            limits.compared(
+                message("age of the newest savepoint"),
+                age_ms / 1000,
+                "s",
+                ">",
+                SAVEPOINT,
+                window.at_ms,
+            )
+        )
     if size:
-        evidence.append(Evidence(message("state of the newest checkpoint"), size, "bytes", at_ms=window.at_ms))
+        evidence.append(
+            Evidence(message("state of the newest checkpoint"), size, "bytes", at_ms=window.at_ms)
+        )
     yield job_finding(
         window,
         RULE,
         "info",
         "high",
         title=message("Cancelling this job deletes its checkpoints"),
-        cause=message("With DELETE_ON_CANCELLATION Flink removes its checkpoints as soon as it is CANCELED; they outlive failures only. ")
+        cause=message(
+            "With DELETE_ON_CANCELLATION Flink removes its checkpoints as soon as it is CANCELED; "
+            "they outlive failures only. "
+        )
         + (
             message("Its newest savepoint is {age_ms:duration} old.", age_ms=age_ms)
             if age_ms is not None

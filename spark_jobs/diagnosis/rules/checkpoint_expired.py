@@ -1,4 +1,6 @@
-"""A checkpoint took longer than its time-out: who had not acknowledged, what they were doing, and who held the barrier."""
+"""A checkpoint took longer than its time-out: who had not acknowledged, what they were doing, and
+who held the barrier.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,7 +9,17 @@ from ingest.messages import brief, join_messages, list_text, message
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related
-from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
+from spark_jobs.diagnosis.losses import (
+    HOLD_S,
+    Losses,
+    consequence,
+    counted,
+    ids,
+    loss_evidence,
+    loss_thresholds,
+    losses,
+    severity_of,
+)
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
@@ -40,7 +52,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     missing = _missing(newest)
     phase = _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
-    held_by = message(", barrier held by back-pressure from {brief:name}", brief=holder.brief) if holder else ""
+    held_by = (
+        message(", barrier held by back-pressure from {brief:name}", brief=holder.brief)
+        if holder
+        else ""
+    )
     yield job_finding(
         window,
         RULE,
@@ -49,13 +65,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         title=message(
             "{counted:text} expired{words:message}{held_by:message}",
             counted=counted(found.lost),
-            words=message(" after {timeout_ms:duration}", timeout_ms=timeout_ms) if timeout_ms else "",
+            words=message(" after {timeout_ms:duration}", timeout_ms=timeout_ms)
+            if timeout_ms
+            else "",
             held_by=held_by,
         ),
         cause=_cause(window, newest, holder, phase, missing),
-        next_step=message("{next_step:text} {consequence:text}", next_step=_next_step(holder, phase), consequence=consequence(found)),
+        next_step=message(
+            "{next_step:text} {consequence:text}",
+            next_step=_next_step(holder, phase),
+            consequence=consequence(found),
+        ),
         seen_at_ms=newest.ended_ms,
-        evidence=(*loss_evidence(found, RULE, limits, message("expired checkpoints")), *_who(window, newest, missing, phase, holder)),
+        evidence=(
+            *loss_evidence(found, RULE, limits, message("expired checkpoints")),
+            *_who(window, newest, missing, phase, holder),
+        ),
         related=_related(holder, missing),
         data={
             "checkpoints": ids(found.lost),
@@ -69,7 +94,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _holder(window: JobWindow, limits: Limits, found: Losses) -> Holder | None:
-    """Of the newest expired checkpoint; where the pressure of its time is not known, of the one before."""
+    """Of the newest expired checkpoint; where the pressure of its time is not known, of the one
+    before.
+    """
     for lost in reversed(found.lost):
         holder = holder_between(window, limits, lost.trigger_time_ms, lost.ended_ms)
         if holder:
@@ -79,29 +106,51 @@ def _holder(window: JobWindow, limits: Limits, found: Losses) -> Holder | None:
 
 def _missing(expired: CheckpointSample) -> list[Missing]:
     """Most first."""
-    reported = [(part.get("vertex_name") or part.get("vertex_id") or "", part.get("count") or 0, part) for part in expired.not_acknowledged]
+    reported = [
+        (part.get("vertex_name") or part.get("vertex_id") or "", part.get("count") or 0, part)
+        for part in expired.not_acknowledged
+    ]
     return sorted(reported, key=lambda part: (-part[1], part[0]))
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
-    """What those who had not acknowledged were doing, as far as anything tells: start_delay or async."""
-    if 2 * _writing(window, expired) > sum(part.get("count") or 0 for part in expired.not_acknowledged) > 0:
+    """What those who had not acknowledged were doing, as far as anything tells: start_delay or
+    async.
+    """
+    if (
+        2 * _writing(window, expired)
+        > sum(part.get("count") or 0 for part in expired.not_acknowledged)
+        > 0
+    ):
         return "async"
     if not holder:
         return None
-    below = {holder.vertex_id, *Topology(window.vertices, window.edges).all_downstream(holder.vertex_id), *holder.held}
+    below = {
+        holder.vertex_id,
+        *Topology(window.vertices, window.edges).all_downstream(holder.vertex_id),
+        *holder.held,
+    }
     waiting = [part.get("vertex_id") for part in expired.not_acknowledged]
     # A task that waits for the barrier sits at the holder, among those it blocks, or below it.
-    return "start_delay" if not any(waiting) or any(vertex_id in below for vertex_id in waiting) else None
+    return (
+        "start_delay"
+        if not any(waiting) or any(vertex_id in below for vertex_id in waiting)
+        else None
+    )
 
 
 def _writing(window: JobWindow, expired: CheckpointSample) -> int:
     """How many of those who had not acknowledged had begun to write when time was out."""
-    missing = {(part.get("vertex_id"), index) for part in expired.not_acknowledged for index in part.get("subtasks") or ()}
+    missing = {
+        (part.get("vertex_id"), index)
+        for part in expired.not_acknowledged
+        for index in part.get("subtasks") or ()
+    }
     begun = {
         (event.vertex_id, event.subtask)
         for event in window.events
-        if event.checkpoint_id == expired.checkpoint_id and expired.trigger_time_ms <= event.at_ms <= expired.ended_ms
+        if event.checkpoint_id == expired.checkpoint_id
+        and expired.trigger_time_ms <= event.at_ms <= expired.ended_ms
     }
     return len(missing & begun)
 
@@ -124,37 +173,52 @@ def _cause(
     if expired.subtasks and expired.acknowledged is not None:
         lacking = expired.subtasks - expired.acknowledged
         by_vertex = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
-        who = message("{lacking:number} of {subtasks:number} subtasks had not acknowledged. ", lacking=lacking, subtasks=expired.subtasks)
+        who = message(
+            "{lacking:number} of {subtasks:number} subtasks had not acknowledged. ",
+            lacking=lacking,
+            subtasks=expired.subtasks,
+        )
         if by_vertex:
             who = message(
-                "{lacking:number} of {subtasks:number} subtasks had not acknowledged: {by_vertex:name}. ",
+                "{lacking:number} of {subtasks:number} subtasks had not acknowledged: "
+                "{by_vertex:name}. ",
                 lacking=lacking,
                 subtasks=expired.subtasks,
                 by_vertex=by_vertex,
             )
     if holder and phase == "async":
         return message(
-            "{who:text}They had taken their snapshots and were still writing; there was back-pressure from {brief:name} as well.",
+            "{who:text}They had taken their snapshots and were still writing; there was "
+            "back-pressure from {brief:name} as well.",
             who=who,
             brief=holder.brief,
         )
     if holder:
         unaligned = message(" although the checkpoint was unaligned") if expired.unaligned else ""
         return message(
-            "{who:text}The barrier was held{unaligned:message}: it is queued behind records, and {brief:name} processes them too slowly.",
+            "{who:text}The barrier was held{unaligned:message}: it is queued behind records, and "
+            "{brief:name} processes them too slowly.",
             who=who,
             unaligned=unaligned,
             brief=holder.brief,
         )
     if phase == "async":
-        return message("{who:text}They had taken their snapshots and were still writing them to the checkpoint storage.", who=who)
+        return message(
+            "{who:text}They had taken their snapshots and were still writing them to the "
+            "checkpoint storage.",
+            who=who,
+        )
     if pressure_is_known(window):
         return message(
             "{who:text}No back-pressure was observed during it: a task whose thread is "
             "stuck, a slow upload or a lost message is more likely.",
             who=who,
         )
-    return message("{who:text}Whether back-pressure held the barrier is not known: no pressure was measured at that time.", who=who)
+    return message(
+        "{who:text}Whether back-pressure held the barrier is not known: no pressure was measured "
+        "at that time.",
+        who=who,
+    )
 
 
 def _next_step(holder: Holder | None, phase: str | None) -> str:
@@ -166,9 +230,13 @@ def _next_step(holder: Holder | None, phase: str | None) -> str:
             brief=holder.brief,
         )
     if phase == "async":
-        return message("Check the checkpoint storage as seen from the hosts named: throughput, throttling, many small files.")
+        return message(
+            "Check the checkpoint storage as seen from the hosts named: throughput, throttling, "
+            "many small files."
+        )
     return message(
-        "Look at the subtasks named: thread dump of their TaskManager, its log at the time, and its way to the checkpoint storage."
+        "Look at the subtasks named: thread dump of their TaskManager, its log at the time, and "
+        "its way to the checkpoint storage."
     )
 
 
@@ -184,7 +252,11 @@ def _who(
         yield Evidence(message("checkpoint time-out"), window.config.timeout_ms, "ms", at_ms=at_ms)
     elif window.config.mode is None:
         yield Evidence(
-            message("checkpoint time-out"), FLINK_TIMEOUT_MS, "ms", at_ms=at_ms, note=message("Flink's default; the setting was not seen")
+            message("checkpoint time-out"),
+            FLINK_TIMEOUT_MS,
+            "ms",
+            at_ms=at_ms,
+            note=message("Flink's default; the setting was not seen"),
         )
     if expired.subtasks and expired.acknowledged is not None:
         note = message(
@@ -194,7 +266,11 @@ def _who(
             subtasks=expired.subtasks,
         )
         yield Evidence(
-            message("subtasks that had not acknowledged"), expired.subtasks - expired.acknowledged, "count", at_ms=at_ms, note=note
+            message("subtasks that had not acknowledged"),
+            expired.subtasks - expired.acknowledged,
+            "count",
+            at_ms=at_ms,
+            note=note,
         )
     for name, count, part in missing[:10]:
         indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
@@ -211,22 +287,49 @@ def _who(
             "; ",
         )
         yield Evidence(
-            message("not acknowledged by {name:name}", name=brief(name or message("unnamed tasks"))), count, "count", at_ms=at_ms, note=note
+            message(
+                "not acknowledged by {name:name}", name=brief(name or message("unnamed tasks"))
+            ),
+            count,
+            "count",
+            at_ms=at_ms,
+            note=note,
         )
     if writing := _writing(window, expired):
         yield Evidence(
-            message("subtasks that had begun to write"), writing, "count", at_ms=at_ms, note=message("of those that had not acknowledged")
+            message("subtasks that had begun to write"),
+            writing,
+            "count",
+            at_ms=at_ms,
+            note=message("of those that had not acknowledged"),
         )
     if phase:
         yield Evidence(message("phase at the time-out"), phase, at_ms=at_ms)
     if holder:
-        yield Evidence(message("barrier held by"), holder.name, at_ms=holder.at_ms, note=" → ".join(holder.path))
+        yield Evidence(
+            message("barrier held by"),
+            holder.name,
+            at_ms=holder.at_ms,
+            note=" → ".join(holder.path),
+        )
     if expired.late_message_count:
-        yield Evidence(message("acknowledgements after expiry"), expired.late_message_count, "count", at_ms=at_ms)
+        yield Evidence(
+            message("acknowledgements after expiry"),
+            expired.late_message_count,
+            "count",
+            at_ms=at_ms,
+        )
 
 
 def _related(holder: Holder | None, missing: list[Missing]) -> Iterator[Related]:
     if holder:
-        yield Related("vertex", holder.name, message("origin of the back-pressure that held the barrier"), holder.path)
-    for host in sorted({host for _, _, part in missing for host in part.get("hosts") or ()})[:HOSTS_SHOWN]:
+        yield Related(
+            "vertex",
+            holder.name,
+            message("origin of the back-pressure that held the barrier"),
+            holder.path,
+        )
+    for host in sorted({host for _, _, part in missing for host in part.get("hosts") or ()})[
+        :HOSTS_SHOWN
+    ]:
         yield Related("host", host, message("runs a subtask that had not acknowledged"))

@@ -1,7 +1,8 @@
-"""Checkpoints lost for other reasons than a decline or an expiry: storage, metadata, the JobManager itself.
+"""Checkpoints lost for other reasons than a decline or an expiry: storage, metadata, the JobManager
+itself.
 
-Those that were pending when a task failed follow from its restart, which has rules of its own; here they are found where so many are
-lost that the job hardly has a recovery point.
+Those that were pending when a task failed follow from its restart, which has rules of its own; here
+they are found where so many are lost that the job hardly has a recovery point.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,17 @@ from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS, NO_ID, name_of
 from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, words_of
 from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
+from spark_jobs.diagnosis.losses import (
+    HOLD_S,
+    Losses,
+    consequence,
+    counted,
+    ids,
+    loss_evidence,
+    loss_thresholds,
+    losses,
+    severity_of,
+)
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import condensed
@@ -51,9 +62,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         severity,
         "medium" if reason == NO_REASON else "high",
-        title=message("{counted:text} failed: {reason:name}", counted=counted(found.lost), reason=reason),
+        title=message(
+            "{counted:text} failed: {reason:name}", counted=counted(found.lost), reason=reason
+        ),
         cause=words.means,
-        next_step=message("{next_step:text} {consequence:text}", next_step=words.next_step, consequence=consequence(found)),
+        next_step=message(
+            "{next_step:text} {consequence:text}",
+            next_step=words.next_step,
+            consequence=consequence(found),
+        ),
         seen_at_ms=newest.ended_ms,
         evidence=(
             *loss_evidence(found, RULE, limits, message("failed checkpoints")),
@@ -65,14 +82,26 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _with_those_without_id(window: JobWindow) -> JobWindow:
-    """A checkpoint whose storage did not answer gets no id and no place in any history: only the log tells of it."""
-    reported = sorted((one for one in window.events if _is_of_one_without_id(one)), key=lambda one: (one.at_ms, one.kind))
+    """A checkpoint whose storage did not answer gets no id and no place in any history: only the
+    log tells of it.
+    """
+    reported = sorted(
+        (one for one in window.events if _is_of_one_without_id(one)),
+        key=lambda one: (one.at_ms, one.kind),
+    )
     without_id: list[CheckpointSample] = []
     for event in reported:
         # Coordinator and failure manager both log it.
         if not without_id or event.at_ms - without_id[-1].trigger_time_ms > SAME_MS:
             text = event.fields.get("reason_text") or event.detail or event.message
-            lost = CheckpointSample(NO_ID, event.at_ms, "failed", reason=event.reason, end_time_ms=event.at_ms, failure_message=text)
+            lost = CheckpointSample(
+                NO_ID,
+                event.at_ms,
+                "failed",
+                reason=event.reason,
+                end_time_ms=event.at_ms,
+                failure_message=text,
+            )
             without_id.append(lost)
     return replace(window, checkpoints=(*window.checkpoints, *without_id)) if without_id else window
 
@@ -83,15 +112,24 @@ def _is_of_one_without_id(event: LogEvent) -> bool:
 
 def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
     for reason, count in reasons.items():
-        yield Evidence(message("failed with {reason:name}", reason=reason), count, "count", at_ms=at_ms)
+        yield Evidence(
+            message("failed with {reason:name}", reason=reason), count, "count", at_ms=at_ms
+        )
 
 
 def _message(found: Losses) -> Iterator[Evidence]:
     newest = found.newest
     # Of one lost with its job Flink's message is the same whatever the failure was.
     reported = (
-        (newest.reason_text, newest.failure_message) if newest.reason in LOST_WITH_JOB else (newest.failure_message, newest.reason_text)
+        (newest.reason_text, newest.failure_message)
+        if newest.reason in LOST_WITH_JOB
+        else (newest.failure_message, newest.reason_text)
     )
     text = next(filter(None, reported), None)
     if text:
-        yield Evidence(message("failure message"), condensed(text, MESSAGE_CHARS), at_ms=newest.ended_ms, note=name_of(newest))
+        yield Evidence(
+            message("failure message"),
+            condensed(text, MESSAGE_CHARS),
+            at_ms=newest.ended_ms,
+            note=name_of(newest),
+        )

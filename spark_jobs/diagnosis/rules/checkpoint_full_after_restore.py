@@ -1,7 +1,9 @@
-"""The first checkpoint after a restore uploads the restored files again under the new job's directory.
+"""The first checkpoint after a restore uploads the restored files again under the new job's
+directory.
 
-Only `_metadata` shows it: RocksDB's names of the restored snapshot in new files. A first checkpoint that is large by its size alone
-may as well be a compaction; without `_metadata` there is no finding.
+Only `_metadata` shows it: RocksDB's names of the restored snapshot in new files. A first checkpoint
+that is large by its size alone may as well be a compaction; without `_metadata` there is no
+finding.
 """
 
 from collections.abc import Iterator
@@ -30,7 +32,10 @@ RULE = "checkpoint.full_after_restore"
             "ratio",
             0.1,
             1,
-            message("A copy of the restored snapshot has mostly its names; after a compaction most names are new."),
+            message(
+                "A copy of the restored snapshot has mostly its names; after a compaction most "
+                "names are new."
+            ),
         ),
         Threshold(
             f"{RULE}.look_back_s",
@@ -38,24 +43,34 @@ RULE = "checkpoint.full_after_restore"
             "s",
             60,
             604_800,
-            message("The `_metadata` is read after the checkpoint, so it may be known only some cycles later."),
+            message(
+                "The `_metadata` is read after the checkpoint, so it may be known only some cycles "
+                "later."
+            ),
         ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
-    restores = [one for one in window.annotations if one.kind == "restore" and one.at_ms >= since_ms and _is_foreign(window, one)]
+    restores = [
+        one
+        for one in window.annotations
+        if one.kind == "restore" and one.at_ms >= since_ms and _is_foreign(window, one)
+    ]
     if not restores:
         return
     restore = max(restores, key=lambda one: (one.at_ms, one.subject))
-    first = next((one for one in uploads_of(window) if one.checkpoint.trigger_time_ms >= restore.at_ms), None)
+    first = next(
+        (one for one in uploads_of(window) if one.checkpoint.trigger_time_ms >= restore.at_ms), None
+    )
     if first is None:
         return
     files = files_of(window, first.checkpoint)
     if files is None or files.same_name_bytes is None:
         raise NotJudged(
             message(
-                "the `_metadata` of checkpoint {checkpoint_id:number}, the first after a restore, has not been read",
+                "the `_metadata` of checkpoint {checkpoint_id:number}, the first after a restore, "
+                "has not been read",
                 checkpoint_id=first.checkpoint.checkpoint_id,
             )
         )
@@ -66,24 +81,47 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _is_foreign(window: JobWindow, restore: Annotation) -> bool:
-    """A job that recovers from its own checkpoint owns the files already. Where no path is reported, one that had completed some does."""
+    """A job that recovers from its own checkpoint owns the files already.
+
+    Where no path is reported, one that had completed some does.
+    """
     path = restore.detail.get("path")
     if path:
         return window.job_id not in str(path)
-    return not any(one.outcome == "completed" and one.trigger_time_ms < restore.at_ms for one in window.checkpoints)
+    return not any(
+        one.outcome == "completed" and one.trigger_time_ms < restore.at_ms
+        for one in window.checkpoints
+    )
 
 
-def _finding(window: JobWindow, limits: Limits, restore: Annotation, first: Upload, again: int, share: float) -> Finding:
+def _finding(
+    window: JobWindow, limits: Limits, restore: Annotation, first: Upload, again: int, share: float
+) -> Finding:
     checkpoint, key = first.checkpoint, f"{RULE}.same_names"
     mode = restore.detail.get("claim_mode") or message("not known")
     at_ms = checkpoint.ended_ms
     evidence = [
-        Evidence(message("bytes uploaded again"), again, "bytes", at_ms=at_ms, note=message("by `_metadata`")),
-        limits.compared(message("share under the restored names"), share, "ratio", ">=", key, at_ms),
-        Evidence(message("claim mode"), mode, at_ms=restore.at_ms, note=message("as far as the log and REST show it")),
+        Evidence(
+            message("bytes uploaded again"),
+            again,
+            "bytes",
+            at_ms=at_ms,
+            note=message("by `_metadata`"),
+        ),
+        limits.compared(
+            message("share under the restored names"), share, "ratio", ">=", key, at_ms
+        ),
+        Evidence(
+            message("claim mode"),
+            mode,
+            at_ms=restore.at_ms,
+            note=message("as far as the log and REST show it"),
+        ),
     ]
     if checkpoint.end_to_end_ms is not None:
-        evidence.append(Evidence(message("end to end"), checkpoint.end_to_end_ms, "ms", at_ms=at_ms))
+        evidence.append(
+            Evidence(message("end to end"), checkpoint.end_to_end_ms, "ms", at_ms=at_ms)
+        )
     return checkpoint_finding(
         window,
         checkpoint,
@@ -105,6 +143,17 @@ def _finding(window: JobWindow, limits: Limits, restore: Annotation, first: Uplo
             "old job never comes back and its files may be taken over."
         ),
         evidence=evidence,
-        related=(Related("checkpoint", restore.label or message("restore"), str(restore.detail.get("path") or "")),),
-        data={"checkpoint_id": checkpoint.checkpoint_id, "bytes_again": again, "claim_mode": mode, "restored": dict(restore.detail)},
+        related=(
+            Related(
+                "checkpoint",
+                restore.label or message("restore"),
+                str(restore.detail.get("path") or ""),
+            ),
+        ),
+        data={
+            "checkpoint_id": checkpoint.checkpoint_id,
+            "bytes_again": again,
+            "claim_mode": mode,
+            "restored": dict(restore.detail),
+        },
     )

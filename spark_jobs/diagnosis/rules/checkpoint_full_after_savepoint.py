@@ -1,8 +1,9 @@
-"""The first checkpoint after a savepoint uploads the whole state again although checkpoints are incremental.
+"""The first checkpoint after a savepoint uploads the whole state again although checkpoints are
+incremental.
 
-Compaction of RocksDB rewrites everything too, and may follow a savepoint by chance. It is distinguished, strongest first, by the files
-that `_metadata` names, by how often such uploads follow savepoints against how often they come elsewhere, and by whether the release
-has the fault.
+Compaction of RocksDB rewrites everything too, and may follow a savepoint by chance. It is
+distinguished, strongest first, by the files that `_metadata` names, by how often such uploads
+follow savepoints against how often they come elsewhere, and by whether the release has the fault.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,10 @@ BEFORE_AT_LEAST = 2
 @rule(
     RULE,
     message("Full upload after a savepoint"),
-    message("The first checkpoint after a savepoint uploads everything again although checkpoints are incremental."),
+    message(
+        "The first checkpoint after a savepoint uploads everything again although checkpoints are "
+        "incremental."
+    ),
     hold_s=900,
     thresholds=(
         Threshold(
@@ -35,7 +39,10 @@ BEFORE_AT_LEAST = 2
             "ratio",
             0.5,
             1,
-            message("A repeated upload lacks only what was compacted or written in between; four fifths leave room for that."),
+            message(
+                "A repeated upload lacks only what was compacted or written in between; four "
+                "fifths leave room for that."
+            ),
         ),
         Threshold(
             f"{RULE}.incremental_ratio",
@@ -43,7 +50,10 @@ BEFORE_AT_LEAST = 2
             "ratio",
             0.01,
             0.79,
-            message("Checkpoints that usually upload half of the state or more gain little from being incremental: nothing is lost here."),
+            message(
+                "Checkpoints that usually upload half of the state or more gain little from being "
+                "incremental: nothing is lost here."
+            ),
         ),
         Threshold(
             f"{RULE}.minimum_excess_bytes",
@@ -67,7 +77,10 @@ BEFORE_AT_LEAST = 2
             "s",
             60,
             86_400,
-            message("It is judged when the checkpoint after it has completed: an hour covers intervals of up to 20 minutes."),
+            message(
+                "It is judged when the checkpoint after it has completed: an hour covers intervals "
+                "of up to 20 minutes."
+            ),
         ),
     ),
 )
@@ -80,12 +93,21 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     pattern = _pattern(uploads, limits)
     since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
     for index, upload in enumerate(uploads):
-        if upload.savepoint is None or upload.follows_break or upload.checkpoint.ended_ms < since_ms:
+        if (
+            upload.savepoint is None
+            or upload.follows_break
+            or upload.checkpoint.ended_ms < since_ms
+        ):
             continue
-        before, after = _ordinary(uploads[:index], newest=BEFORE), _ordinary(uploads[index + 1 :], newest=0)[:1]
+        before, after = (
+            _ordinary(uploads[:index], newest=BEFORE),
+            _ordinary(uploads[index + 1 :], newest=0)[:1],
+        )
         if not _is_full_among_small(upload, before, after, limits):
             continue
-        excess = int((upload.uploaded_bytes or 0) - median(one.uploaded_bytes or 0 for one in before))
+        excess = int(
+            (upload.uploaded_bytes or 0) - median(one.uploaded_bytes or 0 for one in before)
+        )
         confidence = _confidence(window, upload, pattern, limits)
         if confidence and excess >= limits[f"{RULE}.minimum_excess_bytes"]:
             yield _finding(window, upload, before, excess, confidence, pattern, limits)
@@ -102,9 +124,13 @@ class _Pattern:
 
     @property
     def chance(self) -> float:
-        """Probability that compaction alone makes as many of those after savepoints full, by how often it does elsewhere."""
+        """Probability that compaction alone makes as many of those after savepoints full, by how
+        often it does elsewhere.
+        """
         # One more of each: a few checkpoints without compaction do not prove that there is none.
-        return at_least_by_chance(self.after_full, self.after, (self.elsewhere_full + 1) / (self.elsewhere + 2))
+        return at_least_by_chance(
+            self.after_full, self.after, (self.elsewhere_full + 1) / (self.elsewhere + 2)
+        )
 
 
 def _pattern(uploads: Sequence[Upload], limits: Limits) -> _Pattern:
@@ -117,16 +143,30 @@ def _pattern(uploads: Sequence[Upload], limits: Limits) -> _Pattern:
 
 def _ordinary(uploads: Sequence[Upload], newest: int) -> list[Upload]:
     """Those that follow neither a savepoint nor a break; the ``newest`` last ones, all for 0."""
-    found = [one for one in uploads if one.savepoint is None and not one.follows_break and one.uploaded_bytes is not None]
+    found = [
+        one
+        for one in uploads
+        if one.savepoint is None and not one.follows_break and one.uploaded_bytes is not None
+    ]
     return found[-newest:]
 
 
-def _is_full_among_small(upload: Upload, before: Sequence[Upload], after: Sequence[Upload], limits: Limits) -> bool:
+def _is_full_among_small(
+    upload: Upload, before: Sequence[Upload], after: Sequence[Upload], limits: Limits
+) -> bool:
     full = upload.full_bytes
-    if upload.ratio is None or not full or upload.ratio < limits[f"{RULE}.full_ratio"] or len(before) < BEFORE_AT_LEAST or not after:
+    if (
+        upload.ratio is None
+        or not full
+        or upload.ratio < limits[f"{RULE}.full_ratio"]
+        or len(before) < BEFORE_AT_LEAST
+        or not after
+    ):
         return False
     small = limits[f"{RULE}.incremental_ratio"]
-    return median(_share_of(one, full) for one in before) < small and _share_of(after[0], full) < small
+    return (
+        median(_share_of(one, full) for one in before) < small and _share_of(after[0], full) < small
+    )
 
 
 def _share_of(upload: Upload, full_bytes: int) -> float:
@@ -134,12 +174,18 @@ def _share_of(upload: Upload, full_bytes: int) -> float:
     return upload.ratio if upload.ratio is not None else (upload.uploaded_bytes or 0) / full_bytes
 
 
-def _confidence(window: JobWindow, upload: Upload, pattern: _Pattern, limits: Limits) -> Confidence | None:
+def _confidence(
+    window: JobWindow, upload: Upload, pattern: _Pattern, limits: Limits
+) -> Confidence | None:
     """None where compaction is the better explanation."""
     files = _files(window, upload.checkpoint)
     if files is not None:
         return "high" if _uploaded_again(files) else None
-    affected, chance, bound = has_flink_23949(window.version), pattern.chance, limits[f"{RULE}.chance"]
+    affected, chance, bound = (
+        has_flink_23949(window.version),
+        pattern.chance,
+        limits[f"{RULE}.chance"],
+    )
     if affected == "yes":
         return "high" if chance <= bound else "medium"
     if chance <= bound:
@@ -149,7 +195,11 @@ def _confidence(window: JobWindow, upload: Upload, pattern: _Pattern, limits: Li
 
 def _files(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | None:
     files = files_of(window, checkpoint)
-    return files if files and (files.kept_bytes is not None or files.same_name_bytes is not None) else None
+    return (
+        files
+        if files and (files.kept_bytes is not None or files.same_name_bytes is not None)
+        else None
+    )
 
 
 def _uploaded_again(files: UploadedFiles) -> bool:
@@ -158,7 +208,13 @@ def _uploaded_again(files: UploadedFiles) -> bool:
 
 
 def _finding(
-    window: JobWindow, upload: Upload, before: Sequence[Upload], excess: int, confidence: Confidence, pattern: _Pattern, limits: Limits
+    window: JobWindow,
+    upload: Upload,
+    before: Sequence[Upload],
+    excess: int,
+    confidence: Confidence,
+    pattern: _Pattern,
+    limits: Limits,
 ) -> Finding:
     checkpoint, savepoint = upload.checkpoint, upload.savepoint
     if savepoint is None:
@@ -171,7 +227,8 @@ def _finding(
         "warning",
         confidence,
         title=message(
-            "Checkpoint {checkpoint_id:number} uploaded {excess:bytes} too much after savepoint {checkpoint_id2:number}",
+            "Checkpoint {checkpoint_id:number} uploaded {excess:bytes} too much after savepoint "
+            "{checkpoint_id2:number}",
             checkpoint_id=checkpoint.checkpoint_id,
             excess=excess,
             checkpoint_id2=savepoint.checkpoint_id,
@@ -200,15 +257,19 @@ def _finding(
 def _cause(window: JobWindow, affected: str, savepoint: CheckpointSample) -> str:
     reported = {
         "yes": message(
-            "Flink {flink_version:name} has {flink_23949:name}", flink_version=str(window.flink_version), flink_23949=FLINK_23949
+            "Flink {flink_version:name} has {flink_23949:name}",
+            flink_version=str(window.flink_version),
+            flink_23949=FLINK_23949,
         ),
         "no": message(
-            "Flink {flink_version:name} should not have {flink_23949:name} any more, but behaves like it",
+            "Flink {flink_version:name} should not have {flink_23949:name} any more, but behaves "
+            "like it",
             flink_version=str(window.flink_version),
             flink_23949=FLINK_23949,
         ),
         "unknown": message(
-            "It behaves like {flink_23949:name}; whether this release of Flink has it is not known", flink_23949=FLINK_23949
+            "It behaves like {flink_23949:name}; whether this release of Flink has it is not known",
+            flink_23949=FLINK_23949,
         ),
     }[affected]
     return message(
@@ -222,7 +283,10 @@ def _cause(window: JobWindow, affected: str, savepoint: CheckpointSample) -> str
 
 def _next_step(affected: str) -> str:
     if affected == "no":
-        return message("Read the `_metadata` of this checkpoint and of the one before: the same file names uploaded again would prove it.")
+        return message(
+            "Read the `_metadata` of this checkpoint and of the one before: the same file names "
+            "uploaded again would prove it."
+        )
     return message(
         "{flink_23949:name} is in releases {flink_23949_releases:message}: upgrade. "
         "Until then take fewer savepoints of this job, at low load, or use retained "
@@ -233,20 +297,48 @@ def _next_step(affected: str) -> str:
 
 
 def _evidence(
-    window: JobWindow, upload: Upload, before: Sequence[Upload], excess: int, pattern: _Pattern, limits: Limits
+    window: JobWindow,
+    upload: Upload,
+    before: Sequence[Upload],
+    excess: int,
+    pattern: _Pattern,
+    limits: Limits,
 ) -> Iterator[Evidence]:
     at_ms = upload.checkpoint.ended_ms
-    minimum, full, small = f"{RULE}.minimum_excess_bytes", f"{RULE}.full_ratio", f"{RULE}.incremental_ratio"
-    yield limits.compared(message("bytes uploaded in excess"), excess, "bytes", ">=", minimum, at_ms)
-    source = message("full state as the savepoint or the `_metadata` has it: this release reports one size only") if upload.one_size else ""
-    yield limits.compared(message("uploaded share of the full state"), upload.ratio, "ratio", ">=", full, at_ms, source)
+    minimum, full, small = (
+        f"{RULE}.minimum_excess_bytes",
+        f"{RULE}.full_ratio",
+        f"{RULE}.incremental_ratio",
+    )
+    yield limits.compared(
+        message("bytes uploaded in excess"), excess, "bytes", ">=", minimum, at_ms
+    )
+    source = (
+        message(
+            "full state as the savepoint or the `_metadata` has it: this release reports one size "
+            "only"
+        )
+        if upload.one_size
+        else ""
+    )
+    yield limits.compared(
+        message("uploaded share of the full state"),
+        upload.ratio,
+        "ratio",
+        ">=",
+        full,
+        at_ms,
+        source,
+    )
     usual = median(_share_of(one, upload.full_bytes or 1) for one in before)
     over = message(
-        "median of the {before:message} before", before=plural(len(before), "{count:count} checkpoint", "{count:count} checkpoints")
+        "median of the {before:message} before",
+        before=plural(len(before), "{count:count} checkpoint", "{count:count} checkpoints"),
     )
     yield limits.compared(message("usual share"), usual, "ratio", "<", small, at_ms, over)
     after = message(
-        "{after_full:number} of {after:number} after savepoints, {elsewhere_full:number} of {elsewhere:number} elsewhere",
+        "{after_full:number} of {after:number} after savepoints, {elsewhere_full:number} of "
+        "{elsewhere:number} elsewhere",
         after_full=pattern.after_full,
         after=pattern.after,
         elsewhere_full=pattern.elsewhere_full,
@@ -280,6 +372,8 @@ def _evidence(
         window.flink_version,
         at_ms=at_ms,
         note=message(
-            "{flink_23949:name}: {flink_23949_releases:message}", flink_23949=FLINK_23949, flink_23949_releases=FLINK_23949_RELEASES
+            "{flink_23949:name}: {flink_23949_releases:message}",
+            flink_23949=FLINK_23949,
+            flink_23949_releases=FLINK_23949_RELEASES,
         ),
     )

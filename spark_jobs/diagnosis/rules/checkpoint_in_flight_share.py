@@ -1,7 +1,8 @@
-"""Unaligned checkpoints write mostly data in flight between tasks: it is read and processed again by a restore, and rewritten each time.
+"""Unaligned checkpoints write mostly data in flight between tasks: it is read and processed again
+by a restore, and rewritten each time.
 
-Flink reports the persisted in-flight data of a checkpoint since 1.14 (``persisted_data`` of ``/jobs/:jobid/checkpoints``); it is part of
-the bytes that the checkpoint wrote.
+Flink reports the persisted in-flight data of a checkpoint since 1.14 (``persisted_data`` of
+``/jobs/:jobid/checkpoints``); it is part of the bytes that the checkpoint wrote.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,12 @@ from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "checkpoint.in_flight_share"
-SHARE, LEAST, SEVERE, LOOK_BACK = f"{RULE}.share", f"{RULE}.least_bytes", f"{RULE}.severe_bytes", f"{RULE}.look_back_s"
+SHARE, LEAST, SEVERE, LOOK_BACK = (
+    f"{RULE}.share",
+    f"{RULE}.least_bytes",
+    f"{RULE}.severe_bytes",
+    f"{RULE}.look_back_s",
+)
 DEBLOATS_SINCE = (1, 14)
 FEWEST = 3
 """Checkpoints: one alone may have met a burst."""
@@ -29,33 +35,78 @@ FEWEST = 3
     message("Most of what unaligned checkpoints write is data in flight between tasks, not state."),
     hold_s=HOLD_S,
     thresholds=(
-        Threshold(SHARE, 0.5, "ratio", 0.01, 1, message("From half on, a checkpoint saves rather what waits between tasks than state.")),
-        Threshold(LEAST, 512 << 10, "bytes", 0, 1 << 50, message("Sixteen buffers of 32 KiB: less is written and read in no time.")),
         Threshold(
-            SEVERE, 1 << 30, "bytes", 1, 1 << 60, message("A GiB in flight is minutes of input that a restore has to process again.")
+            SHARE,
+            0.5,
+            "ratio",
+            0.01,
+            1,
+            message("From half on, a checkpoint saves rather what waits between tasks than state."),
         ),
-        Threshold(LOOK_BACK, 600, "s", 60, 86_400, message("Ten minutes hold several checkpoints at the usual intervals.")),
+        Threshold(
+            LEAST,
+            512 << 10,
+            "bytes",
+            0,
+            1 << 50,
+            message("Sixteen buffers of 32 KiB: less is written and read in no time."),
+        ),
+        Threshold(
+            SEVERE,
+            1 << 30,
+            "bytes",
+            1,
+            1 << 60,
+            message("A GiB in flight is minutes of input that a restore has to process again."),
+        ),
+        Threshold(
+            LOOK_BACK,
+            600,
+            "s",
+            60,
+            86_400,
+            message("Ten minutes hold several checkpoints at the usual intervals."),
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if anything_known(window) and window.config.mode is not None and not any(one.unaligned for one in window.checkpoints):
+    if (
+        anything_known(window)
+        and window.config.mode is not None
+        and not any(one.unaligned for one in window.checkpoints)
+    ):
         return
     done = completed(recent(window, limits[LOOK_BACK]))
     if done and window.config.mode is None and all(one.unaligned is None for one in done):
-        raise NotJudged(message("whether its checkpoints are unaligned, and how much of them is data in flight"))
+        raise NotJudged(
+            message("whether its checkpoints are unaligned, and how much of them is data in flight")
+        )
     unaligned = [one for one in done if one.unaligned]
     known = [one for one in unaligned if one.persisted_bytes is not None and one.checkpointed_bytes]
     if unaligned and not known:
-        raise NotJudged(message("how much of its unaligned checkpoints is data in flight, which Flink reports since 1.14"))
+        raise NotJudged(
+            message(
+                "how much of its unaligned checkpoints is data in flight, which Flink reports "
+                "since 1.14"
+            )
+        )
     if len(known) < FEWEST:
         return
     persisted = median_low(one.persisted_bytes or 0 for one in known)
-    share = sum(one.persisted_bytes or 0 for one in known) / sum(one.checkpointed_bytes or 0 for one in known)
+    share = sum(one.persisted_bytes or 0 for one in known) / sum(
+        one.checkpointed_bytes or 0 for one in known
+    )
     if share >= limits[SHARE] and persisted >= limits[LEAST]:
         yield _finding(window, limits, known, min(share, 1.0), persisted)
 
 
-def _finding(window: JobWindow, limits: Limits, known: Sequence[CheckpointSample], share: float, persisted: int) -> Finding:
+def _finding(
+    window: JobWindow,
+    limits: Limits,
+    known: Sequence[CheckpointSample],
+    share: float,
+    persisted: int,
+) -> Finding:
     newest = known[-1]
     severity: Severity = "warning" if persisted >= limits[SEVERE] else "info"
     return job_finding(
@@ -64,7 +115,9 @@ def _finding(window: JobWindow, limits: Limits, known: Sequence[CheckpointSample
         severity,
         "high",
         title=message(
-            "{share:share} of what checkpoints write is data in flight, {persisted:bytes} each", share=share, persisted=persisted
+            "{share:share} of what checkpoints write is data in flight, {persisted:bytes} each",
+            share=share,
+            persisted=persisted,
         ),
         cause=message(
             "Barriers pass the records that wait before slow tasks, and each checkpoint "
@@ -74,8 +127,24 @@ def _finding(window: JobWindow, limits: Limits, known: Sequence[CheckpointSample
         next_step=_next_step(window),
         seen_at_ms=newest.ended_ms,
         evidence=(
-            limits.compared(message("data in flight of all that was written"), share, "ratio", ">=", SHARE, newest.ended_ms, _of(known)),
-            limits.compared(message("data in flight of a checkpoint"), persisted, "bytes", ">=", LEAST, newest.ended_ms, message("median")),
+            limits.compared(
+                message("data in flight of all that was written"),
+                share,
+                "ratio",
+                ">=",
+                SHARE,
+                newest.ended_ms,
+                _of(known),
+            ),
+            limits.compared(
+                message("data in flight of a checkpoint"),
+                persisted,
+                "bytes",
+                ">=",
+                LEAST,
+                newest.ended_ms,
+                message("median"),
+            ),
             Evidence(
                 message("written by a checkpoint"),
                 median_low(one.checkpointed_bytes or 0 for one in known),
@@ -84,13 +153,20 @@ def _finding(window: JobWindow, limits: Limits, known: Sequence[CheckpointSample
             ),
             *_aligned_first(window),
         ),
-        data={"share": share, "persisted_bytes": persisted, "checkpoints": [one.checkpoint_id for one in known]},
+        data={
+            "share": share,
+            "persisted_bytes": persisted,
+            "checkpoints": [one.checkpoint_id for one in known],
+        },
     )
 
 
 def _of(known: Sequence[CheckpointSample]) -> str:
     return message(
-        "of {known:message}", known=plural(len(known), "{count:count} unaligned checkpoint", "{count:count} unaligned checkpoints")
+        "of {known:message}",
+        known=plural(
+            len(known), "{count:count} unaligned checkpoint", "{count:count} unaligned checkpoints"
+        ),
     )
 
 
@@ -120,4 +196,9 @@ def _next_step(window: JobWindow) -> str:
 def _aligned_first(window: JobWindow) -> Iterator[Evidence]:
     timeout_ms = window.config.aligned_timeout_ms
     if timeout_ms:
-        yield Evidence(message("aligned at first for"), timeout_ms, "ms", note=message("barriers pass records only after that"))
+        yield Evidence(
+            message("aligned at first for"),
+            timeout_ms,
+            "ms",
+            note=message("barriers pass records only after that"),
+        )

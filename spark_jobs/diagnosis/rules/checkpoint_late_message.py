@@ -1,4 +1,7 @@
-"""Acknowledgements that came after their checkpoint had expired: the work was done and thrown away. How far was the time-out missed?"""
+"""Acknowledgements that came after their checkpoint had expired: the work was done and thrown away.
+
+How far was the time-out missed?
+"""
 
 from collections.abc import Iterator
 
@@ -27,18 +30,30 @@ RULE = "checkpoint.late_message"
             "s",
             60,
             86_400,
-            message("Ten minutes hold several checkpoints at the usual intervals, and are what an on-call reader means by 'now'."),
+            message(
+                "Ten minutes hold several checkpoints at the usual intervals, and are what an "
+                "on-call reader means by 'now'."
+            ),
         ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if anything_known(window) and "expired" not in outcomes_of(window.checkpoints):
         return
-    late = [one for one in recent(window, limits[f"{RULE}.look_back_s"]) if one.outcome == "expired" and one.late_message_count]
+    late = [
+        one
+        for one in recent(window, limits[f"{RULE}.look_back_s"])
+        if one.outcome == "expired" and one.late_message_count
+    ]
     if not late:
         return
     newest = late[-1]
-    misses = sorted(reported["late_ms"] for one in late for reported in one.late_messages if reported.get("late_ms") is not None)
+    misses = sorted(
+        reported["late_ms"]
+        for one in late
+        for reported in one.late_messages
+        if reported.get("late_ms") is not None
+    )
     count = sum(one.late_message_count or 0 for one in late)
     known = bool(misses)
     yield job_finding(
@@ -57,7 +72,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "that nothing refers to."
         ),
         next_step=_next_step(window, misses),
-        seen_at_ms=newest.ended_ms + max((reported.get("late_ms") or 0 for reported in newest.late_messages), default=0),
+        seen_at_ms=newest.ended_ms
+        + max((reported.get("late_ms") or 0 for reported in newest.late_messages), default=0),
         evidence=_evidence(window, newest, count, misses),
         data={
             "checkpoints": [one.checkpoint_id for one in late],
@@ -74,17 +90,22 @@ def _enough_ms(window: JobWindow, misses: list[int]) -> int | None:
 
 def _next_step(window: JobWindow, misses: list[int]) -> str:
     enough = _enough_ms(window, misses)
-    first = message("Remove what makes the checkpoint slow first (see the finding about expired checkpoints).")
+    first = message(
+        "Remove what makes the checkpoint slow first (see the finding about expired checkpoints)."
+    )
     if enough is None:
         return first
     return message(
-        "{first:message} A time-out of {enough:duration} would have been enough for every acknowledgement that came.",
+        "{first:message} A time-out of {enough:duration} would have been enough for every "
+        "acknowledgement that came.",
         first=first,
         enough=enough,
     )
 
 
-def _evidence(window: JobWindow, newest: CheckpointSample, count: int, misses: list[int]) -> Iterator[Evidence]:
+def _evidence(
+    window: JobWindow, newest: CheckpointSample, count: int, misses: list[int]
+) -> Iterator[Evidence]:
     at_ms = newest.ended_ms
     if misses:
         yield Evidence(message("time-out missed by at most"), misses[-1], "ms", 0, ">", at_ms=at_ms)
@@ -92,10 +113,21 @@ def _evidence(window: JobWindow, newest: CheckpointSample, count: int, misses: l
     yield Evidence(message("acknowledgements after expiry"), count, "count", 1, ">=", at_ms=at_ms)
     if window.config.timeout_ms:
         yield Evidence(message("checkpoint time-out"), window.config.timeout_ms, "ms", at_ms=at_ms)
-    latest = max(newest.late_messages, key=lambda reported: (reported.get("late_ms") or 0, str(reported)), default=None)
+    latest = max(
+        newest.late_messages,
+        key=lambda reported: (reported.get("late_ms") or 0, str(reported)),
+        default=None,
+    )
     if latest:
-        task = subtask_text(latest.get("vertex_name") or latest.get("vertex_id"), latest.get("subtask"))
-        host = message(", on {latest:name}", latest=str(latest["host"])) if latest.get("host") else ""
+        task = subtask_text(
+            latest.get("vertex_name") or latest.get("vertex_id"), latest.get("subtask")
+        )
+        host = (
+            message(", on {latest:name}", latest=str(latest["host"])) if latest.get("host") else ""
+        )
         yield Evidence(
-            message("latest"), task, at_ms=at_ms, note=message("{name_of:text}{host:message}", name_of=name_of(newest), host=host)
+            message("latest"),
+            task,
+            at_ms=at_ms,
+            note=message("{name_of:text}{host:message}", name_of=name_of(newest), host=host),
         )

@@ -1,4 +1,6 @@
-"""The time-out was sized for savepoints, which take far longer than checkpoints: trouble with checkpoints shows late."""
+"""The time-out was sized for savepoints, which take far longer than checkpoints: trouble with
+checkpoints shows late.
+"""
 
 from collections.abc import Iterator
 
@@ -14,7 +16,9 @@ from spark_jobs.diagnosis.timeout_advice import timeout_for
 
 RULE = "checkpoint.savepoint_timeout"
 CHECKPOINTS_AT_LEAST = 30
-"""Half of what a window holds: of fewer, how long checkpoints usually take is not known well enough to size a time-out."""
+"""Half of what a window holds: of fewer, how long checkpoints usually take is not known well enough
+to size a time-out.
+"""
 
 
 @rule(
@@ -29,7 +33,9 @@ CHECKPOINTS_AT_LEAST = 30
             "times",
             2,
             1_000,
-            message("A full copy against an increment: below five times, one time-out serves both."),
+            message(
+                "A full copy against an increment: below five times, one time-out serves both."
+            ),
         ),
         Threshold(
             f"{RULE}.minimum_savepoint_s",
@@ -45,7 +51,10 @@ CHECKPOINTS_AT_LEAST = 30
             "times",
             1,
             100,
-            message("A time-out beyond four times the savepoint was chosen for other reasons, such as Flink's default of ten minutes."),
+            message(
+                "A time-out beyond four times the savepoint was chosen for other reasons, such as "
+                "Flink's default of ten minutes."
+            ),
         ),
         Threshold(
             f"{RULE}.advised_times",
@@ -53,13 +62,20 @@ CHECKPOINTS_AT_LEAST = 30
             "times",
             1,
             100,
-            message("Only a time-out of three times what checkpoints need, or more, hides their trouble for long."),
+            message(
+                "Only a time-out of three times what checkpoints need, or more, hides their "
+                "trouble for long."
+            ),
         ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     timeout_ms = window.config.timeout_ms
-    savepoints = [one for one in window.checkpoints if one.is_savepoint and one.outcome == "completed" and one.end_to_end_ms is not None]
+    savepoints = [
+        one
+        for one in window.checkpoints
+        if one.is_savepoint and one.outcome == "completed" and one.end_to_end_ms is not None
+    ]
     if window.terminal or not savepoints:
         return
     savepoint_ms = max(one.end_to_end_ms or 0 for one in savepoints)
@@ -69,21 +85,39 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(message("the checkpoint settings of this job have not been seen"))
     if not timeout_ms or timeout_ms > limits[f"{RULE}.sized_times"] * savepoint_ms:
         return
-    durations = [one.end_to_end_ms for one in completed(window.checkpoints) if one.end_to_end_ms is not None]
+    durations = [
+        one.end_to_end_ms for one in completed(window.checkpoints) if one.end_to_end_ms is not None
+    ]
     if len(durations) < CHECKPOINTS_AT_LEAST:
         return
     p99_ms = quantile(durations, 0.99)
     enough_ms = timeout_for(p99_ms)
-    if savepoint_ms >= limits[f"{RULE}.times_slower"] * p99_ms and timeout_ms >= limits[f"{RULE}.advised_times"] * enough_ms:
+    if (
+        savepoint_ms >= limits[f"{RULE}.times_slower"] * p99_ms
+        and timeout_ms >= limits[f"{RULE}.advised_times"] * enough_ms
+    ):
         yield _finding(window, limits, savepoints, p99_ms, enough_ms, timeout_ms)
 
 
 def _finding(
-    window: JobWindow, limits: Limits, savepoints: list[CheckpointSample], p99_ms: float, enough_ms: int, timeout_ms: int
+    window: JobWindow,
+    limits: Limits,
+    savepoints: list[CheckpointSample],
+    p99_ms: float,
+    enough_ms: int,
+    timeout_ms: int,
 ) -> Finding:
     slowest = max(savepoints, key=lambda one: (one.end_to_end_ms or 0, one.checkpoint_id))
-    savepoint_ms, at_ms, times = slowest.end_to_end_ms or 0, slowest.ended_ms, f"{RULE}.times_slower"
-    native = message(" (from 1.15 on: `flink savepoint --type native`)") if window.version is None or window.version >= (1, 15) else ""
+    savepoint_ms, at_ms, times = (
+        slowest.end_to_end_ms or 0,
+        slowest.ended_ms,
+        f"{RULE}.times_slower",
+    )
+    native = (
+        message(" (from 1.15 on: `flink savepoint --type native`)")
+        if window.version is None or window.version >= (1, 15)
+        else ""
+    )
     failed = sum((one.end_to_end_ms or 0) > enough_ms for one in savepoints)
     would_fail = message(
         "{failed:number} of {savepoints:message}",
@@ -96,7 +130,8 @@ def _finding(
         "info",
         "medium",
         title=message(
-            "The time-out of {timeout_ms:duration} serves savepoints; {enough_ms:duration} would be enough for checkpoints alone",
+            "The time-out of {timeout_ms:duration} serves savepoints; {enough_ms:duration} would "
+            "be enough for checkpoints alone",
             timeout_ms=timeout_ms,
             enough_ms=enough_ms,
         ),
@@ -119,10 +154,26 @@ def _finding(
         ),
         seen_at_ms=at_ms,
         evidence=(
-            limits.compared(message("savepoint over checkpoint duration"), savepoint_ms / max(p99_ms, 1), "times", ">=", times, at_ms),
-            Evidence(message("slowest savepoint"), savepoint_ms, "ms", at_ms=at_ms, note=name_of(slowest)),
+            limits.compared(
+                message("savepoint over checkpoint duration"),
+                savepoint_ms / max(p99_ms, 1),
+                "times",
+                ">=",
+                times,
+                at_ms,
+            ),
+            Evidence(
+                message("slowest savepoint"), savepoint_ms, "ms", at_ms=at_ms, note=name_of(slowest)
+            ),
             Evidence(message("99th percentile of checkpoints"), p99_ms, "ms", at_ms=at_ms),
-            Evidence(message("time-out"), timeout_ms, "ms", limits[f"{RULE}.advised_times"] * enough_ms, ">=", at_ms=at_ms),
+            Evidence(
+                message("time-out"),
+                timeout_ms,
+                "ms",
+                limits[f"{RULE}.advised_times"] * enough_ms,
+                ">=",
+                at_ms=at_ms,
+            ),
             Evidence(
                 message("enough for checkpoints alone"),
                 enough_ms,
@@ -131,5 +182,9 @@ def _finding(
                 note=message("would have failed {would_fail:message}", would_fail=would_fail),
             ),
         ),
-        data={"checkpoints_need_ms": enough_ms, "savepoint_id": slowest.checkpoint_id, "savepoints_it_would_fail": failed},
+        data={
+            "checkpoints_need_ms": enough_ms,
+            "savepoint_id": slowest.checkpoint_id,
+            "savepoints_it_would_fail": failed,
+        },
     )

@@ -1,6 +1,7 @@
 """The full state grows steadily: when it will have doubled, and which operator holds it.
 
-Judged by the full size only. Before 1.15 an incremental checkpoint reports its upload, which says nothing about growth.
+Judged by the full size only. Before 1.15 an incremental checkpoint reports its upload, which says
+nothing about growth.
 """
 
 from collections.abc import Iterator
@@ -31,7 +32,10 @@ SURE_POINTS = 48
             "h",
             1,
             720,
-            message("Most state grows and shrinks over a day; less than a day of history may show only the part in which it grows."),
+            message(
+                "Most state grows and shrinks over a day; less than a day of history may show only "
+                "the part in which it grows."
+            ),
         ),
         Threshold(
             f"{RULE}.growth_per_day",
@@ -39,7 +43,10 @@ SURE_POINTS = 48
             "ratio",
             0.001,
             10,
-            message("A tenth a day doubles the state, and with it recovery time and storage, in about a week."),
+            message(
+                "A tenth a day doubles the state, and with it recovery time and storage, in about "
+                "a week."
+            ),
         ),
         Threshold(
             f"{RULE}.horizon_h",
@@ -63,25 +70,52 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal or not window.checkpoints:
         return
     trend = window.size_trend
-    if trend is None or trend.bytes_per_h is None or trend.bytes_per_h <= 0 or trend.from_time_ms is None or trend.to_time_ms is None:
+    if (
+        trend is None
+        or trend.bytes_per_h is None
+        or trend.bytes_per_h <= 0
+        or trend.from_time_ms is None
+        or trend.to_time_ms is None
+    ):
         return
     if trend.to_time_ms - trend.from_time_ms < limits[f"{RULE}.hours"] * HOUR_MS:
         return
     newest = max(completed(window.checkpoints), key=by_time, default=None)
     size = newest.state_bytes if newest else None
-    if newest is not None and size is None and window.version is not None and window.version < INCREMENTAL_SIZE_SINCE:
-        raise NotJudged(message("this release of Flink reports only the uploaded size of incremental checkpoints"))
+    if (
+        newest is not None
+        and size is None
+        and window.version is not None
+        and window.version < INCREMENTAL_SIZE_SINCE
+    ):
+        raise NotJudged(
+            message(
+                "this release of Flink reports only the uploaded size of incremental checkpoints"
+            )
+        )
     if newest is None or not size:
         return
     low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
     per_day = trend.bytes_per_h * 24 / size
     forecast = size + trend.bytes_per_h * limits[f"{RULE}.horizon_h"]
-    if low <= 0 or per_day < limits[f"{RULE}.growth_per_day"] or forecast < limits[f"{RULE}.forecast_bytes"]:
+    if (
+        low <= 0
+        or per_day < limits[f"{RULE}.growth_per_day"]
+        or forecast < limits[f"{RULE}.forecast_bytes"]
+    ):
         return
     yield _finding(window, limits, trend, size, per_day, forecast, newest.ended_ms)
 
 
-def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per_day: float, forecast: float, seen_at_ms: int) -> Finding:
+def _finding(
+    window: JobWindow,
+    limits: Limits,
+    trend: SizeTrend,
+    size: int,
+    per_day: float,
+    forecast: float,
+    seen_at_ms: int,
+) -> Finding:
     slope, largest = trend.bytes_per_h or 0.0, _largest(window)
     doubled_ms = size / slope * HOUR_MS
     grows, forecast_key = f"{RULE}.growth_per_day", f"{RULE}.forecast_bytes"
@@ -106,17 +140,28 @@ def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per
         ),
         Evidence(message("full state now"), size, "bytes", at_ms=seen_at_ms),
         Evidence(message("time to double"), doubled_ms, "ms", at_ms=seen_at_ms),
-        Evidence(message("observed for"), span_ms, "ms", limits[f"{RULE}.hours"] * HOUR_MS, ">=", f"{RULE}.hours", seen_at_ms),
+        Evidence(
+            message("observed for"),
+            span_ms,
+            "ms",
+            limits[f"{RULE}.hours"] * HOUR_MS,
+            ">=",
+            f"{RULE}.hours",
+            seen_at_ms,
+        ),
     ]
     if largest:
-        evidence.append(Evidence(largest[1], largest[2], "bytes", at_ms=seen_at_ms, note=largest[0]))
+        evidence.append(
+            Evidence(largest[1], largest[2], "bytes", at_ms=seen_at_ms, note=largest[0])
+        )
     return job_finding(
         window,
         RULE,
         "warning",
         _confidence(trend),
         title=message(
-            "The state grows by {per_day:share} a day: {size:bytes} now, doubled in {doubled_ms:duration}",
+            "The state grows by {per_day:share} a day: {size:bytes} now, doubled in "
+            "{doubled_ms:duration}",
             per_day=per_day,
             size=size,
             doubled_ms=doubled_ms,
@@ -134,23 +179,44 @@ def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per
         seen_at_ms=seen_at_ms,
         evidence=evidence,
         related=(Related("vertex", largest[0], largest[3]),) if largest else (),
-        data={"bytes_per_h": slope, "state_bytes": size, "forecast_bytes": forecast, "doubled_ms": doubled_ms},
+        data={
+            "bytes_per_h": slope,
+            "state_bytes": size,
+            "forecast_bytes": forecast,
+            "doubled_ms": doubled_ms,
+        },
     )
 
 
 def _largest(window: JobWindow) -> tuple[str, str, int, str] | None:
-    """(vertex, what its figure is, bytes, words): the one that grows most where two checkpoints are known, else the one that holds most."""
+    """(vertex, what its figure is, bytes, words): the one that grows most where two checkpoints are
+    known, else the one that holds most.
+    """
     sizes: dict[str, list[tuple[int, int]]] = {}
     for state in window.vertex_states:
         total = sum(size for size in state.subtask_state_bytes if size is not None)
         sizes.setdefault(state.vertex_id, []).append((state.trigger_time_ms, total))
-    grown = {vertex_id: max(reported)[1] - min(reported)[1] for vertex_id, reported in sizes.items() if len({at for at, _ in reported}) > 1}
+    grown = {
+        vertex_id: max(reported)[1] - min(reported)[1]
+        for vertex_id, reported in sizes.items()
+        if len({at for at, _ in reported}) > 1
+    }
     if grown and max(grown.values()) > 0:
         vertex_id = min(grown, key=lambda id: (-grown[id], id))
-        return window.vertex_name(vertex_id), message("grown by most"), grown[vertex_id], message("grows most")
+        return (
+            window.vertex_name(vertex_id),
+            message("grown by most"),
+            grown[vertex_id],
+            message("grows most"),
+        )
     if sizes:
         vertex_id = min(sizes, key=lambda id: (-max(sizes[id])[1], id))
-        return window.vertex_name(vertex_id), message("largest state"), max(sizes[vertex_id])[1], message("holds most of it")
+        return (
+            window.vertex_name(vertex_id),
+            message("largest state"),
+            max(sizes[vertex_id])[1],
+            message("holds most of it"),
+        )
     return None
 
 

@@ -1,13 +1,22 @@
-"""No checkpoint has completed for far longer than the settings promise: the recovery point grows old.
+"""No checkpoint has completed for far longer than the settings promise: the recovery point grows
+old.
 
-A job in a terminal state is never stalled, and one is judged at its own newest data, so nothing stalls because a recording ended.
+A job in a terminal state is never stalled, and one is judged at its own newest data, so nothing
+stalls because a recording ended.
 """
 
 from collections.abc import Iterator
 from itertools import pairwise
 
 from ingest.messages import join_messages, message, plural
-from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, FLINK_TIMEOUT_MS, by_time, checkpoints_are_off, completed, name_of
+from spark_jobs.diagnosis.checkpoint_history import (
+    FAILED_OUTCOMES,
+    FLINK_TIMEOUT_MS,
+    by_time,
+    checkpoints_are_off,
+    completed,
+    name_of,
+)
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -34,7 +43,10 @@ TRIGGERS_AT_LEAST = 5
             "intervals",
             1,
             1_000,
-            message("One lost or slow checkpoint is not yet a stall; three in a row without a success are."),
+            message(
+                "One lost or slow checkpoint is not yet a stall; three in a row without a success "
+                "are."
+            ),
         ),
         Threshold(
             f"{RULE}.timeouts",
@@ -50,23 +62,39 @@ TRIGGERS_AT_LEAST = 5
             "times",
             1,
             1_000,
-            message("Three times as late as a stall begins, a recovery replays many intervals' worth of records."),
+            message(
+                "Three times as late as a stall begins, a recovery replays many intervals' worth "
+                "of records."
+            ),
         ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if window.terminal or window.state in TERMINAL or window.state in NOT_STARTED or checkpoints_are_off(window):
+    if (
+        window.terminal
+        or window.state in TERMINAL
+        or window.state in NOT_STARTED
+        or checkpoints_are_off(window)
+    ):
         return
-    last = max(completed(window.checkpoints), key=lambda one: (one.ended_ms, one.checkpoint_id), default=None) or _before_the_history(
-        window
-    )
+    last = max(
+        completed(window.checkpoints),
+        key=lambda one: (one.ended_ms, one.checkpoint_id),
+        default=None,
+    ) or _before_the_history(window)
     since_ms = _since_ms(window, last)
     limit_ms = _limit_ms(window, limits)
     age_ms = window.at_ms - since_ms
     if age_ms <= limit_ms:
         return
-    tried = [one for one in sorted(window.checkpoints, key=by_time) if one.trigger_time_ms > since_ms and not one.is_savepoint]
-    severity: Severity = "critical" if age_ms >= limits[f"{RULE}.critical_times"] * limit_ms else "warning"
+    tried = [
+        one
+        for one in sorted(window.checkpoints, key=by_time)
+        if one.trigger_time_ms > since_ms and not one.is_savepoint
+    ]
+    severity: Severity = (
+        "critical" if age_ms >= limits[f"{RULE}.critical_times"] * limit_ms else "warning"
+    )
     yield job_finding(
         window,
         RULE,
@@ -86,9 +114,17 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _before_the_history(window: JobWindow) -> CheckpointSample | None:
-    """After many lost ones the last success may lie before the checkpoints that are known; its state still tells of it."""
-    newest = max(window.vertex_states, key=lambda one: (one.trigger_time_ms, one.checkpoint_id), default=None)
-    return CheckpointSample(newest.checkpoint_id, newest.trigger_time_ms, "completed") if newest else None
+    """After many lost ones the last success may lie before the checkpoints that are known; its
+    state still tells of it.
+    """
+    newest = max(
+        window.vertex_states, key=lambda one: (one.trigger_time_ms, one.checkpoint_id), default=None
+    )
+    return (
+        CheckpointSample(newest.checkpoint_id, newest.trigger_time_ms, "completed")
+        if newest
+        else None
+    )
 
 
 def _since_ms(window: JobWindow, last: CheckpointSample | None) -> int:
@@ -112,7 +148,10 @@ def _limit_ms(window: JobWindow, limits: Limits) -> float:
             raise NotJudged(message("the checkpoint interval is not known"))
         interval_ms = median(after - before for before, after in pairwise(starts))
     pause_ms = max(interval_ms, config.min_pause_ms or 0)
-    return max(limits[f"{RULE}.intervals"] * pause_ms, limits[f"{RULE}.timeouts"] * (config.timeout_ms or FLINK_TIMEOUT_MS))
+    return max(
+        limits[f"{RULE}.intervals"] * pause_ms,
+        limits[f"{RULE}.timeouts"] * (config.timeout_ms or FLINK_TIMEOUT_MS),
+    )
 
 
 def _confidence(window: JobWindow, tried: list[CheckpointSample]) -> Confidence:
@@ -124,7 +163,10 @@ def _confidence(window: JobWindow, tried: list[CheckpointSample]) -> Confidence:
 
 def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
     if window.state not in (None, "RUNNING"):
-        return message("The job is {state:name}: no checkpoint can complete until all of its tasks run.", state=window.state)
+        return message(
+            "The job is {state:name}: no checkpoint can complete until all of its tasks run.",
+            state=window.state,
+        )
     if not tried:
         return message(
             "None was even started: some task is not running (one that has finished, "
@@ -151,22 +193,43 @@ def _next_step(window: JobWindow, tried: list[CheckpointSample]) -> str:
             "attempt; do not restart the job before: it would replay everything since the "
             "last success."
         )
-    return message("Look at the states of all tasks and at the JobManager's log for 'Failed to trigger checkpoint'.")
+    return message(
+        "Look at the states of all tasks and at the JobManager's log for 'Failed to trigger "
+        "checkpoint'."
+    )
 
 
 def _evidence(
-    window: JobWindow, limits: Limits, age_ms: int, limit_ms: float, last: CheckpointSample | None, tried: list[CheckpointSample]
+    window: JobWindow,
+    limits: Limits,
+    age_ms: int,
+    limit_ms: float,
+    last: CheckpointSample | None,
+    tried: list[CheckpointSample],
 ) -> Iterator[Evidence]:
     key = f"{RULE}.intervals"
     note = message("the larger of three intervals and the time-out")
     if (limits[key], limits[f"{RULE}.timeouts"]) != (3, 1):
         note = message(
-            "the larger of {limits:number} intervals and {limits2:number} time-outs", limits=limits[key], limits2=limits[f"{RULE}.timeouts"]
+            "the larger of {limits:number} intervals and {limits2:number} time-outs",
+            limits=limits[key],
+            limits2=limits[f"{RULE}.timeouts"],
         )
-    yield Evidence(message("age of the recovery point"), age_ms, "ms", limit_ms, ">", key, window.at_ms, note)
+    yield Evidence(
+        message("age of the recovery point"), age_ms, "ms", limit_ms, ">", key, window.at_ms, note
+    )
     if last:
         yield Evidence(message("last success"), name_of(last), at_ms=last.ended_ms)
     else:
-        yield Evidence(message("last success"), message("none since the job started or its history begins"), at_ms=window.at_ms)
+        yield Evidence(
+            message("last success"),
+            message("none since the job started or its history begins"),
+            at_ms=window.at_ms,
+        )
     for outcome, count in counts_of(one.outcome for one in tried).items():
-        yield Evidence(message("attempts since: {replace:name}", replace=outcome.replace("_", " ")), count, "count", at_ms=window.at_ms)
+        yield Evidence(
+            message("attempts since: {replace:name}", replace=outcome.replace("_", " ")),
+            count,
+            "count",
+            at_ms=window.at_ms,
+        )

@@ -6,7 +6,15 @@ from ingest.messages import brief, list_text, message
 from spark_jobs.diagnosis.barrier_holders import Holder, pressure_is_known
 from spark_jobs.diagnosis.findings import Finding
 from spark_jobs.diagnosis.late_sources import late_source
-from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, holder_of, phase_finding, phase_ms, phase_thresholds
+from spark_jobs.diagnosis.phases import (
+    HOLD_S,
+    PhaseCost,
+    cost_of,
+    holder_of,
+    phase_finding,
+    phase_ms,
+    phase_thresholds,
+)
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
@@ -24,7 +32,8 @@ RULE = "checkpoint.start_delay"
         "start_delay",
         5_000,
         message(
-            "A barrier crosses a flowing job within milliseconds; seconds mean that it waits behind records or for a busy task thread."
+            "A barrier crosses a flowing job within milliseconds; seconds mean that it waits "
+            "behind records or for a busy task thread."
         ),
     ),
 )
@@ -33,7 +42,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if cost:
         holder, newest = holder_of(cost), cost.slow[-1]
         # Where its output is back-pressured, that is why its thread is busy.
-        source = None if holder else late_source(window, newest, phase_ms(newest, "start_delay"), limits[f"{RULE}.dominates"])
+        source = (
+            None
+            if holder
+            else late_source(
+                window, newest, phase_ms(newest, "start_delay"), limits[f"{RULE}.dominates"]
+            )
+        )
         cause = source.cause if source else _cause(window, holder, cost)
         next_step = source.next_step if source else _next_step(holder)
         evidence, known = ((source.evidence,), source.as_data()) if source else ((), None)
@@ -54,11 +69,13 @@ def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
     where = message(" of {slowest:name}", slowest=brief(slowest)) if slowest else ""
     if pressure_is_known(window):
         return message(
-            "No origin of back-pressure was observed, so a busy task thread{where:message} is likely: it answers only between two records.",
+            "No origin of back-pressure was observed, so a busy task thread{where:message} is "
+            "likely: it answers only between two records.",
             where=where,
         )
     return message(
-        "The barrier waits behind records, or the task thread{where:message} is busy; which, is not known: no pressure was measured.",
+        "The barrier waits behind records, or the task thread{where:message} is busy; which, is "
+        "not known: no pressure was measured.",
         where=where,
     )
 
@@ -71,4 +88,7 @@ def _next_step(holder: Holder | None) -> str:
             "(execution.checkpointing.unaligned) or buffer debloating let barriers pass.",
             brief=holder.brief,
         )
-    return message("Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit much, or blocking calls.")
+    return message(
+        "Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit "
+        "much, or blocking calls."
+    )

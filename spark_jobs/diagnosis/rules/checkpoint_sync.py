@@ -15,14 +15,18 @@ RULE = "checkpoint.sync"
 @rule(
     RULE,
     message("Slow synchronous part"),
-    message("The part of the snapshot during which the task processes no records dominates the checkpoints' duration."),
+    message(
+        "The part of the snapshot during which the task processes no records dominates the "
+        "checkpoints' duration."
+    ),
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,
         "sync",
         3_000,
         message(
-            "No record is processed during it. Network buffers bridge about a second; beyond a few, the upstream tasks are blocked too."
+            "No record is processed during it. Network buffers bridge about a second; beyond a "
+            "few, the upstream tasks are blocked too."
         ),
     ),
 )

@@ -4,7 +4,12 @@ from collections.abc import Iterator
 
 from ingest.messages import message
 from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
-from spark_jobs.diagnosis.checkpoint_history import anything_known, checkpoints_are_off, completed, recent
+from spark_jobs.diagnosis.checkpoint_history import (
+    anything_known,
+    checkpoints_are_off,
+    completed,
+    recent,
+)
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.interval_advice import interval_for
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, dominating_phase
@@ -20,7 +25,10 @@ RULE = "checkpoint.too_frequent"
 @rule(
     RULE,
     message("Checkpoints too frequent"),
-    message("A checkpoint takes more than half of the interval, with no pause between them and no back-pressure that explains it."),
+    message(
+        "A checkpoint takes more than half of the interval, with no pause between them and no "
+        "back-pressure that explains it."
+    ),
     hold_s=900,
     thresholds=(
         Threshold(
@@ -29,7 +37,10 @@ RULE = "checkpoint.too_frequent"
             "ratio",
             0.1,
             1,
-            message("Beyond half of the interval, the job is more often in a checkpoint than not: uploads and compactions never pause."),
+            message(
+                "Beyond half of the interval, the job is more often in a checkpoint than not: "
+                "uploads and compactions never pause."
+            ),
         ),
         Threshold(
             f"{RULE}.pause_share",
@@ -53,7 +64,9 @@ RULE = "checkpoint.too_frequent"
             "s",
             60,
             86_400,
-            message("Half an hour holds five checkpoints at the short intervals that this is about."),
+            message(
+                "Half an hour holds five checkpoints at the short intervals that this is about."
+            ),
         ),
         Threshold(
             f"{RULE}.fleet_minimum_interval_s",
@@ -72,25 +85,56 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not interval_ms:
         raise NotJudged(message("the checkpoint settings of this job have not been seen"))
     fleet_minimum_ms = limits[f"{RULE}.fleet_minimum_interval_s"] * 1000
-    below_fleet_minimum, long_ms = interval_ms < fleet_minimum_ms, limits[f"{RULE}.interval_share"] * interval_ms
-    if anything_known(window) and not below_fleet_minimum and not any(_is_long(one, long_ms) for one in window.checkpoints):
+    below_fleet_minimum, long_ms = (
+        interval_ms < fleet_minimum_ms,
+        limits[f"{RULE}.interval_share"] * interval_ms,
+    )
+    if (
+        anything_known(window)
+        and not below_fleet_minimum
+        and not any(_is_long(one, long_ms) for one in window.checkpoints)
+    ):
         return
-    done = [one for one in completed(recent(window, limits[f"{RULE}.look_back_s"])) if one.end_to_end_ms is not None]
+    done = [
+        one
+        for one in completed(recent(window, limits[f"{RULE}.look_back_s"]))
+        if one.end_to_end_ms is not None
+    ]
     durations = [one.end_to_end_ms or 0 for one in done]
     if not durations or (not below_fleet_minimum and median(durations) <= long_ms):
         return
     if below_fleet_minimum:
-        yield _finding(window, limits, interval_ms, done, message("the fleet's minimum interval"), fleet_minimum_ms)
+        yield _finding(
+            window,
+            limits,
+            interval_ms,
+            done,
+            message("the fleet's minimum interval"),
+            fleet_minimum_ms,
+        )
         return
-    if len(durations) < limits[f"{RULE}.minimum"] or _has_pause(window, interval_ms, limits) or _is_held(window, limits, done):
+    if (
+        len(durations) < limits[f"{RULE}.minimum"]
+        or _has_pause(window, interval_ms, limits)
+        or _is_held(window, limits, done)
+    ):
         return
     if not pressure_is_known(window) and all(dominating_phase(one) is None for one in done):
-        raise NotJudged(message("neither back-pressure nor the phases of the checkpoints are known, so what makes them slow is not"))
+        raise NotJudged(
+            message(
+                "neither back-pressure nor the phases of the checkpoints are known, so what makes "
+                "them slow is not"
+            )
+        )
     yield _finding(window, limits, interval_ms, done, "", 0)
 
 
 def _is_long(checkpoint: CheckpointSample, long_ms: float) -> bool:
-    return checkpoint.end_to_end_ms is not None and checkpoint.end_to_end_ms > long_ms and checkpoint.outcome == "completed"
+    return (
+        checkpoint.end_to_end_ms is not None
+        and checkpoint.end_to_end_ms > long_ms
+        and checkpoint.outcome == "completed"
+    )
 
 
 def _has_pause(window: JobWindow, interval_ms: int, limits: Limits) -> bool:
@@ -98,7 +142,9 @@ def _has_pause(window: JobWindow, interval_ms: int, limits: Limits) -> bool:
 
 
 def _is_held(window: JobWindow, limits: Limits, done: list[CheckpointSample]) -> bool:
-    """Back-pressure or busy threads make them slow, not their number: then the phase rules speak."""
+    """Back-pressure or busy threads make them slow, not their number: then the phase rules
+    speak.
+    """
     phases = [dominating[0] for one in done if (dominating := dominating_phase(one))]
     if phases and sum(phase in BARRIER_PHASES for phase in phases) * 2 >= len(phases):
         return True
@@ -106,7 +152,12 @@ def _is_held(window: JobWindow, limits: Limits, done: list[CheckpointSample]) ->
 
 
 def _finding(
-    window: JobWindow, limits: Limits, interval_ms: int, done: list[CheckpointSample], fleet: str, fleet_minimum_ms: float
+    window: JobWindow,
+    limits: Limits,
+    interval_ms: int,
+    done: list[CheckpointSample],
+    fleet: str,
+    fleet_minimum_ms: float,
 ) -> Finding:
     durations = [one.end_to_end_ms or 0 for one in done]
     usual_ms, p99_ms = median(durations), quantile(durations, 0.99)
@@ -115,16 +166,22 @@ def _finding(
     share = usual_ms / interval_ms
     if fleet:
         title = message(
-            "The interval of {interval_ms:duration} is below {fleet:text} of {fleet_minimum_ms:duration}",
+            "The interval of {interval_ms:duration} is below {fleet:text} of "
+            "{fleet_minimum_ms:duration}",
             interval_ms=interval_ms,
             fleet=fleet,
             fleet_minimum_ms=fleet_minimum_ms,
         )
         cause = message("Its operator set a minimum for the shared checkpoint storage.")
     else:
-        title = message("Checkpoints take {share:share} of their interval of {interval_ms:duration}", share=share, interval_ms=interval_ms)
+        title = message(
+            "Checkpoints take {share:share} of their interval of {interval_ms:duration}",
+            share=share,
+            interval_ms=interval_ms,
+        )
         cause = message(
-            "The next checkpoint is due soon after the last one ends, so that uploads, compactions and the flush of buffers never pause."
+            "The next checkpoint is due soon after the last one ends, so that uploads, compactions "
+            "and the flush of buffers never pause."
         )
     return job_finding(
         window,
@@ -142,9 +199,22 @@ def _finding(
         ),
         seen_at_ms=at_ms,
         evidence=(
-            limits.compared(message("duration over interval"), share, "ratio", ">", share_key, at_ms, message("median")),
+            limits.compared(
+                message("duration over interval"),
+                share,
+                "ratio",
+                ">",
+                share_key,
+                at_ms,
+                message("median"),
+            ),
             Evidence(
-                message("checkpoint interval"), interval_ms, "ms", fleet_minimum_ms or None, "<" if fleet_minimum_ms else "", at_ms=at_ms
+                message("checkpoint interval"),
+                interval_ms,
+                "ms",
+                fleet_minimum_ms or None,
+                "<" if fleet_minimum_ms else "",
+                at_ms=at_ms,
             ),
             Evidence(
                 message("usual duration"),
@@ -157,5 +227,9 @@ def _finding(
             Evidence(message("minimum pause"), window.config.min_pause_ms, "ms", at_ms=at_ms),
             Evidence(message("advised interval"), advised_ms, "ms", at_ms=at_ms),
         ),
-        data={"advised_interval_ms": advised_ms, "advised_min_pause_ms": advised_ms // 2, "interval_ms": interval_ms},
+        data={
+            "advised_interval_ms": advised_ms,
+            "advised_min_pause_ms": advised_ms // 2,
+            "interval_ms": interval_ms,
+        },
     )

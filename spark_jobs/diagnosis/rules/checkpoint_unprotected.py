@@ -1,4 +1,6 @@
-"""A failure now would lose more than it should: no checkpoints, none that outlives the job, or one that cannot be restored."""
+"""A failure now would lose more than it should: no checkpoints, none that outlives the job, or one
+that cannot be restored.
+"""
 
 from collections.abc import Iterator
 
@@ -16,7 +18,10 @@ RULE = "checkpoint.unprotected"
 @rule(
     RULE,
     message("Not protected"),
-    message("Checkpointing or the retention of checkpoints is off, or the newest retained checkpoint is not whole."),
+    message(
+        "Checkpointing or the retention of checkpoints is off, or the newest retained checkpoint "
+        "is not whole."
+    ),
     thresholds=(
         Threshold(
             f"{RULE}.missing_files",
@@ -32,7 +37,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
     point = window.recovery_point
-    missing = point.missing_files if point and not _has_savepoint_since(window, point.audited_at_ms) else None
+    missing = (
+        point.missing_files
+        if point and not _has_savepoint_since(window, point.audited_at_ms)
+        else None
+    )
     if missing is not None and missing >= limits[f"{RULE}.missing_files"]:
         yield _not_whole(window, limits)
     elif checkpoints_are_off(window):
@@ -45,7 +54,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 def _has_savepoint_since(window: JobWindow, audited_at_ms: int) -> bool:
     """It holds the whole state by itself, whatever later checkpoints still refer to."""
-    return any(one.is_savepoint and one.outcome == "completed" and one.trigger_time_ms > audited_at_ms for one in window.checkpoints)
+    return any(
+        one.is_savepoint and one.outcome == "completed" and one.trigger_time_ms > audited_at_ms
+        for one in window.checkpoints
+    )
 
 
 def _not_whole(window: JobWindow, limits: Limits) -> Finding:
@@ -53,7 +65,9 @@ def _not_whole(window: JobWindow, limits: Limits) -> Finding:
     if point is None:
         raise ValueError("a finding of this kind rests on a recovery point")
     evidence = [
-        limits.compared(message("missing files"), point.missing_files, "count", ">=", key, point.audited_at_ms),
+        limits.compared(
+            message("missing files"), point.missing_files, "count", ">=", key, point.audited_at_ms
+        ),
         Evidence(
             message("newest retained checkpoint"),
             message("checkpoint {checkpoint_id:number}", checkpoint_id=point.checkpoint_id),
@@ -62,7 +76,12 @@ def _not_whole(window: JobWindow, limits: Limits) -> Finding:
         ),
     ]
     if point.missing_bytes is not None:
-        evidence.insert(1, Evidence(message("missing bytes"), point.missing_bytes, "bytes", at_ms=point.audited_at_ms))
+        evidence.insert(
+            1,
+            Evidence(
+                message("missing bytes"), point.missing_bytes, "bytes", at_ms=point.audited_at_ms
+            ),
+        )
     size = f", {bytes_text(point.missing_bytes)}," if point.missing_bytes else ""
     return job_finding(
         window,
@@ -70,25 +89,38 @@ def _not_whole(window: JobWindow, limits: Limits) -> Finding:
         "critical",
         "high",
         title=message(
-            "The newest retained checkpoint cannot be restored: {missing_files:message}{size:name} missing",
-            missing_files=plural(point.missing_files or 0, "{count:count} file", "{count:count} files"),
+            "The newest retained checkpoint cannot be restored: {missing_files:message}{size:name} "
+            "missing",
+            missing_files=plural(
+                point.missing_files or 0, "{count:count} file", "{count:count} files"
+            ),
             size=size,
         ),
         cause=message(
-            "Checkpoint {checkpoint_id:number} refers to files that are not in the storage. Flink would fail to restore it.",
+            "Checkpoint {checkpoint_id:number} refers to files that are not in the storage. Flink "
+            "would fail to restore it.",
             checkpoint_id=point.checkpoint_id,
         ),
         next_step=message(
-            "Do not stop or restart this job. Take a savepoint now: it writes the full state again. Then find out who deleted the files."
+            "Do not stop or restart this job. Take a savepoint now: it writes the full state "
+            "again. Then find out who deleted the files."
         ),
         seen_at_ms=point.audited_at_ms,
         evidence=evidence,
-        data={"checkpoint_id": point.checkpoint_id, "path": point.path, "missing_files": point.missing_files},
+        data={
+            "checkpoint_id": point.checkpoint_id,
+            "path": point.path,
+            "missing_files": point.missing_files,
+        },
     )
 
 
 def _off(window: JobWindow) -> Finding:
-    age = message(", {at_ms:duration} ago", at_ms=window.at_ms - window.start_time_ms) if window.start_time_ms is not None else ""
+    age = (
+        message(", {at_ms:duration} ago", at_ms=window.at_ms - window.start_time_ms)
+        if window.start_time_ms is not None
+        else ""
+    )
     return job_finding(
         window,
         RULE,
@@ -100,7 +132,10 @@ def _off(window: JobWindow) -> Finding:
             "source that keeps its place in Flink's state starts over.",
             age=age,
         ),
-        next_step=message("Set execution.checkpointing.interval unless the job has no state and may repeat or miss records."),
+        next_step=message(
+            "Set execution.checkpointing.interval unless the job has no state and may repeat or "
+            "miss records."
+        ),
         evidence=(
             Evidence(
                 message("checkpoint interval"),
@@ -131,7 +166,12 @@ def _not_retained(window: JobWindow) -> Finding:
             "failures only)."
         ),
         evidence=(
-            Evidence(message("retention"), message("off"), at_ms=window.at_ms, note=message("externalized checkpoints are not enabled")),
+            Evidence(
+                message("retention"),
+                message("off"),
+                at_ms=window.at_ms,
+                note=message("externalized checkpoints are not enabled"),
+            ),
         ),
         data={"missing": "retention"},
     )

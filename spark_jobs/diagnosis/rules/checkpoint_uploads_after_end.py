@@ -1,7 +1,9 @@
-"""Tasks still work on checkpoints that were given up while later ones are written: more at once than max-concurrent-checkpoints lets.
+"""Tasks still work on checkpoints that were given up while later ones are written: more at once
+than max-concurrent-checkpoints lets.
 
-Flink bounds the checkpoints that its JobManager waits for. One that expired, failed or was aborted leaves that count at once; what its
-tasks snapshot and upload goes on until they are told, and have time to be told: until their late acknowledgement, where one came.
+Flink bounds the checkpoints that its JobManager waits for. One that expired, failed or was aborted
+leaves that count at once; what its tasks snapshot and upload goes on until they are told, and have
+time to be told: until their late acknowledgement, where one came.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,12 +35,29 @@ class _Work(NamedTuple):
 @rule(
     RULE,
     message("Uploads after the end"),
-    message("Tasks still worked on checkpoints that had expired or failed while later ones were written."),
+    message(
+        "Tasks still worked on checkpoints that had expired or failed while later ones were "
+        "written."
+    ),
     hold_s=HOLD_S,
     thresholds=(
-        Threshold(LOOK_BACK, 600, "s", 60, 86_400, message("Ten minutes hold several checkpoints at the usual intervals.")),
         Threshold(
-            TOGETHER, 1_000, "ms", 1, 3_600_000, message("So long more are written at once than is allowed; less costs nobody anything.")
+            LOOK_BACK,
+            600,
+            "s",
+            60,
+            86_400,
+            message("Ten minutes hold several checkpoints at the usual intervals."),
+        ),
+        Threshold(
+            TOGETHER,
+            1_000,
+            "ms",
+            1,
+            3_600_000,
+            message(
+                "So long more are written at once than is allowed; less costs nobody anything."
+            ),
         ),
     ),
 )
@@ -46,7 +65,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not anything_known(window) or not any(one.late_messages for one in window.checkpoints):
         return
     since_ms = window.at_ms - limits[LOOK_BACK] * 1000
-    works = [work for one in window.checkpoints if (work := _Work(one, _worked_until(window, one))).until_ms >= since_ms]
+    works = [
+        work
+        for one in window.checkpoints
+        if (work := _Work(one, _worked_until(window, one))).until_ms >= since_ms
+    ]
     if not any(map(_after_its_end, works)):
         return
     works.sort(key=lambda one: by_time(one.checkpoint))
@@ -63,7 +86,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "warning",
         "high",
         title=message(
-            "{most:message} written at once where {allowed:number} may be: tasks still worked on those that had ended",
+            "{most:message} written at once where {allowed:number} may be: tasks still worked on "
+            "those that had ended",
             most=plural(most, "{count:count} checkpoint", "{count:count} checkpoints"),
             allowed=allowed,
         ),
@@ -84,8 +108,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         seen_at_ms=newest.until_ms,
         evidence=(
-            limits.compared(message("more at once than allowed, for"), over_ms, "ms", ">=", TOGETHER, newest.until_ms),
-            Evidence(message("checkpoints written at once"), most, "count", allowed, ">", at_ms=newest.until_ms),
+            limits.compared(
+                message("more at once than allowed, for"),
+                over_ms,
+                "ms",
+                ">=",
+                TOGETHER,
+                newest.until_ms,
+            ),
+            Evidence(
+                message("checkpoints written at once"),
+                most,
+                "count",
+                allowed,
+                ">",
+                at_ms=newest.until_ms,
+            ),
             Evidence(
                 message("worked on after its end, at least"),
                 newest.until_ms - newest.checkpoint.ended_ms,
@@ -108,7 +146,9 @@ def _worked_until(window: JobWindow, one: CheckpointSample) -> int:
         return window.at_ms
     if not one.late_messages:
         return one.ended_ms
-    late_ms = [reported["late_ms"] for reported in one.late_messages if reported.get("late_ms") is not None]
+    late_ms = [
+        reported["late_ms"] for reported in one.late_messages if reported.get("late_ms") is not None
+    ]
     return one.ended_ms + max(late_ms, default=0)
 
 
@@ -118,11 +158,15 @@ def _after_its_end(work: _Work) -> bool:
 
 def _most_together(works: Sequence[_Work], allowed: int) -> tuple[list[_Work], int, int]:
     """Those at work where most were, how many, and how long more than ``allowed`` were in all."""
-    instants = sorted({at for one in works for at in (one.checkpoint.trigger_time_ms, one.until_ms)})
+    instants = sorted(
+        {at for one in works for at in (one.checkpoint.trigger_time_ms, one.until_ms)}
+    )
     best: list[_Work] = []
     over_ms = 0
     for start, end in pairwise(instants):
-        at_work = [one for one in works if one.checkpoint.trigger_time_ms <= start and one.until_ms >= end]
+        at_work = [
+            one for one in works if one.checkpoint.trigger_time_ms <= start and one.until_ms >= end
+        ]
         over_ms += end - start if len(at_work) > allowed else 0
         best = at_work if len(at_work) > len(best) else best
     return best, len(best), over_ms

@@ -1,6 +1,7 @@
 """A source of the cluster is silent: what it would tell is not seen, and health is unknown.
 
-Judged where the sources are watched, over a window whose ``gaps`` are filled. Jobs that ended are not blind.
+Judged where the sources are watched, over a window whose ``gaps`` are filled. Jobs that ended are
+not blind.
 """
 
 from collections.abc import Iterator
@@ -16,8 +17,14 @@ RULE = "collect.blind"
 
 UNSEEN = {
     "rest": message("states of jobs and tasks, checkpoints, back-pressure and exceptions"),
-    "log": message("why and where checkpoints were declined or expired, restarts between two looks, lost TaskManagers"),
-    "logs": message("why and where checkpoints were declined or expired, restarts between two looks, lost TaskManagers"),
+    "log": message(
+        "why and where checkpoints were declined or expired, restarts between two looks, lost "
+        "TaskManagers"
+    ),
+    "logs": message(
+        "why and where checkpoints were declined or expired, restarts between two looks, lost "
+        "TaskManagers"
+    ),
     "prometheus": message("time and buffer metrics of subtasks"),
     "listing": message("files in the checkpoint storage"),
 }
@@ -35,7 +42,10 @@ UNSEEN = {
             "cycles",
             1,
             1_000,
-            message("One missed cycle is a time-out or a restart of the JobManager; three in a row are not."),
+            message(
+                "One missed cycle is a time-out or a restart of the JobManager; three in a row are "
+                "not."
+            ),
         ),
     ),
 )
@@ -55,9 +65,16 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
         Evidence(message("silent for"), silent_ms, "ms", at_ms=window.at_ms),
     ]
     if gap.error:
-        evidence.append(Evidence(message("last error"), without_middle(gap.error, 500), at_ms=window.at_ms))
+        evidence.append(
+            Evidence(message("last error"), without_middle(gap.error, 500), at_ms=window.at_ms)
+        )
     error = (
-        message(" The error of the last attempt: {without_middle:text}", without_middle=without_middle(gap.error, 200)) if gap.error else ""
+        message(
+            " The error of the last attempt: {without_middle:text}",
+            without_middle=without_middle(gap.error, 200),
+        )
+        if gap.error
+        else ""
     )
     unseen = UNSEEN.get(gap.source, "what this source reports")
     return Finding(
@@ -68,13 +85,18 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
         subject_id=gap.source,
         subject=message("{cluster:name}: {source:name}", cluster=window.cluster, source=gap.source),
         title=message(
-            "{source:name} of {cluster:name} has been silent for {cycles:message} ({silent_ms:duration})",
+            "{source:name} of {cluster:name} has been silent for {cycles:message} "
+            "({silent_ms:duration})",
             source=gap.source,
             cluster=window.cluster,
             cycles=plural(gap.cycles, "{count:count} cycle", "{count:count} cycles"),
             silent_ms=silent_ms,
         ),
-        cause=message("Weir does not see {unseen:name}. Health is unknown, not good.{error:text}", unseen=unseen, error=error),
+        cause=message(
+            "Weir does not see {unseen:name}. Health is unknown, not good.{error:text}",
+            unseen=unseen,
+            error=error,
+        ),
         next_step=message(
             "Check that the JobManager (or the directory of this source) can be reached "
             "from Weir's collector with the cluster's settings: address, certificate, "

@@ -1,4 +1,6 @@
-"""Uneven data: one subtask gets several times the records, or holds several times the state, of a typical sibling."""
+"""Uneven data: one subtask gets several times the records, or holds several times the state, of a
+typical sibling.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,12 +24,18 @@ LACKING = message("records and state per subtask")
 RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
 STATE_KEPT_MS = 600_000
 """A window knows the state of the newest checkpoint in each ten minutes."""
-MIN_RECORDS, MIN_STATE, BUSY = f"{RULE}.min_records_per_s", f"{RULE}.min_state_bytes", f"{RULE}.busy_ratio"
+MIN_RECORDS, MIN_STATE, BUSY = (
+    f"{RULE}.min_records_per_s",
+    f"{RULE}.min_state_bytes",
+    f"{RULE}.busy_ratio",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Uneven:
-    """What is uneven at one vertex: its records, its state at ``state_at_ms``, or both; ``main`` is the one to speak of first."""
+    """What is uneven at one vertex: its records, its state at ``state_at_ms``, or both; ``main`` is
+    the one to speak of first.
+    """
 
     vertex_id: str
     main: Spread
@@ -47,13 +55,23 @@ class Uneven:
         """Of its busiest hot subtask."""
         if self.window is None:
             return None
-        return max((busy for index in self.main.top if (busy := value(self.window.busy_ratio, index)) is not None), default=None)
+        return max(
+            (
+                busy
+                for index in self.main.top
+                if (busy := value(self.window.busy_ratio, index)) is not None
+            ),
+            default=None,
+        )
 
 
 @rule(
     RULE,
     message("Uneven data"),
-    message("One subtask gets several times the records, or holds several times the state, of a typical sibling."),
+    message(
+        "One subtask gets several times the records, or holds several times the state, of a "
+        "typical sibling."
+    ),
     needs=("vertex_windows", "vertex_states"),
     lacking=LACKING,
     thresholds=(
@@ -63,19 +81,36 @@ class Uneven:
             "times",
             1.5,
             1000.0,
-            message("Key groups alone may give one subtask twice as many as another; more comes from the keys themselves."),
+            message(
+                "Key groups alone may give one subtask twice as many as another; more comes from "
+                "the keys themselves."
+            ),
         ),
-        Threshold(STATE_RATIO, 3.0, "times", 1.5, 1000.0, message("As for records: twice is what key groups explain.")),
+        Threshold(
+            STATE_RATIO,
+            3.0,
+            "times",
+            1.5,
+            1000.0,
+            message("As for records: twice is what key groups explain."),
+        ),
         Threshold(
             MIN_RECORDS,
             100.0,
             "records/s",
             0.0,
             1e9,
-            message("A few thousand records a window, below which neither shares nor load say much."),
+            message(
+                "A few thousand records a window, below which neither shares nor load say much."
+            ),
         ),
         Threshold(
-            MIN_STATE, 64 * 1024**2, "bytes", 0.0, 1e15, message("Smaller states are written and restored in no time, however uneven.")
+            MIN_STATE,
+            64 * 1024**2,
+            "bytes",
+            0.0,
+            1e15,
+            message("Smaller states are written and restored in no time, however uneven."),
         ),
         Threshold(
             BUSY,
@@ -83,7 +118,10 @@ class Uneven:
             "ratio",
             0.0,
             1.0,
-            message("A hot subtask that works for the larger part of the window is the vertex's limit; else it is a fact."),
+            message(
+                "A hot subtask that works for the larger part of the window is the vertex's limit; "
+                "else it is a fact."
+            ),
         ),
     ),
 )
@@ -96,13 +134,21 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     for vertex in window.vertex_windows:
         is_source = vertex.vertex_id not in targets
         rates = _rates(vertex, is_source)
-        records = spread(rates.per_s, limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE)
+        records = spread(
+            rates.per_s, limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE
+        )
         if records and rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
             remembered.append(brief_name(window, vertex.vertex_id))
-        elif records and (rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO])):
-            found[vertex.vertex_id] = Uneven(vertex.vertex_id, records, records, rates, vertex, is_source)
+        elif records and (
+            rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO])
+        ):
+            found[vertex.vertex_id] = Uneven(
+                vertex.vertex_id, records, records, rates, vertex, is_source
+            )
     for part in window.vertex_states:
-        if state := spread(part.subtask_state_bytes, limits[STATE_RATIO], limits[MIN_STATE], REPORTING_SHARE):
+        if state := spread(
+            part.subtask_state_bytes, limits[STATE_RATIO], limits[MIN_STATE], REPORTING_SHARE
+        ):
             known = found.get(part.vertex_id) or Uneven(part.vertex_id, state)
             found[part.vertex_id] = replace(known, state=state, state_at_ms=part.trigger_time_ms)
     for uneven in found.values():
@@ -112,16 +158,24 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if remembered:
         raise NotJudged(
             message(
-                "records counted for each subtask of {remembered:name}, whose meters are uneven but remember a minute",
+                "records counted for each subtask of {remembered:name}, whose meters are uneven "
+                "but remember a minute",
                 remembered=list_text(remembered),
             )
         )
     if not window.vertex_states and _state_is_untold(window):
-        raise NotJudged(message("full state of each subtask, which the REST API gives for a checkpoint since Flink 1.15"))
+        raise NotJudged(
+            message(
+                "full state of each subtask, which the REST API gives for a checkpoint since Flink "
+                "1.15"
+            )
+        )
 
 
 def _state_is_untold(window: JobWindow) -> bool:
-    """Checkpoints completed, and REST either told nothing of the job or had the time to tell of one of them."""
+    """Checkpoints completed, and REST either told nothing of the job or had the time to tell of one
+    of them.
+    """
     since_ms = min((one.ended_ms for one in completed(window.checkpoints)), default=window.at_ms)
     return since_ms < window.at_ms - (STATE_KEPT_MS if window.config.mode else 0)
 
@@ -138,14 +192,24 @@ def _sets_pace(window: JobWindow, limits: Limits, uneven: Uneven) -> bool:
 
 
 def _rates(vertex: VertexWindow, is_source: bool) -> Rates:
-    """Records in by subtask. Sources get none from within the job, and idle ones merely lack a partition: active ones by output."""
+    """Records in by subtask.
+
+    Sources get none from within the job, and idle ones merely lack a partition: active ones by
+    output.
+    """
     if is_source:
         emitted = records_out(vertex)
         return replace(emitted, per_s=tuple(rate or None for rate in emitted.per_s))
     rates, busy = records_in(vertex), vertex.busy_ratio
     if rates.counted_ms is None and None in busy and any(one is not None for one in busy):
         # Zeros of a subtask that has not begun are no measurement.
-        return replace(rates, per_s=tuple(rate if value(busy, index) is not None else None for index, rate in enumerate(rates.per_s)))
+        return replace(
+            rates,
+            per_s=tuple(
+                rate if value(busy, index) is not None else None
+                for index, rate in enumerate(rates.per_s)
+            ),
+        )
     return rates
 
 
@@ -177,7 +241,9 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
             "share": main.top_share,
             "of": uneven.of,
             "counted_ms": uneven.rates.counted_ms if uneven.rates else None,
-            "hosts": list(dict.fromkeys(host for index in main.top if (host := value(hosts, index)))),
+            "hosts": list(
+                dict.fromkeys(host for index in main.top if (host := value(hosts, index)))
+            ),
             "state_hot_subtasks": list(uneven.state.top) if uneven.state else [],
         },
     )
@@ -186,7 +252,11 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
 def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
     if (spread := uneven.records) and uneven.rates:
         source, at_ms = uneven.rates.source, window.at_ms
-        note = message("a typical sibling gets none") if spread.ratio is None else message("largest over the median of the others")
+        note = (
+            message("a typical sibling gets none")
+            if spread.ratio is None
+            else message("largest over the median of the others")
+        )
         yield limits.compared(
             message("records, largest over typical"),
             spread.ratio,
@@ -196,20 +266,52 @@ def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evi
             at_ms,
             message("{note:message}; {source:text}", note=note, source=source),
         )
-        yield limits.compared(message("records of the hottest subtask"), spread.largest, "records/s", ">=", MIN_RECORDS, at_ms, source)
-        yield Evidence(message("records of a typical sibling"), spread.typical, "records/s", at_ms=at_ms, note=source)
+        yield limits.compared(
+            message("records of the hottest subtask"),
+            spread.largest,
+            "records/s",
+            ">=",
+            MIN_RECORDS,
+            at_ms,
+            source,
+        )
+        yield Evidence(
+            message("records of a typical sibling"),
+            spread.typical,
+            "records/s",
+            at_ms=at_ms,
+            note=source,
+        )
     if spread := uneven.state:
         taken_at_ms = uneven.state_at_ms
         note = (
-            message("a typical sibling has none") if spread.ratio is None else message("full state; largest over the median of the others")
+            message("a typical sibling has none")
+            if spread.ratio is None
+            else message("full state; largest over the median of the others")
         )
-        yield limits.compared(message("state, largest over typical"), spread.ratio, "times", ">=", STATE_RATIO, taken_at_ms, note)
+        yield limits.compared(
+            message("state, largest over typical"),
+            spread.ratio,
+            "times",
+            ">=",
+            STATE_RATIO,
+            taken_at_ms,
+            note,
+        )
         yield Evidence(
-            message("state of the largest subtask"), int(spread.largest), "bytes", int(limits[MIN_STATE]), ">=", MIN_STATE, taken_at_ms
+            message("state of the largest subtask"),
+            int(spread.largest),
+            "bytes",
+            int(limits[MIN_STATE]),
+            ">=",
+            MIN_STATE,
+            taken_at_ms,
         )
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"
-        yield limits.compared(message("busiest of the hot subtasks"), uneven.busy, "ratio", sign, BUSY, window.at_ms)
+        yield limits.compared(
+            message("busiest of the hot subtasks"), uneven.busy, "ratio", sign, BUSY, window.at_ms
+        )
 
 
 def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
@@ -219,10 +321,19 @@ def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
         if spread.ratio is None
         else message("{ratio:decimal1} times a typical sibling", ratio=spread.ratio)
     )
-    amount = bytes_text(spread.largest) if uneven.of == "state" else message("{largest:count} records/s", largest=spread.largest)
-    pace = message(", and its busiest subtask sets the pace: what feeds it is back-pressured") if sets_pace else ""
+    amount = (
+        bytes_text(spread.largest)
+        if uneven.of == "state"
+        else message("{largest:count} records/s", largest=spread.largest)
+    )
+    pace = (
+        message(", and its busiest subtask sets the pace: what feeds it is back-pressured")
+        if sets_pace
+        else ""
+    )
     return message(
-        "The hottest subtask of {name:name} has {amount:message}, {times:message}: keys or partitions are not spread evenly{pace:message}.",
+        "The hottest subtask of {name:name} has {amount:message}, {times:message}: keys or "
+        "partitions are not spread evenly{pace:message}.",
         name=name,
         amount=amount,
         times=times,
@@ -241,7 +352,9 @@ def _next_step(name: str, uneven: Uneven) -> str:
         )
     if uneven.is_source:
         return message(
-            "Look at the partitions that {name:name} reads: spread the writers' keys, or rebalance() right after the source.", name=name
+            "Look at the partitions that {name:name} reads: spread the writers' keys, or "
+            "rebalance() right after the source.",
+            name=name,
         )
     return message(
         "Count records by key before {name:name}: pre-aggregate or salt the hot ones, "

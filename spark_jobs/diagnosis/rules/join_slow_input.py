@@ -1,6 +1,7 @@
 """One input of a join or another vertex with several inputs lies far behind another in event time.
 
-Its event time is that of the slowest input. What comes by a faster one waits in state until then, so the state grows with the distance.
+Its event time is that of the slowest input. What comes by a faster one waits in state until then,
+so the state grows with the distance.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,13 +19,19 @@ from spark_jobs.diagnosis.topology import Topology
 RULE = "join.slow_input"
 APART, SAMPLES, WINDOW = f"{RULE}.apart_ms", f"{RULE}.samples", f"{RULE}.window_s"
 HELD_RATIO = 0.1
-"""Flink's own least for a back-pressured task. What such a feeder sent on may lie in buffers for long."""
+"""Flink's own least for a back-pressured task.
+
+What such a feeder sent on may lie in buffers for long.
+"""
 
 
 @rule(
     RULE,
     message("Slow input of a join"),
-    message("The watermarks of the inputs of an operator lie far apart: it holds what the faster input brought."),
+    message(
+        "The watermarks of the inputs of an operator lie far apart: it holds what the faster input "
+        "brought."
+    ),
     hold_s=900,
     needs=("gauges",),
     thresholds=(
@@ -34,10 +41,26 @@ HELD_RATIO = 0.1
             "ms",
             1_000,
             7 * 86_400_000,
-            message("A minute: inputs of one rhythm lie seconds apart. Raise it for joins of old data."),
+            message(
+                "A minute: inputs of one rhythm lie seconds apart. Raise it for joins of old data."
+            ),
         ),
-        Threshold(SAMPLES, 3, "count", 1, 100, message("So many samples, all of them: a pause of one source is over sooner.")),
-        Threshold(WINDOW, 300, "s", 60, 600, message("Five minutes: a source that restarts is back within them.")),
+        Threshold(
+            SAMPLES,
+            3,
+            "count",
+            1,
+            100,
+            message("So many samples, all of them: a pause of one source is over sooner."),
+        ),
+        Threshold(
+            WINDOW,
+            300,
+            "s",
+            60,
+            600,
+            message("Five minutes: a source that restarts is back within them."),
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -51,26 +74,41 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if any(_tells_both(one) for one in of_vertex):
             yield from _by_its_inputs(window, limits, vertex_id, of_vertex)
         else:
-            yield from _by_its_feeders(window, limits, vertex_id, topology.upstream(vertex_id), samples)
+            yield from _by_its_feeders(
+                window, limits, vertex_id, topology.upstream(vertex_id), samples
+            )
 
 
 def apart_ms(one: VertexGauges) -> int | None:
-    """By how much the first input is ahead of the second; negative where it is behind. None also where the slower is not waited for."""
+    """By how much the first input is ahead of the second; negative where it is behind.
+
+    None also where the slower is not waited for.
+    """
     first, second = one.input1_watermark_ms, one.input2_watermark_ms
     if first is None or second is None:
         return None
     sent = one.sent_watermark_ms
-    return first - second if sent is None or is_waited_for(min(first, second), max(first, second), sent) else None
+    return (
+        first - second
+        if sent is None or is_waited_for(min(first, second), max(first, second), sent)
+        else None
+    )
 
 
 def _tells_both(one: VertexGauges) -> bool:
     return one.input1_watermark_ms is not None and one.input2_watermark_ms is not None
 
 
-def _by_its_inputs(window: JobWindow, limits: Limits, vertex_id: str, samples: Sequence[VertexGauges]) -> Iterator[Finding]:
+def _by_its_inputs(
+    window: JobWindow, limits: Limits, vertex_id: str, samples: Sequence[VertexGauges]
+) -> Iterator[Finding]:
     seen = [(apart, one) for one in samples if (apart := apart_ms(one)) is not None]
     ahead = {apart > 0 for apart, _ in seen}
-    if len(seen) < limits[SAMPLES] or len(ahead) > 1 or any(abs(apart) < limits[APART] for apart, _ in seen):
+    if (
+        len(seen) < limits[SAMPLES]
+        or len(ahead) > 1
+        or any(abs(apart) < limits[APART] for apart, _ in seen)
+    ):
         return
     apart, newest = seen[-1]
     distances = [abs(one) for one, _ in seen]
@@ -85,7 +123,12 @@ def _by_its_inputs(window: JobWindow, limits: Limits, vertex_id: str, samples: S
         RULE,
         "warning",
         "high" if _grows(distances) else "medium",
-        title=message("The {slow:message} input of {name:name} is {abs:duration} behind the other", slow=slow, name=name, abs=abs(apart)),
+        title=message(
+            "The {slow:message} input of {name:name} is {abs:duration} behind the other",
+            slow=slow,
+            name=name,
+            abs=abs(apart),
+        ),
         cause=(
             message(
                 "In {seen:message} the watermark of the {slow:message} input was at least "
@@ -115,9 +158,16 @@ def _by_its_inputs(window: JobWindow, limits: Limits, vertex_id: str, samples: S
 
 
 def _by_its_feeders(
-    window: JobWindow, limits: Limits, vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
+    window: JobWindow,
+    limits: Limits,
+    vertex_id: str,
+    feeders: Sequence[str],
+    samples: Mapping[str, Sequence[VertexGauges]],
 ) -> Iterator[Finding]:
-    """Of a release that does not tell the watermark of each input. A union looks like a join: one without state holds nothing."""
+    """Of a release that does not tell the watermark of each input.
+
+    A union looks like a join: one without state holds nothing.
+    """
     seen = fed_samples(vertex_id, feeders, samples)
     state = _state_bytes(window, vertex_id)
     if not state or len(seen) < limits[SAMPLES] or any(one.untold for one in seen):
@@ -126,7 +176,11 @@ def _by_its_feeders(
     distances = [one.apart_ms for one in seen]
     least = ms_text(min(distances))
     slow_id, fast_id = newest.slowest, newest.fastest
-    if min(distances) < limits[APART] or any(one.slowest != slow_id for one in seen) or _is_held(window, fast_id):
+    if (
+        min(distances) < limits[APART]
+        or any(one.slowest != slow_id for one in seen)
+        or _is_held(window, fast_id)
+    ):
         return
     name, slow, fast = (brief(window.vertex_name(one)) for one in (vertex_id, slow_id, fast_id))
     yield vertex_finding(
@@ -136,7 +190,8 @@ def _by_its_feeders(
         "warning",
         "high" if _grows(distances) else "medium",
         title=message(
-            "What {name:name} gets from {slow:name} is {apart_ms:duration} behind what it gets from {fast:name}",
+            "What {name:name} gets from {slow:name} is {apart_ms:duration} behind what it gets "
+            "from {fast:name}",
             name=name,
             slow=slow,
             apart_ms=newest.apart_ms,
@@ -167,7 +222,12 @@ def _by_its_feeders(
         ),
         seen_at_ms=newest.at_ms,
         evidence=_evidence(limits, distances, newest.at_ms, state),
-        data={"vertex_ids": [vertex_id], "apart_ms": _signed(newest), "slow_vertex_id": slow_id, "fast_vertex_id": fast_id},
+        data={
+            "vertex_ids": [vertex_id],
+            "apart_ms": _signed(newest),
+            "slow_vertex_id": slow_id,
+            "fast_vertex_id": fast_id,
+        },
     )
 
 
@@ -177,7 +237,9 @@ def _signed(one: Fed) -> int:
 
 
 def _is_held(window: JobWindow, vertex_id: str) -> bool:
-    ratios = next((one.backpressured_ratio for one in window.vertex_windows if one.vertex_id == vertex_id), ())
+    ratios = next(
+        (one.backpressured_ratio for one in window.vertex_windows if one.vertex_id == vertex_id), ()
+    )
     known = [ratio for ratio in ratios if ratio is not None]
     return bool(known) and fmean(known) >= HELD_RATIO
 
@@ -186,17 +248,25 @@ def _grows(distances: Sequence[int]) -> bool:
     return distances[-1] > distances[0] + 1000
 
 
-def _evidence(limits: Limits, distances: Sequence[int], at_ms: int, state: int | None) -> list[Evidence]:
+def _evidence(
+    limits: Limits, distances: Sequence[int], at_ms: int, state: int | None
+) -> list[Evidence]:
     evidence = [
-        limits.compared(message("watermarks of its inputs apart"), distances[-1], "ms", ">=", APART, at_ms),
+        limits.compared(
+            message("watermarks of its inputs apart"), distances[-1], "ms", ">=", APART, at_ms
+        ),
         Evidence(message("samples"), len(distances), "count", at_ms=at_ms),
     ]
     if state is not None:
-        evidence.append(Evidence(message("state of the vertex in the newest checkpoint"), state, "bytes"))
+        evidence.append(
+            Evidence(message("state of the vertex in the newest checkpoint"), state, "bytes")
+        )
     return evidence
 
 
 def _state_bytes(window: JobWindow, vertex_id: str) -> int | None:
-    of_vertex = next((one.subtask_state_bytes for one in window.vertex_states if one.vertex_id == vertex_id), ())
+    of_vertex = next(
+        (one.subtask_state_bytes for one in window.vertex_states if one.vertex_id == vertex_id), ()
+    )
     known = [size for size in of_vertex if size is not None]
     return sum(known) if known else None

@@ -1,8 +1,9 @@
-"""Memory that each restart of a job leaves behind in its TaskManagers, outside the heap: metaspace and direct memory.
+"""Memory that each restart of a job leaves behind in its TaskManagers, outside the heap: metaspace
+and direct memory.
 
-Flink loads user classes anew for each attempt of a job on a TaskManager (``flink-docs``, "Unloading of Dynamically Loaded Classes in User
-Code"); whatever still refers to an earlier attempt keeps its classes and buffers. What RocksDB allocates is in neither figure: Flink
-reports no resident size.
+Flink loads user classes anew for each attempt of a job on a TaskManager (``flink-docs``, "Unloading
+of Dynamically Loaded Classes in User Code"); whatever still refers to an earlier attempt keeps its
+classes and buffers. What RocksDB allocates is in neither figure: Flink reports no resident size.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +19,16 @@ from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "memory.step_after_restart"
-STEP, RESTARTS, LEFT, CRITICAL = f"{RULE}.step_bytes", f"{RULE}.restarts", f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
+STEP, RESTARTS, LEFT, CRITICAL = (
+    f"{RULE}.step_bytes",
+    f"{RULE}.restarts",
+    f"{RULE}.restarts_left",
+    f"{RULE}.critical_restarts_left",
+)
 MOST_FALLS = 0.2
-"""Of the steps: where levels fall now and then, what was left behind is freed after all, by a collection that unloads classes."""
+"""Of the steps: where levels fall now and then, what was left behind is freed after all, by a
+collection that unloads classes.
+"""
 METASPACE, DIRECT = "metaspace", message("direct memory")
 _ACTION = {
     METASPACE: (
@@ -43,7 +51,9 @@ _ACTION = {
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What one kind of memory of one TaskManager was at the end of each spell between restarts: (restarts before it, time, bytes)."""
+    """What one kind of memory of one TaskManager was at the end of each spell between restarts:
+    (restarts before it, time, bytes).
+    """
 
     taskmanager_id: str
     host: str | None
@@ -56,7 +66,11 @@ class Steps:
     @property
     def left(self) -> float | None:
         """Restarts until the limit at this pace."""
-        return None if self.limit_bytes is None else max(self.limit_bytes - self.levels[-1][2], 0) / self.step_bytes
+        return (
+            None
+            if self.limit_bytes is None
+            else max(self.limit_bytes - self.levels[-1][2], 0) / self.step_bytes
+        )
 
     @property
     def urgency(self) -> tuple[bool, float, float]:
@@ -66,16 +80,50 @@ class Steps:
 @rule(
     RULE,
     message("Restarts leave memory behind"),
-    message("Each restart of the job leaves metaspace or direct memory behind in a TaskManager, until that is full."),
+    message(
+        "Each restart of the job leaves metaspace or direct memory behind in a TaskManager, until "
+        "that is full."
+    ),
     needs=("taskmanagers", "annotations"),
     thresholds=(
         Threshold(
-            STEP, 1 << 20, "bytes", 1024, 1e12, message("1 MiB a restart: less is what the compiler and class loading add by themselves.")
+            STEP,
+            1 << 20,
+            "bytes",
+            1024,
+            1e12,
+            message(
+                "1 MiB a restart: less is what the compiler and class loading add by themselves."
+            ),
         ),
-        Threshold(RESTARTS, 3, "count", 2, 11, message("Three in a row: the first restarts load what the first start did not need.")),
-        Threshold(LEFT, 50, "count", 1, 1e6, message("More restarts than that are weeks of most jobs; TaskManagers are replaced before.")),
         Threshold(
-            CRITICAL, 5, "count", 0, 1e6, message("A restart loop makes five in minutes, and then TaskManagers end one after the other.")
+            RESTARTS,
+            3,
+            "count",
+            2,
+            11,
+            message("Three in a row: the first restarts load what the first start did not need."),
+        ),
+        Threshold(
+            LEFT,
+            50,
+            "count",
+            1,
+            1e6,
+            message(
+                "More restarts than that are weeks of most jobs; TaskManagers are replaced before."
+            ),
+        ),
+        Threshold(
+            CRITICAL,
+            5,
+            "count",
+            0,
+            1e6,
+            message(
+                "A restart loop makes five in minutes, and then TaskManagers end one after the "
+                "other."
+            ),
         ),
     ),
 )
@@ -92,7 +140,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if one.step_bytes >= limits[STEP] and (one.left is None or one.left <= limits[LEFT])
     ]
     if found:
-        yield _finding(window, limits, sorted(found, key=lambda one: (*one.urgency, one.kind, one.taskmanager_id)))
+        yield _finding(
+            window,
+            limits,
+            sorted(found, key=lambda one: (*one.urgency, one.kind, one.taskmanager_id)),
+        )
 
 
 def _steps(samples: Sequence[TaskManagerSample], least: int) -> Iterator[Steps]:
@@ -107,19 +159,38 @@ def _steps(samples: Sequence[TaskManagerSample], least: int) -> Iterator[Steps]:
         ):
             levels = _levels(spells, used)
             step = _slope(levels) if len(levels) > least else 0
-            falls = sum(later - earlier < -0.1 * step for (_, _, earlier), (_, _, later) in pairwise(levels))
+            falls = sum(
+                later - earlier < -0.1 * step for (_, _, earlier), (_, _, later) in pairwise(levels)
+            )
             if step > 0 and falls <= MOST_FALLS * (len(levels) - 1):
                 heap = _levels(spells, "heap_used_bytes")
-                yield Steps(name, newest.host, kind, levels, step, _slope(heap) if len(heap) > 1 else None, limit)
+                yield Steps(
+                    name,
+                    newest.host,
+                    kind,
+                    levels,
+                    step,
+                    _slope(heap) if len(heap) > 1 else None,
+                    limit,
+                )
 
 
 def _levels(spells: dict[int, TaskManagerSample], used: str) -> list[tuple[int, int, int]]:
-    return [(restarts, one.at_ms, value) for restarts, one in spells.items() if (value := getattr(one, used)) is not None]
+    return [
+        (restarts, one.at_ms, value)
+        for restarts, one in spells.items()
+        if (value := getattr(one, used)) is not None
+    ]
 
 
 def _slope(levels: Sequence[tuple[int, int, int]]) -> float:
-    """Bytes a restart: the median over all pairs (Theil and Sen), which one odd level does not move."""
-    return median((later - earlier) / (after - before) for (before, _, earlier), (after, _, later) in combinations(levels, 2))
+    """Bytes a restart: the median over all pairs (Theil and Sen), which one odd level does not
+    move.
+    """
+    return median(
+        (later - earlier) / (after - before)
+        for (before, _, earlier), (after, _, later) in combinations(levels, 2)
+    )
 
 
 def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
@@ -131,7 +202,9 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
     also = (
         message(
             " {others:message} {words:message} it too.",
-            others=plural(others, "{count:count} other TaskManager", "{count:count} other TaskManagers"),
+            others=plural(
+                others, "{count:count} other TaskManager", "{count:count} other TaskManagers"
+            ),
             words=message("shows") if others == 1 else message("show"),
         )
         if others
@@ -141,7 +214,9 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
     also += join_messages(
         (
             message(
-                " {capitalize:name} grows by {round:bytes} a restart as well.", capitalize=kind.capitalize(), round=round(one.step_bytes)
+                " {capitalize:name} grows by {round:bytes} a restart as well.",
+                capitalize=kind.capitalize(),
+                round=round(one.step_bytes),
             )
             for kind, one in kinds.items()
         )
@@ -149,7 +224,9 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
     heap = (
         ""
         if worst.heap_step_bytes is None
-        else message(" The heap changed by {signed:name} a restart.", signed=_signed(worst.heap_step_bytes))
+        else message(
+            " The heap changed by {signed:name} a restart.", signed=_signed(worst.heap_step_bytes)
+        )
     )
     full = (
         message("is full after {int:number} more", int=int(left))
@@ -157,15 +234,52 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
         else message("grows towards a limit that is not known")
     )
     evidence = [
-        limits.compared(message("left behind by a restart"), round(worst.step_bytes), "bytes", ">=", STEP, at_ms, note=worst.kind),
+        limits.compared(
+            message("left behind by a restart"),
+            round(worst.step_bytes),
+            "bytes",
+            ">=",
+            STEP,
+            at_ms,
+            note=worst.kind,
+        ),
         limits.compared(message("restarts seen"), seen, "count", ">=", RESTARTS, at_ms),
-        Evidence(message("{kind:name} in use", kind=worst.kind), now, "bytes", at_ms=at_ms, note=worst.taskmanager_id),
+        Evidence(
+            message("{kind:name} in use", kind=worst.kind),
+            now,
+            "bytes",
+            at_ms=at_ms,
+            note=worst.taskmanager_id,
+        ),
     ]
     if left is not None:
-        evidence[1:1] = [limits.compared(message("restarts until it is full"), left, "count", "<=", CRITICAL if critical else LEFT, at_ms)]
-        evidence.append(Evidence(message("limit of {kind:name}", kind=worst.kind), worst.limit_bytes, "bytes", at_ms=at_ms))
+        evidence[1:1] = [
+            limits.compared(
+                message("restarts until it is full"),
+                left,
+                "count",
+                "<=",
+                CRITICAL if critical else LEFT,
+                at_ms,
+            )
+        ]
+        evidence.append(
+            Evidence(
+                message("limit of {kind:name}", kind=worst.kind),
+                worst.limit_bytes,
+                "bytes",
+                at_ms=at_ms,
+            )
+        )
     if worst.heap_step_bytes is not None:
-        evidence.append(Evidence(message("heap in use, change by a restart"), round(worst.heap_step_bytes), "bytes", at_ms=at_ms))
+        evidence.append(
+            Evidence(
+                message("heap in use, change by a restart"),
+                round(worst.heap_step_bytes),
+                "bytes",
+                at_ms=at_ms,
+            )
+        )
     return job_finding(
         window,
         RULE,

@@ -1,6 +1,8 @@
-"""Calls wait in the queue of a NameNode before it takes them: all who write to that HDFS wait, each checkpoint many times over.
+"""Calls wait in the queue of a NameNode before it takes them: all who write to that HDFS wait, each
+checkpoint many times over.
 
-By ``RpcQueueTimeAvgTime`` of the bean ``RpcActivityForPort*`` (Hadoop's metrics reference), a mean of the NameNode's own last interval.
+By ``RpcQueueTimeAvgTime`` of the bean ``RpcActivityForPort*`` (Hadoop's metrics reference), a mean
+of the NameNode's own last interval.
 """
 
 from collections.abc import Iterator
@@ -16,13 +18,17 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 RULE = "namenode.queue_time"
 WAIT, LONG_WAIT = f"{RULE}.wait_ms", f"{RULE}.long_wait_ms"
 FEWEST = 3
-"""Readings: a NameNode that pauses once (a full collection, a log roll) is no NameNode that is overloaded."""
+"""Readings: a NameNode that pauses once (a full collection, a log roll) is no NameNode that is
+overloaded.
+"""
 
 
 @rule(
     RULE,
     message("NameNode overloaded"),
-    message("Calls wait long in the queue of a NameNode: half of the readings of ten minutes and more."),
+    message(
+        "Calls wait long in the queue of a NameNode: half of the readings of ten minutes and more."
+    ),
     hold_s=900,
     judges=NameNodeReadings,
     thresholds=(
@@ -33,7 +39,8 @@ FEWEST = 3
             1,
             600_000,
             message(
-                "A NameNode that keeps up takes a call within a millisecond or two; a file costs a writer four calls and more, one by one."
+                "A NameNode that keeps up takes a call within a millisecond or two; a file costs a "
+                "writer four calls and more, one by one."
             ),
         ),
         Threshold(
@@ -42,24 +49,37 @@ FEWEST = 3
             "ms",
             1,
             600_000,
-            message("At a second, a checkpoint waits for seconds with each of its files, and clients begin to try again."),
+            message(
+                "At a second, a checkpoint waits for seconds with each of its files, and clients "
+                "begin to try again."
+            ),
         ),
     ),
 )
 def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
     if len(sample.queue_ms) < FEWEST:
-        raise NotJudged(message("how long calls wait in its queue: its JMX gave fewer than three readings in ten minutes"))
+        raise NotJudged(
+            message(
+                "how long calls wait in its queue: its JMX gave fewer than three readings in ten "
+                "minutes"
+            )
+        )
     wait_ms = median(sample.queue_ms)
     if wait_ms < limits[WAIT]:
         return
     long = wait_ms >= limits[LONG_WAIT]
-    kinds = list_text(f"{name} {per_s:,.0f}/s" for name, per_s in sorted(sample.kinds.items(), key=lambda one: (-one[1], one[0])))
+    kinds = list_text(
+        f"{name} {per_s:,.0f}/s"
+        for name, per_s in sorted(sample.kinds.items(), key=lambda one: (-one[1], one[0]))
+    )
     yield namenode_finding(
         sample,
         RULE,
         "critical" if long else "warning",
         title=message(
-            "Calls wait {wait_ms:duration} in the queue of the NameNode of {cluster:name}", wait_ms=wait_ms, cluster=sample.cluster
+            "Calls wait {wait_ms:duration} in the queue of the NameNode of {cluster:name}",
+            wait_ms=wait_ms,
+            cluster=sample.cluster,
         ),
         cause=message(
             "It gets more calls than it can work on, or something holds its lock. "
@@ -95,6 +115,8 @@ def _evidence(sample: NameNodeReadings, wait_ms: float, limits: Limits) -> Itera
     if sample.processing_ms is not None:
         yield Evidence(message("time a call is worked on"), sample.processing_ms, "ms", at_ms=at_ms)
     if sample.call_queue_length is not None:
-        yield Evidence(message("calls in the queue"), sample.call_queue_length, "count", at_ms=at_ms)
+        yield Evidence(
+            message("calls in the queue"), sample.call_queue_length, "count", at_ms=at_ms
+        )
     if sample.calls_per_s is not None:
         yield Evidence(message("calls of all clients"), sample.calls_per_s, "calls/s", at_ms=at_ms)

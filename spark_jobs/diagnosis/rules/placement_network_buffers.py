@@ -20,13 +20,16 @@ FAILURES, CRITICAL, WINDOW = f"{RULE}.failures", f"{RULE}.critical_failures", f"
 MOST_HOSTS = 5
 _SHORTAGE = re.compile(
     r"Insufficient number of network buffers: required (\d{1,12}), but only (\d{1,12}) available"
-    r"(?:\. The total number of network buffers is currently set to (\d{1,12}) of (\d{1,12}) bytes each)?"
+    r"(?:\. The total number of network buffers is currently set to (\d{1,12}) of (\d{1,12}) bytes "
+    r"each)?"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """One task that found too few buffers; ``total`` of ``segment_bytes`` are what its TaskManager has."""
+    """One task that found too few buffers; ``total`` of ``segment_bytes`` are what its TaskManager
+    has.
+    """
 
     at_ms: int
     host: str | None
@@ -39,18 +42,43 @@ class Shortage:
 @rule(
     RULE,
     message("Too few network buffers"),
-    message("Tasks failed at their start because their TaskManager has fewer network buffers than the tasks on it need."),
+    message(
+        "Tasks failed at their start because their TaskManager has fewer network buffers than the "
+        "tasks on it need."
+    ),
     hold_s=600,
     reads=(message("task_state FAILED"),),
     needs=("events", "failures"),
     thresholds=(
         Threshold(
-            FAILURES, 1, "count", 1, 1000, message("One is enough: a task does not start with fewer, and the next attempt needs as many.")
+            FAILURES,
+            1,
+            "count",
+            1,
+            1000,
+            message(
+                "One is enough: a task does not start with fewer, and the next attempt needs as "
+                "many."
+            ),
         ),
         Threshold(
-            CRITICAL, 3, "count", 1, 1000, message("Flink places tasks again at each attempt: three that failed show that none fits.")
+            CRITICAL,
+            3,
+            "count",
+            1,
+            1000,
+            message(
+                "Flink places tasks again at each attempt: three that failed show that none fits."
+            ),
         ),
-        Threshold(WINDOW, 600, "s", 60, 86_400, message("Ten minutes: as long as attempts follow each other, they are one story.")),
+        Threshold(
+            WINDOW,
+            600,
+            "s",
+            60,
+            86_400,
+            message("Ten minutes: as long as attempts follow each other, they are one story."),
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -65,14 +93,20 @@ def _shortages(window: JobWindow) -> list[Shortage]:
     reported = [(one.at_ms, one.host, one.stacktrace) for one in window.failures]
     logged = [(one.at_ms, one.host, one.detail) for one in window.events]
     for source in (reported, logged):
-        found = [_shortage(at_ms, host, match) for at_ms, host, text in source if (match := _SHORTAGE.search(text or ""))]
+        found = [
+            _shortage(at_ms, host, match)
+            for at_ms, host, text in source
+            if (match := _SHORTAGE.search(text or ""))
+        ]
         if found:
             return sorted(found, key=lambda one: one.at_ms)
     return []
 
 
 def _shortage(at_ms: int, host: str | None, match: re.Match[str]) -> Shortage:
-    required, available, total, segment_bytes = (int(text) if text else None for text in match.groups())
+    required, available, total, segment_bytes = (
+        int(text) if text else None for text in match.groups()
+    )
     return Shortage(at_ms, host, required or 0, available or 0, total, segment_bytes)
 
 
@@ -81,15 +115,41 @@ def _finding(window: JobWindow, limits: Limits, found: list[Shortage]) -> Findin
     hosts = list(counts_of(one.host for one in found if one.host))[:MOST_HOSTS]
     where = message(" on {hosts:name}", hosts=list_text(hosts)) if hosts else ""
     pool = message(" of {total:count}", total=newest.total) if newest.total else ""
-    size = f" ({bytes_text(newest.total * newest.segment_bytes)})" if newest.total and newest.segment_bytes else ""
+    size = (
+        f" ({bytes_text(newest.total * newest.segment_bytes)})"
+        if newest.total and newest.segment_bytes
+        else ""
+    )
     evidence = [
-        limits.compared(message("failures for want of buffers"), len(found), "count", ">=", FAILURES, newest.at_ms),
-        Evidence(message("buffers that the task required"), newest.required, "count", at_ms=newest.at_ms),
-        Evidence(message("buffers that were available"), newest.available, "count", at_ms=newest.at_ms),
+        limits.compared(
+            message("failures for want of buffers"),
+            len(found),
+            "count",
+            ">=",
+            FAILURES,
+            newest.at_ms,
+        ),
+        Evidence(
+            message("buffers that the task required"), newest.required, "count", at_ms=newest.at_ms
+        ),
+        Evidence(
+            message("buffers that were available"), newest.available, "count", at_ms=newest.at_ms
+        ),
     ]
     if newest.total and newest.segment_bytes:
-        evidence.append(Evidence(message("buffers of the TaskManager"), newest.total, "count", at_ms=newest.at_ms))
-        evidence.append(Evidence(message("its network memory"), newest.total * newest.segment_bytes, "bytes", at_ms=newest.at_ms))
+        evidence.append(
+            Evidence(
+                message("buffers of the TaskManager"), newest.total, "count", at_ms=newest.at_ms
+            )
+        )
+        evidence.append(
+            Evidence(
+                message("its network memory"),
+                newest.total * newest.segment_bytes,
+                "bytes",
+                at_ms=newest.at_ms,
+            )
+        )
     return job_finding(
         window,
         RULE,
@@ -121,5 +181,10 @@ def _finding(window: JobWindow, limits: Limits, found: list[Shortage]) -> Findin
         ),
         seen_at_ms=newest.at_ms,
         evidence=evidence,
-        data={"hosts": hosts, "required": newest.required, "available": newest.available, "total": newest.total},
+        data={
+            "hosts": hosts,
+            "required": newest.required,
+            "available": newest.available,
+            "total": newest.total,
+        },
     )

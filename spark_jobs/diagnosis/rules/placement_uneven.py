@@ -19,12 +19,18 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 RULE = "placement.uneven"
 LACKING = message("on which TaskManagers its subtasks run")
-RATIO, EXTRA, BUSY_RATIO = f"{RULE}.max_over_mean", f"{RULE}.extra_tasks", f"{RULE}.busy_max_over_mean"
+RATIO, EXTRA, BUSY_RATIO = (
+    f"{RULE}.max_over_mean",
+    f"{RULE}.extra_tasks",
+    f"{RULE}.busy_max_over_mean",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one TaskManager runs of the job; ``busy`` is the sum of the busy ratios of its subtasks."""
+    """What one TaskManager runs of the job; ``busy`` is the sum of the busy ratios of its
+    subtasks.
+    """
 
     taskmanager_id: str
     host: str | None
@@ -41,19 +47,44 @@ class Load:
     lacking=LACKING,
     thresholds=(
         Threshold(
-            RATIO, 1.5, "times", 1.1, 1000.0, message("Half as many again as the mean: all TaskManagers are made as large as the fullest.")
+            RATIO,
+            1.5,
+            "times",
+            1.1,
+            1000.0,
+            message(
+                "Half as many again as the mean: all TaskManagers are made as large as the fullest."
+            ),
         ),
-        Threshold(EXTRA, 4, "count", 1, 1e6, message("Fewer tasks than that above the mean are a matter of rounding in a small job.")),
         Threshold(
-            BUSY_RATIO, 1.5, "times", 1.1, 1000.0, message("Where the fullest is the busiest by as much, it is the limit of the job.")
+            EXTRA,
+            4,
+            "count",
+            1,
+            1e6,
+            message(
+                "Fewer tasks than that above the mean are a matter of rounding in a small job."
+            ),
+        ),
+        Threshold(
+            BUSY_RATIO,
+            1.5,
+            "times",
+            1.1,
+            1000.0,
+            message("Where the fullest is the busiest by as much, it is the limit of the job."),
         ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    tasks = sum(vertex.parallelism or len(vertex.taskmanager_id) for vertex in window.vertex_windows)
-    placed = Counter(filter(None, chain.from_iterable(vertex.taskmanager_id for vertex in window.vertex_windows)))
+    tasks = sum(
+        vertex.parallelism or len(vertex.taskmanager_id) for vertex in window.vertex_windows
+    )
+    placed = Counter(
+        filter(None, chain.from_iterable(vertex.taskmanager_id for vertex in window.vertex_windows))
+    )
     if not tasks or placed.total() < REPORTING_SHARE * tasks:
         raise NotJudged(LACKING)
     mean, most = placed.total() / len(placed), max(placed.values())
@@ -73,25 +104,52 @@ def _loads(window: JobWindow) -> list[Load]:
                 of_vertices.setdefault(taskmanager, Counter())[vertex.vertex_id] += 1
                 hosts.setdefault(taskmanager, value(vertex.host, subtask))
                 busy.setdefault(taskmanager, []).append(value(vertex.busy_ratio, subtask) or 0.0)
-    found = (Load(name, hosts[name], counts.total(), fsum(busy[name]), counts) for name, counts in of_vertices.items())
+    found = (
+        Load(name, hosts[name], counts.total(), fsum(busy[name]), counts)
+        for name, counts in of_vertices.items()
+    )
     return sorted(found, key=lambda load: load.taskmanager_id)
 
 
-def _finding(window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float) -> Finding:
+def _finding(
+    window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float
+) -> Finding:
     where, at_ms = fullest.host or fullest.taskmanager_id, window.at_ms
     mean_busy = sum(load.busy for load in loads) / len(loads)
     is_busiest = fullest.busy > 0 and fullest.busy >= limits[BUSY_RATIO] * mean_busy
     concentrated = _most_concentrated(loads, fullest)
     evidence = [
-        limits.compared(message("tasks of the fullest TaskManager over the mean"), fullest.tasks / mean, "times", ">=", RATIO, at_ms),
-        limits.compared(message("its tasks above the mean"), fullest.tasks - mean, "count", ">=", EXTRA, at_ms),
-        Evidence(message("tasks of the fullest TaskManager"), fullest.tasks, "count", at_ms=at_ms, note=fullest.taskmanager_id),
+        limits.compared(
+            message("tasks of the fullest TaskManager over the mean"),
+            fullest.tasks / mean,
+            "times",
+            ">=",
+            RATIO,
+            at_ms,
+        ),
+        limits.compared(
+            message("its tasks above the mean"), fullest.tasks - mean, "count", ">=", EXTRA, at_ms
+        ),
+        Evidence(
+            message("tasks of the fullest TaskManager"),
+            fullest.tasks,
+            "count",
+            at_ms=at_ms,
+            note=fullest.taskmanager_id,
+        ),
         Evidence(message("TaskManagers of the job"), len(loads), "count", at_ms=at_ms),
     ]
     if mean_busy > 0:
         sign = ">=" if is_busiest else "<"
         evidence.append(
-            limits.compared(message("busy time of the fullest over the mean"), fullest.busy / mean_busy, "times", sign, BUSY_RATIO, at_ms)
+            limits.compared(
+                message("busy time of the fullest over the mean"),
+                fullest.busy / mean_busy,
+                "times",
+                sign,
+                BUSY_RATIO,
+                at_ms,
+            )
         )
     return job_finding(
         window,
@@ -110,23 +168,37 @@ def _finding(window: JobWindow, limits: Limits, loads: list[Load], fullest: Load
         data={
             "taskmanager_id": fullest.taskmanager_id,
             "hosts": [fullest.host] if fullest.host else [],
-            "tasks": {load.taskmanager_id: load.tasks for load in sorted(loads, key=lambda load: -load.tasks)[:20]},
+            "tasks": {
+                load.taskmanager_id: load.tasks
+                for load in sorted(loads, key=lambda load: -load.tasks)[:20]
+            },
             "vertex_ids": [concentrated] if concentrated else [],
         },
     )
 
 
 def _most_concentrated(loads: list[Load], fullest: Load) -> str | None:
-    """The vertex with most subtasks on the fullest TaskManager above its even share; None where none is."""
+    """The vertex with most subtasks on the fullest TaskManager above its even share; None where
+    none is.
+    """
     total = sum((load.of_vertices for load in loads), Counter[str]())
-    above = {vertex: count - -(-total[vertex] // len(loads)) for vertex, count in fullest.of_vertices.items()}
+    above = {
+        vertex: count - -(-total[vertex] // len(loads))
+        for vertex, count in fullest.of_vertices.items()
+    }
     worst = max(above, key=lambda vertex: (above[vertex], vertex))
     return worst if above[worst] > 0 else None
 
 
-def _cause(window: JobWindow, loads: list[Load], fullest: Load, concentrated: str | None, is_busiest: bool) -> str:
+def _cause(
+    window: JobWindow, loads: list[Load], fullest: Load, concentrated: str | None, is_busiest: bool
+) -> str:
     others = [load.tasks for load in loads if load is not fullest]
-    spread = f"{min(others)}" if min(others) == max(others) else message("{min:number} to {max:number}", min=min(others), max=max(others))
+    spread = (
+        f"{min(others)}"
+        if min(others) == max(others)
+        else message("{min:number} to {max:number}", min=min(others), max=max(others))
+    )
     vertex = (
         message(
             ", among them {of_vertices:number} of {concentrated:name}",
@@ -138,28 +210,37 @@ def _cause(window: JobWindow, loads: list[Load], fullest: Load, concentrated: st
     )
     busy = message(" It is the busiest too: the job waits for it.") if is_busiest else ""
     return message(
-        "Flink put {tasks:number} tasks on {host:name}{vertex:message}; the other {words:message} {spread:name}.{busy:message}",
+        "Flink put {tasks:number} tasks on {host:name}{vertex:message}; the other {words:message} "
+        "{spread:name}.{busy:message}",
         tasks=fullest.tasks,
         host=fullest.host or fullest.taskmanager_id,
         vertex=vertex,
-        words=message("one runs") if len(others) == 1 else message("{others:number} TaskManagers run", others=len(others)),
+        words=message("one runs")
+        if len(others) == 1
+        else message("{others:number} TaskManagers run", others=len(others)),
         spread=spread,
         busy=busy,
     )
 
 
 def _next_step(window: JobWindow) -> str:
-    look = message("The job's placement page shows what is set, and what each rule of placement would bring.")
+    look = message(
+        "The job's placement page shows what is set, and what each rule of placement would bring."
+    )
     version = window.version
     if version is None:
         return look
     setting = spreading_setting(version)
     if version >= TASKS_SINCE:
         return message(
-            "Unless it is set, set {setting:text} for the cluster and restart the job. {look:message}", setting=setting, look=look
+            "Unless it is set, set {setting:text} for the cluster and restart the job. "
+            "{look:message}",
+            setting=setting,
+            look=look,
         )
     return message(
-        "Unless it is set, set {setting:text} for the cluster, which spreads slots over TaskManagers. {look:message}",
+        "Unless it is set, set {setting:text} for the cluster, which spreads slots over "
+        "TaskManagers. {look:message}",
         setting=setting,
         look=look,
     )

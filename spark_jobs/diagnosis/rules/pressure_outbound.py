@@ -1,4 +1,6 @@
-"""A vertex waits for room in its output although everything it feeds has time to spare: the channel itself is too narrow."""
+"""A vertex waits for room in its output although everything it feeds has time to spare: the channel
+itself is too narrow.
+"""
 
 from collections.abc import Iterator
 
@@ -6,7 +8,13 @@ from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.origins import NO_METRICS, Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
-from spark_jobs.diagnosis.pressure_words import brief_name, brief_names, held_back, hot_data, waiting_evidence
+from spark_jobs.diagnosis.pressure_words import (
+    brief_name,
+    brief_names,
+    held_back,
+    hot_data,
+    waiting_evidence,
+)
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
@@ -19,7 +27,9 @@ OUTPUT_LEVEL = f"{RULE}.output_level"
 @rule(
     RULE,
     message("Output held by the channel"),
-    message("A vertex waits with a full output while every vertex it feeds is neither busy nor waiting."),
+    message(
+        "A vertex waits with a full output while every vertex it feeds is neither busy nor waiting."
+    ),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(
@@ -30,7 +40,8 @@ OUTPUT_LEVEL = f"{RULE}.output_level"
             0.0,
             1.0,
             message(
-                "Of the way from the idle floor of the output to what one hot channel can lift it to: half a channel's buffers are queued."
+                "Of the way from the idle floor of the output to what one hot channel can lift it "
+                "to: half a channel's buffers are queued."
             ),
         ),
     ),
@@ -40,10 +51,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     for outbound in pressure.outbound.values():
         yield _finding(window, limits, pressure, outbound)
     for vertex_id, lacking in pressure.unexplained.items():
-        if not lacking and vertex_id in pressure.topology.out_edges and not _has_output_usage(pressure, vertex_id):
+        if (
+            not lacking
+            and vertex_id in pressure.topology.out_edges
+            and not _has_output_usage(pressure, vertex_id)
+        ):
             raise NotJudged(
                 message(
-                    "output usage of {vertex_id:name}, which waits though all that follows has time to spare",
+                    "output usage of {vertex_id:name}, which waits though all that follows has "
+                    "time to spare",
                     vertex_id=brief_name(window, vertex_id),
                 )
             )
@@ -62,10 +78,16 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
     upstream = pressure.ways_to(held.vertex_id)
     mark = outbound.floor + limits[OUTPUT_LEVEL] * (outbound.ceiling - outbound.floor)
     floor_and_ceiling = message(
-        "idle floor {floor:decimal2}, one hot channel lifts it to {ceiling:decimal2}", floor=outbound.floor, ceiling=outbound.ceiling
+        "idle floor {floor:decimal2}, one hot channel lifts it to {ceiling:decimal2}",
+        floor=outbound.floor,
+        ceiling=outbound.ceiling,
     )
     working = [
-        typical(pressure.vertices[target].working(index) for index in range(pressure.vertices[target].parallelism)) for target in following
+        typical(
+            pressure.vertices[target].working(index)
+            for index in range(pressure.vertices[target].parallelism)
+        )
+        for target in following
     ]
     return vertex_finding(
         window,
@@ -73,9 +95,14 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
         RULE,
         "warning",
         _confidence(vertex.window.samples),
-        title=message("{name:name} waits for its output while {behind:name} has time to spare", name=name, behind=behind),
+        title=message(
+            "{name:name} waits for its output while {behind:name} has time to spare",
+            name=name,
+            behind=behind,
+        ),
         cause=message(
-            "{name:name} produces more than its channels carry: a function that multiplies records, a slow network, or a remote host.",
+            "{name:name} produces more than its channels carry: a function that multiplies "
+            "records, a slow network, or a remote host.",
             name=name,
         ),
         next_step=(
@@ -90,7 +117,14 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
         evidence=(
             waiting_evidence(window, limits, pressure, held),
             Evidence(
-                message("{name:name} output", name=name), outbound.usage, "ratio", mark, ">", OUTPUT_LEVEL, window.at_ms, floor_and_ceiling
+                message("{name:name} output", name=name),
+                outbound.usage,
+                "ratio",
+                mark,
+                ">",
+                OUTPUT_LEVEL,
+                window.at_ms,
+                floor_and_ceiling,
             ),
             *(
                 Evidence(

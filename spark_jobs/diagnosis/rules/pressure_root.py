@@ -1,4 +1,6 @@
-"""The origin of back-pressure: the vertex that works without pause and does not wait itself, while those before it wait for it."""
+"""The origin of back-pressure: the vertex that works without pause and does not wait itself, while
+those before it wait for it.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,32 +10,66 @@ from spark_jobs.diagnosis.jvm_load import gc_threshold, jvm_cause
 from spark_jobs.diagnosis.origins import BACKPRESSURED, NO_METRICS, Held, Pressure, Way, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_walk import Origin
-from spark_jobs.diagnosis.pressure_words import MOST_NAMED, brief_name, brief_names, held_back, hot_data, subtasks_text, waiting_evidence
+from spark_jobs.diagnosis.pressure_words import (
+    MOST_NAMED,
+    brief_name,
+    brief_names,
+    held_back,
+    hot_data,
+    subtasks_text,
+    waiting_evidence,
+)
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "pressure.root"
-BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f"{RULE}.critical_ratio"
+BUSY, FULL_INPUT, CRITICAL = (
+    f"{RULE}.busy_ratio",
+    f"{RULE}.full_input_ratio",
+    f"{RULE}.critical_ratio",
+)
 
 
 @rule(
     RULE,
     message("Origin of back-pressure"),
-    message("A vertex is busy and does not wait itself, while a vertex before it waits for the larger part of the window."),
+    message(
+        "A vertex is busy and does not wait itself, while a vertex before it waits for the larger "
+        "part of the window."
+    ),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(
-        Threshold(BACKPRESSURED, 0.5, "ratio", 0.1, 1.0, message("The larger part of the window; also where Flink's own page says HIGH.")),
-        Threshold(BUSY, 0.5, "ratio", 0.1, 1.0, message("What holds others for the larger part of the window works for at least as long.")),
+        Threshold(
+            BACKPRESSURED,
+            0.5,
+            "ratio",
+            0.1,
+            1.0,
+            message("The larger part of the window; also where Flink's own page says HIGH."),
+        ),
+        Threshold(
+            BUSY,
+            0.5,
+            "ratio",
+            0.1,
+            1.0,
+            message(
+                "What holds others for the larger part of the window works for at least as long."
+            ),
+        ),
         Threshold(
             f"{RULE}.own_backpressured_ratio",
             0.05,
             "ratio",
             0.0,
             0.5,
-            message("A vertex that waits more than occasionally may itself be back-pressured: its consumers are checked first."),
+            message(
+                "A vertex that waits more than occasionally may itself be back-pressured: its "
+                "consumers are checked first."
+            ),
         ),
         Threshold(
             f"{RULE}.slack_ratio",
@@ -41,7 +77,9 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
             "ratio",
             0.0,
             0.5,
-            message("The figures of two vertices are averages over a minute, read some seconds apart."),
+            message(
+                "The figures of two vertices are averages over a minute, read some seconds apart."
+            ),
         ),
         Threshold(
             FULL_INPUT,
@@ -49,7 +87,10 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
             "ratio",
             0.25,
             1.0,
-            message("Half of the buffers in use over a window means that records queue, not that they pass."),
+            message(
+                "Half of the buffers in use over a window means that records queue, not that they "
+                "pass."
+            ),
         ),
         Threshold(
             f"{RULE}.empty_input_ratio",
@@ -57,7 +98,10 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
             "ratio",
             0.0,
             0.25,
-            message("A vertex that holds others finds its next record waiting; a nearly empty input clears it."),
+            message(
+                "A vertex that holds others finds its next record waiting; a nearly empty input "
+                "clears it."
+            ),
         ),
         Threshold(
             f"{RULE}.reporting_share",
@@ -76,7 +120,10 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
             "ratio",
             0.5,
             1.0,
-            message("A source that waits nine tenths of the time reads slower than records arrive, and barriers stand in the same queue."),
+            message(
+                "A source that waits nine tenths of the time reads slower than records arrive, and "
+                "barriers stand in the same queue."
+            ),
         ),
         gc_threshold(RULE),
     ),
@@ -97,26 +144,39 @@ def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
             reported = list_text(brief_names(window, lacking))
             raise NotJudged(
                 message(
-                    "{waits:name} is back-pressured, and the figures of {reported:name} do not show whether it is the origin",
+                    "{waits:name} is back-pressured, and the figures of {reported:name} do not "
+                    "show whether it is the origin",
                     waits=waits,
                     reported=reported,
                 )
             )
         if vertex_id not in pressure.topology.out_edges:
-            raise NotJudged(message("{waits:name} is back-pressured, and the job graph does not say what follows it", waits=waits))
+            raise NotJudged(
+                message(
+                    "{waits:name} is back-pressured, and the job graph does not say what follows "
+                    "it",
+                    waits=waits,
+                )
+            )
         raise NotJudged(
             message(
-                "{waits:name} is back-pressured, though all that follows has time to spare and its output is not known to be full",
+                "{waits:name} is back-pressured, though all that follows has time to spare and its "
+                "output is not known to be full",
                 waits=waits,
             )
         )
     if pressure.unjudged:
         raise NotJudged(
-            message("back-pressure of {unjudged:name} in this window", unjudged=list_text(brief_names(window, pressure.unjudged)))
+            message(
+                "back-pressure of {unjudged:name} in this window",
+                unjudged=list_text(brief_names(window, pressure.unjudged)),
+            )
         )
 
 
-def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, ways: Sequence[Way]) -> Finding:
+def _finding(
+    window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, ways: Sequence[Way]
+) -> Finding:
     held = [one for one, _path in ways]
     name = brief_name(window, origin.vertex_id)
     vertex = pressure.vertices[origin.vertex_id]
@@ -125,9 +185,15 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
     held_names = list_text(dict.fromkeys(brief_name(window, one.vertex_id) for one in held))
     jvm = jvm_cause(window, limits, RULE, _busy_threads(vertex, origin))
     works = (
-        message("{hot:opening} of {name:name} worked without pause and never had to wait", hot=hot, name=name)
+        message(
+            "{hot:opening} of {name:name} worked without pause and never had to wait",
+            hot=hot,
+            name=name,
+        )
         if origin.measured
-        else message("{hot:opening} of {name:name} had full inputs and did not wait", hot=hot, name=name)
+        else message(
+            "{hot:opening} of {name:name} had full inputs and did not wait", hot=hot, name=name
+        )
     )
     return vertex_finding(
         window,
@@ -135,7 +201,9 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         RULE,
         _severity(limits, pressure, origin, held),
         confidence,
-        title=message("{name:name} back-pressures {held_names:name}", name=name, held_names=held_names),
+        title=message(
+            "{name:name} back-pressures {held_names:name}", name=name, held_names=held_names
+        ),
         cause=(
             message(
                 "{works:message}, while {held_names:name} waited for room in the output: "
@@ -162,21 +230,45 @@ def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
     return found
 
 
-def _evidence(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Iterator[Evidence]:
+def _evidence(
+    window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]
+) -> Iterator[Evidence]:
     at_ms = window.at_ms
     vertex = pressure.vertices[origin.vertex_id]
     name = brief_name(window, origin.vertex_id)
     busy = typical(vertex.busy(index) for index in origin.subtasks)
     if busy is not None:
         on = subtasks_text(origin.subtasks, vertex.parallelism)
-        yield limits.compared(message("{name:name} busy", name=name), busy, "ratio", ">=", BUSY, at_ms, message("{on:text}, median", on=on))
+        yield limits.compared(
+            message("{name:name} busy", name=name),
+            busy,
+            "ratio",
+            ">=",
+            BUSY,
+            at_ms,
+            message("{on:text}, median", on=on),
+        )
     yield waiting_evidence(window, limits, pressure, max(held, key=lambda one: one.ratio))
     own = typical(vertex.backpressured(index) for index in origin.subtasks)
     if own is not None:
-        yield limits.compared(message("{name:name} back-pressured", name=name), own, "ratio", "<", BACKPRESSURED, at_ms)
-    level = max((known for index in origin.subtasks if (known := vertex.input_level(index)) is not None), default=None)
+        yield limits.compared(
+            message("{name:name} back-pressured", name=name),
+            own,
+            "ratio",
+            "<",
+            BACKPRESSURED,
+            at_ms,
+        )
+    level = max(
+        (known for index in origin.subtasks if (known := vertex.input_level(index)) is not None),
+        default=None,
+    )
     if level is not None:
-        note = "" if origin.full_input else message("local channels have no buffers here: 0 does not mean empty")
+        note = (
+            ""
+            if origin.full_input
+            else message("local channels have no buffers here: 0 does not mean empty")
+        )
         sign = ">=" if origin.full_input else ""
         yield Evidence(
             message("{name:name} input", name=name),
@@ -198,7 +290,9 @@ def _evidence(window: JobWindow, limits: Limits, pressure: Pressure, origin: Ori
 
 
 def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:
-    """A step down for each thing not seen: busy time, own waiting, a full input, work as long as others waited, a second sample."""
+    """A step down for each thing not seen: busy time, own waiting, a full input, work as long as
+    others waited, a second sample.
+    """
     vertex = pressure.vertices[origin.vertex_id]
     lacking = (
         (not origin.measured)
@@ -211,14 +305,23 @@ def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Con
 
 
 def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> bool:
-    seen = (pressure.vertices[origin.vertex_id], *(pressure.vertices[one.vertex_id] for one in held))
+    seen = (
+        pressure.vertices[origin.vertex_id],
+        *(pressure.vertices[one.vertex_id] for one in held),
+    )
     return min(vertex.window.samples for vertex in seen) < 2
 
 
 def _severity(limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Severity:
-    """Critical where it reaches a source nearly all the time; one sample alone is not enough for that."""
-    reaches_source = any(one.ratio >= limits[CRITICAL] and pressure.topology.is_source(one.vertex_id) for one in held)
-    return "critical" if reaches_source and not _is_one_sample(pressure, origin, held) else "warning"
+    """Critical where it reaches a source nearly all the time; one sample alone is not enough for
+    that.
+    """
+    reaches_source = any(
+        one.ratio >= limits[CRITICAL] and pressure.topology.is_source(one.vertex_id) for one in held
+    )
+    return (
+        "critical" if reaches_source and not _is_one_sample(pressure, origin, held) else "warning"
+    )
 
 
 def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
@@ -237,7 +340,11 @@ def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
             on=on,
         )
     share = vertex.records_in_share(origin.subtasks)
-    spread = message(" (these subtasks carry {share:share} of its records)", share=share) if share is not None and share < 0.99 else ""
+    spread = (
+        message(" (these subtasks carry {share:share} of its records)", share=share)
+        if share is not None and share < 0.99
+        else ""
+    )
     return message(
         "Take a flame graph or thread dump of {name:name}/{first:number}{on:message}: "
         "waiting for outside systems, state access or plain computation? Speed that "

@@ -1,4 +1,6 @@
-"""Pressure by a few: a minority of an origin's subtasks works without pause while its siblings mostly idle under the same upstream."""
+"""Pressure by a few: a minority of an origin's subtasks works without pause while its siblings
+mostly idle under the same upstream.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +24,10 @@ HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio
 @rule(
     RULE,
     message("Few hot subtasks"),
-    message("Of a vertex that is an origin of back-pressure only a minority of subtasks is busy, the others mostly idle."),
+    message(
+        "Of a vertex that is an origin of back-pressure only a minority of subtasks is busy, the "
+        "others mostly idle."
+    ),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(
@@ -32,10 +37,20 @@ HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio
             "ratio",
             0.0,
             0.9,
-            message("With more than half of the subtasks busy the vertex is short of capacity, not uneven."),
+            message(
+                "With more than half of the subtasks busy the vertex is short of capacity, not "
+                "uneven."
+            ),
         ),
         Threshold(
-            SIBLINGS, 0.5, "ratio", 0.0, 0.9, message("Siblings that work less than half of the time could take the load of another.")
+            SIBLINGS,
+            0.5,
+            "ratio",
+            0.0,
+            0.9,
+            message(
+                "Siblings that work less than half of the time could take the load of another."
+            ),
         ),
         Threshold(
             HOT_FLOATING,
@@ -43,9 +58,19 @@ HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio
             "ratio",
             0.0,
             1.0,
-            message("Floating buffers go to channels with a backlog: all lent means that some channel queues."),
+            message(
+                "Floating buffers go to channels with a backlog: all lent means that some channel "
+                "queues."
+            ),
         ),
-        Threshold(HOT_EXCLUSIVE, 0.5, "ratio", 0.0, 1.0, message("Most channels' own buffers are empty: few channels carry that backlog.")),
+        Threshold(
+            HOT_EXCLUSIVE,
+            0.5,
+            "ratio",
+            0.0,
+            1.0,
+            message("Most channels' own buffers are empty: few channels carry that backlog."),
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -62,7 +87,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         elif working <= limits[SIBLINGS]:
             yield _finding(window, limits, pressure, origin, working)
     if unseen and not window.terminal:
-        raise NotJudged(message("what the other subtasks of {unseen:name} do", unseen=list_text(unseen)))
+        raise NotJudged(
+            message("what the other subtasks of {unseen:name} do", unseen=list_text(unseen))
+        )
 
 
 def _siblings(vertex: Subtasks, origin: Origin) -> list[int]:
@@ -70,7 +97,9 @@ def _siblings(vertex: Subtasks, origin: Origin) -> list[int]:
     return [index for index in range(vertex.parallelism) if index not in hot]
 
 
-def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, siblings_working: float) -> Finding:
+def _finding(
+    window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, siblings_working: float
+) -> Finding:
     vertex = pressure.vertices[origin.vertex_id]
     name = brief_name(window, origin.vertex_id)
     even_share = len(origin.subtasks) / vertex.parallelism
@@ -89,7 +118,13 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         next_step=_next_step(share, even_share, name),
         evidence=_evidence(window, limits, vertex, origin, siblings_working, share),
         data={
-            **hot_data(window, pressure, origin.vertex_id, origin.subtasks, pressure.ways_to(origin.vertex_id)),
+            **hot_data(
+                window,
+                pressure,
+                origin.vertex_id,
+                origin.subtasks,
+                pressure.ways_to(origin.vertex_id),
+            ),
             "hot_channel_subtasks": channels[:MOST_SUBTASKS],
             "hot_producers": producers[:MOST_SUBTASKS],
         },
@@ -99,12 +134,16 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
 def _cause(hot: str, parallelism: int, share: float | None, producers: Sequence[str]) -> str:
     carried = "" if share is None else message(" with {share:share} of the records", share=share)
     few = (
-        message(" The backlog stands in few input channels, those from {producers:name}.", producers=list_text(producers))
+        message(
+            " The backlog stands in few input channels, those from {producers:name}.",
+            producers=list_text(producers),
+        )
         if producers
         else ""
     )
     return message(
-        "Of {parallelism:message} only {hot:text} is always busy{carried:message}, siblings mostly idle: the load is uneven.{few:message}",
+        "Of {parallelism:message} only {hot:text} is always busy{carried:message}, siblings mostly "
+        "idle: the load is uneven.{few:message}",
         parallelism=plural(parallelism, "{count:count} subtask", "{count:count} subtasks"),
         hot=hot,
         carried=carried,
@@ -113,7 +152,12 @@ def _cause(hot: str, parallelism: int, share: float | None, producers: Sequence[
 
 
 def _evidence(
-    window: JobWindow, limits: Limits, vertex: Subtasks, origin: Origin, siblings_working: float, share: float | None
+    window: JobWindow,
+    limits: Limits,
+    vertex: Subtasks,
+    origin: Origin,
+    siblings_working: float,
+    share: float | None,
 ) -> Iterator[Evidence]:
     at_ms = window.at_ms
     count = len(origin.subtasks)
@@ -124,9 +168,19 @@ def _evidence(
         "<=",
         HOT_SHARE,
         at_ms,
-        message("{count:count} of {parallelism:count}", count=count, parallelism=vertex.parallelism),
+        message(
+            "{count:count} of {parallelism:count}", count=count, parallelism=vertex.parallelism
+        ),
     )
-    yield limits.compared(message("working time of the others"), siblings_working, "ratio", "<=", SIBLINGS, at_ms, message("median"))
+    yield limits.compared(
+        message("working time of the others"),
+        siblings_working,
+        "ratio",
+        "<=",
+        SIBLINGS,
+        at_ms,
+        message("median"),
+    )
     if share is not None:
         even = message("an even share would be {count:share}", count=count / vertex.parallelism)
         yield Evidence(
@@ -134,23 +188,51 @@ def _evidence(
             share,
             "ratio",
             at_ms=at_ms,
-            note=message("{even:message}; {source:text}", even=even, source=records_in(vertex.window).source),
+            note=message(
+                "{even:message}; {source:text}", even=even, source=records_in(vertex.window).source
+            ),
         )
     first = origin.subtasks[0]
     for name, values, key, sign in (
-        (message("floating input buffers in use"), vertex.window.floating_usage, HOT_FLOATING, ">="),
-        (message("exclusive input buffers in use"), vertex.window.exclusive_usage, HOT_EXCLUSIVE, "<="),
+        (
+            message("floating input buffers in use"),
+            vertex.window.floating_usage,
+            HOT_FLOATING,
+            ">=",
+        ),
+        (
+            message("exclusive input buffers in use"),
+            vertex.window.exclusive_usage,
+            HOT_EXCLUSIVE,
+            "<=",
+        ),
     ):
         if (usage := value(values, first)) is not None:
-            yield limits.compared(name, usage, "ratio", sign, key, at_ms, message("subtask {first:number}", first=first))
+            yield limits.compared(
+                name,
+                usage,
+                "ratio",
+                sign,
+                key,
+                at_ms,
+                message("subtask {first:number}", first=first),
+            )
 
 
 def _hot_channel_subtasks(vertex: Subtasks, origin: Origin, limits: Limits) -> list[int]:
     """Hot subtasks of which only few channels queue."""
     hot = []
     for index in origin.subtasks:
-        floating, exclusive = value(vertex.window.floating_usage, index), value(vertex.window.exclusive_usage, index)
-        if floating is not None and exclusive is not None and floating >= limits[HOT_FLOATING] and exclusive <= limits[HOT_EXCLUSIVE]:
+        floating, exclusive = (
+            value(vertex.window.floating_usage, index),
+            value(vertex.window.exclusive_usage, index),
+        )
+        if (
+            floating is not None
+            and exclusive is not None
+            and floating >= limits[HOT_FLOATING]
+            and exclusive <= limits[HOT_EXCLUSIVE]
+        ):
             hot.append(index)
     return hot
 
@@ -166,7 +248,9 @@ def _producers(window: JobWindow, pressure: Pressure, origin: Origin) -> list[st
 
 
 def _confidence(origin: Origin, share: float | None, even_share: float, samples: int) -> Confidence:
-    """High where records show the same as time does; a busy subtask with an ordinary share may be on a slow host."""
+    """High where records show the same as time does; a busy subtask with an ordinary share may be
+    on a slow host.
+    """
     if not origin.measured or samples < 2:
         return "low"
     return "high" if share is not None and share >= 1.5 * even_share else "medium"

@@ -1,4 +1,7 @@
-"""Back-pressured, but not by its own doing: something further downstream holds it. Listed under that origin; nothing to do here."""
+"""Back-pressured, but not by its own doing: something further downstream holds it.
+
+Listed under that origin; nothing to do here.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +23,9 @@ RULE = "pressure.transit"
 @rule(
     RULE,
     message("Held by downstream"),
-    message("A vertex waits for the larger part of the window, and the origin that holds it is known."),
+    message(
+        "A vertex waits for the larger part of the window, and the origin that holds it is known."
+    ),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
 )
@@ -34,14 +39,20 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         elif len(paths[0]) > 1:
             yield _finding(window, limits, pressure, held, paths)
     if orphaned and not window.terminal:
-        raise NotJudged(message("what holds {orphaned:name}", orphaned=list_text(brief_names(window, orphaned))))
+        raise NotJudged(
+            message("what holds {orphaned:name}", orphaned=list_text(brief_names(window, orphaned)))
+        )
 
 
 def _state(window: JobWindow, pressure: Pressure, held: Held) -> PoolState | None:
-    """By the usages of the held subtasks; None where one before it is held too, or its output full: back-pressure has come through then."""
+    """By the usages of the held subtasks; None where one before it is held too, or its output full:
+    back-pressure has come through then.
+    """
     topology = Topology(window.vertices, window.edges)
     before = topology.upstream(held.vertex_id)
-    outputs_before = [typical(one.out_pool_usage) for one in window.vertex_windows if one.vertex_id in before]
+    outputs_before = [
+        typical(one.out_pool_usage) for one in window.vertex_windows if one.vertex_id in before
+    ]
     if any(vertex_id in pressure.held for vertex_id in before) or is_any_full(outputs_before):
         return None
     vertex = pressure.vertices[held.vertex_id]
@@ -50,16 +61,29 @@ def _state(window: JobWindow, pressure: Pressure, held: Held) -> PoolState | Non
     return pool_state(levels, outputs, (), is_source=not before)
 
 
-def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, paths: Sequence[tuple[str, ...]]) -> Finding:
+def _finding(
+    window: JobWindow,
+    limits: Limits,
+    pressure: Pressure,
+    held: Held,
+    paths: Sequence[tuple[str, ...]],
+) -> Finding:
     path = paths[0]
     path_names = brief_names(window, path)
     name, origin = path_names[0], path_names[-1]
-    between = message(", by way of {path_names:name}", path_names=list_text(path_names[1:-1])) if len(path) > 2 else ""
+    between = (
+        message(", by way of {path_names:name}", path_names=list_text(path_names[1:-1]))
+        if len(path) > 2
+        else ""
+    )
     own = pressure.roots.get(held.vertex_id)
     also = message(" Other subtasks of it are an origin themselves.") if own else ""
     state = _state(window, pressure, held)
     still = (
-        message(" The state is transitional: its own input is not full yet, so those before it are not affected.")
+        message(
+            " The state is transitional: its own input is not full yet, so those before it are not "
+            "affected."
+        )
         if state in TRANSITIONAL
         else ""
     )
@@ -79,12 +103,21 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, 
             also=also,
             still=still,
         ),
-        next_step=message("Nothing here: relieve {origin:name}, and this ends by itself.", origin=origin),
+        next_step=message(
+            "Nothing here: relieve {origin:name}, and this ends by itself.", origin=origin
+        ),
         evidence=(
             waiting_evidence(window, limits, pressure, held),
-            *([Evidence(message("buffers"), WORDS[state], at_ms=window.at_ms)] if state in TRANSITIONAL else []),
+            *(
+                [Evidence(message("buffers"), WORDS[state], at_ms=window.at_ms)]
+                if state in TRANSITIONAL
+                else []
+            ),
         ),
-        related=tuple(Related("vertex", named[-1], message("origin"), named) for named in (names(window, one) for one in paths)),
+        related=tuple(
+            Related("vertex", named[-1], message("origin"), named)
+            for named in (names(window, one) for one in paths)
+        ),
         data={
             "vertex_id": held.vertex_id,
             "vertex_ids": list(path),

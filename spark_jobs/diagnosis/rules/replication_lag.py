@@ -1,4 +1,6 @@
-"""The copy of a job's checkpoints lies far behind the job, or none is complete yet: with the original, so much work would be lost."""
+"""The copy of a job's checkpoints lies far behind the job, or none is complete yet: with the
+original, so much work would be lost.
+"""
 
 from collections.abc import Iterator
 
@@ -18,7 +20,10 @@ BEHIND, FAR_BEHIND = f"{RULE}.behind_s", f"{RULE}.far_behind_s"
 @rule(
     RULE,
     message("Copy lies behind"),
-    message("The checkpoint that a copy at another place holds was triggered long ago, or no copy is complete since one was asked for."),
+    message(
+        "The checkpoint that a copy at another place holds was triggered long ago, or no copy is "
+        "complete since one was asked for."
+    ),
     hold_s=TWO_DAYS_S,
     judges=ReplicaSample,
     thresholds=(
@@ -28,7 +33,10 @@ BEHIND, FAR_BEHIND = f"{RULE}.behind_s", f"{RULE}.far_behind_s"
             "s",
             10,
             2_592_000,
-            message("A look every five minutes, a checkpoint and its copying take less; set it to what may be lost with the original."),
+            message(
+                "A look every five minutes, a checkpoint and its copying take less; set it to what "
+                "may be lost with the original."
+            ),
         ),
         Threshold(
             FAR_BEHIND,
@@ -36,7 +44,10 @@ BEHIND, FAR_BEHIND = f"{RULE}.behind_s", f"{RULE}.far_behind_s"
             "s",
             10,
             2_592_000,
-            message("Two hours of input take a job that is sized for its load many hours to process again."),
+            message(
+                "Two hours of input take a job that is sized for its load many hours to process "
+                "again."
+            ),
         ),
     ),
 )
@@ -54,16 +65,27 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         sample,
         RULE,
         "critical" if behind_s >= limits[FAR_BEHIND] else "warning",
-        title=message("No copy is complete {lost_ms:duration} after it was asked for", lost_ms=lost_ms)
+        title=message(
+            "No copy is complete {lost_ms:duration} after it was asked for", lost_ms=lost_ms
+        )
         if none
         else message("The copy lies {lost_ms:duration} behind", lost_ms=lost_ms),
         cause=(
-            message("The last try failed: {without_middle:text}", without_middle=without_middle(sample.trouble, 300))
+            message(
+                "The last try failed: {without_middle:text}",
+                without_middle=without_middle(sample.trouble, 300),
+            )
             if sample.trouble
-            else message("Checkpoints of the job complete seldom, or each is replaced by the next one before it is copied.")
+            else message(
+                "Checkpoints of the job complete seldom, or each is replaced by the next one "
+                "before it is copied."
+            )
         ),
         next_step=(
-            message("Mend what the last try failed on, then run manage.py replicate for the job: what is copied already is kept.")
+            message(
+                "Mend what the last try failed on, then run manage.py replicate for the job: what "
+                "is copied already is kept."
+            )
             if sample.trouble
             else message(
                 "Read on the job's page whether its checkpoints complete. Where they do, "
@@ -73,7 +95,15 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         ),
         evidence=(
             limits.compared(message("behind"), behind_s, "s", ">=", BEHIND, sample.at_ms),
-            *([] if none else [Evidence(message("checkpoint copied"), str(sample.checkpoint_id), at_ms=sample.at_ms)]),
+            *(
+                []
+                if none
+                else [
+                    Evidence(
+                        message("checkpoint copied"), str(sample.checkpoint_id), at_ms=sample.at_ms
+                    )
+                ]
+            ),
             Evidence(message("looked after every"), sample.every_ms, "ms", at_ms=sample.at_ms),
         ),
         data={"destination": sample.destination, "checkpoint_id": sample.checkpoint_id},

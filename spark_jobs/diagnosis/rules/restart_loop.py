@@ -1,4 +1,6 @@
-"""The job fails and restarts again and again: by which exception, on which host, with which TaskManager lost."""
+"""The job fails and restarts again and again: by which exception, on which host, with which
+TaskManager lost.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +42,10 @@ COUNTED = "region_restart"
             "episodes",
             2,
             1_000,
-            message("Once is a failure, twice may be the same host dying slowly; the third time the cause did not go away by itself."),
+            message(
+                "Once is a failure, twice may be the same host dying slowly; the third time the "
+                "cause did not go away by itself."
+            ),
         ),
         Threshold(
             f"{RULE}.window_s",
@@ -48,7 +53,10 @@ COUNTED = "region_restart"
             "s",
             60,
             86_400,
-            message("Ten minutes: within them a job that fails at each start shows it, and unrelated failures of days do not add up."),
+            message(
+                "Ten minutes: within them a job that fails at each start shows it, and unrelated "
+                "failures of days do not add up."
+            ),
         ),
         Threshold(
             f"{RULE}.stuck_s",
@@ -57,7 +65,8 @@ COUNTED = "region_restart"
             30,
             86_400,
             message(
-                "slot.request.timeout is five minutes: a job still restarting after that gets no resources or fails before all tasks run."
+                "slot.request.timeout is five minutes: a job still restarting after that gets no "
+                "resources or fails before all tasks run."
             ),
         ),
         Threshold(
@@ -66,7 +75,10 @@ COUNTED = "region_restart"
             "ratio",
             0.5,
             1,
-            message("Four of five failures on one host are more than chance on any cluster of two hosts or more."),
+            message(
+                "Four of five failures on one host are more than chance on any cluster of two "
+                "hosts or more."
+            ),
         ),
     ),
 )
@@ -74,7 +86,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if len(window.annotations) + len(window.events) < limits[f"{RULE}.episodes"]:
         return
     since_ms = window.at_ms - int(limits[f"{RULE}.window_s"] * 1000)
-    found = [episode for episode in episodes(window, since_ms) if episode.failures or not _is_rescaling(window, episode)]
+    found = [
+        episode
+        for episode in episodes(window, since_ms)
+        if episode.failures or not _is_rescaling(window, episode)
+    ]
     if not found:
         return
     stuck = len(found) < limits[f"{RULE}.episodes"]
@@ -86,8 +102,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What began one episode. ``lost`` are the TaskManagers that any of its failures names as lost, whatever came first,
-    and that the log says were lost meanwhile.
+    """What began one episode. ``lost`` are the TaskManagers that any of its failures names as lost,
+    whatever came first, and that the log says were lost meanwhile.
     """
 
     group: str
@@ -104,8 +120,14 @@ def _trouble(episode: Episode) -> _Trouble:
     if is_lost_taskmanager(first.name, first.stacktrace):
         return _Trouble(LOST, root.message, lost, first)
     if root.is_wrapper:
-        near = [one for one in episode.failures if abs(one.at_ms - first.at_ms) <= WRAPPED_WITHIN_MS]
-        reported = [(one, found) for one in near if not (found := root_of(one.name, one.stacktrace)).is_wrapper]
+        near = [
+            one for one in episode.failures if abs(one.at_ms - first.at_ms) <= WRAPPED_WITHIN_MS
+        ]
+        reported = [
+            (one, found)
+            for one in near
+            if not (found := root_of(one.name, one.stacktrace)).is_wrapper
+        ]
         if any(is_lost_taskmanager(one.name, one.stacktrace) for one in near):
             return _Trouble(LOST, root.message, lost, first)
         if reported:
@@ -117,37 +139,59 @@ def _trouble(episode: Episode) -> _Trouble:
 def _first(episode: Episode) -> JobFailure:
     """What Flink calls the root of the failure, where it reported it near the first sign."""
     earliest = episode.failures[0]
-    roots = (one for one in episode.failures if one.is_root and one.at_ms - earliest.at_ms <= ROOT_WITHIN_MS)
+    roots = (
+        one
+        for one in episode.failures
+        if one.is_root and one.at_ms - earliest.at_ms <= ROOT_WITHIN_MS
+    )
     return next(roots, earliest)
 
 
 def _lost(episode: Episode) -> tuple[str, ...]:
-    """Each once, those that the log names first. A TaskManager that is named by its id and by its address counts by its id."""
+    """Each once, those that the log names first.
+
+    A TaskManager that is named by its id and by its address counts by its id.
+    """
     named = [*episode.lost]
     named += [name for one in episode.failures if (name := lost_taskmanager(one.stacktrace))]
     # A TaskManager that cannot be reached is dead; one that reports a broken connection is not.
-    named += [one.taskmanager_id for one in episode.failures if "RecipientUnreachable" in one.name and one.taskmanager_id]
+    named += [
+        one.taskmanager_id
+        for one in episode.failures
+        if "RecipientUnreachable" in one.name and one.taskmanager_id
+    ]
     ids = [name for name in named if "/" not in name]
     return tuple(dict.fromkeys(ids or named))
 
 
 def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
-    """It restarts without all of its tasks ever running again: for long, or each time by the same exception of a task.
+    """It restarts without all of its tasks ever running again: for long, or each time by the same
+    exception of a task.
 
-    A lost TaskManager, or slots that are missing, makes several restarts of one trouble; an exception that comes again does not.
+    A lost TaskManager, or slots that are missing, makes several restarts of one trouble; an
+    exception that comes again does not.
     """
     enough = limits[f"{RULE}.episodes"]
     if last.ended_ms is not None or len(last.restarts) < enough:
         return False
-    groups = [root_of(one.name, one.stacktrace).group for one in last.failures if one.is_root is not False and not _is_infrastructure(one)]
+    groups = [
+        root_of(one.name, one.stacktrace).group
+        for one in last.failures
+        if one.is_root is not False and not _is_infrastructure(one)
+    ]
     same = bool(groups) and largest_group(groups)[1] >= enough
     lasted_ms = window.at_ms - last.begun_ms
     return same or (not window.terminal and lasted_ms >= limits[f"{RULE}.stuck_s"] * 1000)
 
 
 def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
-    """The adaptive scheduler restarts a job to change its parallelism; that is seen a little after the restart."""
-    return any(one.kind == "rescale" and 0 <= one.at_ms - episode.begun_ms <= RESCALE_SEEN_MS for one in window.annotations)
+    """The adaptive scheduler restarts a job to change its parallelism; that is seen a little after
+    the restart.
+    """
+    return any(
+        one.kind == "rescale" and 0 <= one.at_ms - episode.begun_ms <= RESCALE_SEEN_MS
+        for one in window.annotations
+    )
 
 
 def _is_infrastructure(failure: JobFailure) -> bool:
@@ -155,7 +199,13 @@ def _is_infrastructure(failure: JobFailure) -> bool:
     return no_slots or is_lost_taskmanager(failure.name, failure.stacktrace)
 
 
-def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], stuck: bool) -> Finding:
+def _finding(
+    window: JobWindow,
+    limits: Limits,
+    found: Sequence[Episode],
+    troubles: Sequence[_Trouble],
+    stuck: bool,
+) -> Finding:
     group, often = largest_group([trouble.group for trouble in troubles])
     host = _host(troubles, limits)
     lost = sorted({name for trouble in troubles for name in trouble.lost})
@@ -164,12 +214,16 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
     if stuck:
         title = message(
             "{restarts:message} without all tasks running again",
-            restarts=plural(len(found[-1].restarts), "{count:count} restart", "{count:count} restarts"),
+            restarts=plural(
+                len(found[-1].restarts), "{count:count} restart", "{count:count} restarts"
+            ),
         )
     else:
         title = message(
             "{found:message} within {limits:duration}",
-            found=plural(len(found), "{count:count} restart episode", "{count:count} restart episodes"),
+            found=plural(
+                len(found), "{count:count} restart episode", "{count:count} restart episodes"
+            ),
             limits=limits[f"{RULE}.window_s"] * 1000,
         )
     return job_finding(
@@ -177,7 +231,11 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
         RULE,
         "critical",
         "high" if reported * 2 >= len(found) else "medium",
-        title=message("{title:message}: {words:text}", title=title, words=list_text(lost) + " lost" if group == LOST and lost else group),
+        title=message(
+            "{title:message}: {words:text}",
+            title=title,
+            words=list_text(lost) + " lost" if group == LOST and lost else group,
+        ),
         cause=_cause(group, often, len(found), text, lost, host),
         next_step=_next_step(group, host, _only_task(troubles)),
         seen_at_ms=found[-1].restarts[-1],
@@ -187,7 +245,9 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
             *((Related("host", host[0], message("most failures")),) if host else ()),
         ),
         data={
-            "episodes": [_as_data(episode, trouble) for episode, trouble in zip(found, troubles, strict=True)][-20:],
+            "episodes": [
+                _as_data(episode, trouble) for episode, trouble in zip(found, troubles, strict=True)
+            ][-20:],
             "groups": counts_of(trouble.group for trouble in troubles),
             "lost_taskmanagers": lost,
         },
@@ -195,44 +255,71 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
 
 
 def _host(troubles: Sequence[_Trouble], limits: Limits) -> tuple[str, float] | None:
-    """The host that most failures come from, and its share; None where they are spread, or where the TaskManager was lost."""
-    hosts = [trouble.first.host for trouble in troubles if trouble.first and trouble.first.host and trouble.group != LOST]
+    """The host that most failures come from, and its share; None where they are spread, or where
+    the TaskManager was lost.
+    """
+    hosts = [
+        trouble.first.host
+        for trouble in troubles
+        if trouble.first and trouble.first.host and trouble.group != LOST
+    ]
     if len(hosts) < 2:
         return None
     host, count = largest_group(hosts)
-    return (host, count / len(hosts)) if count / len(hosts) >= limits[f"{RULE}.host_share"] else None
+    return (
+        (host, count / len(hosts)) if count / len(hosts) >= limits[f"{RULE}.host_share"] else None
+    )
 
 
 def _only_task(troubles: Sequence[_Trouble]) -> str | None:
-    """The one subtask that all failures come from: it stays on its host, so neither can be distinguished from the other."""
-    tasks = {trouble.first.task.split(" - execution", 1)[0] for trouble in troubles if trouble.first and trouble.first.task}
+    """The one subtask that all failures come from: it stays on its host, so neither can be
+    distinguished from the other.
+    """
+    tasks = {
+        trouble.first.task.split(" - execution", 1)[0]
+        for trouble in troubles
+        if trouble.first and trouble.first.task
+    }
     return next(iter(tasks)) if len(tasks) == 1 else None
 
 
-def _cause(group: str, often: int, of: int, text: str, lost: list[str], host: tuple[str, float] | None) -> str:
+def _cause(
+    group: str, often: int, of: int, text: str, lost: list[str], host: tuple[str, float] | None
+) -> str:
     if group == UNTOLD:
         return message("What made it fail is not known: neither REST nor the log has an exception.")
     if group == LOST:
         who = list_text(lost) or message("one that nothing names")
         death = message("Killed for memory, evicted, or cut off from the network.")
         if of == 1:
-            return message("TaskManagers were lost: {who:name}. {death:message}", who=who, death=death)
+            return message(
+                "TaskManagers were lost: {who:name}. {death:message}", who=who, death=death
+            )
         return message(
-            "TaskManagers were lost in {often:number} of {of:number} restart episodes: {who:name}. {death:message}",
+            "TaskManagers were lost in {often:number} of {of:number} restart episodes: {who:name}. "
+            "{death:message}",
             often=often,
             of=of,
             who=who,
             death=death,
         )
-    where = message(" {host:share} of the failures were on {host2:name}.", host=host[1], host2=host[0]) if host else ""
+    where = (
+        message(" {host:share} of the failures were on {host2:name}.", host=host[1], host2=host[0])
+        if host
+        else ""
+    )
     words = message(" ({text:text})", text=without_middle(text, MESSAGE_CHARS)) if text else ""
     if of == 1:
         # Of one episode its restarts are counted, by title and evidence.
         return message(
-            "The root exception of these restarts was {group:text}{words:text}.{where:text}", group=group, words=words, where=str(where)
+            "The root exception of these restarts was {group:text}{words:text}.{where:text}",
+            group=group,
+            words=words,
+            where=str(where),
         )
     return message(
-        "In {often:number} of {of:number} restart episodes the root exception was {group:text}{words:text}.{where:text}",
+        "In {often:number} of {of:number} restart episodes the root exception was "
+        "{group:text}{words:text}.{where:text}",
         often=often,
         of=of,
         group=group,
@@ -260,7 +347,8 @@ def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None
         )
     if host:
         return message(
-            "Look at {host:name} first: move the job's tasks away from it (cordon it or stop its TaskManager) and see if the loop ends.",
+            "Look at {host:name} first: move the job's tasks away from it (cordon it or stop its "
+            "TaskManager) and see if the loop ends.",
             host=host[0],
         )
     return message(
@@ -271,18 +359,44 @@ def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None
 
 
 def _evidence(
-    window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], host: tuple[str, float] | None, stuck: bool
+    window: JobWindow,
+    limits: Limits,
+    found: Sequence[Episode],
+    troubles: Sequence[_Trouble],
+    host: tuple[str, float] | None,
+    stuck: bool,
 ) -> Iterator[Evidence]:
     key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", found[-1].restarts[-1]
     span = message("within {limits:duration}", limits=limits[f"{RULE}.window_s"] * 1000)
     if stuck:
-        yield limits.compared(message("restarts without all tasks running again"), len(found[-1].restarts), "count", ">=", key, at_ms, span)
+        yield limits.compared(
+            message("restarts without all tasks running again"),
+            len(found[-1].restarts),
+            "count",
+            ">=",
+            key,
+            at_ms,
+            span,
+        )
     else:
-        yield limits.compared(message("restart episodes"), len(found), "count", ">=", key, at_ms, span)
+        yield limits.compared(
+            message("restart episodes"), len(found), "count", ">=", key, at_ms, span
+        )
     restarts = sum(len(episode.restarts) for episode in found)
-    yield Evidence(message("restarts"), restarts, "count", at_ms=at_ms, note=message("several may belong to one episode"))
+    yield Evidence(
+        message("restarts"),
+        restarts,
+        "count",
+        at_ms=at_ms,
+        note=message("several may belong to one episode"),
+    )
     for group, count in list(counts_of(trouble.group for trouble in troubles).items())[:5]:
-        yield Evidence(message("root exception"), group, at_ms=at_ms, note=plural(count, "{count:count} episode", "{count:count} episodes"))
+        yield Evidence(
+            message("root exception"),
+            group,
+            at_ms=at_ms,
+            note=plural(count, "{count:count} episode", "{count:count} episodes"),
+        )
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if last:
         yield Evidence(
@@ -294,27 +408,68 @@ def _evidence(
     for name in sorted({name for trouble in troubles for name in trouble.lost})[:5]:
         yield Evidence(message("lost TaskManager"), name, at_ms=at_ms)
     if host:
-        yield limits.compared(message("share of failures on one host"), host[1], "ratio", ">=", share_key, at_ms, host[0])
+        yield limits.compared(
+            message("share of failures on one host"),
+            host[1],
+            "ratio",
+            ">=",
+            share_key,
+            at_ms,
+            host[0],
+        )
     per_failure, source = _tasks_per_failure(window, found[0].begun_ms, last)
     if per_failure is not None:
         tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
-        note = message("of {tasks:number}, {source:text}", tasks=tasks, source=source) if tasks else source
-        yield Evidence(message("tasks restarted per failure"), per_failure, "count", at_ms=at_ms, note=note)
+        note = (
+            message("of {tasks:number}, {source:text}", tasks=tasks, source=source)
+            if tasks
+            else source
+        )
+        yield Evidence(
+            message("tasks restarted per failure"), per_failure, "count", at_ms=at_ms, note=note
+        )
 
 
-def _tasks_per_failure(window: JobWindow, since_ms: int, last: JobFailure | None) -> tuple[float | None, str]:
-    """What the log counted; else the pipelined region of the task that failed last, which is what Flink restarts.
+def _tasks_per_failure(
+    window: JobWindow, since_ms: int, last: JobFailure | None
+) -> tuple[float | None, str]:
+    """What the log counted; else the pipelined region of the task that failed last, which is what
+    Flink restarts.
 
     The lines about global failures name no job; what these restart is known without them.
     """
-    counts = [event.fields.get("count") for event in window.events if event.kind == COUNTED and event.at_ms >= since_ms - 2_000]
-    known = [float(count) for count in counts if isinstance(count, int | float | str) and str(count).isdigit()]
+    counts = [
+        event.fields.get("count")
+        for event in window.events
+        if event.kind == COUNTED and event.at_ms >= since_ms - 2_000
+    ]
+    known = [
+        float(count)
+        for count in counts
+        if isinstance(count, int | float | str) and str(count).isdigit()
+    ]
     if known:
         return median(known), message("by the log")
-    if last and last.task is None and window.vertices and all(one.parallelism for one in window.vertices):
-        return sum(one.parallelism or 0 for one in window.vertices), message("since the failure was global")
-    failed = next((one for one in window.vertices if last and last.task and last.task.startswith(f"{one.name} (")), None)
-    return (region_size(window.vertices, window.edges, failed.vertex_id) if failed else None), message("by its pipelined region")
+    if (
+        last
+        and last.task is None
+        and window.vertices
+        and all(one.parallelism for one in window.vertices)
+    ):
+        return sum(one.parallelism or 0 for one in window.vertices), message(
+            "since the failure was global"
+        )
+    failed = next(
+        (
+            one
+            for one in window.vertices
+            if last and last.task and last.task.startswith(f"{one.name} (")
+        ),
+        None,
+    )
+    return (
+        region_size(window.vertices, window.edges, failed.vertex_id) if failed else None
+    ), message("by its pipelined region")
 
 
 def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:

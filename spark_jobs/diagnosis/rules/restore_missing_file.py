@@ -1,7 +1,8 @@
-"""A restore fails since a file of the checkpoint is not there any more: each attempt looks for it again, and the job stays down.
+"""A restore fails since a file of the checkpoint is not there any more: each attempt looks for it
+again, and the job stays down.
 
-The file is often of another job: the one that this job, or the one before it, was restored from. Flink's coordinator never falls back to an
-older checkpoint by itself.
+The file is often of another job: the one that this job, or the one before it, was restored from.
+Flink's coordinator never falls back to an older checkpoint by itself.
 """
 
 from collections.abc import Iterator
@@ -32,13 +33,29 @@ class Attempt:
 @rule(
     RULE,
     message("Restore lacks a file"),
-    message("Tasks failed while they restored their state since a file of the checkpoint is not there."),
+    message(
+        "Tasks failed while they restored their state since a file of the checkpoint is not there."
+    ),
     hold_s=600,
     reads=(message("task_state FAILED"), "job_terminal"),
     needs=("events", "failures"),
     thresholds=(
-        Threshold(FAILURES, 1, "count", 1, 1000, message("One is enough: the next attempt reads the same checkpoint, so the same file.")),
-        Threshold(WINDOW, 600, "s", 60, 86_400, message("Ten minutes: as long as attempts follow each other, they are one story.")),
+        Threshold(
+            FAILURES,
+            1,
+            "count",
+            1,
+            1000,
+            message("One is enough: the next attempt reads the same checkpoint, so the same file."),
+        ),
+        Threshold(
+            WINDOW,
+            600,
+            "s",
+            60,
+            86_400,
+            message("Ten minutes: as long as attempts follow each other, they are one story."),
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -49,35 +66,71 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _attempts(window: JobWindow) -> list[Attempt]:
-    """Of the log, else of exceptions as REST lists them, which are fewer: both report the same failures.
+    """Of the log, else of exceptions as REST lists them, which are fewer: both report the same
+    failures.
 
     A job that did not start has no task that fails; its end is logged with the reason.
     """
-    logged = ((one.at_ms, (_task(one), one.attempt), one.detail) for one in window.events if one.kind == "task_state")
+    logged = (
+        (one.at_ms, (_task(one), one.attempt), one.detail)
+        for one in window.events
+        if one.kind == "task_state"
+    )
     reported = ((one.at_ms, (one.task, one.at_ms), one.stacktrace) for one in window.failures)
-    ended = ((one.at_ms, (None, one.at_ms), one.detail) for one in window.events if one.kind == "job_terminal")
+    ended = (
+        (one.at_ms, (None, one.at_ms), one.detail)
+        for one in window.events
+        if one.kind == "job_terminal"
+    )
     for told in (logged, reported, ended):
         # JobManager and TaskManager log the same failure.
-        found = {key: Attempt(at_ms, path, key[0]) for at_ms, key, trace in told if (path := missing_at_restore(trace))}
+        found = {
+            key: Attempt(at_ms, path, key[0])
+            for at_ms, key, trace in told
+            if (path := missing_at_restore(trace))
+        }
         if found:
             return sorted(found.values(), key=lambda one: one.at_ms)
     return []
 
 
 def _task(event: LogEvent) -> str | None:
-    return event.vertex_name if event.subtask is None else f"{event.vertex_name} ({event.subtask + 1})"
+    return (
+        event.vertex_name if event.subtask is None else f"{event.vertex_name} ({event.subtask + 1})"
+    )
 
 
 def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding:
     newest = found[-1]
-    paths = {one.path: [other for other in found if other.path == one.path] for one in reversed(found)}
+    paths = {
+        one.path: [other for other in found if other.path == one.path] for one in reversed(found)
+    }
     restored = max(
-        ((one.at_ms, one.subject) for one in window.annotations if one.kind == "restore" and one.at_ms <= newest.at_ms), default=None
+        (
+            (one.at_ms, one.subject)
+            for one in window.annotations
+            if one.kind == "restore" and one.at_ms <= newest.at_ms
+        ),
+        default=None,
     )
-    went_on = any(one.trigger_time_ms > newest.at_ms and one.outcome != "preflight" for one in window.checkpoints)
-    name = message("checkpoint {restored:name}", restored=restored[1]) if restored else message("the checkpoint")
+    went_on = any(
+        one.trigger_time_ms > newest.at_ms and one.outcome != "preflight"
+        for one in window.checkpoints
+    )
+    name = (
+        message("checkpoint {restored:name}", restored=restored[1])
+        if restored
+        else message("the checkpoint")
+    )
     evidence = [
-        limits.compared(message("restores that lacked a file"), len(found), "count", ">=", FAILURES, newest.at_ms),
+        limits.compared(
+            message("restores that lacked a file"),
+            len(found),
+            "count",
+            ">=",
+            FAILURES,
+            newest.at_ms,
+        ),
         Evidence(message("files that were missed"), len(paths), "count", at_ms=newest.at_ms),
         Evidence(message("missing file"), newest.path, at_ms=newest.at_ms, note=newest.task or ""),
     ]
@@ -92,7 +145,8 @@ def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding
             name=name,
         ),
         cause=message(
-            "{task:name} looked for {path:name} to restore its state and did not find it. {effect:text}",
+            "{task:name} looked for {path:name} to restore its state and did not find it. "
+            "{effect:text}",
             task=newest.task or message("The job"),
             path=newest.path,
             effect=_effect(newest, went_on),
@@ -121,7 +175,10 @@ def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding
             for path, of_path in list(paths.items())[:MOST_FILES]
         ),
         data={
-            "files": [{"path": path, "attempts": len(of_path)} for path, of_path in list(paths.items())[:MOST_FILES]],
+            "files": [
+                {"path": path, "attempts": len(of_path)}
+                for path, of_path in list(paths.items())[:MOST_FILES]
+            ],
             "checkpoint": restored[1] if restored else None,
         },
     )

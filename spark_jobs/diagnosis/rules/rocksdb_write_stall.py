@@ -1,7 +1,8 @@
 """RocksDB slows the writes of a vertex down or stops them, as its own metrics say.
 
-It does so while a write buffer waits for its flush, where too many files lie in level 0 (slowed from 20 on, stopped at 36 by default), or
-where compactions have too much left to rewrite. Tasks then wait inside state access: they are busy, and their checkpoints slow.
+It does so while a write buffer waits for its flush, where too many files lie in level 0 (slowed
+from 20 on, stopped at 36 by default), or where compactions have too much left to rewrite. Tasks
+then wait inside state access: they are busy, and their checkpoints slow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,10 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
 @rule(
     RULE,
     message("RocksDB stalls writes"),
-    message("RocksDB slows the writes of a vertex down or stops them, or its flushes and compactions fail."),
+    message(
+        "RocksDB slows the writes of a vertex down or stops them, or its flushes and compactions "
+        "fail."
+    ),
     needs=("gauges",),
     thresholds=(
         Threshold(
@@ -34,11 +38,28 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
             0.05,
             1.0,
             message(
-                "Of the samples: one that meets a flush is nothing, half of them are no chance. Fewer are, unless they are the newest."
+                "Of the samples: one that meets a flush is nothing, half of them are no chance. "
+                "Fewer are, unless they are the newest."
             ),
         ),
-        Threshold(SAMPLES, 3, "count", 1, 100, message("So many samples at least with a stall; as many in a row up to now are enough.")),
-        Threshold(WINDOW, 300, "s", 60, 600, message("Five minutes: longer than a compaction after a burst.")),
+        Threshold(
+            SAMPLES,
+            3,
+            "count",
+            1,
+            100,
+            message(
+                "So many samples at least with a stall; as many in a row up to now are enough."
+            ),
+        ),
+        Threshold(
+            WINDOW,
+            300,
+            "s",
+            60,
+            600,
+            message("Five minutes: longer than a compaction after a burst."),
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -48,11 +69,18 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if one.at_ms >= since_ms and one.at_ms <= window.at_ms:
             by_vertex.setdefault(one.vertex_id, []).append(one)
     for vertex_id, seen in by_vertex.items():
-        known = [one for one in seen if one.writes_stopped is not None or one.delayed_write_bytes_per_s is not None]
+        known = [
+            one
+            for one in seen
+            if one.writes_stopped is not None or one.delayed_write_bytes_per_s is not None
+        ]
         stalled = [one for one in known if one.writes_stopped or one.delayed_write_bytes_per_s]
         errors = max((one.background_errors or 0 for one in seen), default=0)
         lasts = bool(known) and all(one in stalled for one in known[-int(limits[SAMPLES]) :])
-        if errors or (len(stalled) >= limits[SAMPLES] and (lasts or len(stalled) >= limits[SHARE] * len(known))):
+        if errors or (
+            len(stalled) >= limits[SAMPLES]
+            and (lasts or len(stalled) >= limits[SHARE] * len(known))
+        ):
             yield _finding(window, limits, vertex_id, seen, known, stalled, errors)
 
 
@@ -78,12 +106,18 @@ def _finding(
         title=message(
             "RocksDB of {name:name} failed {errors:message}",
             name=name,
-            errors=plural(errors, "{count:count} flush or compaction", "{count:count} flush or compactions"),
+            errors=plural(
+                errors, "{count:count} flush or compaction", "{count:count} flush or compactions"
+            ),
         )
         if errors
         else message("RocksDB {word:message} the writes of {name:name}", word=word, name=name),
         cause=(
-            message("RocksDB reports {errors:number} background errors: its local disk is full or broken.", errors=errors)
+            message(
+                "RocksDB reports {errors:number} background errors: its local disk is full or "
+                "broken.",
+                errors=errors,
+            )
             if errors
             else message(
                 "In {stalled:number} of {known:message} RocksDB stopped writes or slowed them "
@@ -94,7 +128,10 @@ def _finding(
                 why=why,
             )
         ),
-        next_step=message("Look at space and errors of the TaskManagers' local disks (state.backend.rocksdb.localdir).")
+        next_step=message(
+            "Look at space and errors of the TaskManagers' local disks "
+            "(state.backend.rocksdb.localdir)."
+        )
         if errors
         else next_step,
         evidence=list(_evidence(limits, newest, known, stalled, errors)),
@@ -106,7 +143,11 @@ def _finding(
 def _why(newest: VertexGauges) -> tuple[str, str]:
     files = newest.level0_files or 0
     if files >= SLOWED_AT_FILES or newest.compactions_pending or newest.compaction_pending_bytes:
-        detail = message(": {files:number} files lie in level 0 of one state", files=files) if files else ""
+        detail = (
+            message(": {files:number} files lie in level 0 of one state", files=files)
+            if files
+            else ""
+        )
         return (
             message("{compaction:message}{detail:message}.", compaction=_COMPACTION, detail=detail),
             message(
@@ -127,15 +168,30 @@ def _why(newest: VertexGauges) -> tuple[str, str]:
 
 
 def _evidence(
-    limits: Limits, newest: VertexGauges, known: Sequence[VertexGauges], stalled: Sequence[VertexGauges], errors: int
+    limits: Limits,
+    newest: VertexGauges,
+    known: Sequence[VertexGauges],
+    stalled: Sequence[VertexGauges],
+    errors: int,
 ) -> Iterator[Evidence]:
     at_ms = newest.at_ms
     if stalled:
-        yield limits.compared(message("samples with a stall"), len(stalled) / len(known), "ratio", ">=", SHARE, at_ms)
+        yield limits.compared(
+            message("samples with a stall"), len(stalled) / len(known), "ratio", ">=", SHARE, at_ms
+        )
     if newest.writes_stopped:
-        yield Evidence(message("column families whose writes are stopped"), newest.writes_stopped, "count", at_ms=at_ms)
+        yield Evidence(
+            message("column families whose writes are stopped"),
+            newest.writes_stopped,
+            "count",
+            at_ms=at_ms,
+        )
     if newest.delayed_write_bytes_per_s:
-        yield Evidence(message("writes slowed down to"), f"{bytes_text(newest.delayed_write_bytes_per_s)}/s", at_ms=at_ms)
+        yield Evidence(
+            message("writes slowed down to"),
+            f"{bytes_text(newest.delayed_write_bytes_per_s)}/s",
+            at_ms=at_ms,
+        )
     if errors:
         yield Evidence(message("background errors"), errors, "count", at_ms=at_ms)
     for words, value in (
@@ -146,4 +202,6 @@ def _evidence(
         if value is not None:
             yield Evidence(words, value, "count", at_ms=at_ms)
     if newest.compaction_pending_bytes:
-        yield Evidence(message("left to compact"), newest.compaction_pending_bytes, "bytes", at_ms=at_ms)
+        yield Evidence(
+            message("left to compact"), newest.compaction_pending_bytes, "bytes", at_ms=at_ms
+        )

@@ -1,6 +1,8 @@
-"""Transactions of two-phase-commit sinks that are open for longer than their store waits: what they hold is lost.
+"""Transactions of two-phase-commit sinks that are open for longer than their store waits: what they
+hold is lost.
 
-The time-out is what sinks log (Flink's warning, Kafka's producer configuration), or what an operator sets for the job.
+The time-out is what sinks log (Flink's warning, Kafka's producer configuration), or what an
+operator sets for the job.
 """
 
 from collections.abc import Iterator
@@ -21,37 +23,80 @@ DAY_MS = 86_400_000
 @rule(
     RULE,
     message("Transactions close to their time-out"),
-    message("A two-phase-commit sink keeps transactions open for about as long as its store waits, or would, with a restart in between."),
+    message(
+        "A two-phase-commit sink keeps transactions open for about as long as its store waits, or "
+        "would, with a restart in between."
+    ),
     hold_s=1800,
     reads=TOLD,
     thresholds=(
         Threshold(
-            SET, 0, "ms", 0, DAY_MS * 7, message("0: the time-out that the sink logs. Enter transaction.timeout.ms where no log has it.")
+            SET,
+            0,
+            "ms",
+            0,
+            DAY_MS * 7,
+            message(
+                "0: the time-out that the sink logs. Enter transaction.timeout.ms where no log has "
+                "it."
+            ),
         ),
-        Threshold(RATIO, 0.8, "ratio", 0.1, 1.0, message("Of the time-out: one checkpoint that is a little slower takes the rest.")),
-        Threshold(WINDOW, 3600, "s", 60, 86_400, message("An hour of commits: what was slow once in it will be again.")),
+        Threshold(
+            RATIO,
+            0.8,
+            "ratio",
+            0.1,
+            1.0,
+            message("Of the time-out: one checkpoint that is a little slower takes the rest."),
+        ),
+        Threshold(
+            WINDOW,
+            3600,
+            "s",
+            60,
+            86_400,
+            message("An hour of commits: what was slow once in it will be again."),
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if window.terminal or not (window.events or limits[SET]):  # no sink tells of transactions: nothing to be counted
+    if window.terminal or not (
+        window.events or limits[SET]
+    ):  # no sink tells of transactions: nothing to be counted
         return
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
-    found = transactions_of(window.checkpoints, window.starts, window.events, window.at_ms, since_ms, int(limits[SET]))
+    found = transactions_of(
+        window.checkpoints, window.starts, window.events, window.at_ms, since_ms, int(limits[SET])
+    )
     if found.lost:
         yield _finding(window, limits, found, "critical", "high", _lost(found))
     elif found.timeout_ms is None or found.open_ms is None:
         return
     elif found.open_ms >= limits[RATIO] * found.timeout_ms:
         is_over = found.open_ms > found.timeout_ms
-        yield _finding(window, limits, found, "critical" if is_over else "warning", "medium" if is_over else "high", _open(found))
+        yield _finding(
+            window,
+            limits,
+            found,
+            "critical" if is_over else "warning",
+            "medium" if is_over else "high",
+            _open(found),
+        )
     elif (found.needed_ms or 0) > found.timeout_ms:
         yield _finding(window, limits, found, "warning", "medium", _with_restart(found))
 
 
 def _lost(found: Transactions) -> tuple[str, str]:
-    timeout = message(" of {timeout_ms:duration}", timeout_ms=found.timeout_ms) if found.timeout_ms else ""
+    timeout = (
+        message(" of {timeout_ms:duration}", timeout_ms=found.timeout_ms)
+        if found.timeout_ms
+        else ""
+    )
     return (
-        message("{lost:message} of a sink lost", lost=plural(len(found.lost), "{count:count} transaction", "{count:count} transactions")),
+        message(
+            "{lost:message} of a sink lost",
+            lost=plural(len(found.lost), "{count:count} transaction", "{count:count} transactions"),
+        ),
         message(
             "The sink logged that {lost:message} could not be committed after their "
             "time-out{timeout:message} and will not be tried again: the records in them "
@@ -66,7 +111,8 @@ def _lost(found: Transactions) -> tuple[str, str]:
 def _open(found: Transactions) -> tuple[str, str]:
     return (
         message(
-            "Transactions are open for up to {open_ms:duration}, their time-out is {timeout_ms:duration}",
+            "Transactions are open for up to {open_ms:duration}, their time-out is "
+            "{timeout_ms:duration}",
             open_ms=found.open_ms or 0,
             timeout_ms=found.timeout_ms or 0,
         ),
@@ -82,7 +128,10 @@ def _open(found: Transactions) -> tuple[str, str]:
 
 def _with_restart(found: Transactions) -> tuple[str, str]:
     return (
-        message("A restart would take transactions over their time-out of {timeout_ms:duration}", timeout_ms=found.timeout_ms or 0),
+        message(
+            "A restart would take transactions over their time-out of {timeout_ms:duration}",
+            timeout_ms=found.timeout_ms or 0,
+        ),
         message(
             "A transaction that is prepared when the job fails is committed after the "
             "restart.{longest:text} The longest restart took {restart_ms:duration}: "
@@ -97,16 +146,29 @@ def _with_restart(found: Transactions) -> tuple[str, str]:
 def _longest(found: Transactions) -> str:
     longest = found.longest
     if longest is None or (found.pending_ms or 0) > longest.open_ms:
-        return message(" The oldest one now is open for {pending_ms:duration}.", pending_ms=found.pending_ms) if found.pending_ms else ""
+        return (
+            message(
+                " The oldest one now is open for {pending_ms:duration}.",
+                pending_ms=found.pending_ms,
+            )
+            if found.pending_ms
+            else ""
+        )
     return message(
-        " The one committed with checkpoint {checkpoint_id:number} had been open for up to {open_ms:duration}.",
+        " The one committed with checkpoint {checkpoint_id:number} had been open for up to "
+        "{open_ms:duration}.",
         checkpoint_id=longest.checkpoint_id,
         open_ms=longest.open_ms,
     )
 
 
 def _finding(
-    window: JobWindow, limits: Limits, found: Transactions, severity: Severity, confidence: Confidence, words: tuple[str, str]
+    window: JobWindow,
+    limits: Limits,
+    found: Transactions,
+    severity: Severity,
+    confidence: Confidence,
+    words: tuple[str, str],
 ) -> Finding:
     title, cause = words
     return job_finding(
@@ -119,7 +181,12 @@ def _finding(
         next_step=_next_step(found),
         evidence=list(_evidence(limits, found)),
         seen_at_ms=found.lost[-1].at_ms if found.lost else window.at_ms,
-        data={"timeout_ms": found.timeout_ms, "open_ms": found.open_ms, "restart_ms": found.restart_ms, "advised_ms": found.advised_ms},
+        data={
+            "timeout_ms": found.timeout_ms,
+            "open_ms": found.open_ms,
+            "restart_ms": found.restart_ms,
+            "advised_ms": found.advised_ms,
+        },
     )
 
 
@@ -131,7 +198,9 @@ def _next_step(found: Transactions) -> str:
         else message("well above the time from one checkpoint to the end of the next")
     )
     broker = (
-        message(" (the broker's transaction.max.timeout.ms has to allow it; Kafka's default is 15 min)")
+        message(
+            " (the broker's transaction.max.timeout.ms has to allow it; Kafka's default is 15 min)"
+        )
         if (advised or 0) > BROKER_MAX_MS
         else ""
     )
@@ -145,12 +214,27 @@ def _next_step(found: Transactions) -> str:
 
 def _evidence(limits: Limits, found: Transactions) -> Iterator[Evidence]:
     if found.lost:
-        yield Evidence(message("transactions lost by the sink's log"), len(found.lost), "count", at_ms=found.lost[-1].at_ms)
+        yield Evidence(
+            message("transactions lost by the sink's log"),
+            len(found.lost),
+            "count",
+            at_ms=found.lost[-1].at_ms,
+        )
     if found.timeout_ms is not None:
-        note = message("as set for this job") if found.timeout_is_set else message("by the log, the shortest")
+        note = (
+            message("as set for this job")
+            if found.timeout_is_set
+            else message("by the log, the shortest")
+        )
         yield Evidence(message("time-out of transactions"), found.timeout_ms, "ms", note=note)
     if found.timeout_ms and found.open_ms is not None:
-        yield limits.compared(message("longest that one was open, of the time-out"), found.open_ms / found.timeout_ms, "ratio", ">=", RATIO)
+        yield limits.compared(
+            message("longest that one was open, of the time-out"),
+            found.open_ms / found.timeout_ms,
+            "ratio",
+            ">=",
+            RATIO,
+        )
         yield Evidence(message("longest that one was open"), found.open_ms, "ms")
     if found.restart_ms is not None:
         yield Evidence(message("longest restart"), found.restart_ms, "ms")

@@ -1,5 +1,7 @@
-"""Calls between JobManager and TaskManagers while tasks are deployed: more is sent at once than the ask time-out allows, or consumers
-ask for the state of partitions of producers that are still being deployed, which Flink logs at DEBUG alone."""
+"""Calls between JobManager and TaskManagers while tasks are deployed: more is sent at once than the
+ask time-out allows, or consumers ask for the state of partitions of producers that are still being
+deployed, which Flink logs at DEBUG alone.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,24 +35,50 @@ PEKKO_SINCE = (1, 18)
     needs=("events",),
     thresholds=(
         Threshold(
-            SHARE, 0.02, "ratio", 0.0001, 100.0, message("Of the tasks of the job: one call in fifty that times out restarts it again.")
+            SHARE,
+            0.02,
+            "ratio",
+            0.0001,
+            100.0,
+            message("Of the tasks of the job: one call in fifty that times out restarts it again."),
         ),
-        Threshold(LEAST, 3, "count", 1, 100_000, message("One or two of a small job may be a pause of a garbage collection.")),
+        Threshold(
+            LEAST,
+            3,
+            "count",
+            1,
+            100_000,
+            message("One or two of a small job may be a pause of a garbage collection."),
+        ),
         Threshold(
             STATE_REQUESTS,
             50,
             "count",
             1,
             EVENTS,
-            message("The JobManager answers each beside the deployments; fewer in a second are no load to it."),
+            message(
+                "The JobManager answers each beside the deployments; fewer in a second are no load "
+                "to it."
+            ),
         ),
-        Threshold(WINDOW, 600, "s", 60, 86_400, message("Ten minutes: as long as attempts follow each other, they are one story.")),
+        Threshold(
+            WINDOW,
+            600,
+            "s",
+            60,
+            86_400,
+            message("Ten minutes: as long as attempts follow each other, they are one story."),
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     found = [one for one in _each_once(window.events) if since_ms < one.at_ms <= window.at_ms]
-    asked = [one for one in window.events if one.kind == STATE_REQUEST and since_ms < one.at_ms <= window.at_ms]
+    asked = [
+        one
+        for one in window.events
+        if one.kind == STATE_REQUEST and since_ms < one.at_ms <= window.at_ms
+    ]
     tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
     if found and len(found) >= max(limits[LEAST], limits[SHARE] * tasks):
         yield _finding(window, limits, found, tasks, since_ms, asked)
@@ -64,7 +92,11 @@ def _each_once(events: Sequence[LogEvent]) -> list[LogEvent]:
     for event in events:
         if event.reason in (TIMED_OUT, NOT_FOUND):
             is_task = event.kind == "task_state"
-            key = (event.vertex_id or event.vertex_name, event.subtask, event.attempt) if is_task else (id(event),)
+            key = (
+                (event.vertex_id or event.vertex_name, event.subtask, event.attempt)
+                if is_task
+                else (id(event),)
+            )
             tasks.setdefault(key, event)
     return sorted(tasks.values(), key=lambda one: one.at_ms)
 
@@ -74,7 +106,9 @@ def _worst_second(found: Sequence[LogEvent]) -> tuple[int, int]:
     return Counter(one.at_ms // 1000 for one in found).most_common(1)[0]
 
 
-def _of_state_requests(window: JobWindow, limits: Limits, asked: Sequence[LogEvent], tasks: int) -> Finding:
+def _of_state_requests(
+    window: JobWindow, limits: Limits, asked: Sequence[LogEvent], tasks: int
+) -> Finding:
     second, most = _worst_second(asked)
     askers = len({(one.vertex_id or one.vertex_name, one.subtask) for one in asked})
     at_ms = max(one.at_ms for one in asked)
@@ -105,7 +139,12 @@ def _of_state_requests(window: JobWindow, limits: Limits, asked: Sequence[LogEve
         seen_at_ms=at_ms,
         evidence=(
             limits.compared(
-                message("requests for the state of partitions in the worst second"), most, "count", ">=", STATE_REQUESTS, second * 1000
+                message("requests for the state of partitions in the worst second"),
+                most,
+                "count",
+                ">=",
+                STATE_REQUESTS,
+                second * 1000,
             ),
             Evidence(message("tasks that asked"), askers, "count", at_ms=at_ms),
             Evidence(message("tasks of the job"), tasks, "count", at_ms=at_ms),
@@ -114,15 +153,31 @@ def _of_state_requests(window: JobWindow, limits: Limits, asked: Sequence[LogEve
     )
 
 
-def _finding(window: JobWindow, limits: Limits, found: Sequence[LogEvent], tasks: int, since_ms: int, asked: Sequence[LogEvent]) -> Finding:
+def _finding(
+    window: JobWindow,
+    limits: Limits,
+    found: Sequence[LogEvent],
+    tasks: int,
+    since_ms: int,
+    asked: Sequence[LogEvent],
+) -> Finding:
     slots = sum(one.kind == "slot_request_failed" for one in found)
     missing = sum(one.reason == NOT_FOUND for one in found)
     deployed = len(found) - slots - missing
-    lost = sum(one.kind == "taskmanager_lost" and one.at_ms > since_ms for one in window.annotations)
+    lost = sum(
+        one.kind == "taskmanager_lost" and one.at_ms > since_ms for one in window.annotations
+    )
     second, most = _worst_second(found)
     prefix = "akka" if window.version is not None and window.version[:2] < PEKKO_SINCE else "pekko"
     at_ms = found[-1].at_ms
-    backoff = message(" and taskmanager.network.request-backoff.max, for consumers that asked for partitions too early") if missing else ""
+    backoff = (
+        message(
+            " and taskmanager.network.request-backoff.max, for consumers that asked for partitions "
+            "too early"
+        )
+        if missing
+        else ""
+    )
     return job_finding(
         window,
         RULE,
@@ -151,15 +206,42 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[LogEvent], tasks
         ),
         seen_at_ms=at_ms,
         evidence=(
-            limits.compared(message("calls that timed out or came too early"), len(found), "count", ">=", LEAST, at_ms),
+            limits.compared(
+                message("calls that timed out or came too early"),
+                len(found),
+                "count",
+                ">=",
+                LEAST,
+                at_ms,
+            ),
             Evidence(message("in the worst second"), most, "count", at_ms=second * 1000),
-            Evidence(message("tasks of the job"), tasks, "count", limits[SHARE] * tasks, ">=", at_ms=at_ms, note=message("share of them")),
+            Evidence(
+                message("tasks of the job"),
+                tasks,
+                "count",
+                limits[SHARE] * tasks,
+                ">=",
+                at_ms=at_ms,
+                note=message("share of them"),
+            ),
             Evidence(message("TaskManagers lost in that time"), lost, "count", at_ms=at_ms),
             *(
-                [Evidence(message("requests for the state of partitions in the worst second"), _worst_second(asked)[1], "count")]
+                [
+                    Evidence(
+                        message("requests for the state of partitions in the worst second"),
+                        _worst_second(asked)[1],
+                        "count",
+                    )
+                ]
                 if asked
                 else []
             ),
         ),
-        data={"slots": slots, "deployments": deployed, "partitions": missing, "worst_second": most, "taskmanagers_lost": lost},
+        data={
+            "slots": slots,
+            "deployments": deployed,
+            "partitions": missing,
+            "worst_second": most,
+            "taskmanagers_lost": lost,
+        },
     )

@@ -1,4 +1,6 @@
-"""A slow start: a few tasks hold all others up, or a phase takes much longer than at earlier starts of the job."""
+"""A slow start: a few tasks hold all others up, or a phase takes much longer than at earlier starts
+of the job.
+"""
 
 from collections.abc import Iterator
 from statistics import median_low
@@ -26,27 +28,62 @@ _DOING = {
 }
 """Those that are compared; how long a restart waits is mostly what its restart strategy says."""
 _NEXT_STEPS = {
-    "graph": message("Look at the size of the _metadata that it restores and at the storage that it is read from."),
-    "cancel": message("Look in the log for “did not react to cancelling signal”: code that blocks keeps its task, and its slot."),
+    "graph": message(
+        "Look at the size of the _metadata that it restores and at the storage that it is read "
+        "from."
+    ),
+    "cancel": message(
+        "Look in the log for “did not react to cancelling signal”: code that blocks keeps its "
+        "task, and its slot."
+    ),
     "slots": message(
-        "Compare the slots that the job needs with those that are free; the JobManager's log shows TaskManagers that came late."
+        "Compare the slots that the job needs with those that are free; the JobManager's log shows "
+        "TaskManagers that came late."
     ),
     "deploy": message(
-        "Look at what TaskManagers download from the JobManager (size of the jars) and at the processors of the host that is named."
+        "Look at what TaskManagers download from the JobManager (size of the jars) and at the "
+        "processors of the host that is named."
     ),
-    "restore": message("Compare state, storage throughput and what open() and initializeState() do there with other subtasks."),
+    "restore": message(
+        "Compare state, storage throughput and what open() and initializeState() do there with "
+        "other subtasks."
+    ),
 }
 
 
 @rule(
     RULE,
     message("Slow start"),
-    message("A few tasks hold a start of the job up, or a phase of it takes much longer than at earlier starts."),
+    message(
+        "A few tasks hold a start of the job up, or a phase of it takes much longer than at "
+        "earlier starts."
+    ),
     needs=("starts", "annotations"),
     thresholds=(
-        Threshold(HELD_UP, 10_000, "ms", 1_000, 3_600_000, message("All other tasks wait so long; less is noise of a busy machine.")),
-        Threshold(RATIO, 3.0, "times", 1.5, 1000.0, message("Three times the median of earlier starts is not their usual spread.")),
-        Threshold(LONGER, 10_000, "ms", 1_000, 3_600_000, message("Of short phases, many times as long is still short.")),
+        Threshold(
+            HELD_UP,
+            10_000,
+            "ms",
+            1_000,
+            3_600_000,
+            message("All other tasks wait so long; less is noise of a busy machine."),
+        ),
+        Threshold(
+            RATIO,
+            3.0,
+            "times",
+            1.5,
+            1000.0,
+            message("Three times the median of earlier starts is not their usual spread."),
+        ),
+        Threshold(
+            LONGER,
+            10_000,
+            "ms",
+            1_000,
+            3_600_000,
+            message("Of short phases, many times as long is still short."),
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -61,7 +98,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
-    """Phases of the newest start that took much longer, how long, and the median of earlier ones; most lost first."""
+    """Phases of the newest start that took much longer, how long, and the median of earlier ones;
+    most lost first.
+    """
     *earlier, start = window.starts
     found = []
     for phase in _DOING:
@@ -78,9 +117,15 @@ def _duration_ms(start: JobStart, phase: str) -> int | None:
     return getattr(start, f"{phase}_ms", None)
 
 
-def _finding(window: JobWindow, limits: Limits, start: JobStart, longer: list[tuple[str, int, int]]) -> Finding:
+def _finding(
+    window: JobWindow, limits: Limits, start: JobStart, longer: list[tuple[str, int, int]]
+) -> Finding:
     holds = start.held_up_ms >= limits[HELD_UP]
-    slowest = next((one for one in start.detail.get("slowest") or () if one["straggles"]), None) if holds else None
+    slowest = (
+        next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
+        if holds
+        else None
+    )
     phase = _phase_of(slowest) if slowest else longer[0][0] if longer else "restore"
     words: Any = {
         "title": _title(start, slowest, longer),
@@ -96,7 +141,9 @@ def _finding(window: JobWindow, limits: Limits, start: JobStart, longer: list[tu
     }
     if slowest:
         return vertex_finding(window, slowest["vertex_id"], RULE, "warning", "high", **words)
-    return job_finding(window, RULE, "warning", "high" if len(window.starts) > 2 else "medium", **words)
+    return job_finding(
+        window, RULE, "warning", "high" if len(window.starts) > 2 else "medium", **words
+    )
 
 
 def _title(start: JobStart, slowest: Any, longer: list[tuple[str, int, int]]) -> str:
@@ -140,7 +187,8 @@ def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
 def _compared(longer: list[tuple[str, int, int]]) -> Iterator[str]:
     for phase, took_ms, usual_ms in longer:
         yield message(
-            "Time for {doing:message}: {took_ms:duration}; at earlier starts of this job the median is {usual_ms:duration}.",
+            "Time for {doing:message}: {took_ms:duration}; at earlier starts of this job the "
+            "median is {usual_ms:duration}.",
             doing=_DOING[phase],
             took_ms=took_ms,
             usual_ms=usual_ms,
@@ -151,10 +199,19 @@ def _phase_of(task: Any) -> str:
     return "deploy" if (task["restore_ms"] or 0) < task["deploy_ms"] else "restore"
 
 
-def _evidence(limits: Limits, start: JobStart, slowest: Any, longer: list[tuple[str, int, int]], holds: bool) -> Iterator[Evidence]:
+def _evidence(
+    limits: Limits, start: JobStart, slowest: Any, longer: list[tuple[str, int, int]], holds: bool
+) -> Iterator[Evidence]:
     at_ms = start.running_at_ms
     if holds:
-        yield limits.compared(message("time that all other tasks waited"), start.held_up_ms, "ms", ">=", HELD_UP, at_ms)
+        yield limits.compared(
+            message("time that all other tasks waited"),
+            start.held_up_ms,
+            "ms",
+            ">=",
+            HELD_UP,
+            at_ms,
+        )
     for phase, took_ms, usual_ms in longer:
         # A median of 0 ms is less than the clock can tell.
         yield limits.compared(
@@ -166,11 +223,22 @@ def _evidence(limits: Limits, start: JobStart, slowest: Any, longer: list[tuple[
             at_ms,
         )
         yield limits.compared(
-            message("{phase:name} phase longer than that median by", phase=phase), took_ms - usual_ms, "ms", ">=", LONGER, at_ms
+            message("{phase:name} phase longer than that median by", phase=phase),
+            took_ms - usual_ms,
+            "ms",
+            ">=",
+            LONGER,
+            at_ms,
         )
     if slowest:
         note = subtask_text(slowest["name"], slowest["subtask"])
-        yield Evidence(message("deploy and restore of the slowest task"), slowest["own_ms"], "ms", at_ms=at_ms, note=note)
+        yield Evidence(
+            message("deploy and restore of the slowest task"),
+            slowest["own_ms"],
+            "ms",
+            at_ms=at_ms,
+            note=note,
+        )
         yield Evidence(message("tasks that straggled"), start.stragglers, "count", at_ms=at_ms)
     if start.total_ms is not None:
         yield Evidence(message("whole start"), start.total_ms, "ms", at_ms=at_ms, note=start.kind)

@@ -1,7 +1,9 @@
-"""The operator state of a job grows, or it has very many elements: each has an offset in the ``_metadata`` and on the JobManager's heap.
+"""The operator state of a job grows, or it has very many elements: each has an offset in the
+``_metadata`` and on the JobManager's heap.
 
-Operator state is made of lists, without key groups: so that a restore can hand out single elements, Flink keeps the place of each. Keyed
-state has no such cost, and REST does not tell one from the other.
+Operator state is made of lists, without key groups: so that a restore can hand out single elements,
+Flink keeps the place of each. Keyed state has no such cost, and REST does not tell one from the
+other.
 """
 
 from collections.abc import Iterator
@@ -15,14 +17,22 @@ from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "state.operator_growth"
-RATIO, ELEMENTS, BYTES, MANY = f"{RULE}.ratio", f"{RULE}.least_elements", f"{RULE}.least_bytes", f"{RULE}.many_elements"
+RATIO, ELEMENTS, BYTES, MANY = (
+    f"{RULE}.ratio",
+    f"{RULE}.least_elements",
+    f"{RULE}.least_bytes",
+    f"{RULE}.many_elements",
+)
 VERY_MANY = 10
 
 
 @rule(
     RULE,
     message("Operator state grows"),
-    message("Lists of an operator (its operator state) multiplied since an earlier checkpoint, or have a million elements and more."),
+    message(
+        "Lists of an operator (its operator state) multiplied since an earlier checkpoint, or have "
+        "a million elements and more."
+    ),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
@@ -33,7 +43,8 @@ VERY_MANY = 10
             1.1,
             1_000_000,
             message(
-                "Offsets of a source and rules that are broadcast stay as many as they are while subtasks do; twice as much is a trend."
+                "Offsets of a source and rules that are broadcast stay as many as they are while "
+                "subtasks do; twice as much is a trend."
             ),
         ),
         Threshold(
@@ -42,7 +53,10 @@ VERY_MANY = 10
             "elements",
             1,
             1_000_000_000,
-            message("Ten thousand offsets are 80 kB of each _metadata: below that growth costs nothing yet."),
+            message(
+                "Ten thousand offsets are 80 kB of each _metadata: below that growth costs nothing "
+                "yet."
+            ),
         ),
         Threshold(
             BYTES,
@@ -50,7 +64,9 @@ VERY_MANY = 10
             "bytes",
             1,
             1 << 50,
-            message("What a restore reads of less is gone in the time that it takes to open the files."),
+            message(
+                "What a restore reads of less is gone in the time that it takes to open the files."
+            ),
         ),
         Threshold(
             MANY,
@@ -58,7 +74,10 @@ VERY_MANY = 10
             "elements",
             100,
             1_000_000_000_000,
-            message("A million elements are 8 MB of offsets, which the JobManager receives, keeps and writes for every checkpoint."),
+            message(
+                "A million elements are 8 MB of offsets, which the JobManager receives, keeps and "
+                "writes for every checkpoint."
+            ),
         ),
     ),
 )
@@ -66,12 +85,20 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     if sample.ended:
         return
     notable = [(one, growth(one)) for one in sample.operator_states]
-    notable = [(one, grown) for one, grown in notable if _has_many(one, limits) or _grows(one, grown, limits)]
+    notable = [
+        (one, grown)
+        for one, grown in notable
+        if _has_many(one, limits) or _grows(one, grown, limits)
+    ]
     if not notable:
         return
-    worst, grown = max(notable, key=lambda one: (one[0].newest.elements, one[0].newest.operator_bytes))
+    worst, grown = max(
+        notable, key=lambda one: (one[0].newest.elements, one[0].newest.operator_bytes)
+    )
     newest, grew = worst.newest, _grows(worst, grown, limits)
-    severe = newest.elements >= VERY_MANY * limits[MANY] or (grew and grown is not None and grown.restores > 0)
+    severe = newest.elements >= VERY_MANY * limits[MANY] or (
+        grew and grown is not None and grown.restores > 0
+    )
     severity: Severity = "warning" if severe else "info"
     yield stored_job_finding(
         sample,
@@ -88,7 +115,11 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             "goes with a savepoint that the mended function is restored from."
         ),
         evidence=tuple(_evidence(worst, grown, limits, sample.audited_at_ms)),
-        data={"operator_id": worst.operator_id, "elements": newest.elements, "operator_bytes": newest.operator_bytes}
+        data={
+            "operator_id": worst.operator_id,
+            "elements": newest.elements,
+            "operator_bytes": newest.operator_bytes,
+        }
         | ({"ratio": grown.ratio, "restores": grown.restores} if grown else {}),
     )
 
@@ -98,7 +129,9 @@ def _has_many(trend: OperatorStateTrend, limits: Limits) -> bool:
 
 
 def _grows(trend: OperatorStateTrend, grown: Growth | None, limits: Limits) -> bool:
-    is_much = trend.newest.elements >= limits[ELEMENTS] or trend.newest.operator_bytes >= limits[BYTES]
+    is_much = (
+        trend.newest.elements >= limits[ELEMENTS] or trend.newest.operator_bytes >= limits[BYTES]
+    )
     return grown is not None and is_much and grown.ratio >= limits[RATIO]
 
 
@@ -106,19 +139,27 @@ def _title(trend: OperatorStateTrend, grown: Growth | None) -> str:
     name, newest = brief(trend.name or trend.operator_id), trend.newest
     if grown:
         return message(
-            "Operator state of {name:name} grew × {ratio:decimal1}, to {elements:count} elements and {operator_bytes:bytes}",
+            "Operator state of {name:name} grew × {ratio:decimal1}, to {elements:count} elements "
+            "and {operator_bytes:bytes}",
             name=name,
             ratio=grown.ratio,
             elements=newest.elements,
             operator_bytes=newest.operator_bytes,
         )
-    return message("Operator state of {name:name} has {elements:count} elements", name=name, elements=newest.elements)
+    return message(
+        "Operator state of {name:name} has {elements:count} elements",
+        name=name,
+        elements=newest.elements,
+    )
 
 
 def _cause(trend: OperatorStateTrend, grown: Growth | None) -> str:
     lists = list_text(
         message(
-            "{name:name} ({replace:name}, {elements:count} elements)", name=name, replace=mode.lower().replace("_", " "), elements=elements
+            "{name:name} ({replace:name}, {elements:count} elements)",
+            name=name,
+            replace=mode.lower().replace("_", " "),
+            elements=elements,
         )
         for name, mode, elements in trend.states
     )
@@ -133,7 +174,11 @@ def _cause(trend: OperatorStateTrend, grown: Growth | None) -> str:
             of=of,
         )
     if grown:
-        return message("More is put into its lists than is taken out, while it has as many subtasks as before.{of:message}", of=of)
+        return message(
+            "More is put into its lists than is taken out, while it has as many subtasks as "
+            "before.{of:message}",
+            of=of,
+        )
     return message(
         "Each element is kept with its offset, {offset_bytes:number} bytes, which the "
         "JobManager receives with every checkpoint.{of:message}",
@@ -142,7 +187,9 @@ def _cause(trend: OperatorStateTrend, grown: Growth | None) -> str:
     )
 
 
-def _evidence(trend: OperatorStateTrend, grown: Growth | None, limits: Limits, at_ms: int) -> Iterator[Evidence]:
+def _evidence(
+    trend: OperatorStateTrend, grown: Growth | None, limits: Limits, at_ms: int
+) -> Iterator[Evidence]:
     newest = trend.newest
     offsets = bytes_text(newest.elements * OFFSET_BYTES)
     yield limits.compared(
@@ -170,8 +217,12 @@ def _evidence(trend: OperatorStateTrend, grown: Growth | None, limits: Limits, a
             elements=grown.since.elements,
             operator_bytes=grown.since.operator_bytes,
         )
-        yield limits.compared(message("growth"), grown.ratio, "times", ">=", RATIO, grown.since.at_ms, then)
-    yield Evidence(message("keyed state of the same operator"), newest.keyed_bytes, "bytes", at_ms=at_ms)
+        yield limits.compared(
+            message("growth"), grown.ratio, "times", ">=", RATIO, grown.since.at_ms, then
+        )
+    yield Evidence(
+        message("keyed state of the same operator"), newest.keyed_bytes, "bytes", at_ms=at_ms
+    )
     if newest.union_elements:
         handed = newest.union_elements * newest.subtasks
         yield Evidence(
@@ -179,5 +230,7 @@ def _evidence(trend: OperatorStateTrend, grown: Growth | None, limits: Limits, a
             handed,
             "count",
             at_ms=at_ms,
-            note=message("to {subtasks:count} subtasks, each all of them", subtasks=newest.subtasks),
+            note=message(
+                "to {subtasks:count} subtasks, each all of them", subtasks=newest.subtasks
+            ),
         )

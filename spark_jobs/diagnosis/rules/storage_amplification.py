@@ -1,6 +1,8 @@
-"""Merged checkpoint files that are mostly dead: on disk they take a multiple of what checkpoints still refer to.
+"""Merged checkpoint files that are mostly dead: on disk they take a multiple of what checkpoints
+still refer to.
 
-With file merging (1.20 and later) one physical file holds segments of several checkpoints and lasts until the last of them is gone.
+With file merging (1.20 and later) one physical file holds segments of several checkpoints and lasts
+until the last of them is gone.
 """
 
 from collections.abc import Iterator
@@ -19,7 +21,10 @@ KEYS = "execution.checkpointing.file-merging"
 @rule(
     RULE,
     message("Merged files mostly unused"),
-    message("Merged checkpoint files of a job use a multiple of the bytes that its checkpoints refer to."),
+    message(
+        "Merged checkpoint files of a job use a multiple of the bytes that its checkpoints refer "
+        "to."
+    ),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
@@ -29,7 +34,10 @@ KEYS = "execution.checkpointing.file-merging"
             "times",
             1,
             1_000,
-            message("Flink itself aims at 2 at most (max-space-amplification); a quarter more allows for what is being uploaded."),
+            message(
+                "Flink itself aims at 2 at most (max-space-amplification); a quarter more allows "
+                "for what is being uploaded."
+            ),
         ),
         Threshold(
             f"{RULE}.severe_ratio",
@@ -52,7 +60,11 @@ KEYS = "execution.checkpointing.file-merging"
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     live, on_disk = sample.live_segment_bytes, sample.segmented.bytes
     excess = on_disk - live
-    if not live or on_disk / live < limits[f"{RULE}.ratio"] or excess < limits[f"{RULE}.minimum_excess_bytes"]:
+    if (
+        not live
+        or on_disk / live < limits[f"{RULE}.ratio"]
+        or excess < limits[f"{RULE}.minimum_excess_bytes"]
+    ):
         return
     ratio, at_ms = on_disk / live, sample.audited_at_ms
     key, severe, least = f"{RULE}.ratio", f"{RULE}.severe_ratio", f"{RULE}.minimum_excess_bytes"
@@ -62,7 +74,10 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         RULE,
         severity,
         title=message(
-            "Merged files hold {on_disk:bytes} for {live:bytes} of live state (× {ratio:decimal1})", on_disk=on_disk, live=live, ratio=ratio
+            "Merged files hold {on_disk:bytes} for {live:bytes} of live state (× {ratio:decimal1})",
+            on_disk=on_disk,
+            live=live,
+            ratio=ratio,
         ),
         cause=message(
             "Segments of subsumed checkpoints stay in a physical file until the last "
@@ -81,7 +96,9 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         ),
         evidence=(
             limits.compared(message("amplification"), ratio, "times", ">=", key, at_ms),
-            limits.compared(message("unused bytes in merged files"), excess, "bytes", ">=", least, at_ms),
+            limits.compared(
+                message("unused bytes in merged files"), excess, "bytes", ">=", least, at_ms
+            ),
             Evidence(
                 message("merged files on disk"),
                 on_disk,

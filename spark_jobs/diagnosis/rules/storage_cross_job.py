@@ -1,6 +1,8 @@
-"""Checkpoints of a job need files in the directories of other jobs, as CLAIM and LEGACY restores leave it.
+"""Checkpoints of a job need files in the directories of other jobs, as CLAIM and LEGACY restores
+leave it.
 
-That is how incremental checkpoints are meant to work, and it is why an old job's directory must not be deleted by hand or by age:
+That is how incremental checkpoints are meant to work, and it is why an old job's directory must not
+be deleted by hand or by age:
 it may be the only place of files that a running job restores from.
 """
 
@@ -38,7 +40,10 @@ MOST_SHOWN = 10
             "jobs",
             1,
             1_000,
-            message("With three other jobs behind it nobody keeps in mind any more which directories a job needs."),
+            message(
+                "With three other jobs behind it nobody keeps in mind any more which directories a "
+                "job needs."
+            ),
         ),
     ),
 )
@@ -57,7 +62,9 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
     snapshots = message(
         "{dependent:number} of its {retained:message}",
         dependent=sample.dependent,
-        retained=plural(sample.retained, "{count:count} retained snapshot", "{count:count} retained snapshots"),
+        retained=plural(
+            sample.retained, "{count:count} retained snapshot", "{count:count} retained snapshots"
+        ),
     )
     return stored_job_finding(
         sample,
@@ -93,12 +100,23 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
             ),
             Evidence(message("bytes of other jobs"), size, "bytes", at_ms=at_ms),
             limits.compared(
-                message("jobs behind this one"), sample.chain, "count", ">=", long, at_ms, message("each needed by the one before it")
+                message("jobs behind this one"),
+                sample.chain,
+                "count",
+                ">=",
+                long,
+                at_ms,
+                message("each needed by the one before it"),
             ),
         ),
-        related=tuple(Related("job", one.job_name or one.job_id, _note(one)) for one in others[:MOST_SHOWN]),
+        related=tuple(
+            Related("job", one.job_name or one.job_id, _note(one)) for one in others[:MOST_SHOWN]
+        ),
         data={
-            "jobs": [{"job_id": one.job_id, "files": one.files, "bytes": one.bytes} for one in others[:MOST_SHOWN]],
+            "jobs": [
+                {"job_id": one.job_id, "files": one.files, "bytes": one.bytes}
+                for one in others[:MOST_SHOWN]
+            ],
             "chain": sample.chain,
         },
     )
@@ -107,7 +125,10 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
 def _independence(ended: bool | None) -> str:
     """How to get rid of the references: a job that has ended takes no checkpoint any more."""
     if ended is None:
-        return message("Whether the job still runs is not known: look in Flink first. Only a running job can take a full checkpoint.")
+        return message(
+            "Whether the job still runs is not known: look in Flink first. Only a running job can "
+            "take a full checkpoint."
+        )
     if ended:
         return message(
             "The job has ended and takes no checkpoint any more. Keep these directories as "
@@ -123,7 +144,9 @@ def _independence(ended: bool | None) -> str:
 
 
 def _note(one: Dependence) -> str:
-    state = {True: message("ended"), False: message("runs"), None: message("not known to Weir")}[one.ended]
+    state = {True: message("ended"), False: message("runs"), None: message("not known to Weir")}[
+        one.ended
+    ]
     return message(
         "{files:message}, {bytes:bytes}; {state:message}",
         files=plural(one.files, "{count:count} file", "{count:count} files"),

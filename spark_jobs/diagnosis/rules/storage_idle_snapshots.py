@@ -1,7 +1,9 @@
-"""Savepoints and checkpoints of ended jobs that were written long ago and that no job which has not ended came from.
+"""Savepoints and checkpoints of ended jobs that were written long ago and that no job which has not
+ended came from.
 
-Flink deletes neither: a savepoint belongs to who took it, and a job that failed, or was cancelled under RETAIN_ON_CANCELLATION, leaves its
-checkpoints. Weir cannot know whether somebody wants them back, so it only names them.
+Flink deletes neither: a savepoint belongs to who took it, and a job that failed, or was cancelled
+under RETAIN_ON_CANCELLATION, leaves its checkpoints. Weir cannot know whether somebody wants them
+back, so it only names them.
 """
 
 from collections.abc import Iterator
@@ -33,19 +35,29 @@ MOST_SHOWN = 10
             "days",
             1,
             3650,
-            message("Who wants a job back after a month starts it from newer data; sources keep theirs no longer."),
+            message(
+                "Who wants a job back after a month starts it from newer data; sources keep theirs "
+                "no longer."
+            ),
         ),
         *space_thresholds(
             RULE,
             share=0.05,
-            share_reason=message("A few savepoints of releases are usual; a twentieth of the root is more than that."),
+            share_reason=message(
+                "A few savepoints of releases are usual; a twentieth of the root is more than that."
+            ),
             high_share=0.5,
-            high_share_reason=message("Where half of the storage is forgotten, nobody looks after it."),
+            high_share_reason=message(
+                "Where half of the storage is forgotten, nobody looks after it."
+            ),
         ),
     ),
 )
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
-    old = sorted((one for one in sample.idle if one.idle_ms >= limits[DAYS] * DAY_MS), key=lambda one: (-one.size.bytes, one.path))
+    old = sorted(
+        (one for one in sample.idle if one.idle_ms >= limits[DAYS] * DAY_MS),
+        key=lambda one: (-one.size.bytes, one.path),
+    )
     together = Share(sum(one.size.files for one in old), sum(one.size.bytes for one in old))
     severity = severity_of_space(sample, together, limits, RULE)
     if severity is None:
@@ -79,22 +91,43 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         ),
         evidence=(
             *space_evidence(sample, together, limits, RULE, message("forgotten")),
-            limits.compared(message("oldest"), oldest / DAY_MS, "days", ">=", DAYS, sample.audited_at_ms),
+            limits.compared(
+                message("oldest"), oldest / DAY_MS, "days", ">=", DAYS, sample.audited_at_ms
+            ),
             Evidence(message("savepoints"), savepoints, "count", at_ms=sample.audited_at_ms),
-            Evidence(message("ended jobs"), len(old) - savepoints, "count", at_ms=sample.audited_at_ms),
+            Evidence(
+                message("ended jobs"), len(old) - savepoints, "count", at_ms=sample.audited_at_ms
+            ),
         ),
-        related=tuple(Related("savepoint" if one.is_savepoint else "job", one.path, _note(one)) for one in old[:MOST_SHOWN]),
-        data={"savepoints": savepoints, "ended_jobs": len(old) - savepoints, "files": together.files, "bytes": together.bytes},
+        related=tuple(
+            Related("savepoint" if one.is_savepoint else "job", one.path, _note(one))
+            for one in old[:MOST_SHOWN]
+        ),
+        data={
+            "savepoints": savepoints,
+            "ended_jobs": len(old) - savepoints,
+            "files": together.files,
+            "bytes": together.bytes,
+        },
     )
 
 
 def _counts(savepoints: int, jobs: int) -> str:
-    parts = [plural(savepoints, "{count:count} savepoint", "{count:count} savepoints")] if savepoints else []
+    parts = (
+        [plural(savepoints, "{count:count} savepoint", "{count:count} savepoints")]
+        if savepoints
+        else []
+    )
     return join_messages(
         [
             *parts,
             *(
-                [message("checkpoints of {jobs:message}", jobs=plural(jobs, "{count:count} ended job", "{count:count} ended jobs"))]
+                [
+                    message(
+                        "checkpoints of {jobs:message}",
+                        jobs=plural(jobs, "{count:count} ended job", "{count:count} ended jobs"),
+                    )
+                ]
                 if jobs
                 else []
             ),
@@ -106,5 +139,8 @@ def _counts(savepoints: int, jobs: int) -> str:
 def _note(one: IdleSnapshots) -> str:
     name = f"{one.job_name}, " if one.job_name else ""
     return message(
-        "{name:name}{bytes:bytes}, written {idle_ms:duration} before the audit", name=name, bytes=one.size.bytes, idle_ms=one.idle_ms
+        "{name:name}{bytes:bytes}, written {idle_ms:duration} before the audit",
+        name=name,
+        bytes=one.size.bytes,
+        idle_ms=one.idle_ms,
     )

@@ -1,7 +1,8 @@
 """A retained checkpoint or savepoint refers to files that are not there: it cannot be restored.
 
-Where a later checkpoint of the chain is whole it is information only, as CLAIM leaves it. The newest checkpoint of a running job is
-also reported by ``checkpoint.unprotected``, which is what takes points from its health.
+Where a later checkpoint of the chain is whole it is information only, as CLAIM leaves it. The
+newest checkpoint of a running job is also reported by ``checkpoint.unprotected``, which is what
+takes points from its health.
 """
 
 from collections.abc import Iterator
@@ -37,11 +38,21 @@ MOST_SHOWN = 10
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     incomplete = [one for one in sample.incomplete if one.missing.files >= limits[f"{RULE}.files"]]
     if incomplete:
-        worst = sorted(incomplete, key=lambda one: (one.superseded, not one.is_newest, -(one.checkpoint_id or 0), one.path))
+        worst = sorted(
+            incomplete,
+            key=lambda one: (
+                one.superseded,
+                not one.is_newest,
+                -(one.checkpoint_id or 0),
+                one.path,
+            ),
+        )
         yield _finding(sample, limits, worst)
 
 
-def _finding(sample: StorageJobSample, limits: Limits, incomplete: list[IncompleteSnapshot]) -> Finding:
+def _finding(
+    sample: StorageJobSample, limits: Limits, incomplete: list[IncompleteSnapshot]
+) -> Finding:
     first, at_ms, key = incomplete[0], sample.audited_at_ms, f"{RULE}.files"
     name = _name(first)
     lacks = message(
@@ -52,14 +63,20 @@ def _finding(sample: StorageJobSample, limits: Limits, incomplete: list[Incomple
     more = (
         message(
             ", and {incomplete:message} of this job",
-            incomplete=plural(len(incomplete) - 1, "{count:count} more snapshot", "{count:count} more snapshots"),
+            incomplete=plural(
+                len(incomplete) - 1, "{count:count} more snapshot", "{count:count} more snapshots"
+            ),
         )
         if len(incomplete) > 1
         else ""
     )
     evidence = [
-        limits.compared(message("missing files"), first.missing.files, "count", ">=", key, at_ms, name),
-        Evidence(message("missing bytes"), first.missing.bytes, "bytes", at_ms=at_ms, note=first.path),
+        limits.compared(
+            message("missing files"), first.missing.files, "count", ">=", key, at_ms, name
+        ),
+        Evidence(
+            message("missing bytes"), first.missing.bytes, "bytes", at_ms=at_ms, note=first.path
+        ),
         Evidence(
             message("snapshots that lack files"),
             len(incomplete),
@@ -74,7 +91,12 @@ def _finding(sample: StorageJobSample, limits: Limits, incomplete: list[Incomple
         sample,
         RULE,
         _severity(sample, first),
-        title=message("{name:opening} cannot be restored: {lacks:name} missing{more:message}", name=name, lacks=lacks, more=more),
+        title=message(
+            "{name:opening} cannot be restored: {lacks:name} missing{more:message}",
+            name=name,
+            lacks=lacks,
+            more=more,
+        ),
         cause=_cause(first),
         next_step=_next_step(sample, first),
         evidence=evidence,
@@ -85,17 +107,27 @@ def _finding(sample: StorageJobSample, limits: Limits, incomplete: list[Incomple
                     _name(one),
                     message(
                         "{files:message} missing; {path:name}",
-                        files=plural(one.missing.files, "{count:count} file", "{count:count} files"),
+                        files=plural(
+                            one.missing.files, "{count:count} file", "{count:count} files"
+                        ),
                         path=one.path,
                     ),
                 )
                 for one in incomplete[:MOST_SHOWN]
             ),
-            *(Related("file", path, message("missing: whose, and what deleted it")) for path in first.examples),
+            *(
+                Related("file", path, message("missing: whose, and what deleted it"))
+                for path in first.examples
+            ),
         ),
         data={
             "snapshots": [
-                {"path": one.path, "missing_files": one.missing.files, "missing_bytes": one.missing.bytes, "superseded": one.superseded}
+                {
+                    "path": one.path,
+                    "missing_files": one.missing.files,
+                    "missing_bytes": one.missing.bytes,
+                    "superseded": one.superseded,
+                }
                 for one in incomplete[:MOST_SHOWN]
             ]
         },
@@ -113,7 +145,9 @@ def _name(one: IncompleteSnapshot) -> str:
     return (
         message("{kind:message} {rsplit:name}", kind=kind, rsplit=one.path.rsplit("/", 1)[-1])
         if one.checkpoint_id is None
-        else message("{kind:message} {checkpoint_id:number}", kind=kind, checkpoint_id=one.checkpoint_id)
+        else message(
+            "{kind:message} {checkpoint_id:number}", kind=kind, checkpoint_id=one.checkpoint_id
+        )
     )
 
 
@@ -135,7 +169,10 @@ def _next_step(sample: StorageJobSample, worst: IncompleteSnapshot) -> str:
     if worst.superseded:
         return message("Nothing. Restore from the newest checkpoint, not from this one.")
     if sample.ended:
-        return message("Bring the files back from a backup or older versions of the bucket if this snapshot is still wanted.")
+        return message(
+            "Bring the files back from a backup or older versions of the bucket if this snapshot "
+            "is still wanted."
+        )
     return message(
         "Do not stop, restart or upgrade this job before a savepoint has completed: it "
         "writes the full state again. Then stop what deletes files there."

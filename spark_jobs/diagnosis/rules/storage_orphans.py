@@ -1,7 +1,9 @@
 """Files that Flink wrote below a root and that nothing refers to any more.
 
-Left by TaskManagers that died before they acknowledged, by checkpoints that expired, were declined or aborted, by jobs that are gone.
-Flink never comes back for them. What counts as an orphan, and why each is one, is said by the audit.
+Left by TaskManagers that died before they acknowledged, by checkpoints that expired, were declined
+or aborted, by jobs that are gone.
+Flink never comes back for them. What counts as an orphan, and why each is one, is said by the
+audit.
 """
 
 from collections.abc import Iterator
@@ -10,7 +12,12 @@ from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageRootSample
-from spark_jobs.diagnosis.storage_space import clean_up_step, severity_of_space, space_evidence, space_thresholds
+from spark_jobs.diagnosis.storage_space import (
+    clean_up_step,
+    severity_of_space,
+    space_evidence,
+    space_thresholds,
+)
 from spark_jobs.diagnosis.subjects import root_finding
 from spark_jobs.diagnosis.thresholds import Limits
 
@@ -35,10 +42,13 @@ KIND_WORDS = {
         RULE,
         share=0.01,
         share_reason=message(
-            "A hundredth of the root is what a few lost TaskManagers leave; below it nobody would see a difference on the bill."
+            "A hundredth of the root is what a few lost TaskManagers leave; below it nobody would "
+            "see a difference on the bill."
         ),
         high_share=0.2,
-        high_share_reason=message("A fifth of the storage unused means that something leaves files behind repeatedly."),
+        high_share_reason=message(
+            "A fifth of the storage unused means that something leaves files behind repeatedly."
+        ),
     ),
 )
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
@@ -51,7 +61,9 @@ def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> F
     of = sample.orphans
     kinds = sorted(sample.orphan_kinds, key=lambda one: -one[1].bytes)
     left_by = list_text(
-        message("{kind_words:message} ({bytes:bytes})", kind_words=KIND_WORDS[kind], bytes=some.bytes)
+        message(
+            "{kind_words:message} ({bytes:bytes})", kind_words=KIND_WORDS[kind], bytes=some.bytes
+        )
         for kind, some in kinds
         if kind in KIND_WORDS
     )
@@ -64,11 +76,20 @@ def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> F
             bytes=of.bytes,
             files=plural(of.files, "{count:count} file", "{count:count} files"),
         ),
-        cause=message("Left by {left_by:name}.", left_by=left_by) if left_by else message("Their origin is no longer known."),
+        cause=message("Left by {left_by:name}.", left_by=left_by)
+        if left_by
+        else message("Their origin is no longer known."),
         next_step=clean_up_step(sample, message("the orphans")),
         evidence=_evidence(sample, limits),
-        related=tuple(Related("job", name, message("orphans in its directory")) for name in sample.jobs_with_most_orphans),
-        data={"files": of.files, "bytes": of.bytes, "kinds": {kind: some.bytes for kind, some in kinds}},
+        related=tuple(
+            Related("job", name, message("orphans in its directory"))
+            for name in sample.jobs_with_most_orphans
+        ),
+        data={
+            "files": of.files,
+            "bytes": of.bytes,
+            "kinds": {kind: some.bytes for kind, some in kinds},
+        },
     )
 
 
@@ -83,9 +104,13 @@ def _evidence(sample: StorageRootSample, limits: Limits) -> Iterator[Evidence]:
             "bytes",
             at_ms=at_ms,
             note=message(
-                "{files:message}, {of_all:share}", files=plural(some.files, "{count:count} file", "{count:count} files"), of_all=of_all
+                "{files:message}, {of_all:share}",
+                files=plural(some.files, "{count:count} file", "{count:count} files"),
+                of_all=of_all,
             ),
         )
     if sample.kept.files:
-        note = message("{bytes:bytes} that may be needed or that nobody can know of", bytes=sample.kept.bytes)
+        note = message(
+            "{bytes:bytes} that may be needed or that nobody can know of", bytes=sample.kept.bytes
+        )
         yield Evidence(message("kept in doubt"), sample.kept.files, "count", at_ms=at_ms, note=note)

@@ -1,6 +1,8 @@
-"""Retained checkpoints that nobody will restore: their job ended, and the job restored from them has a whole checkpoint of its own.
+"""Retained checkpoints that nobody will restore: their job ended, and the job restored from them
+has a whole checkpoint of its own.
 
-Flink deletes a retained checkpoint only where a job has claimed it. In every other mode somebody has to, and nobody does.
+Flink deletes a retained checkpoint only where a job has claimed it. In every other mode somebody
+has to, and nobody does.
 """
 
 from collections.abc import Iterator
@@ -9,7 +11,12 @@ from ingest.messages import message
 from spark_jobs.diagnosis.findings import Finding, Related
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageRootSample
-from spark_jobs.diagnosis.storage_space import clean_up_step, severity_of_space, space_evidence, space_thresholds
+from spark_jobs.diagnosis.storage_space import (
+    clean_up_step,
+    severity_of_space,
+    space_evidence,
+    space_thresholds,
+)
 from spark_jobs.diagnosis.subjects import root_finding
 from spark_jobs.diagnosis.thresholds import Limits
 
@@ -25,9 +32,15 @@ RULE = "storage.retained_waste"
     thresholds=space_thresholds(
         RULE,
         share=0.02,
-        share_reason=message("One superseded checkpoint after a deployment is usual; a fiftieth of the root is more than that."),
+        share_reason=message(
+            "One superseded checkpoint after a deployment is usual; a fiftieth of the root is more "
+            "than that."
+        ),
         high_share=0.3,
-        high_share_reason=message("Where a third of the storage is superseded, deployments leave their checkpoints behind as a rule."),
+        high_share_reason=message(
+            "Where a third of the storage is superseded, deployments leave their checkpoints "
+            "behind as a rule."
+        ),
     ),
 )
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
@@ -39,7 +52,9 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         sample,
         RULE,
         severity,
-        title=message("{bytes:bytes} of retained checkpoints that nobody will restore", bytes=waste.bytes),
+        title=message(
+            "{bytes:bytes} of retained checkpoints that nobody will restore", bytes=waste.bytes
+        ),
         cause=message(
             "Their jobs have ended, and each job that was restored from them has since "
             "completed a checkpoint that is whole and refers to nothing of theirs. Flink "
@@ -47,6 +62,9 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         ),
         next_step=clean_up_step(sample, message("the superseded checkpoints too (`--waste`)")),
         evidence=space_evidence(sample, waste, limits, RULE, message("superseded")),
-        related=tuple(Related("job", name, message("superseded checkpoints in its directory")) for name in sample.jobs_with_most_waste),
+        related=tuple(
+            Related("job", name, message("superseded checkpoints in its directory"))
+            for name in sample.jobs_with_most_waste
+        ),
         data={"files": waste.files, "bytes": waste.bytes},
     )

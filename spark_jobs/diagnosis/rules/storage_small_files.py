@@ -1,8 +1,9 @@
-"""A job writes its checkpoints as very many small files, or so often that they cost many calls: the storage's name service or request
-bill pays, not the space.
+"""A job writes its checkpoints as very many small files, or so often that they cost many calls: the
+storage's name service or request bill pays, not the space.
 
-HDFS keeps each file in the NameNode's memory, object stores charge by request and throttle by prefix, and each file is one more
-round trip in the asynchronous part of a checkpoint and in a restore.
+HDFS keeps each file in the NameNode's memory, object stores charge by request and throttle by
+prefix, and each file is one more round trip in the asynchronous part of a checkpoint and in a
+restore.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,10 @@ SMALL = "1 MiB"
 @rule(
     RULE,
     message("Many small files"),
-    message("The directory of a job holds thousands of files of at most 1 MiB, or what it writes of them costs many calls a second."),
+    message(
+        "The directory of a job holds thousands of files of at most 1 MiB, or what it writes of "
+        "them costs many calls a second."
+    ),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
@@ -48,7 +52,10 @@ SMALL = "1 MiB"
             "files",
             1,
             1_000_000_000,
-            message("A hundred thousand files of one job are felt by everybody who uses the same name service."),
+            message(
+                "A hundred thousand files of one job are felt by everybody who uses the same name "
+                "service."
+            ),
         ),
         Threshold(
             CALLS_PER_S,
@@ -56,17 +63,29 @@ SMALL = "1 MiB"
             "calls/s",
             0.1,
             1_000_000,
-            message("A hundred such jobs make five thousand calls a second, a good part of what one NameNode answers."),
+            message(
+                "A hundred such jobs make five thousand calls a second, a good part of what one "
+                "NameNode answers."
+            ),
         ),
     ),
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     share = sample.small_files / sample.all.files if sample.all.files else 0.0
     per_s, rate = (0.0 if sample.ended else sample.calls_per_s) or 0.0, CALLS_PER_S
-    if share < limits[f"{RULE}.share"] or (sample.small_files < limits[f"{RULE}.files"] and per_s < limits[rate]):
+    if share < limits[f"{RULE}.share"] or (
+        sample.small_files < limits[f"{RULE}.files"] and per_s < limits[rate]
+    ):
         return
-    at_ms, key, part, many = sample.audited_at_ms, f"{RULE}.files", f"{RULE}.share", f"{RULE}.very_many_files"
-    severity: Severity = "warning" if sample.small_files >= limits[many] or per_s >= limits[rate] else "info"
+    at_ms, key, part, many = (
+        sample.audited_at_ms,
+        f"{RULE}.files",
+        f"{RULE}.share",
+        f"{RULE}.very_many_files",
+    )
+    severity: Severity = (
+        "warning" if sample.small_files >= limits[many] or per_s >= limits[rate] else "info"
+    )
     each = sample.all.bytes / sample.all.files
     yield stored_job_finding(
         sample,
@@ -101,10 +120,19 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
                 ">=",
                 part,
                 at_ms,
-                message("of {files:message}", files=plural(sample.all.files, "{count:count} file", "{count:count} files")),
+                message(
+                    "of {files:message}",
+                    files=plural(sample.all.files, "{count:count} file", "{count:count} files"),
+                ),
             ),
             *_calls(sample, limits),
-            Evidence(message("mean file size"), each, "bytes", at_ms=at_ms, note=message("of {bytes:bytes}", bytes=sample.all.bytes)),
+            Evidence(
+                message("mean file size"),
+                each,
+                "bytes",
+                at_ms=at_ms,
+                note=message("of {bytes:bytes}", bytes=sample.all.bytes),
+            ),
             Evidence(message("retained checkpoints"), sample.checkpoints, "count", at_ms=at_ms),
         ),
         data={"small_files": sample.small_files, "files": sample.all.files},
@@ -118,7 +146,15 @@ def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
             calls=sample.calls or 0,
             interval_ms=sample.interval_ms or 0,
         )
-        yield limits.compared(message("name service"), sample.calls_per_s, "calls/s", ">=", CALLS_PER_S, sample.audited_at_ms, note)
+        yield limits.compared(
+            message("name service"),
+            sample.calls_per_s,
+            "calls/s",
+            ">=",
+            CALLS_PER_S,
+            sample.audited_at_ms,
+            note,
+        )
 
 
 def _pace(sample: StorageJobSample) -> str:
@@ -127,8 +163,14 @@ def _pace(sample: StorageJobSample) -> str:
         return ""
     parts = []
     if sample.files_written is not None and sample.files_merged is not None:
-        parts.append(message("at most {files_merged:count} when merged", files_merged=sample.files_merged))
-    if sample.files_written is not None and sample.files_inlined is not None and sample.inline_bytes:
+        parts.append(
+            message("at most {files_merged:count} when merged", files_merged=sample.files_merged)
+        )
+    if (
+        sample.files_written is not None
+        and sample.files_inlined is not None
+        and sample.inline_bytes
+    ):
         parts.append(
             message(
                 "{files_inlined:count} at an inline threshold of {inline_bytes:bytes}",

@@ -1,4 +1,6 @@
-"""Event time stands still while records flow: windows stay open, timers do not fire, state grows."""
+"""Event time stands still while records flow: windows stay open, timers do not fire, state
+grows.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +33,9 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """An input that emits nothing: the whole vertex (``subtasks`` empty), or some subtasks of it."""
+    """An input that emits nothing: the whole vertex (``subtasks`` empty), or some subtasks of
+    it.
+    """
 
     vertex_id: str
     subtasks: tuple[int, ...]
@@ -40,7 +44,10 @@ class Silent:
 @rule(
     RULE,
     message("Watermark does not advance"),
-    message("The lowest input watermark of a vertex has not moved for minutes although records keep arriving."),
+    message(
+        "The lowest input watermark of a vertex has not moved for minutes although records keep "
+        "arriving."
+    ),
     needs=("vertex_windows",),
     lacking=LACKING,
     thresholds=(
@@ -50,7 +57,10 @@ class Silent:
             "ms",
             60_000,
             7 * 86_400_000,
-            message("Watermarks are sent several times a second; raise this where timestamps are as coarse as an hour or a day."),
+            message(
+                "Watermarks are sent several times a second; raise this where timestamps are as "
+                "coarse as an hour or a day."
+            ),
         ),
     ),
 )
@@ -69,7 +79,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     stalled = {
         vertex.vertex_id: stall
         for vertex in window.vertex_windows
-        if (stall := _stall(vertex, past.get(vertex.vertex_id, ()))) and window.at_ms - stall.since_ms >= limits[STILL]
+        if (stall := _stall(vertex, past.get(vertex.vertex_id, ())))
+        and window.at_ms - stall.since_ms >= limits[STILL]
     }
     if not stalled:
         return
@@ -80,7 +91,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
-    lowest = min((mark for mark in vertex.watermark_ms if mark is not None), default=FINAL_WATERMARK_MS)
+    lowest = min(
+        (mark for mark in vertex.watermark_ms if mark is not None), default=FINAL_WATERMARK_MS
+    )
     arriving = sum(rate for rate in vertex.records_in_per_s if rate is not None)
     if lowest >= FINAL_WATERMARK_MS or arriving <= 0:
         return None
@@ -92,15 +105,31 @@ def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
     return None if since_ms is None else Stall(vertex, lowest, since_ms, arriving)
 
 
-def _finding(window: JobWindow, limits: Limits, topology: Topology, stall: Stall, stalled: Mapping[str, Stall]) -> Finding:
+def _finding(
+    window: JobWindow,
+    limits: Limits,
+    topology: Topology,
+    stall: Stall,
+    stalled: Mapping[str, Stall],
+) -> Finding:
     vertex_id = stall.vertex.vertex_id
     name = brief_name(window, vertex_id)
     still_ms = window.at_ms - stall.since_ms
     silent = _silent_inputs(window, topology, vertex_id)
-    behind = [other for other in topology.all_downstream(vertex_id) if other in stalled and other != vertex_id]
-    held = [index for index, mark in enumerate(stall.vertex.watermark_ms) if mark == stall.watermark_ms]
+    behind = [
+        other
+        for other in topology.all_downstream(vertex_id)
+        if other in stalled and other != vertex_id
+    ]
+    held = [
+        index for index, mark in enumerate(stall.vertex.watermark_ms) if mark == stall.watermark_ms
+    ]
     silent_names = [_silent_text(window, one) for one in silent]
-    because = message(": {silent_names:name} emits nothing", silent_names=list_text(silent_names)) if silent else ""
+    because = (
+        message(": {silent_names:name} emits nothing", silent_names=list_text(silent_names))
+        if silent
+        else ""
+    )
     return vertex_finding(
         window,
         vertex_id,
@@ -116,20 +145,46 @@ def _finding(window: JobWindow, limits: Limits, topology: Topology, stall: Stall
         cause=_cause(window, topology, vertex_id, silent_names),
         next_step=_next_step(silent_names),
         evidence=(
-            limits.compared(message("watermark unmoved"), still_ms, "ms", ">=", STILL, window.at_ms),
-            Evidence(message("records arriving"), stall.records_in_per_s, "records/s", 0, ">", at_ms=window.at_ms),
-            Evidence(message("watermark"), stall.watermark_ms, "ms", at_ms=stall.since_ms, note=message("epoch, lowest over subtasks")),
-            Evidence(message("event time behind the clock"), window.at_ms - stall.watermark_ms, "ms", at_ms=window.at_ms),
+            limits.compared(
+                message("watermark unmoved"), still_ms, "ms", ">=", STILL, window.at_ms
+            ),
+            Evidence(
+                message("records arriving"),
+                stall.records_in_per_s,
+                "records/s",
+                0,
+                ">",
+                at_ms=window.at_ms,
+            ),
+            Evidence(
+                message("watermark"),
+                stall.watermark_ms,
+                "ms",
+                at_ms=stall.since_ms,
+                note=message("epoch, lowest over subtasks"),
+            ),
+            Evidence(
+                message("event time behind the clock"),
+                window.at_ms - stall.watermark_ms,
+                "ms",
+                at_ms=window.at_ms,
+            ),
         ),
         related=(
             *(Related("vertex", text, message("emits no records")) for text in silent_names),
-            *(Related("vertex", other, message("does not advance because of it")) for other in names(window, behind)),
+            *(
+                Related("vertex", other, message("does not advance because of it"))
+                for other in names(window, behind)
+            ),
         ),
         data={
             "vertex_id": vertex_id,
             "vertex_ids": [vertex_id, *behind],
             "lowest_subtasks": held[:MOST_SUBTASKS],
-            "silent_inputs": [{"vertex_id": one.vertex_id, "subtasks": list(one.subtasks[:MOST_SUBTASKS])} for one in silent],
+            "silent_inputs": [
+                {"vertex_id": one.vertex_id, "subtasks": list(one.subtasks[:MOST_SUBTASKS])}
+                for one in silent
+            ],
         },
     )
 
@@ -148,10 +203,16 @@ def _silent_inputs(window: JobWindow, topology: Topology, vertex_id: str) -> lis
 
 def _silent_text(window: JobWindow, silent: Silent) -> str:
     name = brief_name(window, silent.vertex_id)
-    return list_text(subtask_text(name, index) for index in silent.subtasks) if silent.subtasks else name
+    return (
+        list_text(subtask_text(name, index) for index in silent.subtasks)
+        if silent.subtasks
+        else name
+    )
 
 
-def _cause(window: JobWindow, topology: Topology, vertex_id: str, silent_names: Sequence[str]) -> str:
+def _cause(
+    window: JobWindow, topology: Topology, vertex_id: str, silent_names: Sequence[str]
+) -> str:
     name = brief_name(window, vertex_id)
     if silent_names:
         return message(
@@ -179,5 +240,6 @@ def _next_step(silent_names: Sequence[str]) -> str:
             silent_names=list_text(silent_names),
         )
     return message(
-        "Compare currentOutputWatermark of the source subtasks; set withIdleness(…) for empty partitions, check timestamp assignment."
+        "Compare currentOutputWatermark of the source subtasks; set withIdleness(…) for empty "
+        "partitions, check timestamp assignment."
     )

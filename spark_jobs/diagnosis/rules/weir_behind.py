@@ -1,6 +1,8 @@
-"""Weir itself does not get on: it collects nothing, or interprets nothing of what it collects. Then no other rule finds anything.
+"""Weir itself does not get on: it collects nothing, or interprets nothing of what it collects. Then
+no other rule finds anything.
 
-Judged where Weir watches itself. A cluster that does not answer is ``collect.blind``, and no matter of this rule.
+Judged where Weir watches itself. A cluster that does not answer is ``collect.blind``, and no matter
+of this rule.
 """
 
 from collections.abc import Iterator
@@ -19,7 +21,9 @@ AFTER = f"{RULE}.after_s"
 @rule(
     RULE,
     message("Weir is behind"),
-    message("Weir has collected nothing, or interpreted nothing of what it collected, for five minutes."),
+    message(
+        "Weir has collected nothing, or interpreted nothing of what it collected, for five minutes."
+    ),
     judges=StageProgress,
     thresholds=(
         Threshold(
@@ -28,7 +32,10 @@ AFTER = f"{RULE}.after_s"
             "s",
             30,
             86_400,
-            message("Stages run every few seconds; a first cycle over a large lake, and a restart of Weir, take minutes."),
+            message(
+                "Stages run every few seconds; a first cycle over a large lake, and a restart of "
+                "Weir, take minutes."
+            ),
         ),
     ),
 )
@@ -36,21 +43,36 @@ def judge(sample: StageProgress, limits: Limits) -> Iterator[Finding]:
     behind_ms = sample.at_ms - sample.since_ms
     if behind_ms < limits[AFTER] * 1000:
         return
-    evidence = [limits.compared(message("behind for"), behind_ms / 1000, "s", ">=", AFTER, sample.at_ms)]
+    evidence = [
+        limits.compared(message("behind for"), behind_ms / 1000, "s", ">=", AFTER, sample.at_ms)
+    ]
     error = ""
     if sample.error:
-        evidence.append(Evidence(message("last error"), without_middle(sample.error, 500), at_ms=sample.at_ms))
-        error = message(" The error of the last attempt: {without_middle:text}", without_middle=without_middle(sample.error, 200))
+        evidence.append(
+            Evidence(message("last error"), without_middle(sample.error, 500), at_ms=sample.at_ms)
+        )
+        error = message(
+            " The error of the last attempt: {without_middle:text}",
+            without_middle=without_middle(sample.error, 200),
+        )
     behind = ms_text(behind_ms)
     if sample.stage.startswith("spark/"):
         title = message("Weir has interpreted nothing for {behind:name}", behind=behind)
         cause = message(
-            "What was collected since waits in the lake: pages show an older state, and no finding begins or ends.{error:text}", error=error
+            "What was collected since waits in the lake: pages show an older state, and no finding "
+            "begins or ends.{error:text}",
+            error=error,
         )
     else:
-        title = message("Weir has collected nothing in {stage:name} for {behind:name}", stage=sample.stage, behind=behind)
+        title = message(
+            "Weir has collected nothing in {stage:name} for {behind:name}",
+            stage=sample.stage,
+            behind=behind,
+        )
         cause = message(
-            "Weir does not ask these clusters: how their jobs are is unknown, and that is no fault of theirs.{error:text}", error=error
+            "Weir does not ask these clusters: how their jobs are is unknown, and that is no fault "
+            "of theirs.{error:text}",
+            error=error,
         )
     yield Finding(
         rule=RULE,

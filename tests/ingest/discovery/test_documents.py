@@ -1,4 +1,6 @@
-"""Documents of service discovery, as Prometheus documents them and as somebody hostile writes them."""
+"""Documents of service discovery, as Prometheus documents them and as somebody hostile writes
+them.
+"""
 
 import json
 
@@ -12,7 +14,8 @@ from ingest.discovery.sources import DiscoverySource
 from ingest.discovery.target_groups import MAX_TARGETS, targets_of
 from ingest.errors import Skipped
 
-# https://prometheus.io/docs/prometheus/latest/http_sd/ as of version 3, shortened by the second network.
+# https://prometheus.io/docs/prometheus/latest/http_sd/ as of version 3, shortened by the second
+# network.
 PROMETHEUS_HTTP_SD = """[
     {
         "targets": ["10.0.10.2:9100", "10.0.10.3:9100", "10.0.10.4:9100", "10.0.10.5:9100"],
@@ -45,16 +48,29 @@ def listing(document, **source):
 
 
 def test_the_examples_of_prometheus_are_clusters_with_their_labels() -> None:
-    found = listing(from_json(PROMETHEUS_HTTP_SD.encode()), labels={"datacenter": "{__meta_datacenter}"})
+    found = listing(
+        from_json(PROMETHEUS_HTTP_SD.encode()), labels={"datacenter": "{__meta_datacenter}"}
+    )
     assert [(one.name, one.url) for one in found.clusters][:2] == [
         ("10.0.10.2-9100", "http://10.0.10.2:9100"),
         ("10.0.10.3-9100", "http://10.0.10.3:9100"),
     ]
-    assert len(found.clusters) == 6 and {one.labels["datacenter"] for one in found.clusters} == {"london"}
-    assert all(set(one.labels) == {"datacenter"} for one in found.clusters), "labels of two underscores are not kept"
+    assert len(found.clusters) == 6 and {one.labels["datacenter"] for one in found.clusters} == {
+        "london"
+    }
+    assert all(set(one.labels) == {"datacenter"} for one in found.clusters), (
+        "labels of two underscores are not kept"
+    )
     by_file = listing(from_yaml(PROMETHEUS_FILE_SD.encode()))
-    assert [one.url for one in by_file.clusters] == ["http://10.0.10.2:9100", "http://jobmanager.example.org:8081", "http://[::1]:8081"]
-    assert by_file.clusters[1].labels == {"env": "prod", "team": "payments"} and not by_file.clusters[2].labels
+    assert [one.url for one in by_file.clusters] == [
+        "http://10.0.10.2:9100",
+        "http://jobmanager.example.org:8081",
+        "http://[::1]:8081",
+    ]
+    assert (
+        by_file.clusters[1].labels == {"env": "prod", "team": "payments"}
+        and not by_file.clusters[2].labels
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,9 +89,14 @@ def test_labels_of_two_underscores_say_where_to_ask(labels, url) -> None:
 
 
 def test_a_cluster_goes_by_its_label_or_by_what_the_source_says() -> None:
-    group = {"targets": ["jm:8081"], "labels": {"cluster": "orders", "team": "a", "__meta_zone": "eu"}}
+    group = {
+        "targets": ["jm:8081"],
+        "labels": {"cluster": "orders", "team": "a", "__meta_zone": "eu"},
+    }
     assert listing([group]).clusters[0].name == "orders"
-    assert listing([group], cluster="{__meta_zone}-{team}-{cluster}").clusters[0].name == "eu-a-orders"
+    assert (
+        listing([group], cluster="{__meta_zone}-{team}-{cluster}").clusters[0].name == "eu-a-orders"
+    )
     refused = listing([group], cluster="{nothing}").refused[0]
     assert "no name of a cluster" in refused.why
 
@@ -102,7 +123,10 @@ def test_a_cluster_goes_by_its_label_or_by_what_the_source_says() -> None:
 def test_a_target_that_makes_no_sense_is_refused_alone(target, labels, why) -> None:
     hosts = ("jm", "jm2", "*.*.*.*", "::*", "0.0.0.0")
     found = listing(
-        [{"targets": [target, "jm2:8081"], "labels": labels if target != "jm:8081" else {}}, {"targets": [target], "labels": labels}],
+        [
+            {"targets": [target, "jm2:8081"], "labels": labels if target != "jm:8081" else {}},
+            {"targets": [target], "labels": labels},
+        ],
         hosts=hosts,
     )
     assert "jm2-8081" in {one.name for one in found.clusters}
@@ -113,30 +137,48 @@ def test_two_addresses_of_one_name_are_told_apart_by_the_reason_and_the_first_st
     same = {"targets": ["a:1", "a:1", "b:1"], "labels": {"cluster": "c"}}
     found = listing([same, same])
     assert [one.url for one in found.clusters] == ["http://a:1"]
-    assert [(one.what, one.name) for one in found.refused] == [("b:1", "c")] and "http://a:1 goes by the name c" in found.refused[0].why
+    assert [(one.what, one.name) for one in found.refused] == [
+        ("b:1", "c")
+    ] and "http://a:1 goes by the name c" in found.refused[0].why
 
 
 def test_credentials_go_to_no_other_scheme() -> None:
     from ingest.sources import Auth
 
-    found = listing([{"targets": ["jm:1"], "labels": {"__scheme__": "http"}}], scheme="https", hosts=("jm",), auth=Auth("bearer", "x"))
+    found = listing(
+        [{"targets": ["jm:1"], "labels": {"__scheme__": "http"}}],
+        scheme="https",
+        hosts=("jm",),
+        auth=Auth("bearer", "x"),
+    )
     assert not found.clusters and "credentials" in found.refused[0].why
 
 
 HOSTILE = {
-    "a mapping": b"{}", "a text": b'"x"', "null": b"null", "half": b'[{"targets": ["a', "groups of texts": b'["a"]',
-    "targets of a text": b'[{"targets": "a:1"}]', "targets of numbers": b'[{"targets": [1]}]', "no targets": b"[{}]",
-    "labels of a list": b'[{"targets": [], "labels": []}]', "labels of numbers": b'[{"targets": [], "labels": {"a": 1}}]',
-    "a name of spaces": b'[{"targets": [], "labels": {"a b": "x"}}]', "a line feed": b'[{"targets": [], "labels": {"a": "x\\ny"}}]',
+    "a mapping": b"{}",
+    "a text": b'"x"',
+    "null": b"null",
+    "half": (b'[{"targets": ["a'),
+    "groups of texts": b'["a"]',
+    "targets of a text": b'[{"targets": "a:1"}]',
+    ("targets of numbers"): b'[{"targets": [1]}]',
+    "no targets": b"[{}]",
+    "labels of a list": b'[{"targets": [], "labels": []}]',
+    ("labels of numbers"): b'[{"targets": [], "labels": {"a": 1}}]',
+    "a name of spaces": (b'[{"targets": [], "labels": {"a b": "x"}}]'),
+    "a line feed": b'[{"targets": [], "labels": {"a": "x\\ny"}}]',
     "a lone surrogate": b'[{"targets": [], "labels": {"a": "\\ud800"}}]',
     "a long value": b'[{"targets": [], "labels": {"a": "' + b"x" * 501 + b'"}}]',
-    "deep": b"[" * 100_000, "deep and whole": b"[" * 20_000 + b"]" * 20_000,
+    "deep": b"[" * 100_000,
+    "deep and whole": b"[" * 20_000 + b"]" * 20_000,
     "many values": b"[" + b"[]," * 300_000 + b"[]]",
-    "many labels": json.dumps([{"targets": [], "labels": {f"l{n}": "x" for n in range(65)}}]).encode(),
+    "many labels": json.dumps(
+        [{"targets": [], "labels": {f"l{n}": "x" for n in range(65)}}]
+    ).encode(),
     "many targets": json.dumps([{"targets": [f"h{n}:1" for n in range(MAX_TARGETS + 1)]}]).encode(),
     "a million targets": json.dumps([{"targets": [f"h{n}:1" for n in range(1_000_000)]}]).encode(),
     "no UTF-8": b'[{"targets": ["\xff"]}]',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("read", [from_json, from_yaml])
@@ -170,7 +212,10 @@ def test_yaml_that_does_more_than_list_is_refused(text) -> None:
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["targets", "labels", "x"]), inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["targets", "labels", "x"]), inner, max_size=3)
+        ),
         max_leaves=12,
     )
 )

@@ -1,4 +1,6 @@
-"""YARN whose ResourceManager and proxy want tickets: a real KDC (MIT's) gives them, a real acceptor (its GSSAPI) judges them."""
+"""YARN whose ResourceManager and proxy want tickets: a real KDC (MIT's) gives them, a real acceptor
+(its GSSAPI) judges them.
+"""
 
 import asyncio
 import base64
@@ -16,7 +18,10 @@ from ingest.sources import Auth
 from tests.ingest.discovery.test_yarn import APPLICATION
 from tests.ingest.flink_rest.serving import Reply, Server, told
 
-NEEDED = "needs gssapi, k5test and an MIT KDC: apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev"
+NEEDED = (
+    "needs gssapi, k5test and an MIT KDC: apt-get install krb5-kdc krb5-admin-server "
+    "krb5-user libkrb5-dev"
+)
 CONF = {"libdefaults": {"dns_canonicalize_hostname": "false", "rdns": "false"}}
 
 
@@ -67,7 +72,9 @@ class Secured:
 
     def __init__(self, gssapi, realm, answer):
         self._gssapi, self._answer, self.seen, self.tokens = gssapi, answer, [], []
-        self._own = gssapi.Credentials(usage="accept", store={"keytab": f"{realm.tmpdir}/service.keytab"})
+        self._own = gssapi.Credentials(
+            usage="accept", store={"keytab": f"{realm.tmpdir}/service.keytab"}
+        )
 
     def __call__(self, path, headers):
         scheme, _, token = headers.get("Authorization", "").partition(" ")
@@ -81,7 +88,13 @@ class Secured:
 
 
 async def listing(server, more):
-    (source,) = declared({"sources": [{"name": "s", "yarn": {"url": server.url.replace("127.0.0.1", "localhost"), **more}}]})
+    (source,) = declared(
+        {
+            "sources": [
+                {"name": "s", "yarn": {"url": server.url.replace("127.0.0.1", "localhost"), **more}}
+            ]
+        }
+    )
     (found,) = await _read_all([source])
     return found
 
@@ -90,7 +103,11 @@ def test_applications_are_listed_to_who_has_a_ticket_and_to_nobody_else(gssapi, 
     async def ask():
         answer = Secured(gssapi, signed_in, {"apps": {"app": [APPLICATION]}})
         async with Server(answer) as server:
-            return answer, await listing(server, {"authorization": {"type": "Negotiate"}}), await listing(server, {})
+            return (
+                answer,
+                await listing(server, {"authorization": {"type": "Negotiate"}}),
+                await listing(server, {}),
+            )
 
     answer, found, refused = asyncio.run(ask())
     assert [one.name for one in found.clusters] == ["orders-pipeline"]
@@ -98,7 +115,9 @@ def test_applications_are_listed_to_who_has_a_ticket_and_to_nobody_else(gssapi, 
     assert "401" in refused.error and "ticket" in refused.error
 
 
-def test_a_jobmanager_behind_the_proxy_gets_a_ticket_of_its_own_with_each_request(gssapi, signed_in):
+def test_a_jobmanager_behind_the_proxy_gets_a_ticket_of_its_own_with_each_request(
+    gssapi, signed_in
+):
     async def ask():
         answer = Secured(gssapi, signed_in, {"taskmanagers": 2})
         async with Server(answer) as server:
@@ -112,8 +131,12 @@ def test_a_jobmanager_behind_the_proxy_gets_a_ticket_of_its_own_with_each_reques
     assert len(set(answer.tokens)) == 3
 
 
-@pytest.mark.parametrize(("host", "says"), [("127.0.0.1", "HTTP@127.0.0.1"), ("localhost", "KRB5_CLIENT_KTNAME")])
-def test_without_a_ticket_nothing_is_asked_and_it_is_said_for_whom_there_is_none(signed_in, monkeypatch, host, says):
+@pytest.mark.parametrize(
+    ("host", "says"), [("127.0.0.1", "HTTP@127.0.0.1"), ("localhost", "KRB5_CLIENT_KTNAME")]
+)
+def test_without_a_ticket_nothing_is_asked_and_it_is_said_for_whom_there_is_none(
+    signed_in, monkeypatch, host, says
+):
     """A host that the KDC does not know, and a keytab that is not there."""
     if host == "localhost":
         monkeypatch.setenv("KRB5_CLIENT_KTNAME", "/none.keytab")

@@ -1,6 +1,8 @@
-"""A Kubernetes as a source: by kubeconfig and by service account, listed, then followed by what changes.
+"""A Kubernetes as a source: by kubeconfig and by service account, listed, then followed by what
+changes.
 
-The server is one of the tests (:mod:`tests.kubernetes_api`), over real HTTPS; no real API server has been asked.
+The server is one of the tests (:mod:`tests.kubernetes_api`), over real HTTPS; no real API server
+has been asked.
 """
 
 import base64
@@ -35,7 +37,11 @@ def api(server):
 
 
 def read(api, *, kubeconfig="", **own):
-    source = {"name": "k8s", "kubernetes": {"kubeconfig": kubeconfig or api.kubeconfig(), **own.pop("kubernetes", {})}, **own}
+    source = {
+        "name": "k8s",
+        "kubernetes": {"kubeconfig": kubeconfig or api.kubeconfig(), **own.pop("kubernetes", {})},
+        **own,
+    }
     return read_sources(declared({"sources": [source]}))[0]
 
 
@@ -44,7 +50,12 @@ def urls(listing):
 
 
 def test_what_the_operator_and_native_mode_run_are_clusters_with_their_addresses_and_labels(api):
-    api.put("flinkdeployments", objects.deployment("orders", team="shop", environment="prod", **{"app.kubernetes.io/part-of": "store"}))
+    api.put(
+        "flinkdeployments",
+        objects.deployment(
+            "orders", team="shop", environment="prod", **{"app.kubernetes.io/part-of": "store"}
+        ),
+    )
     api.put("flinkdeployments", objects.deployment("carts", "money", job=False, port=9081))
     api.put("services", objects.rest_service("orders", port=80))
     api.put("services", objects.rest_service("bills", "money", region="eu"))
@@ -58,7 +69,12 @@ def test_what_the_operator_and_native_mode_run_are_clusters_with_their_addresses
     assert {one.name: dict(one.labels) for one in found.clusters} == {
         "money.bills": {"namespace": "money", "region": "eu"},
         "money.carts": {"namespace": "money"},
-        "shop.orders": {"namespace": "shop", "team": "shop", "environment": "prod", "part": "store"},
+        "shop.orders": {
+            "namespace": "shop",
+            "team": "shop",
+            "environment": "prod",
+            "part": "store",
+        },
     }
 
 
@@ -69,7 +85,10 @@ def test_after_a_list_only_changes_are_asked_for_and_clusters_come_and_go(api):
     before = len(api.asked)
     api.put("flinkdeployments", objects.deployment("carts"))
     api.put("services", objects.rest_service("carts", port=99))
-    assert urls(read(api)) == {"shop.orders": "http://orders-rest.shop:8081", "shop.carts": "http://carts-rest.shop:99"}
+    assert urls(read(api)) == {
+        "shop.orders": "http://orders-rest.shop:8081",
+        "shop.carts": "http://carts-rest.shop:99",
+    }
     api.delete("flinkdeployments", orders)
     assert set(urls(read(api))) == {"shop.carts"}
     assert all("watch=1" in one and "allowWatchBookmarks=true" in one for one in api.asked[before:])
@@ -106,9 +125,19 @@ def test_a_pod_signs_in_by_its_service_account_and_its_own_namespace(api, monkey
     api.put("flinkdeployments", objects.deployment("orders"))
     api.put("flinkdeployments", objects.deployment("carts", "money"))
     everywhere, own = read_sources(
-        declared({"sources": [{"name": "a", "kubernetes": {}}, {"name": "b", "kubernetes": {"namespaces": ["@own"]}}]})
+        declared(
+            {
+                "sources": [
+                    {"name": "a", "kubernetes": {}},
+                    {"name": "b", "kubernetes": {"namespaces": ["@own"]}},
+                ]
+            }
+        )
     )
-    assert (set(urls(everywhere)), set(urls(own))) == ({"shop.orders", "money.carts"}, {"shop.orders"})
+    assert (set(urls(everywhere)), set(urls(own))) == (
+        {"shop.orders", "money.carts"},
+        {"shop.orders"},
+    )
 
 
 def test_outside_of_a_pod_it_says_so(api, monkeypatch):
@@ -119,10 +148,19 @@ def test_outside_of_a_pod_it_says_so(api, monkeypatch):
 
 def test_a_client_certificate_signs_in_as_data_and_as_files_beside_the_kubeconfig(api):
     api.put("flinkdeployments", objects.deployment("orders"))
-    data = {f"client-{part}-data": base64.b64encode(Path(path).read_bytes()).decode() for part, path in _client(api).items()}
+    data = {
+        f"client-{part}-data": base64.b64encode(Path(path).read_bytes()).decode()
+        for part, path in _client(api).items()
+    }
     assert set(urls(read(api, kubeconfig=api.kubeconfig(user=data)))) == {"shop.orders"}
     files = {f"client-{part}": Path(path).name for part, path in _client(api).items()}
-    found = read(api, kubeconfig=api.kubeconfig(user=files, cluster={"certificate-authority-data": "", "certificate-authority": "ca.pem"}))
+    found = read(
+        api,
+        kubeconfig=api.kubeconfig(
+            user=files,
+            cluster={"certificate-authority-data": "", "certificate-authority": "ca.pem"},
+        ),
+    )
     assert set(urls(found)) == {"shop.orders"}
 
 
@@ -135,13 +173,20 @@ def test_a_context_is_taken_by_its_name(api):
     path = api.kubeconfig(context="west", current="")
     assert "no current-context" in read(api, kubeconfig=path).error
     assert set(urls(read(api, kubeconfig=path, kubernetes={"context": "west"}))) == {"shop.orders"}
-    assert "no entry 'east' in contexts" in read(api, kubeconfig=path, kubernetes={"context": "east"}).error
+    assert (
+        "no entry 'east' in contexts"
+        in read(api, kubeconfig=path, kubernetes={"context": "east"}).error
+    )
 
 
 @pytest.mark.parametrize(
     ("user", "cluster", "why"),
     [
-        ({"exec": {"command": "/bin/sh", "args": ["-c", "touch /tmp/x"]}}, {}, "no program that a file names is run"),
+        (
+            {"exec": {"command": "/bin/sh", "args": ["-c", "touch /tmp/x"]}},
+            {},
+            "no program that a file names is run",
+        ),
         ({"auth-provider": {"name": "gcp"}}, {}, "no program that a file names is run"),
         ({"username": "u", "password": "canary-password"}, {}, "API servers take no more"),
         ({"token": "canary\nX-Evil: 1"}, {}, "no token has"),
@@ -150,7 +195,11 @@ def test_a_context_is_taken_by_its_name(api):
         ({"tokenFile": "none"}, {}, "cannot be opened"),
         ({"token": 7}, {}, "is no text"),
         ({}, {}, "HTTP 401"),
-        (None, {"certificate-authority-data": base64.b64encode(b"canary").decode()}, "no PEM certificate"),
+        (
+            None,
+            {"certificate-authority-data": base64.b64encode(b"canary").decode()},
+            "no PEM certificate",
+        ),
         (None, {"certificate-authority-data": ""}, "no trusted TLS connection"),
         (None, {"tls-server-name": "other.example"}, "no trusted TLS connection"),
         (None, {"server": "http://127.0.0.1:1"}, "credentials are only sent by HTTPS"),
@@ -195,7 +244,11 @@ def test_a_server_that_wants_to_be_left_alone_is(api):
 
 def test_resources_that_may_not_be_read_beside_deployments_are_said_and_stop_nothing(api):
     api.put("flinkdeployments", objects.deployment("orders"))
-    api.odd = {"/events": status(403), "flinksessionjobs": status(403), "flinkstatesnapshots": status(404)}
+    api.odd = {
+        "/events": status(403),
+        "flinksessionjobs": status(403),
+        "flinkstatesnapshots": status(404),
+    }
     found = read(api)
     assert set(urls(found)) == {"shop.orders"} and not found.error
     assert {one.what.rpartition("/")[2] for one in found.refused} == {"events", "flinksessionjobs"}
@@ -203,9 +256,15 @@ def test_resources_that_may_not_be_read_beside_deployments_are_said_and_stop_not
     assert (event.reason, event.job_id) == ("Reconciled", objects.JOB)
 
 
-def test_without_the_operator_native_clusters_are_found_and_its_absence_is_no_error_unless_it_is_asked_for(api):
+def test_without_the_operator_native_clusters_are_found_and_its_absence_is_no_error_unless_it_is_asked_for(
+    api,
+):
     api.put("services", objects.rest_service("bills"))
-    api.odd = {"flink.apache.org": b"HTTP/1.1 404 Not Found\r\ncontent-length: 19\r\n\r\n404 page not found\n"}
+    api.odd = {
+        "flink.apache.org": (
+            b"HTTP/1.1 404 Not Found\r\ncontent-length: 19\r\n\r\n404 page not found\n"
+        )
+    }
     assert set(urls(read(api))) == {"shop.bills"}
     assert "CustomResourceDefinition" in read(api, kubernetes={"read": ["deployments"]}).error
 
@@ -221,7 +280,9 @@ def test_an_address_may_be_a_pattern_with_scheme_and_path(api):
     api.put("flinkdeployments", objects.deployment("orders"))
     pattern = "https://api.example:6443/api/v1/namespaces/{namespace}/services/{service}:rest/proxy"
     found = read(api, kubernetes={"address": pattern}, cluster="{__meta_kubernetes_name}")
-    assert urls(found) == {"orders": "https://api.example:6443/api/v1/namespaces/shop/services/orders-rest:rest/proxy"}
+    assert urls(found) == {
+        "orders": "https://api.example:6443/api/v1/namespaces/shop/services/orders-rest:rest/proxy"
+    }
 
 
 def test_a_name_that_leads_to_an_address_that_is_never_asked_is_refused(api):
@@ -239,12 +300,17 @@ def test_the_jobmanager_that_leads_is_followed_as_it_moves(api, before_1_15):
     leads("http://10.0.0.1:8081")
     leads("http://10.0.0.9:8081", cluster_id="alone")
     wanted = {"kubernetes": {"leader": True}}
-    assert urls(read(api, **wanted)) == {"shop.alone": "http://10.0.0.9:8081", "shop.orders": "http://10.0.0.1:8081"}
+    assert urls(read(api, **wanted)) == {
+        "shop.alone": "http://10.0.0.9:8081",
+        "shop.orders": "http://10.0.0.1:8081",
+    }
     leads("http://10.0.0.2:8081")
     leads("", cluster_id="alone")
     found = read(api, **wanted)
     assert urls(found) == {"shop.orders": "http://10.0.0.2:8081"}
-    assert [(one.name, one.why) for one in found.refused] == [("shop.alone", "nobody leads it now; it stays as it was")]
+    assert [(one.name, one.why) for one in found.refused] == [
+        ("shop.alone", "nobody leads it now; it stays as it was")
+    ]
     assert urls(read(api)) == {"shop.orders": "http://orders-rest.shop:8081"}
 
 
@@ -285,7 +351,12 @@ def test_a_watch_that_never_ends_is_left_with_what_came(api, monkeypatch):
     read(api)
     carts = objects.deployment("carts")
     api.put("flinkdeployments", carts)
-    api.odd = {"flinkdeployments?watch": [stream([{"type": "ADDED", "object": carts}])[: -len(b"0\r\n\r\n")], None]}
+    api.odd = {
+        "flinkdeployments?watch": [
+            stream([{"type": "ADDED", "object": carts}])[: -len(b"0\r\n\r\n")],
+            None,
+        ]
+    }
     assert set(urls(read(api))) == {"shop.orders", "shop.carts"}
 
 
@@ -313,14 +384,21 @@ ODD_OBJECTS = [
     {"metadata": None},
     {"metadata": {"name": "A B", "namespace": "shop"}},
     {"metadata": {"name": "x", "namespace": "../etc"}},
-    {"metadata": {"name": "x", "namespace": "s", "uid": ["u"]}, "status": 7, "spec": {"flinkConfiguration": {"rest.port": "99999999"}}},
+    {
+        "metadata": {"name": "x", "namespace": "s", "uid": ["u"]},
+        "status": 7,
+        "spec": {"flinkConfiguration": {"rest.port": "99999999"}},
+    },
     {
         "metadata": {"name": "y", "namespace": "s", "labels": {"a": 1, "team": "t\x00"}},
         "status": {"jobStatus": {"jobId": "../x", "startTime": "9" * 99}},
     },
     {
         "metadata": {"name": "z", "namespace": "s"},
-        "status": {"error": "{" * 5_000, "reconciliationStatus": {"reconciliationTimestamp": 1e300}},
+        "status": {
+            "error": "{" * 5_000,
+            "reconciliationStatus": {"reconciliationTimestamp": 1e300},
+        },
     },
 ]
 

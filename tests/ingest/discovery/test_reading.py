@@ -22,7 +22,9 @@ def names(listing):
 
 
 def of_files(tmp_path, *patterns):
-    return read_sources([DiscoverySource("s", files=tuple(str(tmp_path / pattern) for pattern in patterns))])[0]
+    return read_sources(
+        [DiscoverySource("s", files=tuple(str(tmp_path / pattern) for pattern in patterns))]
+    )[0]
 
 
 def test_files_of_a_glob_are_read_as_json_or_yaml_by_their_ending(tmp_path):
@@ -40,7 +42,11 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are(tmp_path):
     (tmp_path / "d.json").write_bytes(b"[" + b" " * MAX_BYTES + b"]")
     found = of_files(tmp_path, "*.json", "none*.json")
     assert names(found) == ["orders"]
-    assert str(tmp_path / "b.json") in found.error and "no whole JSON" in found.error and "and 3 more" in found.error
+    assert (
+        str(tmp_path / "b.json") in found.error
+        and "no whole JSON" in found.error
+        and "and 3 more" in found.error
+    )
 
 
 def by_http(answer, path="/sd"):
@@ -64,14 +70,24 @@ def test_an_address_is_asked_as_it_is_declared():
         (Reply(b"<html>"), "HTML instead of JSON"),
         (Reply(b"[" * 100_000), "half a JSON"),
         (Reply(b"[" + b" " * (MAX_BYTES + 1) + b"]"), "more than 8 MiB"),
-        (Reply(b"", 302, {"location": "http://169.254.169.254/latest/meta-data"}), "redirected to 169.254.169.254"),
+        (
+            Reply(b"", 302, {"location": "http://169.254.169.254/latest/meta-data"}),
+            "redirected to 169.254.169.254",
+        ),
         (told({"targets": []}), "list of target groups"),
-        (told([{"targets": [f"h{number}:1" for number in range(10_001)]}]), "more than 10,000 targets"),
+        (
+            told([{"targets": [f"h{number}:1" for number in range(10_001)]}]),
+            "more than 10,000 targets",
+        ),
     ],
 )
 def test_an_answer_that_is_none_is_an_error_of_the_source(reply, why):
     found, _server = by_http(lambda path, headers: reply)
-    assert not found.clusters and why in found.error and re.match(r"http://127\.0\.0\.1:\d+/sd could not be read: ", found.error)
+    assert (
+        not found.clusters
+        and why in found.error
+        and re.match(r"http://127\.0\.0\.1:\d+/sd could not be read: ", found.error)
+    )
 
 
 def test_an_address_that_weir_never_asks_is_not_asked():
@@ -109,8 +125,16 @@ sources:
 """,
         )
     )
-    assert (files.kind, files.refresh_s, files.scheme, files.auth.secret, files.tls.ca_file) == ("file", 60, "https", "abc", "/ca.pem")
-    assert files.logs.globs == ("/logs/{cluster}/*.log*",) and files.labels["team"] == "{__meta_team}"
+    assert (files.kind, files.refresh_s, files.scheme, files.auth.secret, files.tls.ca_file) == (
+        "file",
+        60,
+        "https",
+        "abc",
+        "/ca.pem",
+    )
+    assert (
+        files.logs.globs == ("/logs/{cluster}/*.log*",) and files.labels["team"] == "{__meta_team}"
+    )
     assert (own.kind, own.own_auth.user, own.auth, own.refresh_s) == ("http", "weir", None, 15)
 
 
@@ -126,11 +150,24 @@ sources:
         ("{name: a, http_sd: {url: 'http://169.254.169.254/'}}", "never asks"),
         ("{name: a, http_sd: {url: 'http://x'}, filess: 1}", "'filess' is not known"),
         ("{name: a, http_sd: {url: 'http://x'}, refresh_s: 1}", "from 5 to 3600"),
-        ("{name: a, http_sd: {url: 'http://x'}, authorization: {credentials_file: /none}}", "credentials_file"),
+        (
+            "{name: a, http_sd: {url: 'http://x'}, authorization: {credentials_file: /none}}",
+            "credentials_file",
+        ),
         ("{name: a, http_sd: {url: 'http://x'}, labels: {n: 1}}", "quotes"),
-        ("{name: a, http_sd: {url: 'http://x'}, logs: {globs: [/x], layout: '%d %t%t~%m'}}", "nothing stands between"),
-        ("{name: a, http_sd: {url: 'http://x'}, logs: {globs: [/x], layout: '%d{ISO8601}{Mars} %m'}}", "no time zone"),
-        ("{name: a, http_sd: {url: 'http://x'}}, {name: a, http_sd: {url: 'http://y'}}", "two sources"),
+        (
+            "{name: a, http_sd: {url: 'http://x'}, logs: {globs: [/x], layout: '%d %t%t~%m'}}",
+            "nothing stands between",
+        ),
+        (
+            "{name: a, http_sd: {url: 'http://x'}, logs: {globs: [/x], layout: '%d{ISO8601}{Mars} "
+            "%m'}}",
+            "no time zone",
+        ),
+        (
+            "{name: a, http_sd: {url: 'http://x'}}, {name: a, http_sd: {url: 'http://y'}}",
+            "two sources",
+        ),
         ("1", "names with values"),
     ],
 )
@@ -143,7 +180,14 @@ def test_a_file_of_sources_that_makes_no_sense_is_refused_with_the_place(tmp_pat
 
 def test_credentials_need_the_hosts_that_they_may_be_sent_to(tmp_path):
     (tmp_path / "token").write_text("canary-token")
-    path = write(tmp_path, f"sources: [{{name: a, http_sd: {{url: 'http://x'}}, authorization: {{credentials_file: {tmp_path}/token}}}}]")
+    path = write(
+        tmp_path,
+        (
+            f"sources: [{{name: a, http_sd: {{url: 'http://x'}}, authorization: "
+            f"{{credentials_file: "
+            f"{tmp_path}/token}}}}]"
+        ),
+    )
     with pytest.raises(Refused, match="'hosts'") as refused:
         read_declared(path)
     assert "canary" not in str(refused.value)

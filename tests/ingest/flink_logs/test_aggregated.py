@@ -1,4 +1,6 @@
-"""Logs that YARN gathered, in files that Hadoop 3.5.0's own classes wrote (``tests/fixtures/yarn``), and the same files damaged."""
+"""Logs that YARN gathered, in files that Hadoop 3.5.0's own classes wrote
+(``tests/fixtures/yarn``), and the same files damaged.
+"""
 
 import io
 import shutil
@@ -62,15 +64,31 @@ def test_every_log_of_every_container_has_the_bytes_that_hadoop_was_given() -> N
 
 def test_the_events_are_those_of_the_plain_files_and_say_the_container() -> None:
     found = read_new(LogSource(globs=(f"{APPLICATION}/*",)), "shop", None, AT, final=True)
-    of_yarn = events([record for observed in found.observed for record in observed.records if isinstance(record, LogRecord)])
-    plain = read_files([str(LOGS / name) for name in WRITTEN.values()], cluster="shop")
-    of_files = events([record for observed in plain for record in observed.records if isinstance(record, LogRecord)])
-    assert sorted((str(event.kind), str(event.ts), event.checkpoint_id or 0) for event in of_yarn) == sorted(
-        (str(event.kind), str(event.ts), event.checkpoint_id or 0) for event in of_files
+    of_yarn = events(
+        [
+            record
+            for observed in found.observed
+            for record in observed.records
+            if isinstance(record, LogRecord)
+        ]
     )
+    plain = read_files([str(LOGS / name) for name in WRITTEN.values()], cluster="shop")
+    of_files = events(
+        [
+            record
+            for observed in plain
+            for record in observed.records
+            if isinstance(record, LogRecord)
+        ]
+    )
+    assert sorted(
+        (str(event.kind), str(event.ts), event.checkpoint_id or 0) for event in of_yarn
+    ) == sorted((str(event.kind), str(event.ts), event.checkpoint_id or 0) for event in of_files)
     declined = [event for event in of_yarn if event.kind == "checkpoint_declined"]
     assert declined
-    assert {event.process for event in declined} == {"container_1764000000000_0007_01_000001/jobmanager.log"}
+    assert {event.process for event in declined} == {
+        "container_1764000000000_0007_01_000001/jobmanager.log"
+    }
 
 
 def test_what_was_read_is_not_read_again(tmp_path: Path) -> None:
@@ -83,12 +101,19 @@ def test_what_was_read_is_not_read_again(tmp_path: Path) -> None:
     assert read_new(source, "shop", first.cursor, AT, final=True).observed == ()
     shutil.copy(PACKED, folder)
     later = read_new(source, "shop", first.cursor, AT, final=True)
-    processes = {record.process for observed in later.observed for record in observed.records if isinstance(record, LogRecord)}
+    processes = {
+        record.process
+        for observed in later.observed
+        for record in observed.records
+        if isinstance(record, LogRecord)
+    }
     assert all("000004" not in process for process in processes)
     assert processes
 
 
-def test_a_damaged_file_is_skipped_with_a_reason_and_those_beside_it_are_read(tmp_path: Path) -> None:
+def test_a_damaged_file_is_skipped_with_a_reason_and_those_beside_it_are_read(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / APPLICATION.name
     folder.mkdir()
     shutil.copy(PLAIN, folder)
@@ -99,13 +124,24 @@ def test_a_damaged_file_is_skipped_with_a_reason_and_those_beside_it_are_read(tm
     found, skips = find([f"{folder}/*_45454"])
     assert {Path(file.path).parents[1].name for file in found} == {PLAIN.name}
     assert [(Path(skip.subject).name, skip.reason) for skip in skips] == [
-        ("node-3_45454", "unreadable_file"), ("node-4_45454", "unreadable_file"), ("node-5_45454", "unreadable_file"),
-    ]  # fmt: skip
-    assert ["still written" in skips[0].detail, "as a TFile does" in skips[1].detail] == [True, True]
+        ("node-3_45454", "unreadable_file"),
+        ("node-4_45454", "unreadable_file"),
+        ("node-5_45454", "unreadable_file"),
+    ]
+    assert ["still written" in skips[0].detail, "as a TFile does" in skips[1].detail] == [
+        True,
+        True,
+    ]
 
 
 def test_logs_that_were_laid_out_as_files_are_read_as_files(tmp_path: Path) -> None:
-    log = tmp_path / APPLICATION.name / "node-1_45454" / "container_1764000000000_0007_01_000001" / "jobmanager.log"
+    log = (
+        tmp_path
+        / APPLICATION.name
+        / "node-1_45454"
+        / "container_1764000000000_0007_01_000001"
+        / "jobmanager.log"
+    )
     log.parent.mkdir(parents=True)
     log.write_bytes(b"laid out")
     with open_unpacked(str(log)) as stream:
@@ -116,7 +152,10 @@ def test_logs_that_were_laid_out_as_files_are_read_as_files(tmp_path: Path) -> N
     ("path", "is_one"),
     [
         ("/tmp/logs/flink/logs/application_1764000000000_0007/host_45454", True),
-        ("hdfs://ns/app-logs/flink/bucket-logs-tfile/0007/application_1764000000000_0007/host.example.org_8041_1764000000123", True),
+        (
+            "hdfs://ns/app-logs/flink/bucket-logs-tfile/0007/application_1764000000000_0007/host.example.org_8041_1764000000123",
+            True,
+        ),
         ("/tmp/logs/application_1764000000000_0007/host_45454.tmp", False),
         ("/var/log/flink/jobmanager.log", False),
         ("/logs/application_1764000000000_0007/host_45454/container_1/jobmanager.log", False),
@@ -157,8 +196,23 @@ def text(value: bytes) -> bytes:
 def made(block: bytes, raw_bytes: int, algorithm: bytes = b"gz") -> bytes:
     index = text(algorithm) + number(1) + number(16) + number(len(block)) + number(raw_bytes)
     at = 16 + len(block)
-    meta = number(1) + text(b"data:BCFile.index") + text(b"none") + number(at) + number(len(index)) + number(len(index))
-    return tfile.MAGIC + block + index + meta + (at + len(index)).to_bytes(8, "big") + b"\x00\x01\x00\x00" + tfile.MAGIC
+    meta = (
+        number(1)
+        + text(b"data:BCFile.index")
+        + text(b"none")
+        + number(at)
+        + number(len(index))
+        + number(len(index))
+    )
+    return (
+        tfile.MAGIC
+        + block
+        + index
+        + meta
+        + (at + len(index)).to_bytes(8, "big")
+        + b"\x00\x01\x00\x00"
+        + tfile.MAGIC
+    )
 
 
 KEY = b"container_1764000000000_0007_01_000001"
@@ -174,8 +228,16 @@ ENTRY = number(len(KEY) + 2) + len(KEY).to_bytes(2, "big") + KEY
         (made(b"", 0, b"lzo"), "lzo"),
         (made(number(10_000_000) + b"x" * 10, 15, b"none"), "a key is longer"),
         (made(ENTRY + number(40) + b"\x00\x01a" + b"\x00\x02xx", 41 + 1 + 7, b"none"), "no number"),
-        (made(ENTRY + number(11) + b"\x00\x06../../" + b"\x00\x011", len(ENTRY) + 12, b"none"), "no name of a file"),
-        (made(ENTRY + number(9) + b"\x00\x01a" + b"\x00\x0299" + b"xy", len(ENTRY) + 10, b"none"), "before its time"),
+        (
+            made(ENTRY + number(11) + b"\x00\x06../../" + b"\x00\x011", len(ENTRY) + 12, b"none"),
+            "no name of a file",
+        ),
+        (
+            made(
+                ENTRY + number(9) + b"\x00\x01a" + b"\x00\x0299" + b"xy", len(ENTRY) + 10, b"none"
+            ),
+            "before its time",
+        ),
     ],
 )
 def test_a_file_that_was_made_to_harm_is_refused(content: bytes, told: str) -> None:
@@ -187,7 +249,10 @@ def test_a_file_that_was_made_to_harm_is_refused(content: bytes, told: str) -> N
 
 
 def test_no_more_than_a_piece_of_a_bomb_is_held() -> None:
-    bomb = made(zlib.compress(ENTRY + number(-(1 << 25)) + b"\0" * (1 << 25) + number(0), 9), len(ENTRY) + (1 << 25) + 6)
+    bomb = made(
+        zlib.compress(ENTRY + number(-(1 << 25)) + b"\0" * (1 << 25) + number(0), 9),
+        len(ENTRY) + (1 << 25) + 6,
+    )
     tracemalloc.start()
     with pytest.raises(BadTFile):
         logs_in(io.BytesIO(bomb))

@@ -1,4 +1,6 @@
-"""Whoever may declare a layout may also send the lines: no accepted layout holds up who reads them."""
+"""Whoever may declare a layout may also send the lines: no accepted layout holds up who reads
+them.
+"""
 
 from time import process_time
 
@@ -19,17 +21,32 @@ CONVERTERS = ("%t", "%x", "%l", "%c", "%C", "%M", "%L", "%p", "%-5p", "%60c", "%
 SIGNS = (*"a-.:~]Z \t]", "- ", " - ", " -", "  ", "] [", "-" * 40, "- " * 20, "é")
 
 
-PART = st.tuples(st.sampled_from(CONVERTERS), st.sampled_from(("", *SIGNS)), st.sampled_from(("", "", *SIGNS))).map("".join)
+PART = st.tuples(
+    st.sampled_from(CONVERTERS), st.sampled_from(("", *SIGNS)), st.sampled_from(("", "", *SIGNS))
+).map("".join)
 
 
 @st.composite
 def layouts(draw: st.DrawFn) -> str:
     before, behind = (draw(st.lists(PART, max_size=most)) for most in (2, 18))
-    return "".join([*before, draw(st.sampled_from(("", "[", "-"))), "%d", *behind, draw(st.sampled_from(("%m", " %m", "~%m", "X%m")))])
+    return "".join(
+        [
+            *before,
+            draw(st.sampled_from(("", "[", "-"))),
+            "%d",
+            *behind,
+            draw(st.sampled_from(("%m", " %m", "~%m", "X%m"))),
+        ]
+    )
 
 
-RUN = st.tuples(st.sampled_from((*SIGNS, "INFO ", "[a] ", "a-", "a.b", "- a", "", "[[", ")", f"{DATE} ")), st.integers(1, 700))
-LINES = st.lists(RUN, min_size=1, max_size=12).map(lambda runs: "".join(text * times for text, times in runs))
+RUN = st.tuples(
+    st.sampled_from((*SIGNS, "INFO ", "[a] ", "a-", "a.b", "- a", "", "[[", ")", f"{DATE} ")),
+    st.integers(1, 700),
+)
+LINES = st.lists(RUN, min_size=1, max_size=12).map(
+    lambda runs: "".join(text * times for text, times in runs)
+)
 
 
 def long(line: str) -> bytes:
@@ -38,7 +55,9 @@ def long(line: str) -> bytes:
 
 
 def cost_s(layout: Layout, line: bytes) -> float:
-    """Of looking at the line in each way in which a reader does; the best of three where it is not cheap at once."""
+    """Of looking at the line in each way in which a reader does; the best of three where it is not
+    cheap at once.
+    """
     lines = LineLayouts(layout, zone_of("UTC", layout), None)
     best = float("inf")
     for _ in range(3):
@@ -60,7 +79,9 @@ def cost_s(layout: Layout, line: bytes) -> float:
 @example("%d %x" + "- " * 100 + "~%m", "", "- " * 150 + ("-" + " " * 199) * 300)
 @settings(max_examples=300)
 @given(layouts(), st.sampled_from(["", "INFO ", " ", "a", "-"]), LINES)
-def test_any_accepted_layout_reads_any_line_in_a_bounded_time(pattern: str, before: str, rest: str) -> None:
+def test_any_accepted_layout_reads_any_line_in_a_bounded_time(
+    pattern: str, before: str, rest: str
+) -> None:
     try:
         layout = layout_of(pattern)
     except Refused:
@@ -76,9 +97,16 @@ def test_a_layout_that_is_known_by_itself_reads_any_line_in_a_bounded_time(rest:
     assert cost_s(FLINK, long(f"{DATE} {rest}")) < MOST_S
 
 
-@pytest.mark.parametrize("pattern", ["%d %t%t~%m", "%d %t%x~%m", "%d %c%x - %m", "%-60c%p %d %m", "%d %c%n%L %m", "%c%d %m"])
-def test_parts_of_any_length_with_nothing_between_are_refused_with_what_to_write(pattern: str) -> None:
-    with pytest.raises(Refused, match=r"nothing stands between %.* write what is printed between them"):
+@pytest.mark.parametrize(
+    "pattern",
+    ["%d %t%t~%m", "%d %t%x~%m", "%d %c%x - %m", "%-60c%p %d %m", "%d %c%n%L %m", "%c%d %m"],
+)
+def test_parts_of_any_length_with_nothing_between_are_refused_with_what_to_write(
+    pattern: str,
+) -> None:
+    with pytest.raises(
+        Refused, match=r"nothing stands between %.* write what is printed between them"
+    ):
         layout_of(pattern)
 
 
@@ -92,7 +120,11 @@ def test_a_layout_has_so_many_parts_and_is_so_long_at_most() -> None:
 @pytest.mark.parametrize(
     ("pattern", "header", "logger"),
     [
-        ("%d [%t] %-5p %c{1} - %m", f"{DATE} [Source: a[1] -> Calc[2] (1/1)#0] WARN  Foo - ", "Foo"),
+        (
+            "%d [%t] %-5p %c{1} - %m",
+            f"{DATE} [Source: a[1] -> Calc[2] (1/1)#0] WARN  Foo - ",
+            "Foo",
+        ),
         ("%d %-5p [%t] %c - %m", f"{DATE} WARN  [a[1] -> Calc[2] -> b] x.Foo - ", "x.Foo"),
         ("%d %-5p[%t] %c - %m", f"{DATE} WARN [a b] x.Foo - ", "x.Foo"),
         ("%d %p %c %x - %m", f"{DATE} WARN a.B  - ", "a.B"),
@@ -110,9 +142,13 @@ def test_a_layout_has_so_many_parts_and_is_so_long_at_most() -> None:
         ("%c %d{yyyy-MM-dd HH:mm:ss,SSS} %m", f"a.B {DATE} ", "a.B"),
     ],
 )
-def test_what_a_layout_prints_is_taken_apart_where_it_was_put_together(pattern: str, header: str, logger: str) -> None:
+def test_what_a_layout_prints_is_taken_apart_where_it_was_put_together(
+    pattern: str, header: str, logger: str
+) -> None:
     layout = layout_of(pattern)
-    found = LineLayouts(layout, zone_of("UTC", layout), None).own(f"{header}message of (2) ~ parts - x".encode())
+    found = LineLayouts(layout, zone_of("UTC", layout), None).own(
+        f"{header}message of (2) ~ parts - x".encode()
+    )
     assert found
     assert found[0].decode() == header
     assert found[layout.group("logger")].decode() == logger

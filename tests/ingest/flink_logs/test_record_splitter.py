@@ -1,4 +1,6 @@
-"""Bytes to records: folding, cutting, junk, and the same records however the bytes are cut into pieces."""
+"""Bytes to records: folding, cutting, junk, and the same records however the bytes are cut into
+pieces.
+"""
 
 import tracemalloc
 from datetime import UTC, datetime
@@ -28,13 +30,18 @@ def messages(data: bytes) -> list[str]:
 
 
 def test_a_stack_trace_belongs_to_its_record() -> None:
-    assert messages(HEADER + b"one\njava.io.IOException: x\n\tat a.B\n20 more\n" + HEADER + b"two\n") == [
-        "one\njava.io.IOException: x\n\tat a.B\n20 more", "two",
-    ]  # fmt: skip
+    assert messages(
+        HEADER + (b"one\njava.io.IOException: x\n\tat a.B\n20 more\n") + HEADER + b"two\n"
+    ) == [
+        "one\njava.io.IOException: x\n\tat a.B\n20 more",
+        "two",
+    ]
 
 
 def test_all_default_layouts_are_read() -> None:
-    lines = b"2026-11-21 04:00:00,001 WARN  a.B    - 1.9\n2026-11-21 04:00:00,001 WARN  a.B [] - 1.11\n"
+    lines = (
+        b"2026-11-21 04:00:00,001 WARN  a.B    - 1.9\n2026-11-21 04:00:00,001 WARN  a.B [] - 1.11\n"
+    )
     lines += b"2026-11-21 04:00:00,001 WARN  a.B [flink-job-id=1] - with MDC\n"
     assert messages(lines) == ["1.9", "1.11", "with MDC"]
 
@@ -123,7 +130,14 @@ def test_reading_on_where_a_reader_stopped_gives_the_rest(lines: list[bytes], at
 
 
 @pytest.mark.parametrize(
-    "pattern", ["%p %m%n", "%d{HH:mm:ss} %m%n", "%d{yyyy-MM-dd HH:mm:ss}", "%d %foo %m", "%d{dd MMM yyyy HH:mm:ss} %m"]
+    "pattern",
+    [
+        "%p %m%n",
+        "%d{HH:mm:ss} %m%n",
+        "%d{yyyy-MM-dd HH:mm:ss}",
+        "%d %foo %m",
+        "%d{dd MMM yyyy HH:mm:ss} %m",
+    ],
 )
 def test_a_layout_without_date_or_message_is_refused_in_one_sentence(pattern: str) -> None:
     with pytest.raises(Refused, match="cannot be read"):
@@ -137,15 +151,31 @@ def test_an_unknown_time_zone_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["jm.log", "jm.log.1", "jm.log.3.gz", "jm.log-20261121", "jm.log.2026-11-21.gz", "jm-2026-11-21.log", "jm-2026-11-21-1.log.gz",
-     "jm.log.2026-11-21-04.1"],
-)  # fmt: skip
+    [
+        "jm.log",
+        "jm.log.1",
+        "jm.log.3.gz",
+        "jm.log-20261121",
+        "jm.log.2026-11-21.gz",
+        "jm-2026-11-21.log",
+        "jm-2026-11-21-1.log.gz",
+        "jm.log.2026-11-21-04.1",
+    ],
+)
 def test_rotation_and_packing_do_not_change_the_process(name: str) -> None:
     assert process_of(f"/logs/{name}") == "jm.log"
     assert is_rotated(f"/logs/{name}") == (name != "jm.log")
 
 
-@pytest.mark.parametrize("name", ["flink-taskexecutor-0-host.example.com.log", "tm.10.0.0.5", "flink-jm-1.log", "taskmanager.out"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flink-taskexecutor-0-host.example.com.log",
+        "tm.10.0.0.5",
+        "flink-jm-1.log",
+        "taskmanager.out",
+    ],
+)
 def test_hosts_and_numbers_in_a_name_are_part_of_it(name: str) -> None:
     assert process_of(name) == name
 
@@ -153,11 +183,23 @@ def test_hosts_and_numbers_in_a_name_are_part_of_it(name: str) -> None:
 @pytest.mark.parametrize(
     ("path", "process"),
     [
-        ("/var/log/pods/flink_orders-6d8_0a1b-2c/flink-main-container/0.log", "orders-6d8/flink-main-container"),
-        ("/var/log/pods/flink_orders-6d8_0a1b-2c/flink-main-container/1.log.20241203-021806.gz", "orders-6d8/flink-main-container"),
-        (f"/var/log/containers/orders-6d8_flink_flink-main-container-{'0a' * 32}.log", "orders-6d8/flink-main-container"),
+        (
+            "/var/log/pods/flink_orders-6d8_0a1b-2c/flink-main-container/0.log",
+            "orders-6d8/flink-main-container",
+        ),
+        (
+            "/var/log/pods/flink_orders-6d8_0a1b-2c/flink-main-container/1.log.20241203-021806.gz",
+            "orders-6d8/flink-main-container",
+        ),
+        (
+            f"/var/log/containers/orders-6d8_flink_flink-main-container-{'0a' * 32}.log",
+            "orders-6d8/flink-main-container",
+        ),
         (f"/var/lib/docker/containers/{'0a' * 32}/{'0a' * 32}-json.log", "0a0a0a0a0a0a"),
-        ("/logs/application_1_2/container_e24_1566_8088_04_013155/taskmanager.log.1", "container_e24_1566_8088_04_013155/taskmanager.log"),
+        (
+            "/logs/application_1_2/container_e24_1566_8088_04_013155/taskmanager.log.1",
+            "container_e24_1566_8088_04_013155/taskmanager.log",
+        ),
     ],
 )
 def test_pods_and_containers_are_told_apart_by_their_folders(path: str, process: str) -> None:

@@ -18,11 +18,19 @@ AT = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def line(number: int, text: str = "record") -> bytes:
-    return f"2026-11-21 04:{number // 60 % 60:02d}:{number % 60:02d},001 WARN  a.B [] - {text} {number}\n".encode()
+    return (
+        f"2026-11-21 04:{number // 60 % 60:02d}:{number % 60:02d},001 WARN  a.B [] - {text} "
+        f"{number}\n"
+    ).encode()
 
 
 def told(result: SourceRead) -> list[str]:
-    return [record.message for observed in result.observed for record in observed.records if isinstance(record, LogRecord)]
+    return [
+        record.message
+        for observed in result.observed
+        for record in observed.records
+        if isinstance(record, LogRecord)
+    ]
 
 
 def cycle(folder: Path, before: SourceRead | None = None, **options: int) -> SourceRead:
@@ -89,12 +97,17 @@ def test_a_cycle_that_is_repeated_gives_the_same_identities(tmp_path: Path) -> N
     first = cycle(tmp_path)
     with log.open("ab") as file:
         file.write(line(1, "same") * 2 + line(2))
-    again = [[record for observed in cycle(tmp_path, first).observed for record in observed.records] for _ in range(2)]
+    again = [
+        [record for observed in cycle(tmp_path, first).observed for record in observed.records]
+        for _ in range(2)
+    ]
     assert again[0] == again[1]
     assert [record.ordinal for record in again[0] if isinstance(record, LogRecord)] == [2, 3, 4]
 
 
-def test_the_budget_of_a_cycle_is_shared_and_the_rest_comes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_budget_of_a_cycle_is_shared_and_the_rest_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tail, "READ_BYTES", 10_000)
     monkeypatch.setattr(tail, "LEAST_SHARE_BYTES", 10_000)
     for name in ("a.log", "b.log", "c.log"):
@@ -136,7 +149,9 @@ def test_a_broken_archive_gives_what_can_be_read_and_is_named_once(tmp_path: Pat
 
 
 def test_a_file_in_another_layout_is_named_once(tmp_path: Path) -> None:
-    (tmp_path / "LOG").write_bytes(b"2026/11/21-04:11:43.318985 7f57 RocksDB version: 6.20.3\n" * 2_000)
+    (tmp_path / "LOG").write_bytes(
+        b"2026/11/21-04:11:43.318985 7f57 RocksDB version: 6.20.3\n" * 2_000
+    )
     first = cycle(tmp_path)
     assert [skip.reason for skip in first.skips] == ["no_header"]
     with (tmp_path / "LOG").open("ab") as file:
@@ -147,7 +162,9 @@ def test_a_file_in_another_layout_is_named_once(tmp_path: Path) -> None:
 def test_a_cursor_that_makes_no_sense_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / "jm.log").write_bytes(line(1) + line(2))
     source = LogSource(globs=(f"{tmp_path}/*",))
-    assert told(read_new(source, "c", {"files": [{"path": 3, "seen": "no"}], "cycle": "x"}, AT)) == ["record 1"]
+    assert told(
+        read_new(source, "c", {"files": [{"path": 3, "seen": "no"}], "cycle": "x"}, AT)
+    ) == ["record 1"]
 
 
 def test_logs_on_another_file_system_are_followed(tmp_path: Path) -> None:

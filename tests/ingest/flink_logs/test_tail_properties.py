@@ -26,7 +26,9 @@ def identity(record: LogRecord) -> tuple[object, ...]:
 
 @dataclass
 class Cluster:
-    """One process that logs into ``jm.log``; ``generations`` is what each file it ever wrote should hold in the end."""
+    """One process that logs into ``jm.log``; ``generations`` is what each file it ever wrote should
+    hold in the end.
+    """
 
     root: Path
     generations: list[bytes] = field(default_factory=lambda: [b""])
@@ -50,7 +52,9 @@ class Cluster:
             self.finish_torn()
             self.written += 0 if repeated and self.written else 1
             when = (AT + timedelta(milliseconds=self.written)).strftime("%Y-%m-%d %H:%M:%S,%f")[:-3]
-            text = f"{when} WARN  {LOGGER}Record {self.written}\n" + ("java.io.IOException: x\n\tat a.b.C\n20 more\n" if trace else "")
+            text = f"{when} WARN  {LOGGER}Record {self.written}\n" + (
+                "java.io.IOException: x\n\tat a.b.C\n20 more\n" if trace else ""
+            )
             self.append(text.encode())
 
     def tear(self, at: int) -> None:
@@ -93,7 +97,12 @@ class Cluster:
         source = LogSource(globs=(f"{self.root}/jm.log*",), max_bytes_per_cycle=budget)
         result = read_new(source, "c", self.cursor, AT)
         assert result.skips == ()
-        self.found += [record for observed in result.observed for record in observed.records if isinstance(record, LogRecord)]
+        self.found += [
+            record
+            for observed in result.observed
+            for record in observed.records
+            if isinstance(record, LogRecord)
+        ]
         if not lost_cursor:
             self.cursor = json.loads(json.dumps(result.cursor))
 
@@ -109,7 +118,9 @@ STEPS = st.one_of(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(STEPS, max_size=25))
-def test_every_record_is_found_once_whatever_happens_to_the_files(steps: list[tuple[object, ...]]) -> None:
+def test_every_record_is_found_once_whatever_happens_to_the_files(
+    steps: list[tuple[object, ...]],
+) -> None:
     with TemporaryDirectory() as folder:
         cluster = Cluster(Path(folder))
         for name, *values in steps:
@@ -129,5 +140,9 @@ def test_every_record_is_found_once_whatever_happens_to_the_files(steps: list[tu
         cluster.finish_torn()
         for _ in range(4):
             cluster.cycle()
-        expected = {identity(record) for text in cluster.generations for record in records_of(text, file="jm.log")}
+        expected = {
+            identity(record)
+            for text in cluster.generations
+            for record in records_of(text, file="jm.log")
+        }
         assert {identity(record) for record in cluster.found} == expected

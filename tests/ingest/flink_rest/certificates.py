@@ -14,7 +14,9 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True)
 class Certificates:
-    """Paths of PEM files, and the server side that demands a client certificate of this authority."""
+    """Paths of PEM files, and the server side that demands a client certificate of this
+    authority.
+    """
 
     ca_file: str
     client_cert_file: str
@@ -22,7 +24,9 @@ class Certificates:
     server: ssl.SSLContext
 
 
-def server_side(folder: Path, *, host: str = "127.0.0.1", expired: bool = False, self_signed: bool = False) -> tuple[str, ssl.SSLContext]:
+def server_side(
+    folder: Path, *, host: str = "127.0.0.1", expired: bool = False, self_signed: bool = False
+) -> tuple[str, ssl.SSLContext]:
     """The authority's file, and a server that is wrong in one way."""
     made = make_certificates(folder, host, expired=expired, self_signed=self_signed)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -30,7 +34,9 @@ def server_side(folder: Path, *, host: str = "127.0.0.1", expired: bool = False,
     return made.ca_file, context
 
 
-def make_certificates(folder: Path, host: str = "127.0.0.1", *, expired: bool = False, self_signed: bool = False) -> Certificates:
+def make_certificates(
+    folder: Path, host: str = "127.0.0.1", *, expired: bool = False, self_signed: bool = False
+) -> Certificates:
     ca_key = ec.generate_private_key(ec.SECP256R1())
     ca = _certificate("weir test authority", ca_key, "weir test authority", ca_key, authority=True)
     _write(folder / "ca.pem", ca.public_bytes(serialization.Encoding.PEM))
@@ -38,16 +44,30 @@ def make_certificates(folder: Path, host: str = "127.0.0.1", *, expired: bool = 
         key = ec.generate_private_key(ec.SECP256R1())
         own = self_signed and name == "server"
         issuer, issuer_key = (name, key) if own else ("weir test authority", ca_key)
-        certificate = _certificate(name, key, issuer, issuer_key, authority=False, host=host, expired=expired and name == "server")
+        certificate = _certificate(
+            name,
+            key,
+            issuer,
+            issuer_key,
+            authority=False,
+            host=host,
+            expired=expired and name == "server",
+        )
         _write(folder / f"{name}.pem", certificate.public_bytes(serialization.Encoding.PEM))
         _write(
             folder / f"{name}.key",
-            key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
+            key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            ),
         )
     server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(folder / "ca.pem"))
     server.verify_mode = ssl.CERT_REQUIRED
     server.load_cert_chain(folder / "server.pem", folder / "server.key")
-    return Certificates(str(folder / "ca.pem"), str(folder / "client.pem"), str(folder / "client.key"), server)
+    return Certificates(
+        str(folder / "ca.pem"), str(folder / "client.pem"), str(folder / "client.key"), server
+    )
 
 
 def _certificate(
@@ -70,7 +90,10 @@ def _certificate(
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(hours=1))
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))]),
+            critical=False,
+        )
     )
     return builder.sign(issuer_key, hashes.SHA256())
 

@@ -1,4 +1,6 @@
-"""A small HTTP server on loopback that answers as told, also in all the ways a server should not."""
+"""A small HTTP server on loopback that answers as told, also in all the ways a server should
+not.
+"""
 
 import asyncio
 import json
@@ -13,7 +15,9 @@ from tests.replayed import Replay
 
 @dataclass(frozen=True)
 class Reply:
-    """``body`` is sent in ``pieces`` with ``pause_s`` before each; ``hang`` never answers; ``length`` lies about the size."""
+    """``body`` is sent in ``pieces`` with ``pause_s`` before each; ``hang`` never answers;
+    ``length`` lies about the size.
+    """
 
     body: bytes = b"{}"
     status: int = 200
@@ -34,7 +38,9 @@ Answer = Callable[[str, dict[str, str]], Reply]
 
 
 class Server:
-    """``answer(path, request headers)`` decides; ``asked`` keeps all paths, ``most_at_once`` the peak of open requests."""
+    """``answer(path, request headers)`` decides; ``asked`` keeps all paths, ``most_at_once`` the
+    peak of open requests.
+    """
 
     def __init__(self, answer: Answer, tls: ssl.SSLContext | None = None) -> None:
         self._answer, self._tls = answer, tls
@@ -48,13 +54,20 @@ class Server:
     @property
     def url(self) -> str:
         assert self._server
-        return f"http{'s' if self._tls else ''}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return (
+            f"http{'s' if self._tls else ''}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        )
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         assert self._server
         self._server.close()
         for talk in self._talks:
@@ -87,8 +100,15 @@ class Server:
     async def _send(self, reply: Reply, writer: asyncio.StreamWriter) -> None:
         if reply.hang:
             await asyncio.sleep(3600)
-        headers = {"content-length": str(len(reply.body) if reply.length is None else reply.length), **reply.headers}
-        head = f"HTTP/1.1 {reply.status} X\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
+        headers = {
+            "content-length": str(len(reply.body) if reply.length is None else reply.length),
+            **reply.headers,
+        }
+        head = (
+            f"HTTP/1.1 {reply.status} X\r\n"
+            + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+            + "\r\n"
+        )
         writer.write(head.encode())
         step = max(1, -(-len(reply.body) // reply.pieces))
         for start in range(0, len(reply.body), step):

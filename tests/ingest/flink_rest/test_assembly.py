@@ -31,7 +31,11 @@ def test_a_job_is_told_with_plan_edges_settings_and_checkpointing():
 
 
 def test_a_job_that_is_listed_but_cannot_be_asked_is_not_lost():
-    overview = next(answer for answer in answers("1.20.5/E") if answer.path == "/jobs/overview" and answer.body["jobs"])
+    overview = next(
+        answer
+        for answer in answers("1.20.5/E")
+        if answer.path == "/jobs/overview" and answer.body["jobs"]
+    )
     (listed,) = listed_jobs(overview)[0]
     (job,), skips = records(JobAnswers(listed.job_id, overview=listed.answer))
     assert (job.job_id, job.name, job.state) == (listed.job_id, "lab-E-decline", "RUNNING")
@@ -40,9 +44,19 @@ def test_a_job_that_is_listed_but_cannot_be_asked_is_not_lost():
 
 
 def test_a_bad_job_answer_falls_back_to_the_overview():
-    overview = next(answer for answer in answers("1.20.5/E") if answer.path == "/jobs/overview" and answer.body["jobs"])
+    overview = next(
+        answer
+        for answer in answers("1.20.5/E")
+        if answer.path == "/jobs/overview" and answer.body["jobs"]
+    )
     (listed,) = listed_jobs(overview)[0]
-    found, skips = records(JobAnswers(listed.job_id, overview=listed.answer, job=Answer(f"/jobs/{listed.job_id}", AT, ["not", "a", "job"])))
+    found, skips = records(
+        JobAnswers(
+            listed.job_id,
+            overview=listed.answer,
+            job=Answer(f"/jobs/{listed.job_id}", AT, ["not", "a", "job"]),
+        )
+    )
     assert [record.state for record in of_type(Job, found)] == ["RUNNING"]
     assert skips[0].subject == f"/jobs/{listed.job_id}"
     assert "expected an object" in skips[0].detail
@@ -51,7 +65,13 @@ def test_a_bad_job_answer_falls_back_to_the_overview():
 def test_a_job_that_the_overview_knows_as_ended_has_ended_though_its_cached_answer_still_runs():
     filled = reading("1.20.5/E")
     assert filled.job.body["state"] == "RUNNING"
-    entry = {"jid": filled.job_id, "name": "x", "state": "CANCELED", "start-time": 1, "end-time": 1795234414000}
+    entry = {
+        "jid": filled.job_id,
+        "name": "x",
+        "state": "CANCELED",
+        "start-time": 1,
+        "end-time": 1795234414000,
+    }
     filled.overview = Answer("/jobs/overview", AT, entry)
     (job,) = of_type(Job, records(filled)[0])
     assert job.state == "CANCELED"
@@ -61,7 +81,9 @@ def test_a_job_that_the_overview_knows_as_ended_has_ended_though_its_cached_answ
 
 def test_a_restored_job_tells_from_where():
     restored = next(
-        answer for answer in answers("1.20.5/H") if answer.endpoint.endswith("/checkpoints") and answer.body["latest"]["restored"]
+        answer
+        for answer in answers("1.20.5/H")
+        if answer.endpoint.endswith("/checkpoints") and answer.body["latest"]["restored"]
     )
     job_id = restored.path.split("/")[2]
     job_answer = next(answer for answer in answers("1.20.5/H") if answer.path == f"/jobs/{job_id}")
@@ -77,15 +99,26 @@ def test_each_checkpoint_is_told_once_per_status_though_list_and_detail_both_tel
 
 def test_a_detail_that_flink_took_from_another_job_is_not_told():
     filled = reading("1.20.5/E")
-    checkpoint_id, mine = next((id, answer) for id, answer in filled.details.items() if answer.body["trigger_timestamp"])
-    others = mine.body | {"trigger_timestamp": mine.body["trigger_timestamp"] + 2_000, "state_size": 1}
+    checkpoint_id, mine = next(
+        (id, answer) for id, answer in filled.details.items() if answer.body["trigger_timestamp"]
+    )
+    others = mine.body | {
+        "trigger_timestamp": mine.body["trigger_timestamp"] + 2_000,
+        "state_size": 1,
+    }
     filled.details[checkpoint_id] = with_body(mine, others)
-    listed = {(entry["id"], entry["trigger_timestamp"]) for entry in filled.checkpoints.body["history"]}
+    listed = {
+        (entry["id"], entry["trigger_timestamp"]) for entry in filled.checkpoints.body["history"]
+    }
     assert (checkpoint_id, mine.body["trigger_timestamp"]) in listed
     found, skips = records(filled)
     assert not skips
-    assert [row.state_bytes for row in of_type(Checkpoint, found) if row.checkpoint_id == checkpoint_id] == [mine.body["state_size"]]
-    assert not [row for row in of_type(VertexCheckpoint, found) if row.checkpoint_id == checkpoint_id]
+    assert [
+        row.state_bytes for row in of_type(Checkpoint, found) if row.checkpoint_id == checkpoint_id
+    ] == [mine.body["state_size"]]
+    assert not [
+        row for row in of_type(VertexCheckpoint, found) if row.checkpoint_id == checkpoint_id
+    ]
 
 
 def test_a_vertex_with_a_subtask_answer_is_told_with_its_arrays_only():
@@ -116,15 +149,35 @@ def test_one_bad_entry_of_the_list_costs_that_entry_alone():
     filled.details.clear()
     filled.subtasks.clear()
     whole = of_type(Checkpoint, records(filled)[0])
-    history = [{**filled.checkpoints.body["history"][0], "id": None}, *filled.checkpoints.body["history"][1:], None]
-    filled.checkpoints = with_body(filled.checkpoints, {**filled.checkpoints.body, "history": history, "latest": None})
+    history = [
+        {**filled.checkpoints.body["history"][0], "id": None},
+        *filled.checkpoints.body["history"][1:],
+        None,
+    ]
+    filled.checkpoints = with_body(
+        filled.checkpoints, {**filled.checkpoints.body, "history": history, "latest": None}
+    )
     found, skips = records(filled)
     assert of_type(Checkpoint, found) == whole[1:]
-    assert [skip.subject.partition("#")[2] for skip in skips] == ["history[0]", f"history[{len(history) - 1}]"]
+    assert [skip.subject.partition("#")[2] for skip in skips] == [
+        "history[0]",
+        f"history[{len(history) - 1}]",
+    ]
     assert skips[0].reason == "bad_payload"
 
 
-@pytest.mark.parametrize("part", ["plan", "config", "checkpoint_config", "jobmanager_config", "checkpoints", "exceptions", "job_metrics"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "plan",
+        "config",
+        "checkpoint_config",
+        "jobmanager_config",
+        "checkpoints",
+        "exceptions",
+        "job_metrics",
+    ],
+)
 def test_a_part_of_a_wrong_shape_leaves_the_job_there(part):
     filled = reading("1.20.5/E")
     setattr(filled, part, Answer(f"/{part}", AT, "half a JSON"))
@@ -137,7 +190,10 @@ def test_a_part_of_a_wrong_shape_leaves_the_job_there(part):
 
 def test_samples_join_metrics_ratios_and_places_per_subtask():
     vertex = next(found for found in sample("1.20.5/B") if found.parallelism == 4)
-    assert {len(values) for values in (vertex.in_pool_usage, vertex.busy_ms_per_s, vertex.host, vertex.attempt)} == {4}
+    assert {
+        len(values)
+        for values in (vertex.in_pool_usage, vertex.busy_ms_per_s, vertex.host, vertex.attempt)
+    } == {4}
     assert set(vertex.task_state) <= {"RUNNING", "INITIALIZING", "DEPLOYING", "SCHEDULED"}
 
 
@@ -149,7 +205,9 @@ def test_1_12_has_pools_and_idle_time_but_no_busy_time():
 
 
 def test_parallelism_5000_gives_one_sample_of_5000_elements():
-    body = [{"id": f"{subtask}.busyTimeMsPerSecond", "value": str(subtask)} for subtask in range(5000)]
+    body = [
+        {"id": f"{subtask}.busyTimeMsPerSecond", "value": str(subtask)} for subtask in range(5000)
+    ]
     filled = JobAnswers("j", metrics={"v": [Answer("/jobs/j/vertices/v/metrics?get=…", AT, body)]})
     (found,), skips = records(filled)
     assert found.busy_ms_per_s == tuple(float(subtask) for subtask in range(5000))
@@ -157,17 +215,28 @@ def test_parallelism_5000_gives_one_sample_of_5000_elements():
 
 
 def test_metrics_asked_in_pieces_make_one_sample():
-    asked_for = [("0.busyTimeMsPerSecond", "1"), ("1.busyTimeMsPerSecond", "2"), ("0.numRecordsInPerSecond", "3")]
+    asked_for = [
+        ("0.busyTimeMsPerSecond", "1"),
+        ("1.busyTimeMsPerSecond", "2"),
+        ("0.numRecordsInPerSecond", "3"),
+    ]
     pieces = [[{"id": metric_id, "value": value}] for metric_id, value in asked_for]
-    asked = [Answer(f"/jobs/j/vertices/v/metrics?get={number}", AT, piece) for number, piece in enumerate(pieces)]
+    asked = [
+        Answer(f"/jobs/j/vertices/v/metrics?get={number}", AT, piece)
+        for number, piece in enumerate(pieces)
+    ]
     (found,), _ = records(JobAnswers("j", metrics={"v": asked}))
     assert found.busy_ms_per_s == (1.0, 2.0)
     assert found.records_in_per_s == (3.0, None)
 
 
 def test_a_bad_piece_of_metrics_costs_that_piece_alone():
-    good = Answer("/jobs/j/vertices/v/metrics?get=a", AT, [{"id": "0.busyTimeMsPerSecond", "value": "1"}])
-    bad = Answer("/jobs/j/vertices/v/metrics?get=b", AT, [{"id": "1.busyTimeMsPerSecond", "value": {}}])
+    good = Answer(
+        "/jobs/j/vertices/v/metrics?get=a", AT, [{"id": "0.busyTimeMsPerSecond", "value": "1"}]
+    )
+    bad = Answer(
+        "/jobs/j/vertices/v/metrics?get=b", AT, [{"id": "1.busyTimeMsPerSecond", "value": {}}]
+    )
     (found,), skips = records(JobAnswers("j", metrics={"v": [good, bad]}))
     assert found.busy_ms_per_s == (1.0,)
     assert [skip.subject for skip in skips] == ["/jobs/j/vertices/v/metrics"]
@@ -185,7 +254,13 @@ def test_each_record_is_observed_when_its_own_answer_came():
 
 def test_a_taskmanager_known_only_from_the_list_is_told_too():
     listed = {"taskmanagers": [{"id": "a"}, {"id": "b"}, {"id": 3}]}
-    cluster = ClusterAnswers(Answer("/taskmanagers", AT, listed), {"a": Answer("/taskmanagers/a", AT, {"id": "a", "slotsNumber": 2})})
+    cluster = ClusterAnswers(
+        Answer("/taskmanagers", AT, listed),
+        {"a": Answer("/taskmanagers/a", AT, {"id": "a", "slotsNumber": 2})},
+    )
     (found,) = observe_cluster(cluster, "c", "rest")
-    assert [(record.taskmanager_id, record.slots) for record in found.records[:2]] == [("a", 2), ("b", None)]
+    assert [(record.taskmanager_id, record.slots) for record in found.records[:2]] == [
+        ("a", 2),
+        ("b", None),
+    ]
     assert found.records[2].subject == "/taskmanagers#taskmanagers[2]"

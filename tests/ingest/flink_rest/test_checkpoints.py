@@ -22,16 +22,27 @@ def vertex(task):
 
 
 def subtask_answer(recording):
-    return next(answer.body for answer in answers(recording) if "/subtasks/" in answer.path and "/details/" in answer.path)
+    return next(
+        answer.body
+        for answer in answers(recording)
+        if "/subtasks/" in answer.path and "/details/" in answer.path
+    )
 
 
 def test_a_failed_checkpoint_keeps_reason_sizes_and_acknowledgements():
-    failed = next(found for _, found in checkpoints.entries(body("1.20.5/E", "/checkpoints")) if found["status"] == "FAILED")
+    failed = next(
+        found
+        for _, found in checkpoints.entries(body("1.20.5/E", "/checkpoints"))
+        if found["status"] == "FAILED"
+    )
     record = checkpoints.checkpoint(failed, JOB, "1.20.5")
     assert record.status == "FAILED"
     assert record.failure_message == "Asynchronous task checkpoint failed."
     assert (record.acknowledged, record.subtasks) == (failed["num_acknowledged_subtasks"], 10)
-    assert (record.state_bytes, record.checkpointed_bytes) == (failed["state_size"], failed["checkpointed_size"])
+    assert (record.state_bytes, record.checkpointed_bytes) == (
+        failed["state_size"],
+        failed["checkpointed_size"],
+    )
 
 
 def test_1_12_reports_one_size_and_the_uploaded_one_stays_unknown():
@@ -41,7 +52,10 @@ def test_1_12_reports_one_size_and_the_uploaded_one_stays_unknown():
 
 
 def test_an_acknowledgement_that_has_not_come_is_unknown_and_not_1969():
-    assert checkpoints.checkpoint(entry("1.20.5/F", latest_ack_timestamp=-1), JOB).latest_ack_time is None
+    assert (
+        checkpoints.checkpoint(entry("1.20.5/F", latest_ack_timestamp=-1), JOB).latest_ack_time
+        is None
+    )
 
 
 def test_trigger_times_keep_their_milliseconds():
@@ -57,7 +71,9 @@ def test_the_latest_savepoint_is_told_after_the_history_forgot_it():
 
 
 def test_a_path_that_flink_cannot_name_is_unknown():
-    record = checkpoints.checkpoint(entry("1.20.5/E", external_path="<checkpoint-not-externally-addressable>"), JOB)
+    record = checkpoints.checkpoint(
+        entry("1.20.5/E", external_path="<checkpoint-not-externally-addressable>"), JOB
+    )
     assert record.external_path is None
 
 
@@ -82,14 +98,26 @@ def test_every_subtask_stands_at_its_own_index_whatever_the_order():
     task = subtask_answer("1.20.5/E")
     backwards = {**task, "subtasks": task["subtasks"][::-1]}
     assert vertex(backwards) == vertex(task)
-    assert vertex(task).subtask_sync_ms == tuple(found["checkpoint"]["sync"] for found in task["subtasks"])
-    assert vertex(task).subtask_start_delay_ms == tuple(found["start_delay"] for found in task["subtasks"])
-    assert vertex(task).subtask_alignment_ms == tuple(found["alignment"]["duration"] for found in task["subtasks"])
+    assert vertex(task).subtask_sync_ms == tuple(
+        found["checkpoint"]["sync"] for found in task["subtasks"]
+    )
+    assert vertex(task).subtask_start_delay_ms == tuple(
+        found["start_delay"] for found in task["subtasks"]
+    )
+    assert vertex(task).subtask_alignment_ms == tuple(
+        found["alignment"]["duration"] for found in task["subtasks"]
+    )
 
 
 def test_a_subtask_that_has_not_acknowledged_leaves_gaps_at_its_index():
     task = subtask_answer("1.20.5/E")
-    task = {**task, "subtasks": [{"className": "pending", "index": 0, "status": "pending_or_failed"}, *task["subtasks"][1:]]}
+    task = {
+        **task,
+        "subtasks": [
+            {"className": "pending", "index": 0, "status": "pending_or_failed"},
+            *task["subtasks"][1:],
+        ],
+    }
     record = vertex(task)
     assert record.subtask_ack_time[0] is None
     assert record.subtask_ack_time[1] is not None
@@ -103,14 +131,22 @@ def test_1_12_subtasks_have_phases_but_no_uploaded_size_and_no_unaligned_flag():
 
 
 def test_a_detail_without_subtasks_has_no_arrays():
-    detail = next(answer.body for answer in answers("1.20.5/E") if answer.path.endswith("/checkpoints/details/3"))
+    detail = next(
+        answer.body
+        for answer in answers("1.20.5/E")
+        if answer.path.endswith("/checkpoints/details/3")
+    )
     task = next(iter(checkpoint_details.vertex_parts(detail).values()))
     assert vertex(task).subtask_sync_ms is None
 
 
 def test_parallelism_5000_is_read_whole():
     completed = subtask_answer("1.20.5/E")["subtasks"][0]
-    task = {"status": "COMPLETED", "num_subtasks": 5000, "subtasks": [{**completed, "index": index} for index in range(5000)]}
+    task = {
+        "status": "COMPLETED",
+        "num_subtasks": 5000,
+        "subtasks": [{**completed, "index": index} for index in range(5000)],
+    }
     assert len(vertex(task).subtask_async_ms) == 5000
 
 

@@ -46,7 +46,9 @@ def test_it_returns_decoded_json() -> None:
 
 def test_half_a_json_is_said_to_be_half_a_json() -> None:
     error, server = ask(always(Reply(b'{"jobs": [{"jid": "')))
-    assert isinstance(error, BadAnswer) and error.reason == "bad_json" and "half a JSON" in str(error)
+    assert (
+        isinstance(error, BadAnswer) and error.reason == "bad_json" and "half a JSON" in str(error)
+    )
     assert len(server.asked) == 1
 
 
@@ -61,7 +63,10 @@ def test_deeply_nested_json_is_bad_json() -> None:
 
 
 def test_a_500_is_not_asked_again_and_nothing_of_what_it_says_is_repeated() -> None:
-    errors = ["iam-role canary", "<Exception on server side:\njava.lang.NullPointerException\n\tat x.y(Z.java:1)\n>"]
+    errors = [
+        "iam-role canary",
+        "<Exception on server side:\njava.lang.NullPointerException\n\tat x.y(Z.java:1)\n>",
+    ]
     error, server = ask(always(told({"errors": errors}, 500)))
     assert isinstance(error, BadAnswer) and (error.reason, error.status) == ("http_error", 500)
     assert "/overview answered HTTP 500; the log of the JobManager says why." in str(error)
@@ -69,14 +74,24 @@ def test_a_500_is_not_asked_again_and_nothing_of_what_it_says_is_repeated() -> N
 
 
 def test_a_503_is_asked_again_until_it_answers() -> None:
-    replies = iter([told({"errors": ["Service temporarily unavailable due to an ongoing leader election."]}, 503), told({"ok": 1})])
+    replies = iter(
+        [
+            told(
+                {"errors": ["Service temporarily unavailable due to an ongoing leader election."]},
+                503,
+            ),
+            told({"ok": 1}),
+        ]
+    )
     found, server = ask(lambda path, headers: next(replies))
     assert found == {"ok": 1}
     assert len(server.asked) == 2
 
 
 def test_a_404_is_an_answer_of_its_own() -> None:
-    error, _ = ask(always(told({"errors": ["Could not find checkpointing statistics for checkpoint 3."]}, 404)))
+    error, _ = ask(
+        always(told({"errors": ["Could not find checkpointing statistics for checkpoint 3."]}, 404))
+    )
     assert isinstance(error, BadAnswer) and error.reason == "not_found"
 
 
@@ -89,13 +104,19 @@ def test_a_hang_is_cut_off_and_tried_no_longer_than_bounded() -> None:
 
 def test_an_answer_that_drips_in_is_cut_off_as_a_whole() -> None:
     started = time.monotonic()
-    error, _ = ask(always(Reply(b"[" + b" " * 1000 + b"]", pause_s=0.2, pieces=100)), request_timeout_s=0.5)
+    error, _ = ask(
+        always(Reply(b"[" + b" " * 1000 + b"]", pause_s=0.2, pieces=100)), request_timeout_s=0.5
+    )
     assert isinstance(error, Unanswered) and error.reason == "timeout"
     assert time.monotonic() - started < 5
 
 
 def test_a_100_mb_answer_is_stopped_at_the_limit() -> None:
-    error, server = ask(always(Reply(b"[" * 100_000_000, pieces=1000)), max_response_bytes=1024 * 1024, request_timeout_s=10)
+    error, server = ask(
+        always(Reply(b"[" * 100_000_000, pieces=1000)),
+        max_response_bytes=1024 * 1024,
+        request_timeout_s=10,
+    )
     assert isinstance(error, BadAnswer) and error.reason == "too_large" and "1 MiB" in str(error)
     assert server.sent_bytes < 20_000_000
 
@@ -103,19 +124,27 @@ def test_a_100_mb_answer_is_stopped_at_the_limit() -> None:
 def test_an_endless_answer_without_a_length_is_stopped_too() -> None:
     chunk = b"10000\r\n" + b"[" * 0x10000 + b"\r\n"
     reply = Reply(chunk * 400, headers={"transfer-encoding": "chunked"}, pieces=400)
-    error, server = ask(lambda path, headers: reply, max_response_bytes=1024 * 1024, request_timeout_s=10)
+    error, server = ask(
+        lambda path, headers: reply, max_response_bytes=1024 * 1024, request_timeout_s=10
+    )
     assert isinstance(error, IngestError)
     assert server.sent_bytes < 20_000_000
 
 
 def test_a_gzip_bomb_is_stopped_at_the_limit() -> None:
     bomb = gzip.compress(b"[" * 50_000_000, 1)
-    error, _ = ask(always(Reply(bomb, headers={"content-encoding": "gzip"})), max_response_bytes=1024 * 1024, request_timeout_s=10)
+    error, _ = ask(
+        always(Reply(bomb, headers={"content-encoding": "gzip"})),
+        max_response_bytes=1024 * 1024,
+        request_timeout_s=10,
+    )
     assert isinstance(error, BadAnswer) and error.reason == "too_large"
 
 
 def test_a_gzip_answer_is_unpacked() -> None:
-    found, server = ask(always(Reply(gzip.compress(b'{"a": 1}'), headers={"content-encoding": "gzip"})))
+    found, server = ask(
+        always(Reply(gzip.compress(b'{"a": 1}'), headers={"content-encoding": "gzip"}))
+    )
     assert found == {"a": 1} and server.headers[0]["Accept-Encoding"] == "gzip"
 
 
@@ -137,7 +166,9 @@ def test_what_does_not_speak_http_is_a_clear_fault() -> None:
 
         async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
-            async with RestClient(f"http://127.0.0.1:{port}", gate=Gate(0.05), request_timeout_s=1) as client:
+            async with RestClient(
+                f"http://127.0.0.1:{port}", gate=Gate(0.05), request_timeout_s=1
+            ) as client:
                 with pytest.raises(IngestError) as raised:
                     await client.get("/overview")
                 return raised.value
@@ -157,17 +188,33 @@ def test_a_closed_port_is_unreachable() -> None:
 
 
 def test_a_redirect_to_another_host_is_not_followed() -> None:
-    error, server = ask(always(Reply(status=302, headers={"location": "http://127.0.0.2:1/steal"})), auth=Auth("bearer", SECRET))
-    assert isinstance(error, BadAnswer) and error.reason == "redirected" and "127.0.0.2" in str(error)
+    error, server = ask(
+        always(Reply(status=302, headers={"location": "http://127.0.0.2:1/steal"})),
+        auth=Auth("bearer", SECRET),
+    )
+    assert (
+        isinstance(error, BadAnswer) and error.reason == "redirected" and "127.0.0.2" in str(error)
+    )
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize("location", ["https://127.0.0.1:{port}/", "http://localhost:{port}/", "http://127.0.0.1/", "//127.0.0.2:{port}/"])
+@pytest.mark.parametrize(
+    "location",
+    [
+        "https://127.0.0.1:{port}/",
+        "http://localhost:{port}/",
+        "http://127.0.0.1/",
+        "//127.0.0.2:{port}/",
+    ],
+)
 def test_a_redirect_to_another_origin_takes_no_credential_along(location: str) -> None:
     """Another scheme, host or port; to the address itself it would be followed."""
 
     def moved(path: str, headers: dict[str, str]) -> Reply:
-        return Reply(status=307, headers={"location": location.format(port=headers["Host"].rpartition(":")[2])})
+        return Reply(
+            status=307,
+            headers={"location": location.format(port=headers["Host"].rpartition(":")[2])},
+        )
 
     error, server = ask(moved, auth=Auth("bearer", SECRET))
     assert isinstance(error, BadAnswer) and error.reason == "redirected"
@@ -194,7 +241,10 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 
 def test_at_most_two_requests_are_open_at_once() -> None:
     async def conversation() -> Server:
-        async with Server(always(Reply(b"{}", pause_s=0.02))) as server, RestClient(server.url, gate=Gate(0)) as client:
+        async with (
+            Server(always(Reply(b"{}", pause_s=0.02))) as server,
+            RestClient(server.url, gate=Gate(0)) as client,
+        ):
             await asyncio.gather(*(client.get(f"/jobs/{number}") for number in range(20)))
         return server
 
@@ -203,16 +253,23 @@ def test_at_most_two_requests_are_open_at_once() -> None:
 
 def test_the_same_path_waits_for_its_pause() -> None:
     async def conversation() -> float:
-        async with Server(always(told({}))) as server, RestClient(server.url, gate=Gate(0.3)) as client:
+        async with (
+            Server(always(told({}))) as server,
+            RestClient(server.url, gate=Gate(0.3)) as client,
+        ):
             started = time.monotonic()
-            await asyncio.gather(client.get("/overview"), client.get("/overview"), client.get("/config"))
+            await asyncio.gather(
+                client.get("/overview"), client.get("/overview"), client.get("/config")
+            )
             return time.monotonic() - started
 
     assert asyncio.run(conversation()) >= 0.3
 
 
 @pytest.mark.parametrize("auth", [Auth("basic", SECRET, "ops"), Auth("bearer", SECRET)])
-def test_a_secret_that_the_server_echoes_is_not_repeated(auth: Auth, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_secret_that_the_server_echoes_is_not_repeated(
+    auth: Auth, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
 
     def echo(path: str, headers: dict[str, str]) -> Reply:
@@ -225,7 +282,9 @@ def test_a_secret_that_the_server_echoes_is_not_repeated(auth: Auth, caplog: pyt
     assert SECRET not in shown and sent not in shown
 
 
-def test_a_password_in_the_url_signs_in_and_is_never_shown(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_password_in_the_url_signs_in_and_is_never_shown(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.DEBUG)
 
     async def conversation() -> tuple[str, dict[str, str]]:
@@ -243,7 +302,11 @@ def test_a_password_in_the_url_signs_in_and_is_never_shown(caplog: pytest.LogCap
 
 def test_tls_with_own_authority_and_client_certificate(tmp_path: Path) -> None:
     made = make_certificates(tmp_path)
-    tls = Tls(ca_file=made.ca_file, client_cert_file=made.client_cert_file, client_key_file=made.client_key_file)
+    tls = Tls(
+        ca_file=made.ca_file,
+        client_cert_file=made.client_cert_file,
+        client_key_file=made.client_key_file,
+    )
     assert _over_tls(made.server, tls) == {"secure": True}
 
 
@@ -254,7 +317,9 @@ def test_an_unknown_authority_is_a_fault_that_names_certificates(tmp_path: Path)
 
 def test_verification_can_be_turned_off(tmp_path: Path) -> None:
     made = make_certificates(tmp_path)
-    tls = Tls(verify=False, client_cert_file=made.client_cert_file, client_key_file=made.client_key_file)
+    tls = Tls(
+        verify=False, client_cert_file=made.client_cert_file, client_key_file=made.client_key_file
+    )
     assert _over_tls(made.server, tls) == {"secure": True}
 
 
@@ -266,7 +331,10 @@ def test_a_missing_client_certificate_does_not_sign_in(tmp_path: Path) -> None:
 def _over_tls(server_side: Any, tls: Tls) -> Any:
     async def conversation() -> Any:
         secure = Server(always(told({"secure": True})), server_side)
-        async with secure as server, RestClient(server.url, tls=tls, gate=Gate(0.05), request_timeout_s=2) as client:
+        async with (
+            secure as server,
+            RestClient(server.url, tls=tls, gate=Gate(0.05), request_timeout_s=2) as client,
+        ):
             try:
                 return await client.get("/overview")
             except IngestError as error:
@@ -276,7 +344,16 @@ def _over_tls(server_side: Any, tls: Tls) -> Any:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "jobmanager:8081", "ftp://host", "file:///etc/passwd", "http://", "http://host:99999", "http://host:x"]
+    "url",
+    [
+        "",
+        "jobmanager:8081",
+        "ftp://host",
+        "file:///etc/passwd",
+        "http://",
+        "http://host:99999",
+        "http://host:x",
+    ],
 )
 def test_addresses_that_are_no_http_urls_are_refused(url: str) -> None:
     with pytest.raises(Refused):

@@ -14,7 +14,15 @@ import pytest
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.limits import RequestLimits
-from ingest.records import Checkpoint, Job, JobException, Skip, TaskManager, VertexCheckpoint, VertexMetrics
+from ingest.records import (
+    Checkpoint,
+    Job,
+    JobException,
+    Skip,
+    TaskManager,
+    VertexCheckpoint,
+    VertexMetrics,
+)
 from ingest.sources import Auth, ClusterSource
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
 from tests.replayed import Replay
@@ -24,7 +32,12 @@ Kind = TypeVar("Kind")
 
 
 def cycle(
-    answer: Answer, cursor: dict[str, Any] | None = None, *, after_s: float = 0, limits: RequestLimits | None = None, **fields: Any
+    answer: Answer,
+    cursor: dict[str, Any] | None = None,
+    *,
+    after_s: float = 0,
+    limits: RequestLimits | None = None,
+    **fields: Any,
 ) -> tuple[Collected, Server]:
     """One cycle, ``after_s`` seconds after the first one."""
 
@@ -32,13 +45,17 @@ def cycle(
         async with Server(answer) as server:
             source = ClusterSource("lab", server.url, **{"request_timeout_s": 2, **fields})
             at = START + timedelta(seconds=after_s)
-            return await collect_cluster(source, cursor or {}, lambda: at, limits=limits, gate=Gate(0.01)), server
+            return await collect_cluster(
+                source, cursor or {}, lambda: at, limits=limits, gate=Gate(0.01)
+            ), server
 
     return asyncio.run(conversation())
 
 
 def of_kind(collected: Collected, kind: type[Kind]) -> list[Kind]:
-    return [record for part in collected.observed for record in part.records if isinstance(record, kind)]
+    return [
+        record for part in collected.observed for record in part.records if isinstance(record, kind)
+    ]
 
 
 def reasons(skips: Iterable[Skip]) -> set[str]:
@@ -60,19 +77,35 @@ def changed(answer: Answer, endpoint: str, change: Any) -> Answer:
 def test_a_first_cycle_reads_a_job_whole() -> None:
     found, server = cycle(recorded("1.20.5/B"))
     (job,) = of_kind(found, Job)
-    assert found.reachable and found.flink_version == "1.20.5" and found.jobs_seen == 1 and not found.skips
+    assert (
+        found.reachable
+        and found.flink_version == "1.20.5"
+        and found.jobs_seen == 1
+        and not found.skips
+    )
     assert job.state == "RUNNING" and len(job.vertices or ()) == 4 and len(job.edges or ()) == 3
-    assert job.checkpoint_interval_ms and job.state_backend and job.configuration and job.restarts == 0
+    assert (
+        job.checkpoint_interval_ms and job.state_backend and job.configuration and job.restarts == 0
+    )
     samples = of_kind(found, VertexMetrics)
     assert len(samples) == 4
-    assert all(None not in (s.in_pool_usage, s.busy_ms_per_s, s.backpressured_ratio, s.host, s.attempt) for s in samples)
-    assert len(of_kind(found, TaskManager)) == 3 and all(tm.heap_used_bytes for tm in of_kind(found, TaskManager))
+    assert all(
+        None not in (s.in_pool_usage, s.busy_ms_per_s, s.backpressured_ratio, s.host, s.attempt)
+        for s in samples
+    )
+    assert len(of_kind(found, TaskManager)) == 3 and all(
+        tm.heap_used_bytes for tm in of_kind(found, TaskManager)
+    )
     assert server.most_at_once <= 2
 
 
 def test_metrics_are_those_that_flink_reported() -> None:
     found, _ = cycle(recorded("1.20.5/B"))
-    names = {vertex.vertex_id: vertex.name for job in of_kind(found, Job) for vertex in job.vertices or ()}
+    names = {
+        vertex.vertex_id: vertex.name
+        for job in of_kind(found, Job)
+        for vertex in job.vertices or ()
+    }
     sample = next(s for s in of_kind(found, VertexMetrics) if names[s.vertex_id] == "slow-enrich")
     assert min(value or 0 for value in sample.busy_ms_per_s or ()) > 900
     assert min(value or 0 for value in sample.in_pool_usage or ()) > 0.6
@@ -100,9 +133,14 @@ def test_every_checkpoint_of_a_recording_is_seen_once_per_outcome() -> None:
     cursor: dict[str, Any] = {}
     seen: list[tuple[int, str, bool | None]] = []
     for step in range(int(replay.last_at - replay.first_at) // 10):
-        found, _ = cycle(recorded("1.20.5/F", replay.first_at + 10 * step), cursor, after_s=10 * step)
+        found, _ = cycle(
+            recorded("1.20.5/F", replay.first_at + 10 * step), cursor, after_s=10 * step
+        )
         cursor = found.cursor
-        seen += [(entry.checkpoint_id, entry.status, entry.discarded) for entry in of_kind(found, Checkpoint)]
+        seen += [
+            (entry.checkpoint_id, entry.status, entry.discarded)
+            for entry in of_kind(found, Checkpoint)
+        ]
     final = [entry for entry in seen if entry[1] != "IN_PROGRESS"]
     assert len(final) == len(set(final)) > 10
     assert {status for _, status, _ in final} == {"COMPLETED", "FAILED"}
@@ -111,13 +149,21 @@ def test_every_checkpoint_of_a_recording_is_seen_once_per_outcome() -> None:
 def test_failed_checkpoints_tell_who_did_not_acknowledge() -> None:
     replay = Replay("1.20.5/F")
     found, _ = cycle(recorded("1.20.5/F", replay.last_at))
-    failed = {entry.checkpoint_id for entry in of_kind(found, Checkpoint) if entry.status == "FAILED"}
-    parts = [part for part in of_kind(found, VertexCheckpoint) if part.checkpoint_id in failed and part.subtask_ack_time]
+    failed = {
+        entry.checkpoint_id for entry in of_kind(found, Checkpoint) if entry.status == "FAILED"
+    }
+    parts = [
+        part
+        for part in of_kind(found, VertexCheckpoint)
+        if part.checkpoint_id in failed and part.subtask_ack_time
+    ]
     assert failed and any(None in (part.subtask_ack_time or ()) for part in parts)
 
 
 def test_details_that_flink_took_from_another_job_are_not_believed_nor_asked_for_again() -> None:
-    """Flink keeps what left a job's history in one cache for all jobs, by the id of the checkpoint: 82 of 415 such answers of a 2.0.1."""
+    """Flink keeps what left a job's history in one cache for all jobs, by the id of the checkpoint:
+    82 of 415 such answers of a 2.0.1.
+    """
     replay = Replay("1.20.5/E")
     answer = recorded("1.20.5/E", replay.last_at)
     right, _ = cycle(answer)
@@ -129,10 +175,14 @@ def test_details_that_flink_took_from_another_job_are_not_believed_nor_asked_for
     mixed = changed(answer, f"/details/{wanted.checkpoint_id}", of_another_job)
     found, _ = cycle(mixed)
     same = [one for one in of_kind(right, Checkpoint) if one.checkpoint_id == wanted.checkpoint_id]
-    told_now = [one for one in of_kind(found, Checkpoint) if one.checkpoint_id == wanted.checkpoint_id]
+    told_now = [
+        one for one in of_kind(found, Checkpoint) if one.checkpoint_id == wanted.checkpoint_id
+    ]
     assert {one.trigger_time for one in told_now} == {one.trigger_time for one in same}
     assert 1 not in {one.state_bytes for one in told_now}
-    assert not [one for one in of_kind(found, VertexCheckpoint) if one.checkpoint_id == wanted.checkpoint_id]
+    assert not [
+        one for one in of_kind(found, VertexCheckpoint) if one.checkpoint_id == wanted.checkpoint_id
+    ]
     _, server = cycle(mixed, found.cursor, after_s=10)
     assert not [path for path in server.asked if f"/details/{wanted.checkpoint_id}" in path]
 
@@ -144,7 +194,9 @@ def test_a_job_that_ended_is_read_once() -> None:
     second, server = cycle(answer, first.cursor, after_s=3600)
     assert of_kind(first, Job) and of_kind(first, JobException)
     assert first.jobs_seen == second.jobs_seen == 1 and not of_kind(second, Job)
-    assert not [path for path in server.asked if path.startswith("/jobs/") and path != "/jobs/overview"]
+    assert not [
+        path for path in server.asked if path.startswith("/jobs/") and path != "/jobs/overview"
+    ]
 
 
 def _ended(body: Any) -> Any:
@@ -167,7 +219,9 @@ def test_the_same_exceptions_are_kept_once() -> None:
         ("/checkpoints/config", told(["not", "an", "object"]), "bad_payload"),
     ],
 )
-def test_one_bad_answer_is_skipped_and_the_rest_goes_on(broken: str, reply: Reply, reason: str) -> None:
+def test_one_bad_answer_is_skipped_and_the_rest_goes_on(
+    broken: str, reply: Reply, reason: str
+) -> None:
     found, _ = cycle(recorded("1.20.5/B", **{broken: reply}))
     assert reason in reasons(found.skips)
     assert any(broken.strip("/") in skip.subject for skip in found.skips)
@@ -175,12 +229,20 @@ def test_one_bad_answer_is_skipped_and_the_rest_goes_on(broken: str, reply: Repl
 
 
 def test_one_hanging_endpoint_costs_its_answer_only() -> None:
-    found, _ = cycle(recorded("1.20.5/B", **{"/exceptions": Reply(hang=True)}), request_timeout_s=0.3)
-    assert "timeout" in reasons(found.skips) and of_kind(found, Job) and of_kind(found, VertexMetrics)
+    found, _ = cycle(
+        recorded("1.20.5/B", **{"/exceptions": Reply(hang=True)}), request_timeout_s=0.3
+    )
+    assert (
+        "timeout" in reasons(found.skips) and of_kind(found, Job) and of_kind(found, VertexMetrics)
+    )
 
 
 def test_a_jobmanager_that_hangs_is_cut_off_and_said_to_be_unreachable() -> None:
-    found, _ = cycle(lambda path, headers: Reply(hang=True), request_timeout_s=0.2, limits=RequestLimits(cycle_timeout_s=2))
+    found, _ = cycle(
+        lambda path, headers: Reply(hang=True),
+        request_timeout_s=0.2,
+        limits=RequestLimits(cycle_timeout_s=2),
+    )
     assert not found.reachable and found.error and "\n" not in found.error
     assert "unreachable" in reasons(found.skips)
 
@@ -200,12 +262,17 @@ def test_a_cycle_is_cut_off_as_a_whole_and_keeps_what_it_has() -> None:
 def test_a_jobmanager_that_is_gone_is_one_sentence() -> None:
     source = ClusterSource("gone", "http://user:canary@127.0.0.1:9", request_timeout_s=1)
     found = asyncio.run(collect_cluster(source, {}, lambda: START, gate=Gate(0.01)))
-    assert not found.reachable and found.error == "http://127.0.0.1:9 cannot be reached (Connection refused)."
+    assert (
+        not found.reachable
+        and found.error == "http://127.0.0.1:9 cannot be reached (Connection refused)."
+    )
     assert found.skips[0].subject == "http://127.0.0.1:9" and found.skips[0].reason == "unreachable"
 
 
 def test_an_unknown_version_is_read_and_reported_once() -> None:
-    answer = changed(recorded("1.20.5/B"), "/overview", lambda body: {**body, "flink-version": "3.1.0"})
+    answer = changed(
+        recorded("1.20.5/B"), "/overview", lambda body: {**body, "flink-version": "3.1.0"}
+    )
     first, _ = cycle(answer)
     second, _ = cycle(answer, first.cursor, after_s=30)
     assert reasons(first.skips) == {"unknown_version"} and of_kind(first, VertexMetrics)
@@ -229,8 +296,13 @@ def test_metrics_that_come_empty_the_first_time_are_normal(monkeypatch: pytest.M
 
 def test_metrics_that_stay_empty_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
-    found, _ = cycle(changed(recorded("1.20.5/B"), "/metrics", lambda body: []), limits=RequestLimits(requests_per_vertex=1))
-    assert not found.skips and {sample.busy_ms_per_s for sample in of_kind(found, VertexMetrics)} == {None}
+    found, _ = cycle(
+        changed(recorded("1.20.5/B"), "/metrics", lambda body: []),
+        limits=RequestLimits(requests_per_vertex=1),
+    )
+    assert not found.skips and {
+        sample.busy_ms_per_s for sample in of_kind(found, VertexMetrics)
+    } == {None}
 
 
 def _not_measured() -> Reply:
@@ -247,11 +319,19 @@ def _not_measured() -> Reply:
 
 def _before_its_metrics_came(broken: Reply) -> Answer:
     source = "06fde38ae8925b8dddc6df94592dce84"
-    return changed(recorded("1.20.5/B", **{f"{source}/backpressure": broken}), f"{source}/metrics", lambda body: [])
+    return changed(
+        recorded("1.20.5/B", **{f"{source}/backpressure": broken}),
+        f"{source}/metrics",
+        lambda body: [],
+    )
 
 
-def _each_minute(answer: Answer) -> tuple[list[tuple[int, str, str]], list[Skip], dict[str, Any] | None]:
-    """Of an answer that stays the same for three: after how many seconds what was told, all of that, and where the next cycle goes on."""
+def _each_minute(
+    answer: Answer,
+) -> tuple[list[tuple[int, str, str]], list[Skip], dict[str, Any] | None]:
+    """Of an answer that stays the same for three: after how many seconds what was told, all of
+    that, and where the next cycle goes on.
+    """
     cursor, told_at, skips = None, [], list[Skip]()
     for after_s in (0, 60, 120, 180):
         found, _ = cycle(answer, cursor, after_s=after_s)
@@ -261,17 +341,23 @@ def _each_minute(answer: Answer) -> tuple[list[tuple[int, str, str]], list[Skip]
     return told_at, skips, cursor
 
 
-def test_backpressure_that_flink_cannot_tell_before_it_has_metrics_of_subtasks_is_not_known_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backpressure_that_flink_cannot_tell_before_it_has_metrics_of_subtasks_is_not_known_yet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
     first, _ = cycle(_before_its_metrics_came(_not_measured()))
     assert not first.skips
-    ratios = {sample.vertex_id: sample.backpressured_ratio for sample in of_kind(first, VertexMetrics)}
+    ratios = {
+        sample.vertex_id: sample.backpressured_ratio for sample in of_kind(first, VertexMetrics)
+    }
     assert len(ratios) == 4 and ratios["06fde38ae8925b8dddc6df94592dce84"] is None
     second, _ = cycle(recorded("1.20.5/B"), first.cursor, after_s=60)
     assert not second.skips
 
 
-def test_backpressure_that_stays_unknown_for_minutes_is_told_until_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backpressure_that_stays_unknown_for_minutes_is_told_until_it_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
     answer = _before_its_metrics_came(_not_measured())
     told_at, _, cursor = _each_minute(answer)
@@ -284,7 +370,16 @@ def test_backpressure_that_stays_unknown_for_minutes_is_told_until_it_is_known(m
 def test_any_other_500_of_backpressure_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
     other = told(
-        {"errors": ["Internal server error.", "java.util.NoSuchElementException: at x.JobVertexBackPressureHandler.handleRequest(Y)"]}, 500
+        {
+            "errors": [
+                "Internal server error.",
+                (
+                    "java.util.NoSuchElementException: at "
+                    "x.JobVertexBackPressureHandler.handleRequest(Y)"
+                ),
+            ]
+        },
+        500,
     )
     found, _ = cycle(_before_its_metrics_came(other))
     assert reasons(found.skips) == {"http_error"}
@@ -299,7 +394,9 @@ def _recorded_start(version: str) -> list[dict[str, Any]]:
 
 def _initializing(version: str) -> Reply:
     """As that release answered for the checkpoints of a job in its first seconds."""
-    return next(told(entry["body"], 500) for entry in _recorded_start(version) if entry["status"] == 500)
+    return next(
+        told(entry["body"], 500) for entry in _recorded_start(version) if entry["status"] == 500
+    )
 
 
 def _started(version: str, which: int) -> Answer:
@@ -327,7 +424,9 @@ def test_checkpoints_of_a_job_that_flink_still_initializes_are_not_known_yet(ver
 def test_settings_of_a_job_are_read_once_it_is_initialized(version: str) -> None:
     first, _ = cycle(_started(version, 0))
     second, _ = cycle(_started(version, -1), first.cursor, after_s=30)
-    told_by = [[(job.state, job.state_backend) for job in of_kind(found, Job)] for found in (first, second)]
+    told_by = [
+        [(job.state, job.state_backend) for job in of_kind(found, Job)] for found in (first, second)
+    ]
     assert told_by == [[("INITIALIZING", None)], [("RUNNING", "EmbeddedRocksDBStateBackend")]]
 
 
@@ -341,7 +440,9 @@ def test_a_job_that_is_initialized_for_minutes_is_told_until_it_is_done() -> Non
     assert not done.skips and not again.skips
 
 
-def test_a_job_whose_metrics_are_missing_right_after_it_was_initialized_is_not_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_whose_metrics_are_missing_right_after_it_was_initialized_is_not_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
     first, _ = cycle(_while_initializing(_initializing("1.20.5")))
     second, _ = cycle(_while_initializing(_initializing("1.20.5")), first.cursor, after_s=90)
@@ -352,14 +453,37 @@ def test_a_job_whose_metrics_are_missing_right_after_it_was_initialized_is_not_t
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (500, "java.util.concurrent.TimeoutException: Invocation timed out.\n\tat x.Dispatcher.getJobMasterGateway(Dispatcher.java:1503)"),
-        (500, "org.apache.flink.runtime.dispatcher.UnavailableDispatcherOperationException: shutting down"),
-        (400, "org.apache.flink.runtime.dispatcher.UnavailableDispatcherOperationException\n\tat x.Dispatcher.getJobMasterGateway(Y)"),
+        (
+            500,
+            (
+                "java.util.concurrent.TimeoutException: Invocation timed out.\n\tat "
+                "x.Dispatcher.getJobMasterGateway(Dispatcher.java:1503)"
+            ),
+        ),
+        (
+            500,
+            (
+                "org.apache.flink.runtime.dispatcher.UnavailableDispatcherOperationException: "
+                "shutting "
+                "down"
+            ),
+        ),
+        (
+            400,
+            (
+                "org.apache.flink.runtime.dispatcher.UnavailableDispatcherOperationException\n\tat "
+                "x.Dispatcher.getJobMasterGateway(Y)"
+            ),
+        ),
     ],
 )
 def test_any_other_error_of_checkpoints_is_told_at_once(status: int, said: str) -> None:
-    found, _ = cycle(_while_initializing(told({"errors": ["Internal server error.", said]}, status)))
-    assert [(skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips] == [("http_error", "checkpoints")]
+    found, _ = cycle(
+        _while_initializing(told({"errors": ["Internal server error.", said]}, status))
+    )
+    assert [(skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips] == [
+        ("http_error", "checkpoints")
+    ]
 
 
 def _large(parallelism: int) -> Answer:
@@ -367,12 +491,18 @@ def _large(parallelism: int) -> Answer:
     answers = recorded("1.20.5/B")
 
     def change(body: Any) -> Any:
-        return {**body, "vertices": [{**vertex, "parallelism": parallelism} for vertex in body["vertices"][:1]]}
+        return {
+            **body,
+            "vertices": [{**vertex, "parallelism": parallelism} for vertex in body["vertices"][:1]],
+        }
 
     def answer(path: str, headers: dict[str, str]) -> Reply:
         assert len(path) < 4000
         if path.endswith("/backpressure"):
-            subtasks = [{"subtask": i, "ratio": 0.0, "busyRatio": 1.0 if i == 4321 else 0.1} for i in range(parallelism)]
+            subtasks = [
+                {"subtask": i, "ratio": 0.0, "busyRatio": 1.0 if i == 4321 else 0.1}
+                for i in range(parallelism)
+            ]
             return told({"status": "ok", "subtasks": subtasks})
         if "/vertices/" in path and "/metrics?get=" in path:
             names = path.partition("get=")[2].split(",")
@@ -380,7 +510,10 @@ def _large(parallelism: int) -> Answer:
         if re.search("/jobs/[0-9a-f]{32}$", path):
             return told(change(json.loads(answers(path, headers).body)))
         if re.search("/vertices/[0-9a-f]{32}$", path):
-            subtasks = [{"subtask": i, "attempt": 0, "host": "h", "status": "RUNNING"} for i in range(parallelism)]
+            subtasks = [
+                {"subtask": i, "attempt": 0, "host": "h", "status": "RUNNING"}
+                for i in range(parallelism)
+            ]
             return told({"parallelism": parallelism, "subtasks": subtasks})
         return answers(path, headers)
 
@@ -403,9 +536,15 @@ def test_parallelism_5000_is_sampled_within_bounds_and_said_so() -> None:
 def test_the_next_cycle_samples_other_subtasks() -> None:
     answer = _large(5000)
     first, _ = cycle(answer, limits=RequestLimits(requests_per_vertex=10))
-    second, _ = cycle(answer, first.cursor, after_s=30, limits=RequestLimits(requests_per_vertex=10))
+    second, _ = cycle(
+        answer, first.cursor, after_s=30, limits=RequestLimits(requests_per_vertex=10)
+    )
     known = [
-        {index for index, value in enumerate(of_kind(found, VertexMetrics)[0].busy_ms_per_s or ()) if value is not None}
+        {
+            index
+            for index, value in enumerate(of_kind(found, VertexMetrics)[0].busy_ms_per_s or ())
+            if value is not None
+        }
         for found in (first, second)
     ]
     assert len(known[0] & known[1]) <= len(known[0]) * 0.6 and not second.skips
@@ -418,15 +557,23 @@ def test_a_budget_keeps_checkpoints_and_says_what_it_left_out() -> None:
 
 
 def test_a_job_with_nonsense_ids_does_not_reach_a_path() -> None:
-    listing = told({"jobs": [{"jid": "../../etc/passwd", "name": "x", "state": "RUNNING"}, {"jid": 7}, None]})
+    listing = told(
+        {"jobs": [{"jid": "../../etc/passwd", "name": "x", "state": "RUNNING"}, {"jid": 7}, None]}
+    )
     found, server = cycle(lambda path, headers: listing if path == "/jobs/overview" else told({}))
     assert found.reachable and all("passwd" not in path for path in server.asked)
 
 
-def test_one_job_that_breaks_the_reader_does_not_stop_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_job_that_breaks_the_reader_does_not_stop_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from ingest.flink_rest import assembly
 
-    answer = changed(recorded("1.20.5/B"), "/jobs/overview", lambda body: {"jobs": [{**body["jobs"][0], "jid": "f" * 32}, body["jobs"][0]]})
+    answer = changed(
+        recorded("1.20.5/B"),
+        "/jobs/overview",
+        lambda body: {"jobs": [{**body["jobs"][0], "jid": "f" * 32}, body["jobs"][0]]},
+    )
     real = assembly.observe_job
 
     def breaks(reading: Any, *more: Any) -> Any:
@@ -441,14 +588,24 @@ def test_one_job_that_breaks_the_reader_does_not_stop_the_next(monkeypatch: pyte
 
 
 def test_a_damaged_cursor_reads_everything_again() -> None:
-    damaged: dict[str, Any] = {"jobs": {"a": 3, "b": {"checkpoints": [1, [2]], "vertices": []}}, "taskmanagers": [], "static_at": "x"}
+    damaged: dict[str, Any] = {
+        "jobs": {"a": 3, "b": {"checkpoints": [1, [2]], "vertices": []}},
+        "taskmanagers": [],
+        "static_at": "x",
+    }
     found, _ = cycle(recorded("1.20.5/B"), damaged)
-    assert of_kind(found, Checkpoint) and list(found.cursor["jobs"]) == [of_kind(found, Job)[0].job_id]
+    assert of_kind(found, Checkpoint) and list(found.cursor["jobs"]) == [
+        of_kind(found, Job)[0].job_id
+    ]
 
 
 def test_the_cursor_is_json_and_forgets_jobs_that_are_gone() -> None:
     first, _ = cycle(recorded("1.20.5/B"))
-    second, _ = cycle(changed(recorded("1.20.5/B"), "/jobs/overview", lambda body: {"jobs": []}), first.cursor, after_s=30)
+    second, _ = cycle(
+        changed(recorded("1.20.5/B"), "/jobs/overview", lambda body: {"jobs": []}),
+        first.cursor,
+        after_s=30,
+    )
     assert json.loads(json.dumps(first.cursor)) == first.cursor and first.cursor["jobs"]
     assert second.cursor["jobs"] == {} and second.reachable and second.jobs_seen == 0
 

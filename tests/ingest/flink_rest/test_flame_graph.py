@@ -26,7 +26,9 @@ def test_every_frame_of_a_recorded_graph_is_read_with_its_samples(version):
         assert read.state == FlameGraphState.SAMPLED
         assert round(read.sampled_at.timestamp() * 1000) == one["body"]["endTimestamp"]
         assert read.frames[0].samples == sum(stacks(one["body"]).values())
-        assert sum(frame.samples for frame in read.frames) == sum(len(stack) * count for stack, count in stacks(one["body"]).items())
+        assert sum(frame.samples for frame in read.frames) == sum(
+            len(stack) * count for stack, count in stacks(one["body"]).items()
+        )
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -62,7 +64,10 @@ def deep(levels):
         (answer(node(value=1, children=[node(value=2)])), "data: its children hold 2 samples"),
         (answer({"name": "root", "value": 1, "children": {}}), "data.children"),
         (answer(node(children=[7])), "data at depth 1"),
-        (answer(node(value=MOST_NODES, children=[node() for _ in range(MOST_NODES)])), "more than 50,000 frames"),
+        (
+            answer(node(value=MOST_NODES, children=[node() for _ in range(MOST_NODES)])),
+            "more than 50,000 frames",
+        ),
         (answer(deep(DEEPEST + 1)), "frames deep"),
         ({"endTimestamp": 10**40, "data": node()}, "endTimestamp"),
         ({"data": node()}, "endTimestamp"),

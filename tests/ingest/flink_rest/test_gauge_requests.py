@@ -1,4 +1,6 @@
-"""What a round of figures costs a JobManager: requests to it, by the job graph, counted where they arrive."""
+"""What a round of figures costs a JobManager: requests to it, by the job graph, counted where they
+arrive.
+"""
 
 import asyncio
 from datetime import UTC, datetime
@@ -31,31 +33,56 @@ def vertex_ids(graph: Graph) -> dict[str, str]:
 def job_of(graph: Graph) -> dict[str, Any]:
     ids = vertex_ids(graph)
     nodes = [
-        {"id": ids[name], "inputs": [{"num": place, "id": ids[source], "ship_strategy": "HASH"} for place, source in enumerate(sources)]}
+        {
+            "id": ids[name],
+            "inputs": [
+                {"num": place, "id": ids[source], "ship_strategy": "HASH"}
+                for place, source in enumerate(sources)
+            ],
+        }
         for name, sources in graph.items()
     ]
-    return {"jid": JOB, "vertices": [{"id": ids[name], "name": name, "parallelism": 2} for name in graph], "plan": {"nodes": nodes}}
+    return {
+        "jid": JOB,
+        "vertices": [{"id": ids[name], "name": name, "parallelism": 2} for name in graph],
+        "plan": {"nodes": nodes},
+    }
 
 
-def rounds(graph: Graph, count: int, *, lean: bool = False, elsewhere: bool = False, requests: int = 400) -> list[tuple[int, int]]:
+def rounds(
+    graph: Graph, count: int, *, lean: bool = False, elsewhere: bool = False, requests: int = 400
+) -> list[tuple[int, int]]:
     """Of each round, how many requests listed names and how many asked for figures."""
     ids = vertex_ids(graph)
     names = {vertex_id: name for name, vertex_id in ids.items()}
 
     def answer(path: str, headers: dict[str, str]) -> Reply:
         name = names[path.split("/")[4]]
-        return told([{"id": "currentInputWatermark"}, {"id": f"{name}.currentOutputWatermark"}] if "?" not in path else [])
+        return told(
+            [{"id": "currentInputWatermark"}, {"id": f"{name}.currentOutputWatermark"}]
+            if "?" not in path
+            else []
+        )
 
     async def play() -> list[tuple[int, int]]:
         cursor, found = JobCursor(vertices=dict.fromkeys(ids.values(), 2)), []
         async with Server(answer) as server, RestClient(server.url, gate=Gate(0.001)) as client:
             for _ in range(count):
                 before = len(server.asked)
-                reading = JobAnswers(JOB, "2.3.0", job=Answer(f"/jobs/{JOB}", AT, job_of(graph)), measured_elsewhere=elsewhere)
+                reading = JobAnswers(
+                    JOB,
+                    "2.3.0",
+                    job=Answer(f"/jobs/{JOB}", AT, job_of(graph)),
+                    measured_elsewhere=elsewhere,
+                )
                 budget = Budget(requests)
-                await read_gauges(RestSession(client, lambda: AT, budget), budget, reading, cursor, 0, lean)
+                await read_gauges(
+                    RestSession(client, lambda: AT, budget), budget, reading, cursor, 0, lean
+                )
                 asked = server.asked[before:]
-                found.append((sum("?" not in path for path in asked), sum("?" in path for path in asked)))
+                found.append(
+                    (sum("?" not in path for path in asked), sum("?" in path for path in asked))
+                )
         return found
 
     return asyncio.run(play())

@@ -17,34 +17,70 @@ def figure(name: str, least: float, greatest: float, total: float) -> dict[str, 
 
 
 def test_only_names_that_feed_a_figure_are_asked_for() -> None:
-    told = names("busyTimeMsPerSecond", "enrich.count.rocksdb_is-write-stopped", "rocksdb_is-write-stopped-not",
-                   "estimatedTimeToConsumeBuffersMs",
-                   "join.currentInput2Watermark", "a,b.rocksdb.is-write-stopped", "currentInputWatermark",
-                   "enrich.count.rocksdb.num-files-at-level1")  # fmt: skip
-    assert wanted(listed(told)) == ["join.currentInput2Watermark", "enrich.count.rocksdb_is-write-stopped"]
+    told = names(
+        "busyTimeMsPerSecond",
+        "enrich.count.rocksdb_is-write-stopped",
+        "rocksdb_is-write-stopped-not",
+        "estimatedTimeToConsumeBuffersMs",
+        "join.currentInput2Watermark",
+        "a,b.rocksdb.is-write-stopped",
+        "currentInputWatermark",
+        "enrich.count.rocksdb.num-files-at-level1",
+    )
+    assert wanted(listed(told)) == [
+        "join.currentInput2Watermark",
+        "enrich.count.rocksdb_is-write-stopped",
+    ]
     assert wanted(listed([])) == []
-    assert len(wanted(f"op.s{number}.rocksdb.background-errors" for number in range(1000))) == MOST_NAMES
+    assert (
+        len(wanted(f"op.s{number}.rocksdb.background-errors" for number in range(1000)))
+        == MOST_NAMES
+    )
     for bad in ({}, [1], [{"name": "x"}]):
         with pytest.raises(Skipped):
             listed(bad)
 
 
 def test_figures_of_all_states_of_a_vertex_are_put_together() -> None:
-    first = gauges([figure("op.a.rocksdb.is-write-stopped", 0, 1, 2), figure("op.b.rocksdb.is-write-stopped", 0, 1, 1),
-                    figure("op.a.rocksdb.num-files-at-level0", 3, 36, 70),
-                    figure("op.b.rocksdb.num-files-at-level0", 1, 4, 7)])  # fmt: skip
-    second = gauges([figure("op.c.rocksdb.is-write-stopped", 0, 0, 0), figure("j.currentInput1Watermark", 1_790_000_000_001, 2e12, 4e12)])
-    assert joined([first, second]) == {"writes_stopped": 3, "level0_files": 36, "input1_watermark_ms": 1_790_000_000_001}
+    first = gauges(
+        [
+            figure("op.a.rocksdb.is-write-stopped", 0, 1, 2),
+            figure("op.b.rocksdb.is-write-stopped", 0, 1, 1),
+            figure("op.a.rocksdb.num-files-at-level0", 3, 36, 70),
+            figure("op.b.rocksdb.num-files-at-level0", 1, 4, 7),
+        ]
+    )
+    second = gauges(
+        [
+            figure("op.c.rocksdb.is-write-stopped", 0, 0, 0),
+            figure("j.currentInput1Watermark", 1_790_000_000_001, 2e12, 4e12),
+        ]
+    )
+    assert joined([first, second]) == {
+        "writes_stopped": 3,
+        "level0_files": 36,
+        "input1_watermark_ms": 1_790_000_000_001,
+    }
 
 
 def test_a_watermark_that_has_not_come_is_unknown() -> None:
     assert gauges([figure("j.currentInput1Watermark", -9.223372036854775808e18, 1.79e12, 0)]) == {}
-    assert gauges([{"id": "j.currentInput1Watermark", "min": "NaN"}, {"id": "op.a.rocksdb.is-write-stopped"}]) == {}
+    assert (
+        gauges(
+            [
+                {"id": "j.currentInput1Watermark", "min": "NaN"},
+                {"id": "op.a.rocksdb.is-write-stopped"},
+            ]
+        )
+        == {}
+    )
 
 
 def test_requests_are_short_enough_and_ask_for_everything() -> None:
     asked = [f"op {number}.state.rocksdb.is-write-stopped" for number in range(MOST_NAMES)]
     paths = _asked("/jobs/x/vertices/y/subtasks/metrics", asked, 100)
     assert all(len(path) + 100 <= MAX_PATH_BYTES for path in paths)
-    got = [name.replace("%20", " ") for path in paths for name in path.partition("&get=")[2].split(",")]
+    got = [
+        name.replace("%20", " ") for path in paths for name in path.partition("&get=")[2].split(",")
+    ]
     assert got == asked

@@ -1,4 +1,6 @@
-"""Whatever is wrong with an answer, it costs a skip, never an exception, and never a row the lake cannot take."""
+"""Whatever is wrong with an answer, it costs a skip, never an exception, and never a row the lake
+cannot take.
+"""
 
 import copy
 from datetime import UTC, datetime
@@ -18,9 +20,15 @@ from tests.ingest.recorded import answers, reading
 SOURCES = ("1.12.5/G", "1.20.5/F", "1.20.5/J")
 NUMBERS = [-1, 0, 1.5, 2**63 - 1, -(2**63), 2**64, 10**400, float("nan"), float("inf"), 1e308]
 TEXTS = ["", "NaN", "x", "-1", "9" * 5000, "1e999", "\ud800", "\x00"]
-NASTY = st.sampled_from([None, True, *NUMBERS, *TEXTS, [], {}, [None], [[]], {"": {}}, [{"index": 10**9}], {"x": None}])
+NASTY = st.sampled_from(
+    [None, True, *NUMBERS, *TEXTS, [], {}, [None], [[]], {"": {}}, [{"index": 10**9}], {"x": None}]
+)
 JSON = st.recursive(
-    NASTY, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=6
+    NASTY,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
 )
 PARTS = (
     "job", "plan", "config", "checkpoint_config", "checkpoints", "exceptions",
@@ -30,7 +38,10 @@ PARTS = (
 
 def rows_of(observed):
     """Written as the lake would write them; raises where a value does not fit its column."""
-    return {name: to_arrow(TABLES[name], rows, 1).num_rows for name, rows in group_by_table(observed).items()}
+    return {
+        name: to_arrow(TABLES[name], rows, 1).num_rows
+        for name, rows in group_by_table(observed).items()
+    }
 
 
 def spoil(draw, body):
@@ -44,7 +55,10 @@ def spoil(draw, body):
 def _spoil_once(draw, spoiled):
     holder, key, value = None, None, spoiled
     while isinstance(value, dict | list) and value and (holder is None or draw(st.integers(0, 5))):
-        holder, key = value, draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value))))
+        holder, key = (
+            value,
+            draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value)))),
+        )
         value = holder[key]
     if holder is None:
         return copy.deepcopy(draw(JSON))
@@ -59,7 +73,11 @@ def spoil_answer(draw, answer):
     return Answer(answer.path, answer.at, spoil(draw, answer.body))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(st.data())
 def test_a_job_with_any_one_part_spoiled_is_read_for_the_rest(data):
     filled = reading(data.draw(st.sampled_from(SOURCES)))
@@ -99,7 +117,9 @@ def test_any_overview_gives_jobs_or_skips(body):
     assert found or skips or not body or body.get("jobs") in (None, [])
 
 
-@pytest.mark.parametrize("body", ["half a JSON", 7, None, [], [[]], {"jobs": [{"jid": 3}]}, {"jobs": "x"}])
+@pytest.mark.parametrize(
+    "body", ["half a JSON", 7, None, [], [[]], {"jobs": [{"jid": 3}]}, {"jobs": "x"}]
+)
 def test_an_overview_of_a_wrong_shape_says_so(body):
     found, skips = listed_jobs(Answer("/jobs/overview", datetime(2026, 1, 1, tzinfo=UTC), body))
     assert found == []

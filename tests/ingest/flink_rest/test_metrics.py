@@ -20,8 +20,14 @@ def one(metric_id, value):
 
 
 def test_both_ways_to_ask_give_the_same():
-    of_vertex = [{"id": "3.busyTimeMsPerSecond", "value": "12.5"}, {"id": "3.idleTimeMsPerSecond", "value": "980"}]
-    of_subtask = [{"id": "busyTimeMsPerSecond", "value": "12.5"}, {"id": "idleTimeMsPerSecond", "value": "980"}]
+    of_vertex = [
+        {"id": "3.busyTimeMsPerSecond", "value": "12.5"},
+        {"id": "3.idleTimeMsPerSecond", "value": "980"},
+    ]
+    of_subtask = [
+        {"id": "busyTimeMsPerSecond", "value": "12.5"},
+        {"id": "idleTimeMsPerSecond", "value": "980"},
+    ]
     assert columns(of_vertex) == columns(of_subtask, OF_SUBTASK)
     assert columns(of_vertex)[3]["busy_ms_per_s"] == 12.5
 
@@ -45,7 +51,10 @@ def test_output_in_overdraft_stays_above_one():
     assert one("buffers.outPoolUsage", "1.2")["out_pool_usage"] == 1.2
 
 
-@pytest.mark.parametrize(("value", "expected"), [("-9223372036854775808", None), ("9223372036854775807", None), ("-5", -5)])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("-9223372036854775808", None), ("9223372036854775807", None), ("-5", -5)],
+)
 def test_a_watermark_may_be_negative_but_its_extremes_mean_none(value, expected):
     assert one("currentInputWatermark", value)["watermark_ms"] == expected
 
@@ -60,7 +69,9 @@ def test_a_value_that_is_no_number_is_named():
 
 
 def test_ratios_of_the_back_pressure_endpoint_stand_by_subtask():
-    found = vertices.backpressured_ratios(body("1.20.5/B", "/backpressure", lambda found: found.get("backpressureLevel") == "high"))
+    found = vertices.backpressured_ratios(
+        body("1.20.5/B", "/backpressure", lambda found: found.get("backpressureLevel") == "high")
+    )
     assert max(found.values()) > 0.5
 
 

@@ -40,7 +40,12 @@ def said(found: Probe) -> str:
 def test_a_running_flink_is_described() -> None:
     with serving(recorded("1.20.5/B")) as url:
         found = probe(ClusterSource("lab", url), 5)
-    assert (found.reachable, found.flink_version, found.jobs, found.taskmanagers) == (True, "1.20.5", 1, 3)
+    assert (found.reachable, found.flink_version, found.jobs, found.taskmanagers) == (
+        True,
+        "1.20.5",
+        1,
+        3,
+    )
     assert "checkpoints:" in said(found) and "metrics:" in said(found)
     assert "the JobManager serves no log files" in found.misses
 
@@ -54,7 +59,9 @@ def test_an_old_flink_is_said_to_report_less() -> None:
 def test_an_unknown_flink_is_said_to_be_unknown() -> None:
     with serving(lambda path, headers: told({"flink-version": "9.9", "jobs": []})) as url:
         found = probe(ClusterSource("lab", url), 5)
-    assert found.reachable and any("9.9 is not one of the known releases" in sentence for sentence in found.misses)
+    assert found.reachable and any(
+        "9.9 is not one of the known releases" in sentence for sentence in found.misses
+    )
     assert "REST of Flink 9.9, an unknown number of TaskManagers" in found.sees
 
 
@@ -67,7 +74,11 @@ def test_something_that_is_no_flink_is_said_to_be_none() -> None:
 def test_a_wrong_password_is_named_and_not_shown() -> None:
     with serving(lambda path, headers: told({"errors": ["no"]}, 401)) as url:
         found = probe(ClusterSource("lab", url, auth=Auth("basic", "canary", "ops")), 5)
-    assert not found.reachable and "Check user, password, token or ticket" in said(found) and "canary" not in repr(found)
+    assert (
+        not found.reachable
+        and "Check user, password, token or ticket" in said(found)
+        and "canary" not in repr(found)
+    )
 
 
 def test_a_hang_ends_in_time() -> None:
@@ -84,9 +95,15 @@ def test_a_dead_address_does_not_hide_the_logs() -> None:
 
 def test_logs_of_another_layout_or_none_are_missed(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("2026/11/21 hello\n" * 10)
-    found = probe(ClusterSource("lab", logs=LogSource((str(tmp_path / "*.log"), str(tmp_path / "none/*.log")))))
+    found = probe(
+        ClusterSource(
+            "lab", logs=LogSource((str(tmp_path / "*.log"), str(tmp_path / "none/*.log")))
+        )
+    )
     assert "without the declared layout" in said(found)
-    assert "nothing matches" in said(probe(ClusterSource("lab", logs=LogSource((str(tmp_path / "no*.log"),)))))
+    assert "nothing matches" in said(
+        probe(ClusterSource("lab", logs=LogSource((str(tmp_path / "no*.log"),))))
+    )
 
 
 def test_nonsense_layouts_and_zones_are_sentences() -> None:

@@ -13,7 +13,12 @@ def subtask(index, **metrics):
 
 
 def complete(read, written):
-    return {"read-records": read, "read-records-complete": True, "write-records": written, "write-records-complete": True}
+    return {
+        "read-records": read,
+        "read-records-complete": True,
+        "write-records": written,
+        "write-records-complete": True,
+    }
 
 
 @pytest.mark.parametrize("recording", ["1.12.5/G", "1.20.5/C2"])
@@ -25,7 +30,9 @@ def test_a_sample_has_the_counters_of_the_answer_and_its_instant(recording):
         told = [one["metrics"] for one in answer.body["subtasks"]]
         assert sample.counted_at == answer.at
         for column, name in (("records_in", "read-records"), ("records_out", "write-records")):
-            assert list(getattr(sample, column)) == [one[name] if one[f"{name}-complete"] else None for one in told]
+            assert list(getattr(sample, column)) == [
+                one[name] if one[f"{name}-complete"] else None for one in told
+            ]
     assert any(any(sample.records_in) for sample in found), "a recording in which something flows"
 
 
@@ -35,10 +42,18 @@ def test_what_is_not_complete_is_unknown_and_not_zero():
 
 
 def test_a_release_without_the_flags_tells_nothing():
-    assert counted({"subtasks": [subtask(0, **{"read-records": 5, "write-records": 5}), {"subtask": 1}]}) == {}
+    assert (
+        counted(
+            {"subtasks": [subtask(0, **{"read-records": 5, "write-records": 5}), {"subtask": 1}]}
+        )
+        == {}
+    )
 
 
-@pytest.mark.parametrize("metrics", [[], {"read-records": "many", "read-records-complete": True}, {"read-records-complete": "yes"}])
+@pytest.mark.parametrize(
+    "metrics",
+    [[], {"read-records": "many", "read-records-complete": True}, {"read-records-complete": "yes"}],
+)
 def test_a_bad_shape_is_skipped_with_its_place(metrics):
     with pytest.raises(Skipped, match=r"subtasks\[0\]\.metrics"):
         counted({"subtasks": [{"subtask": 0, "metrics": metrics}]})

@@ -1,4 +1,6 @@
-"""When subtasks were scheduled, deployed and ran: out of the answers that tell where they run, once for each set of attempts."""
+"""When subtasks were scheduled, deployed and ran: out of the answers that tell where they run, once
+for each set of attempts.
+"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +20,14 @@ JOB, VERTEX = "a" * 32, "b" * 32
 
 def subtask(**fields: Any) -> dict[str, Any]:
     lasted = {"CREATED": 9, "SCHEDULED": 100, "DEPLOYING": 20, "INITIALIZING": 3, "RUNNING": 5_000}
-    return {"subtask": 0, "status": "RUNNING", "attempt": 0, "start-time": 1_000_000, "status-duration": lasted, **fields}
+    return {
+        "subtask": 0,
+        "status": "RUNNING",
+        "attempt": 0,
+        "start-time": 1_000_000,
+        "status-duration": lasted,
+        **fields,
+    }
 
 
 def at(epoch_ms: int) -> datetime:
@@ -26,12 +35,16 @@ def at(epoch_ms: int) -> datetime:
 
 
 def test_instants_follow_from_the_deployment_and_how_long_each_state_lasted() -> None:
-    assert started({"subtasks": [subtask()]}) == {0: Started(at(999_900), at(1_000_000), at(1_000_020), at(1_000_023))}
+    assert started({"subtasks": [subtask()]}) == {
+        0: Started(at(999_900), at(1_000_000), at(1_000_020), at(1_000_023))
+    }
 
 
 def test_a_state_that_was_never_entered_has_no_instant() -> None:
     deploying = {"SCHEDULED": 100, "DEPLOYING": 20, "INITIALIZING": -1, "RUNNING": -1}
-    assert started({"subtasks": [subtask(**{"status-duration": deploying})]})[0] == Started(at(999_900), at(1_000_000), None, None)
+    assert started({"subtasks": [subtask(**{"status-duration": deploying})]})[0] == Started(
+        at(999_900), at(1_000_000), None, None
+    )
     waiting = {"subtasks": [subtask(**{"start-time": -1})]}
     assert started(waiting) == {0: Started()}
 
@@ -49,8 +62,18 @@ def test_a_bad_shape_is_skipped_with_its_place(durations: Any) -> None:
 
 
 def rows(*subtasks: dict[str, Any]) -> list[VertexStart]:
-    reading = JobAnswers(JOB, vertices={VERTEX: Answer(f"/jobs/{JOB}/vertices/{VERTEX}", AT, {"subtasks": list(subtasks)})})
-    return [record for part in observe_job(reading, "c", "rest") for record in part.records if isinstance(record, VertexStart)]
+    reading = JobAnswers(
+        JOB,
+        vertices={
+            VERTEX: Answer(f"/jobs/{JOB}/vertices/{VERTEX}", AT, {"subtasks": list(subtasks)})
+        },
+    )
+    return [
+        record
+        for part in observe_job(reading, "c", "rest")
+        for record in part.records
+        if isinstance(record, VertexStart)
+    ]
 
 
 def test_a_start_is_told_when_all_of_its_tasks_run_or_have_run() -> None:
@@ -58,7 +81,9 @@ def test_a_start_is_told_when_all_of_its_tasks_run_or_have_run() -> None:
     (row,) = rows(subtask(), finished)
     assert row.running_at == (at(1_000_023), at(1_000_023))
     restoring = {"SCHEDULED": 100, "DEPLOYING": 20, "INITIALIZING": 7, "RUNNING": -1}
-    assert not rows(subtask(), subtask(subtask=1, status="INITIALIZING", **{"status-duration": restoring}))
+    assert not rows(
+        subtask(), subtask(subtask=1, status="INITIALIZING", **{"status-duration": restoring})
+    )
     assert not rows()
 
 
@@ -67,7 +92,11 @@ def test_one_set_of_attempts_is_told_once_and_asks_nothing_more() -> None:
     second, server = cycle(recorded("1.20.5/B"), first.cursor, after_s=3600)
     assert len(of_kind(first, VertexStart)) == 4
     assert not of_kind(second, VertexStart)
-    vertices = [path for path in server.asked if "/vertices/" in path and path.rsplit("/", 2)[1] == "vertices"]
+    vertices = [
+        path
+        for path in server.asked
+        if "/vertices/" in path and path.rsplit("/", 2)[1] == "vertices"
+    ]
     assert len(vertices) == 4
 
 

@@ -18,7 +18,9 @@ def test_every_thread_of_a_recorded_dump_is_read_with_its_state_and_frames(versi
             assert f" Id={thread.number} {thread.state}" in text
             assert len(thread.frames) == text.count("\tat ")
             assert thread.is_cut == ("\t...\n" in text)
-            assert thread.lock == (text.partition(" on ")[2].split()[0] if " on " in text.partition("\n")[0] else "")
+            assert thread.lock == (
+                text.partition(" on ")[2].split()[0] if " on " in text.partition("\n")[0] else ""
+            )
 
 
 def info(name, text):
@@ -28,14 +30,32 @@ def info(name, text):
 def test_a_lock_is_told_with_its_owner_however_threads_are_named():
     name = 'a" Id=1 BLOCKED on x owned by "b" Id=2'
     [thread] = thread_dump(
-        {"threadInfos": [info(name, f'"{name}" daemon prio=5 Id=12 BLOCKED on java.lang.Object@1 owned by "o "p" Id=3" Id=4\n')]}
+        {
+            "threadInfos": [
+                info(
+                    name,
+                    (
+                        f'"{name}" daemon prio=5 Id=12 BLOCKED on java.lang.Object@1 owned by "o '
+                        f'"p" '
+                        f'Id=3" Id=4\n'
+                    ),
+                )
+            ]
+        }
     )
     assert (thread.name, thread.number, thread.state) == (name, 12, "BLOCKED")
-    assert (thread.lock, thread.owner, thread.owner_number) == ("java.lang.Object@1", 'o "p" Id=3', 4)
+    assert (thread.lock, thread.owner, thread.owner_number) == (
+        "java.lang.Object@1",
+        'o "p" Id=3',
+        4,
+    )
 
 
 def test_frames_are_named_without_modules_and_with_their_lines():
-    text = '"t" Id=1 RUNNABLE\n\tat java.base@17.0.9/java.lang.Thread.sleep(Native Method)\n\tat app//a.B$C.run(B.java:7)\n\t...\n\n'
+    text = (
+        '"t" Id=1 RUNNABLE\n\tat java.base@17.0.9/java.lang.Thread.sleep(Native Method)\n\tat '
+        "app//a.B$C.run(B.java:7)\n\t...\n\n"
+    )
     [thread] = thread_dump({"threadInfos": [info("t", text)]})
     assert (thread.frames, thread.is_cut) == (("java.lang.Thread.sleep", "a.B$C.run:7"), True)
 
@@ -52,7 +72,9 @@ def test_stacks_are_bounded_and_dumps_of_too_many_threads_refused():
         thread_dump({"threadInfos": [info("t", "")] * (MOST_THREADS + 1)})
 
 
-@pytest.mark.parametrize("body", [[], {"threadInfos": 3}, {"threadInfos": [{"threadName": "t"}]}, {"threadInfos": ["t"]}])
+@pytest.mark.parametrize(
+    "body", [[], {"threadInfos": 3}, {"threadInfos": [{"threadName": "t"}]}, {"threadInfos": ["t"]}]
+)
 def test_a_bad_shape_is_refused_with_its_place(body):
     with pytest.raises(Skipped):
         thread_dump(body)

@@ -1,4 +1,6 @@
-"""A cluster whose certificate is expired, self-signed or another host's is told of in words, and nothing is sent to it."""
+"""A cluster whose certificate is expired, self-signed or another host's is told of in words, and
+nothing is sent to it.
+"""
 
 import ssl
 from datetime import UTC, datetime
@@ -24,7 +26,14 @@ WRONG = {
 
 def source(server: Server, ca_file: str) -> ClusterSource:
     secret = Auth("bearer", "token-of-the-cluster")
-    return ClusterSource("c", server.url, history_url=server.url, auth=secret, tls=Tls(ca_file=ca_file), request_timeout_s=5)
+    return ClusterSource(
+        "c",
+        server.url,
+        history_url=server.url,
+        auth=secret,
+        tls=Tls(ca_file=ca_file),
+        request_timeout_s=5,
+    )
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -32,7 +41,9 @@ def test_the_reason_is_said_and_no_request_is_sent(tmp_path: Path, wrong: str) -
     fault, word = WRONG[wrong]
     ca_file, context = server_side(tmp_path, **fault)  # type: ignore[arg-type]
     with serving(recorded("1.20.5/E"), tls=context) as (server,):
-        (outcome,) = collect_shard([source(server, ca_file)], {}, Lake(str(tmp_path / "lake")), at=lambda: AT)
+        (outcome,) = collect_shard(
+            [source(server, ca_file)], {}, Lake(str(tmp_path / "lake")), at=lambda: AT
+        )
         seen = probe(source(server, ca_file), timeout_s=10)
         assert server.asked == []
     assert not outcome.reachable
@@ -48,6 +59,10 @@ def test_a_certificate_that_is_right_is_taken(tmp_path: Path) -> None:
     ca_file, context = server_side(tmp_path)
     assert isinstance(context, ssl.SSLContext)
     with serving(recorded("1.20.5/E"), tls=context) as (server,):
-        (outcome,) = collect_shard([source(server, ca_file)], {}, Lake(str(tmp_path / "lake")), at=lambda: AT)
-        assert {headers.get("Authorization") for headers in server.headers} == {"Bearer token-of-the-cluster"}
+        (outcome,) = collect_shard(
+            [source(server, ca_file)], {}, Lake(str(tmp_path / "lake")), at=lambda: AT
+        )
+        assert {headers.get("Authorization") for headers in server.headers} == {
+            "Bearer token-of-the-cluster"
+        }
     assert outcome.reachable

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from ingest.flink_rest.versions import has_time_metrics, is_known, major, release
 from webapp.config.environment import PROJECT_DIR
 
-READERS = {"ingest/flink_rest/versions.py", "webapp/launch/preflight.py", "ingest/redaction/names.py"}
+READERS = {
+    "ingest/flink_rest/versions.py",
+    "webapp/launch/preflight.py",
+    "ingest/redaction/names.py",
+}
 """Of Flink's; of Java's; a list of words."""
 TAKES_APART = {
     "split",
@@ -30,13 +34,32 @@ TAKES_APART = {
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [
-        ("1.20.5", (1, 20, 5)), ("2.3.0", (2, 3, 0)), ("1.9", (1, 9)), ("2.3-SNAPSHOT", (2, 3)), ("1.20.5-rc1", (1, 20, 5)),
-        ("2.0-preview1", (2, 0)), ("1.17.1-amzn-0", (1, 17, 1)), ("1.20-vvr-8.0.11", (1, 20)), ("1.14-csa1.7.0.0", (1, 14)),
-        ("1.15.2-vvr-6.0", (1, 15, 2)), ("1.12.5_vendor", (1, 12, 5)), ("1.16.2.7.1.9", (1, 16, 2)), ("1.20.20260101", (1, 20)),
-        ("1.20.x", (1, 20)), ("next", None), ("<unknown>", None), ("1", None), ("1.", None), ("v1.20", None), ("1.2026", None),
-        ("²1.2", None), ("1.²", None), ("", None), (None, None),
+        ("1.20.5", (1, 20, 5)),
+        ("2.3.0", (2, 3, 0)),
+        ("1.9", (1, 9)),
+        ("2.3-SNAPSHOT", (2, 3)),
+        ("1.20.5-rc1", (1, 20, 5)),
+        ("2.0-preview1", (2, 0)),
+        ("1.17.1-amzn-0", (1, 17, 1)),
+        ("1.20-vvr-8.0.11", (1, 20)),
+        ("1.14-csa1.7.0.0", (1, 14)),
+        ("1.15.2-vvr-6.0", (1, 15, 2)),
+        ("1.12.5_vendor", (1, 12, 5)),
+        ("1.16.2.7.1.9", (1, 16, 2)),
+        ("1.20.20260101", (1, 20)),
+        ("1.20.x", (1, 20)),
+        ("next", None),
+        ("<unknown>", None),
+        ("1", None),
+        ("1.", None),
+        ("v1.20", None),
+        ("1.2026", None),
+        ("²1.2", None),
+        ("1.²", None),
+        ("", None),
+        (None, None),
     ],
-)  # fmt: skip
+)
 def test_a_version_is_its_release_numbers(text, numbers):
     assert release(text) == numbers
 
@@ -50,7 +73,10 @@ def test_an_unknown_release_is_not_known_and_assumed_to_have_time_metrics():
     assert (major(None), is_known("next"), has_time_metrics(None)) == (None, False, True)
 
 
-@given(st.lists(st.integers(0, 999), min_size=2, max_size=3), st.sampled_from(["", "-SNAPSHOT", "-rc1", "-vvr-8.0.11", "_7.1", ".x"]))
+@given(
+    st.lists(st.integers(0, 999), min_size=2, max_size=3),
+    st.sampled_from(["", "-SNAPSHOT", "-rc1", "-vvr-8.0.11", "_7.1", ".x"]),
+)
 def test_numbers_come_back_whatever_is_appended(numbers, appended):
     assert release(".".join(map(str, numbers)) + appended) == tuple(numbers)
 
@@ -86,14 +112,26 @@ def test_what_would_be_a_second_reader_is_seen(code):
 
 
 def taken_apart(source: str) -> Iterator[int]:
-    """Lines that call something of TAKES_APART on or with a version, or compare its text by order."""
+    """Lines that call something of TAKES_APART on or with a version, or compare its text by
+    order.
+    """
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TAKES_APART:
-            if any("version" in ast.unparse(part).lower() for part in (node.func.value, *node.args)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in TAKES_APART
+        ):
+            if any(
+                "version" in ast.unparse(part).lower() for part in (node.func.value, *node.args)
+            ):
                 yield node.lineno
         elif isinstance(node, ast.Compare) and not all(
-            isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops
+            isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot | ast.In | ast.NotIn)
+            for op in node.ops
         ):
-            texts = any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in node.comparators)
+            texts = any(
+                isinstance(part, ast.Constant) and isinstance(part.value, str)
+                for part in node.comparators
+            )
             if texts and "version" in ast.unparse(node.left).lower():
                 yield node.lineno

@@ -27,7 +27,11 @@ def counted(records):
 
 
 def made():
-    return Counter((call.at_ms // 1000, NAMES[call.kind], call.path.split("/")[6]) for call in calls(PLAYED) if call.kind in NAMES)
+    return Counter(
+        (call.at_ms // 1000, NAMES[call.kind], call.path.split("/")[6])
+        for call in calls(PLAYED)
+        if call.kind in NAMES
+    )
 
 
 def test_every_call_that_flink_made_counts_in_its_second_and_for_its_job(tmp_path):
@@ -61,7 +65,9 @@ def test_pieces_rotations_and_cycles_that_are_repeated_change_no_count(tmp_path_
     assert counted([*records, *read_new(globs, "UTC", cursor).records]) == made()
 
 
-def test_of_a_file_that_grew_too_much_the_newest_part_is_read_and_what_was_left_out_is_reported(tmp_path, monkeypatch):
+def test_of_a_file_that_grew_too_much_the_newest_part_is_read_and_what_was_left_out_is_reported(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(tail, "BEGIN_BYTES", 20_000)
     monkeypatch.setattr(tail, "MOST_BEHIND_BYTES", 50_000)
     file, text = tmp_path / "hdfs-audit.log", audit_text(calls(PLAYED))

@@ -20,12 +20,27 @@ OLD_LAYOUT, NEW_LAYOUT = JOB, f"my-cluster/applications/7a/jobs/{JOB}"
 
 def archive(recording="1.20.5/E", job=JOB, **changes):
     """An archive as Flink writes it, made of the last recorded answer to each path."""
-    of_job = [answer for answer in answers(recording) if answer.path.startswith(f"/jobs/{job}") and "?" not in answer.path]
+    of_job = [
+        answer
+        for answer in answers(recording)
+        if answer.path.startswith(f"/jobs/{job}") and "?" not in answer.path
+    ]
     documents = {answer.path: answer.body for answer in of_job}
-    documents |= {"/jobs/overview": next(answer.body for answer in reversed(answers(recording)) if answer.path == "/jobs/overview")}
-    documents[f"/jobs/{job}"] = documents[f"/jobs/{job}"] | {"state": "CANCELED", "end-time": 1795234414000}
+    documents |= {
+        "/jobs/overview": next(
+            answer.body
+            for answer in reversed(answers(recording))
+            if answer.path == "/jobs/overview"
+        )
+    }
+    documents[f"/jobs/{job}"] = documents[f"/jobs/{job}"] | {
+        "state": "CANCELED",
+        "end-time": 1795234414000,
+    }
     documents |= changes
-    return json.dumps({"archive": [{"path": path, "json": json.dumps(body)} for path, body in documents.items()]}).encode()
+    return json.dumps(
+        {"archive": [{"path": path, "json": json.dumps(body)} for path, body in documents.items()]}
+    ).encode()
 
 
 def put(directory, name, content):
@@ -40,7 +55,12 @@ def read(directory, cursor=None):
 
 
 def of_type(kind, found):
-    return [record for observed in found.observed for record in observed.records if isinstance(record, kind)]
+    return [
+        record
+        for observed in found.observed
+        for record in observed.records
+        if isinstance(record, kind)
+    ]
 
 
 @pytest.mark.parametrize("name", [OLD_LAYOUT, NEW_LAYOUT])
@@ -57,7 +77,9 @@ def test_a_finished_job_keeps_its_story_in_either_layout(tmp_path, name):
 
 def test_what_an_archive_tells_was_observed_at_the_end_of_its_job(tmp_path):
     put(tmp_path, JOB, archive())
-    assert {observed.observed_at for observed in read(tmp_path).observed} == {datetime(2026, 11, 21, 4, 13, 34, tzinfo=UTC)}
+    assert {observed.observed_at for observed in read(tmp_path).observed} == {
+        datetime(2026, 11, 21, 4, 13, 34, tzinfo=UTC)
+    }
     assert {observed.source for observed in read(tmp_path).observed} == {"history"}
 
 
@@ -85,12 +107,21 @@ def test_one_bad_archive_does_not_stop_the_others(tmp_path):
     put(tmp_path, JOB, archive())
     found = read(tmp_path)
     assert len(of_type(Job, found)) == 1
-    assert [skip.subject.rsplit("/", 1)[1] for skip in found.skips] == ["a" * 32, "b" * 32, "c" * 32]
+    assert [skip.subject.rsplit("/", 1)[1] for skip in found.skips] == [
+        "a" * 32,
+        "b" * 32,
+        "c" * 32,
+    ]
 
 
 def test_a_bad_document_costs_that_document_alone(tmp_path):
     content = json.loads(archive())
-    bad = [{"path": f"/jobs/{JOB}/exceptions", "json": "half"}, {"path": f"/jobs/{JOB}/plan", "json": 7}, {"json": "{}"}, None]
+    bad = [
+        {"path": f"/jobs/{JOB}/exceptions", "json": "half"},
+        {"path": f"/jobs/{JOB}/plan", "json": 7},
+        {"json": "{}"},
+        None,
+    ]
     content["archive"] += bad
     put(tmp_path, JOB, json.dumps(content).encode())
     found = read(tmp_path)
@@ -146,7 +177,17 @@ def test_a_cursor_of_another_shape_means_reading_all_again(tmp_path, cursor):
 
 
 def test_a_job_that_only_the_overview_tells_of_is_not_lost():
-    overview = {"jobs": [{"jid": JOB, "name": "gone", "state": "FAILED", "start-time": 1, "end-time": 1795234414000}]}
+    overview = {
+        "jobs": [
+            {
+                "jid": JOB,
+                "name": "gone",
+                "state": "FAILED",
+                "start-time": 1,
+                "end-time": 1795234414000,
+            }
+        ]
+    }
     content = {"archive": [{"path": "/jobs/overview", "json": json.dumps(overview)}]}
     (reading,), skips = job_readings(json.dumps(content).encode(), NOW)
     assert reading.overview.body["name"] == "gone"

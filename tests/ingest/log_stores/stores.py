@@ -1,6 +1,8 @@
-"""Answers as the published references of Loki, Elasticsearch and OpenSearch describe them, over lines of recorded logs.
+"""Answers as the published references of Loki, Elasticsearch and OpenSearch describe them, over
+lines of recorded logs.
 
-None of the three can run where these tests run, so this is what stands for them; nothing of it shares code with what reads the answers.
+None of the three can run where these tests run, so this is what stands for them; nothing of it
+shares code with what reads the answers.
 """
 
 import json
@@ -17,7 +19,9 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})")
 
 
 def recorded_lines():
-    """(process, instant ns, text) of every line of the recorded logs, with the time that it has or the one before it has."""
+    """(process, instant ns, text) of every line of the recorded logs, with the time that it has or
+    the one before it has.
+    """
     for path in sorted(LOGS.iterdir()):
         at_ms = 0
         for text in path.read_text().splitlines():
@@ -28,7 +32,10 @@ def recorded_lines():
 
 
 class LokiAnswers:
-    """``lines``: (labels, instant ns, text). From ``start`` on, before ``end``, the oldest ``limit``; streams by their labels."""
+    """``lines``: (labels, instant ns, text).
+
+    From ``start`` on, before ``end``, the oldest ``limit``; streams by their labels.
+    """
 
     def __init__(self, lines, most=5_000):
         self.lines, self.most = list(lines), most
@@ -50,15 +57,24 @@ class LokiAnswers:
         streams = {}
         for labels, at, text in inside[: int(asked["limit"])]:
             streams.setdefault(json.dumps(labels), []).append([str(at), text])
-        result = [{"stream": json.loads(labels), "values": values} for labels, values in streams.items()]
-        return told({"status": "success", "data": {"resultType": "streams", "result": result, "stats": {}}})
+        result = [
+            {"stream": json.loads(labels), "values": values} for labels, values in streams.items()
+        ]
+        return told(
+            {"status": "success", "data": {"resultType": "streams", "result": result, "stats": {}}}
+        )
 
 
 class SearchAnswers:
-    """``documents``: (instant ms, ``_source``). Among documents of one millisecond the order changes with every request."""
+    """``documents``: (instant ms, ``_source``).
+
+    Among documents of one millisecond the order changes with every request.
+    """
 
     def __init__(self, documents, index="logs-flink", **about):
-        self.documents = [(at, f"id-{number}", source) for number, (at, source) in enumerate(documents)]
+        self.documents = [
+            (at, f"id-{number}", source) for number, (at, source) in enumerate(documents)
+        ]
         self.index, self.about = index, about
         self.asked, self.signed, self.paths = [], [], []
         self._chance = random.Random(14)
@@ -85,4 +101,12 @@ class SearchAnswers:
             for at, name, document in inside[: source["size"]]
         ]
         shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
-        return told({"took": 1, "timed_out": False, "_shards": shards, "hits": {"max_score": None, "hits": hits}} | self.about)
+        return told(
+            {
+                "took": 1,
+                "timed_out": False,
+                "_shards": shards,
+                "hits": {"max_score": None, "hits": hits},
+            }
+            | self.about
+        )

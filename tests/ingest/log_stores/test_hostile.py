@@ -1,4 +1,6 @@
-"""Stores that answer as none should: what is wrong is said, nothing beside it is lost, and no cycle asks for ever."""
+"""Stores that answer as none should: what is wrong is said, nothing beside it is lost, and no cycle
+asks for ever.
+"""
 
 import json
 
@@ -28,21 +30,39 @@ def streams(*values, labels=None):
         ("loki", Reply(b"<html>sign in</html>"), "HTML"),
         ("loki", Reply(b'{"status": "success", "data": {"resultT'), "half a JSON document"),
         ("loki", Reply(b"[" * 100_000), "JSON"),
-        ("loki", told({"status": "success", "data": {"resultType": "matrix", "result": []}}), "selector"),
+        (
+            "loki",
+            told({"status": "success", "data": {"resultType": "matrix", "result": []}}),
+            "selector",
+        ),
         ("loki", told({"version": "1"}), "check the address"),
         ("loki", told({"message": "secret-of-a-server"}, 401), "Check sign-in and tenant"),
         ("loki", Reply(b"parse error", 400), "Check its selector"),
         ("loki", Reply(b"no", 500), "HTTP 500"),
-        ("elasticsearch", told({"hits": {"hits": []}, "timed_out": True, "_shards": {"failed": 0}}), "all shards"),
-        ("opensearch", told({"hits": {"hits": []}, "timed_out": False, "_shards": {"failed": 2}}), "OpenSearch did not answer for all"),
+        (
+            "elasticsearch",
+            told({"hits": {"hits": []}, "timed_out": True, "_shards": {"failed": 0}}),
+            "all shards",
+        ),
+        (
+            "opensearch",
+            told({"hits": {"hits": []}, "timed_out": False, "_shards": {"failed": 2}}),
+            "OpenSearch did not answer for all",
+        ),
         ("elasticsearch", told({"error": {}}, 404), "Check the index"),
         ("elasticsearch", told({"acknowledged": True}), "_search; check the address"),
         ("elasticsearch", Reply(b"<html>sign in</html>"), "HTML"),
-        ("elasticsearch", Reply(b'{"timed_out": false, "hits": {"hits": [{"_id"'), "half a JSON document"),
+        (
+            "elasticsearch",
+            Reply(b'{"timed_out": false, "hits": {"hits": [{"_id"'),
+            "half a JSON document",
+        ),
         ("elasticsearch", Reply(b"[" * 100_000), "JSON"),
     ],
 )
-def test_an_answer_that_is_none_is_an_error_with_what_to_do_and_moves_nothing(tmp_path, kind, reply, said):
+def test_an_answer_that_is_none_is_an_error_with_what_to_do_and_moves_nothing(
+    tmp_path, kind, reply, said
+):
     (read,) = pull(replying(reply), source(tmp_path, kind, backfill_s=60), at=AT)
     assert said in read.error
     assert "secret-of-a-server" not in read.error and "query=" not in read.error
@@ -63,7 +83,11 @@ def test_a_cut_answer_is_asked_again_and_never_taken_as_the_end(tmp_path):
 
     def cut_once(path, headers):
         reply = whole(path, headers)
-        return Reply(reply.body[:200], length=len(reply.body), close=True) if len(whole.asked) == 1 else reply
+        return (
+            Reply(reply.body[:200], length=len(reply.body), close=True)
+            if len(whole.asked) == 1
+            else reply
+        )
 
     store = source(tmp_path, backfill_s=70)
     pull(cut_once, store, at=AT, cycles=2)
@@ -72,7 +96,10 @@ def test_a_cut_answer_is_asked_again_and_never_taken_as_the_end(tmp_path):
 
 def test_bytes_that_are_no_utf_8_lose_nothing_but_themselves(tmp_path):
     at = str(AT_NS - 10**9).encode()
-    body = b'{"status":"success","data":{"resultType":"streams","result":[{"stream":{"pod":"tm"},"values":[["%s","a \xff\xfe b"]]}]}}' % at
+    body = (
+        b'{"status":"success","data":{"resultType":"streams","result":[{"stream":{"pod":"tm"},"values":[["%s","a '
+        b'\xff\xfe b"]]}]}}'
+    ) % at
     store = source(tmp_path, backfill_s=60)
     (read,) = pull(replying(Reply(body)), store, at=AT)
     assert (read.lines, read.error) == (1, None)
@@ -80,7 +107,9 @@ def test_bytes_that_are_no_utf_8_lose_nothing_but_themselves(tmp_path):
 
 
 @pytest.mark.parametrize("poison", ["huge", "deep"])
-def test_a_line_that_cannot_be_read_costs_a_millisecond_and_no_line_beyond(tmp_path, monkeypatch, poison):
+def test_a_line_that_cannot_be_read_costs_a_millisecond_and_no_line_beyond(
+    tmp_path, monkeypatch, poison
+):
     monkeypatch.setattr(opening, "MAX_ANSWER_BYTES", 20_000)
     at = AT_NS - 30 * 10**9 + 500
     answers = LokiAnswers([*LINES, ({"pod": "tm-1"}, at, "POISON")])
@@ -95,14 +124,27 @@ def test_a_line_that_cannot_be_read_costs_a_millisecond_and_no_line_beyond(tmp_p
     reads = pull(poisoned, store, at=AT, cycles=2)
     assert [read.error for read in reads] == [None, None]
     assert len(texts(store)) == 49
-    (said,) = [skip for skip in reads[0].skips if skip.reason == ("too_large" if poison == "huge" else "bad_json")]
+    (said,) = [
+        skip
+        for skip in reads[0].skips
+        if skip.reason == ("too_large" if poison == "huge" else "bad_json")
+    ]
     assert "it is left out" in said.detail
     assert not reads[-1].behind
 
 
 def test_values_and_hits_of_odd_form_are_skipped_and_those_beside_them_kept(tmp_path):
     good = [str(AT_NS - 10**9), line(1, 0)[2]]
-    odd = [[], ["x", "y"], [str(AT_NS)], [5, "z"], None, ["-1", "a"], ["9" * 19, "far"], [str(AT_NS - 10**9), "  "]]
+    odd = [
+        [],
+        ["x", "y"],
+        [str(AT_NS)],
+        [5, "z"],
+        None,
+        ["-1", "a"],
+        ["9" * 19, "far"],
+        [str(AT_NS - 10**9), "  "],
+    ]
     store = source(tmp_path, backfill_s=60)
     (read,) = pull(replying(told(streams(good, *odd))), store, at=AT)
     assert (read.lines, read.error, len(read.skips)) == (1, None, len(odd))
@@ -120,7 +162,9 @@ def test_values_and_hits_of_odd_form_are_skipped_and_those_beside_them_kept(tmp_
     assert (read.lines, len(read.skips)) == (1, 5)
 
 
-def test_a_store_that_repeats_one_answer_for_ever_ends_no_cycle_late_and_is_said(tmp_path, monkeypatch):
+def test_a_store_that_repeats_one_answer_for_ever_ends_no_cycle_late_and_is_said(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(Loki, "usual_lines", 5)
     asked = []
     body = told(streams(*([str(at), text] for _, at, text in LINES[:5])))
@@ -164,7 +208,15 @@ def test_one_cycle_takes_no_more_than_its_bytes_and_the_next_goes_on(tmp_path, m
     assert len(texts(store)) == first.lines + second.lines
 
 
-@pytest.mark.parametrize("cursor", [{"of": 1}, {"of": "x", "from_ns": "y"}, {"recent": 7}, {"from_ns": -5, "to_ns": 2**80, "of": "z"}])
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        {"of": 1},
+        {"of": "x", "from_ns": "y"},
+        {"recent": 7},
+        {"from_ns": -5, "to_ns": 2**80, "of": "z"},
+    ],
+)
 def test_a_cursor_that_makes_no_sense_begins_afresh(tmp_path, cursor):
     store = source(tmp_path, backfill_s=70)
     (read,) = pull(LokiAnswers(LINES), store, cursor, at=AT)
@@ -172,7 +224,11 @@ def test_a_cursor_that_makes_no_sense_begins_afresh(tmp_path, cursor):
 
 
 def test_no_address_secret_or_query_of_a_store_is_in_what_is_said(tmp_path):
-    document = {"hits": {"hits": [{"_id": "a", "sort": [AT_NS // 10**6 - 5], "_source": {}}]}, "timed_out": False, "_shards": {"failed": 0}}
+    document = {
+        "hits": {"hits": [{"_id": "a", "sort": [AT_NS // 10**6 - 5], "_source": {}}]},
+        "timed_out": False,
+        "_shards": {"failed": 0},
+    }
     (read,) = pull(replying(told(document)), source(tmp_path, "opensearch", backfill_s=60), at=AT)
     assert [skip.reason for skip in read.skips] == ["no_text"]
     assert json.dumps([skip.detail for skip in read.skips]).count("source=") == 0

@@ -20,8 +20,12 @@ def lake(tmp_path):
 
 def source(tmp_path, store, jobmanager="", **more):
     spool = tmp_path / "spool"
-    pulled = LogStoreSource("loki", store, '{namespace="flink"}', spool=str(spool), backfill_s=BACKFILL_S)
-    return ClusterSource("lab", jobmanager, logs=LogSource((f"{spool}/*.log*",)), log_store=pulled, **more)
+    pulled = LogStoreSource(
+        "loki", store, '{namespace="flink"}', spool=str(spool), backfill_s=BACKFILL_S
+    )
+    return ClusterSource(
+        "lab", jobmanager, logs=LogSource((f"{spool}/*.log*",)), log_store=pulled, **more
+    )
 
 
 def test_what_a_store_answers_is_in_the_lake_after_the_same_cycle_and_once(tmp_path, lake):
@@ -29,21 +33,29 @@ def test_what_a_store_answers_is_in_the_lake_after_the_same_cycle_and_once(tmp_p
     with serving(LokiAnswers(loki_lines())) as (store,):
         for cycle in range(4):
             at = END + timedelta(seconds=30 * cycle)
-            (outcome,) = collect_shard([source(tmp_path, store.url)], {"lab": cursor}, lake, at=lambda at=at: at)
+            (outcome,) = collect_shard(
+                [source(tmp_path, store.url)], {"lab": cursor}, lake, at=lambda at=at: at
+            )
             cursor = outcome.cursor
     assert (outcome.reachable, outcome.error, outcome.log_store.read_to) == (True, None, at)
     found = rows(lake, "log_records")
     assert len(found) > 50
-    assert len({(row["process"], row["record_hash"], row["ordinal"]) for row in found}) == len(found)
+    assert len({(row["process"], row["record_hash"], row["ordinal"]) for row in found}) == len(
+        found
+    )
 
 
 def test_a_dead_store_stops_only_itself(tmp_path, lake):
     with serving(recorded("1.20.5/B")) as (jobmanager,):
-        (outcome,) = collect_shard([source(tmp_path, "http://127.0.0.1:9", jobmanager.url)], {}, lake, at=lambda: END)
+        (outcome,) = collect_shard(
+            [source(tmp_path, "http://127.0.0.1:9", jobmanager.url)], {}, lake, at=lambda: END
+        )
     assert (outcome.reachable, outcome.error) == (True, None)
     assert "cannot be reached" in outcome.log_store.error
     assert rows(lake, "checkpoints")
-    assert [row["source"] for row in rows(lake, "skips") if "127.0.0.1:9" in row["subject"]] == ["log_store"]
+    assert [row["source"] for row in rows(lake, "skips") if "127.0.0.1:9" in row["subject"]] == [
+        "log_store"
+    ]
 
 
 def test_a_cluster_that_has_nothing_but_a_dead_store_cannot_be_seen(tmp_path, lake):

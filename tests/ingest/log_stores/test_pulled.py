@@ -1,4 +1,6 @@
-"""Stores of logs, asked as their published references describe: what was recorded in files comes out of them as the same events."""
+"""Stores of logs, asked as their published references describe: what was recorded in files comes
+out of them as the same events.
+"""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -30,7 +32,9 @@ AT_NS = int(AT.timestamp()) * 10**9
 
 def source(tmp_path, kind="loki", **more):
     asked = {"query": '{namespace="flink"}'} if kind == "loki" else {"index": "logs-flink"}
-    return LogStoreSource(kind, "", spool=str(tmp_path / "spool"), **{"backfill_s": BACKFILL_S, **asked, **more})
+    return LogStoreSource(
+        kind, "", spool=str(tmp_path / "spool"), **{"backfill_s": BACKFILL_S, **asked, **more}
+    )
 
 
 def pull(answers, store, cursors=None, at=END, cycles=1, **limits):
@@ -40,9 +44,13 @@ def pull(answers, store, cursors=None, at=END, cycles=1, **limits):
         reads, cursor = [], cursors or {}
         async with Server(answers) as server:
             for _ in range(cycles):
-                asked = LogStoreSource(**{name: getattr(store, name) for name in store.__slots__} | {"url": server.url})
+                asked = LogStoreSource(
+                    **{name: getattr(store, name) for name in store.__slots__} | {"url": server.url}
+                )
                 async with client_of(asked, Tls(), Gate(same_path_pause_s=0)) as client:
-                    found = await read_lines(client, asked, rebased(cursor, asked), {}, lambda: at, **limits)
+                    found = await read_lines(
+                        client, asked, rebased(cursor, asked), {}, lambda: at, **limits
+                    )
                 cursor = found.cursor
                 reads.append(found)
         return reads
@@ -65,21 +73,32 @@ def spool_of(store):
 
 
 def texts(store):
-    return sorted(line for path in spool_of(store).folder.glob("*.log*") for line in path.read_text().splitlines())
+    return sorted(
+        line
+        for path in spool_of(store).folder.glob("*.log*")
+        for line in path.read_text().splitlines()
+    )
 
 
 def events(found):
     known = [event for record in found if (event := event_of(record))]
     hidden = {"process", "file", "offset", "ordinal", "record_hash"}
-    return sorted(repr([getattr(event, name) for name in event.__slots__ if name not in hidden]) for event in known)
+    return sorted(
+        repr([getattr(event, name) for name in event.__slots__ if name not in hidden])
+        for event in known
+    )
 
 
 def of_files():
-    return events(record for path in LOGS.iterdir() for found, _ in read_file(str(path)) for record in found)
+    return events(
+        record for path in LOGS.iterdir() for found, _ in read_file(str(path)) for record in found
+    )
 
 
 def loki_lines():
-    """Instants of lines are their own, a nanosecond apart within a process as a shipper sees them; processes share instants."""
+    """Instants of lines are their own, a nanosecond apart within a process as a shipper sees them;
+    processes share instants.
+    """
     last = {}
     for process, at, text in RECORDED:
         at = max(at, last.get(process, BEGIN) + 1)
@@ -88,13 +107,20 @@ def loki_lines():
 
 
 def beat_documents():
-    """As Filebeat writes them, lines of Flink's own layout: ECS fields, nested, and where in its file each line was."""
+    """As Filebeat writes them, lines of Flink's own layout: ECS fields, nested, and where in its
+    file each line was.
+    """
     for number, (process, at, text) in enumerate(RECORDED):
-        name = {"kubernetes": {"pod": {"name": process}}, "log": {"offset": number, "file": {"path": "/x.log"}}}
+        name = {
+            "kubernetes": {"pod": {"name": process}},
+            "log": {"offset": number, "file": {"path": "/x.log"}},
+        }
         yield (at or BEGIN) // 10**6, {"@timestamp": "…", "message": text, **name}
 
 
-def test_recorded_logs_pulled_from_loki_in_pages_and_cycles_are_the_events_of_the_files(tmp_path, monkeypatch):
+def test_recorded_logs_pulled_from_loki_in_pages_and_cycles_are_the_events_of_the_files(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(Loki, "usual_lines", 300)
     store, answers = source(tmp_path), LokiAnswers(loki_lines())
     reads = pull(answers, store, cycles=8, max_lines=700)
@@ -107,7 +133,9 @@ def test_recorded_logs_pulled_from_loki_in_pages_and_cycles_are_the_events_of_th
 
 
 @pytest.mark.parametrize("kind", ["elasticsearch", "opensearch"])
-def test_recorded_logs_pulled_from_documents_are_the_events_of_the_files(tmp_path, monkeypatch, kind):
+def test_recorded_logs_pulled_from_documents_are_the_events_of_the_files(
+    tmp_path, monkeypatch, kind
+):
     monkeypatch.setattr(Elasticsearch, "usual_lines", 120)
     store, answers = source(tmp_path, kind), SearchAnswers(beat_documents())
     reads = pull(answers, store, cycles=2)
@@ -121,7 +149,9 @@ def line(number, at_ns, **labels):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 50])
-def test_pages_that_end_within_one_nanosecond_neither_lose_nor_repeat_lines(tmp_path, monkeypatch, limit):
+def test_pages_that_end_within_one_nanosecond_neither_lose_nor_repeat_lines(
+    tmp_path, monkeypatch, limit
+):
     monkeypatch.setattr(Loki, "usual_lines", limit)
     instants = [AT_NS - 9_000_000 + at for at in (0, 0, 0, 1, 1, 2, 5, 5, 5, 5, 5, 5, 5, 5, 9)]
     lines = [line(number, at) for number, at in enumerate(instants)]
@@ -131,11 +161,16 @@ def test_pages_that_end_within_one_nanosecond_neither_lose_nor_repeat_lines(tmp_
     assert texts(store) == sorted(text for _, _, text in lines)
 
 
-def test_more_documents_of_one_millisecond_than_are_answered_at_once_are_said_and_stop_nothing(tmp_path, monkeypatch):
+def test_more_documents_of_one_millisecond_than_are_answered_at_once_are_said_and_stop_nothing(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(Elasticsearch, "usual_lines", 5)
     monkeypatch.setattr(Elasticsearch, "most_lines", 20)
     at = AT_NS // 10**6 - 5_000
-    documents = [(at + (number > 29), {"message": line(number, 0)[2], "host": {"name": "tm-1"}}) for number in range(40)]
+    documents = [
+        (at + (number > 29), {"message": line(number, 0)[2], "host": {"name": "tm-1"}})
+        for number in range(40)
+    ]
     store = source(tmp_path, "elasticsearch", backfill_s=60)
     (read,) = pull(SearchAnswers(documents), store, at=AT)
     assert read.lines == 30
@@ -148,7 +183,10 @@ def test_a_line_that_comes_late_is_read_and_those_beside_it_are_not_read_twice(t
     store, answers = source(tmp_path, backfill_s=3600), LokiAnswers(lines)
     first, again = pull(answers, store, at=AT, cycles=2)
     assert (first.lines, again.lines) == (29, 0)
-    answers.lines += [line("late", AT_NS - 60 * 10**9), line("too late", AT_NS - 2 * LATE_S * 10**9)]
+    answers.lines += [
+        line("late", AT_NS - 60 * 10**9),
+        line("too late", AT_NS - 2 * LATE_S * 10**9),
+    ]
     (third,) = pull(answers, store, first.cursor, at=AT + timedelta(seconds=5))
     assert third.lines == 1
     assert sum("late" in text for text in texts(store)) == 1
@@ -156,7 +194,10 @@ def test_a_line_that_comes_late_is_read_and_those_beside_it_are_not_read_twice(t
 
 @pytest.mark.parametrize("kind", ["loki", "elasticsearch"])
 def test_what_a_killed_cycle_read_is_read_again_and_folds(tmp_path, kind):
-    store, answers = source(tmp_path, kind), LokiAnswers(loki_lines()) if kind == "loki" else SearchAnswers(beat_documents())
+    store, answers = (
+        source(tmp_path, kind),
+        LokiAnswers(loki_lines()) if kind == "loki" else SearchAnswers(beat_documents()),
+    )
     pull(answers, store)
     (again,) = pull(answers, store)
     assert again.lines == 0
@@ -185,7 +226,9 @@ def test_another_query_is_read_from_its_own_beginning(tmp_path):
 def pull_raw(answers, store, cursor, at=AT):
     async def run():
         async with Server(answers) as server:
-            asked = LogStoreSource(**{name: getattr(store, name) for name in store.__slots__} | {"url": server.url})
+            asked = LogStoreSource(
+                **{name: getattr(store, name) for name in store.__slots__} | {"url": server.url}
+            )
             async with client_of(asked, Tls(), Gate(same_path_pause_s=0)) as client:
                 return await read_lines(client, asked, cursor, {}, lambda: at)
 
@@ -211,7 +254,11 @@ def test_the_tenant_and_each_way_to_sign_in_are_sent(tmp_path):
         ("loki", {"container": "taskmanager", "job": "docker"}, "taskmanager"),
         ("elasticsearch", {"kubernetes": {"pod_name": "fluent-bit-pod"}}, "fluent-bit-pod"),
         ("elasticsearch", {"host": {"name": "vm-7"}, "agent": {"type": "filebeat"}}, "vm-7"),
-        ("opensearch", {"container": {"name": "compose-tm-1"}, "host": {"name": "vm"}}, "compose-tm-1"),
+        (
+            "opensearch",
+            {"container": {"name": "compose-tm-1"}, "host": {"name": "vm"}},
+            "compose-tm-1",
+        ),
     ],
 )
 def test_labels_and_fields_say_which_process_a_line_is_of(tmp_path, kind, labels, process):
@@ -237,8 +284,14 @@ def test_structured_metadata_beside_a_line_names_its_process(tmp_path):
 def test_records_in_elastic_s_common_schema_become_records_of_the_log(tmp_path):
     document = {
         "@timestamp": "2026-11-23T11:59:59.500Z",
-        "message": f"Triggering checkpoint 7 (type=CHECKPOINT) @ 1763899199500 for job {'0123456789abcdef' * 2}.",
-        "log": {"level": "INFO", "logger": "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"},
+        "message": (
+            f"Triggering checkpoint 7 (type=CHECKPOINT) @ 1763899199500 for job "
+            f"{'0123456789abcdef' * 2}."
+        ),
+        "log": {
+            "level": "INFO",
+            "logger": "org.apache.flink.runtime.checkpoint.CheckpointCoordinator",
+        },
         "kubernetes": {"pod": {"name": "jm"}},
     }
     store = source(tmp_path, "elasticsearch", backfill_s=60)

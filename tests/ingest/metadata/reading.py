@@ -26,4 +26,7 @@ def summary(written: bytes, directory: str = DIRECTORY) -> Summary:
 
 def lines(written: bytes, directory: str = DIRECTORY) -> list[dict[str, Any]]:
     """As the command prints them: the header, then the handles."""
-    return [header_line(summary(written, directory), "-"), *map(handle_line, rows(written, directory))]
+    return [
+        header_line(summary(written, directory), "-"),
+        *map(handle_line, rows(written, directory)),
+    ]

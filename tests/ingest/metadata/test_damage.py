@@ -1,4 +1,6 @@
-"""Incomplete, damaged and forged files: one named error with a position, in bounded time and memory."""
+"""Incomplete, damaged and forged files: one named error with a position, in bounded time and
+memory.
+"""
 
 import io
 import re
@@ -67,7 +69,9 @@ def test_bytes_after_the_end_are_damage(name: str) -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(sorted(VALID)), st.data())
-def test_flipped_bytes_read_to_the_exact_end_or_raise_the_named_error(name: str, data: st.DataObject) -> None:
+def test_flipped_bytes_read_to_the_exact_end_or_raise_the_named_error(
+    name: str, data: st.DataObject
+) -> None:
     forged = bytearray(VALID[name])
     for _ in range(data.draw(st.integers(1, 3))):
         forged[data.draw(st.integers(0, len(forged) - 1))] = data.draw(st.integers(0, 255))
@@ -89,7 +93,11 @@ def test_forged_numbers_cost_neither_time_nor_memory(name: str, data: st.DataObj
     place = data.draw(st.integers(8, len(written) - 4))
     forged = (
         written[:place]
-        + data.draw(st.sampled_from([b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\xff\xff\xff\xff", b"\x00\xff\xff\xff"]))
+        + data.draw(
+            st.sampled_from(
+                [b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\xff\xff\xff\xff", b"\x00\xff\xff\xff"]
+            )
+        )
         + written[place + 4 :]
     )
     with bounded():
@@ -115,7 +123,14 @@ HEAD = w.metadata(3, [w.operator(3, [w.subtask(3, 0)])])[:-10]
     "state",
     [
         b"\x0b" + pack(">q", 1) + w.utf("b") + w.groups(0, 1) + pack(">q", 0) + w.NULL + HUGE,
-        b"\x0b" + pack(">q", 1) + w.utf("b") + w.groups(0, 1) + pack(">q", 0) + b"\x01" + w.utf("inline") + HUGE,
+        b"\x0b"
+        + pack(">q", 1)
+        + w.utf("b")
+        + w.groups(0, 1)
+        + pack(">q", 0)
+        + b"\x01"
+        + w.utf("inline")
+        + HUGE,
         b"\x03" + pack(">i", 0) + HUGE,
         b"\x09" + w.groups(0, 1) + pack(">qq", 0, 0) + HUGE,
         b"\x0a" + w.groups(0, 1) + HUGE,
@@ -132,12 +147,23 @@ def test_a_forged_length_allocates_nothing(state: bytes) -> None:
 def test_many_tiny_entries_are_bounded_by_a_limit_of_their_own() -> None:
     entry = w.utf("") + w.EMPTY_SEGMENT
     count = 600_000
-    state = b"\x0b" + pack(">q", 1) + w.utf("b") + w.groups(0, 1) + pack(">q", 0) + w.NULL + pack(">i", count) + entry * count
+    state = (
+        b"\x0b"
+        + pack(">q", 1)
+        + w.utf("b")
+        + w.groups(0, 1)
+        + pack(">q", 0)
+        + w.NULL
+        + pack(">i", count)
+        + entry * count
+    )
     with pytest.raises(DamagedMetadata, match="at most 500,000 handles in one keyed state"):
         pieces(HEAD + state)
 
 
-@pytest.mark.parametrize("level", [b"\x08" + w.groups(0, 1) + pack(">qi", 0, 1), b"\x03" + pack(">ii", 0, 0)])
+@pytest.mark.parametrize(
+    "level", [b"\x08" + w.groups(0, 1) + pack(">qi", 0, 1), b"\x03" + pack(">ii", 0, 0)]
+)
 def test_handles_in_handles_do_not_exhaust_the_stack(level: bytes) -> None:
     start = HEAD if level[0] == 8 else HEAD + b"\x03" + pack(">ii", 0, 0)
     with bounded(), pytest.raises(DamagedMetadata, match="at most 16 handles in each other"):
@@ -145,7 +171,18 @@ def test_handles_in_handles_do_not_exhaust_the_stack(level: bytes) -> None:
 
 
 def test_objects_in_objects_of_the_properties_do_not_exhaust_the_stack() -> None:
-    class_ = b"\x72" + w.utf("A") + bytes(8) + b"\x02" + pack(">H", 1) + b"L" + w.utf("f") + b"\x74" + w.utf("LA;") + b"\x78\x70"
+    class_ = (
+        b"\x72"
+        + w.utf("A")
+        + bytes(8)
+        + b"\x02"
+        + pack(">H", 1)
+        + b"L"
+        + w.utf("f")
+        + b"\x74"
+        + w.utf("LA;")
+        + b"\x78\x70"
+    )
     forged = samples.V4[: -len(w.PROPERTIES)] + b"\xac\xed\x00\x05" + (b"\x73" + class_) * 10_000
     with bounded(), pytest.raises(DamagedMetadata, match="at most 16 objects and classes"):
         pieces(forged)
@@ -157,7 +194,14 @@ def test_inline_state_of_any_size_passes_through_a_window() -> None:
 
         def __init__(self) -> None:
             self.left = 200_000_000
-            self.head = HEAD + b"\x03" + pack(">ii", 0, 0) + b"\x01" + w.utf("inline") + pack(">i", self.left)
+            self.head = (
+                HEAD
+                + b"\x03"
+                + pack(">ii", 0, 0)
+                + b"\x01"
+                + w.utf("inline")
+                + pack(">i", self.left)
+            )
             self.tail = bytes(9)
 
         def read(self, size: int = -1) -> bytes:
@@ -193,14 +237,31 @@ def test_errors_name_position_and_expectation_and_are_skippable() -> None:
     with pytest.raises(MetadataError) as raised:
         pieces(samples.V5[:20])
     assert isinstance(raised.value, Skipped) and isinstance(raised.value, IncompleteMetadata)
-    assert str(raised.value) == "at byte 20: expected the number of operators (4 bytes), found the end of the file after 20 bytes"
+    assert str(raised.value) == (
+        "at byte 20: expected the number of operators (4 bytes), found the end of the file "
+        "after 20 bytes"
+    )
 
 
 @pytest.mark.parametrize(
     ("read", "said"),
     [
-        (1, "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end of the file after 1 byte"),
-        (0, "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end of the file after 0 bytes"),
+        (
+            1,
+            (
+                "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end "
+                "of "
+                "the file after 1 byte"
+            ),
+        ),
+        (
+            0,
+            (
+                "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end "
+                "of "
+                "the file after 0 bytes"
+            ),
+        ),
     ],
 )
 def test_one_byte_is_no_bytes(read: int, said: str) -> None:
@@ -209,14 +270,28 @@ def test_one_byte_is_no_bytes(read: int, said: str) -> None:
 
 
 def test_a_negative_size_is_damage_also_in_the_middle_of_many_files() -> None:
-    files = {f"{number:06d}.sst": w.file(-1 if number == 30 else 5, f"file:/shared/{number:04d}") for number in range(60)}
+    files = {
+        f"{number:06d}.sst": w.file(-1 if number == 30 else 5, f"file:/shared/{number:04d}")
+        for number in range(60)
+    }
     with pytest.raises(DamagedMetadata, match="the size of a file of 0 or more, found -1"):
-        pieces(w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=w.incremental(w.NULL, files, {}, new=True))])]))
+        pieces(
+            w.metadata(
+                4,
+                [
+                    w.operator(
+                        4, [w.subtask(4, 0, keyed=w.incremental(w.NULL, files, {}, new=True))]
+                    )
+                ],
+            )
+        )
 
 
 def test_text_that_is_no_modified_utf_8_is_damage_also_in_the_middle_of_many_files() -> None:
     files = {f"{number:06d}.sst": w.file(5, f"file:/shared/{number:04d}") for number in range(60)}
-    written = w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=w.incremental(w.NULL, files, {}, new=True))])])
+    written = w.metadata(
+        4, [w.operator(4, [w.subtask(4, 0, keyed=w.incremental(w.NULL, files, {}, new=True))])]
+    )
     place = written.index(b"shared/0030")
     with pytest.raises(DamagedMetadata, match="the path of a file in modified UTF-8") as raised:
         pieces(written[:place] + b"\xff" + written[place + 1 :])

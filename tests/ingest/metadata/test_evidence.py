@@ -1,4 +1,6 @@
-"""Reading chosen ``_metadata`` in a collect cycle: what is reachable becomes rows, what is not stays unknown and is said once."""
+"""Reading chosen ``_metadata`` in a collect cycle: what is reachable becomes rows, what is not
+stays unknown and is said once.
+"""
 
 import shutil
 from datetime import UTC, datetime, timedelta
@@ -25,13 +27,33 @@ def tree(tmp_path: Path) -> Path:
 
 
 def a_restore(root: str) -> list[Observed]:
-    job = Job(NEW, "name", "RUNNING", restored_at=AT - timedelta(seconds=5), restored_path=f"{root}/{OLD}/chk-6")
-    first = Checkpoint(NEW, 7, AT - timedelta(seconds=3), "COMPLETED", is_savepoint=False, external_path=f"{root}/{NEW}/chk-7")
+    job = Job(
+        NEW,
+        "name",
+        "RUNNING",
+        restored_at=AT - timedelta(seconds=5),
+        restored_path=f"{root}/{OLD}/chk-6",
+    )
+    first = Checkpoint(
+        NEW,
+        7,
+        AT - timedelta(seconds=3),
+        "COMPLETED",
+        is_savepoint=False,
+        external_path=f"{root}/{NEW}/chk-7",
+    )
     return [Observed("c", AT, "rest", (job, first))]
 
 
-def read(root: str, source: MetadataSource | None = None, cursor: dict[str, Any] | None = None, **more: Any) -> tuple[list, dict]:
-    observed, after = read_evidence(source or MetadataSource(), "c", cursor or {}, a_restore(root), AT, **more)
+def read(
+    root: str,
+    source: MetadataSource | None = None,
+    cursor: dict[str, Any] | None = None,
+    **more: Any,
+) -> tuple[list, dict]:
+    observed, after = read_evidence(
+        source or MetadataSource(), "c", cursor or {}, a_restore(root), AT, **more
+    )
     return [record for reading in observed for record in reading.records], after
 
 
@@ -40,7 +62,11 @@ def of(*roots: str, **more: Any) -> MetadataSource:
 
 
 def files(records: list) -> list[str]:
-    return [record.metadata_path for record in records if isinstance(record, Reference) and record.ordinal == 0]
+    return [
+        record.metadata_path
+        for record in records
+        if isinstance(record, Reference) and record.ordinal == 0
+    ]
 
 
 def skips(records: list) -> list[Skip]:
@@ -49,24 +75,35 @@ def skips(records: list) -> list[Skip]:
 
 def test_local_snapshots_are_read_and_named_canonically(tree: Path) -> None:
     records, _ = read(f"file://{tree}", of(f"file:{tree}"))
-    assert files(records) == [f"file:{tree}/{OLD}/chk-6/_metadata", f"file:{tree}/{NEW}/chk-7/_metadata"]
+    assert files(records) == [
+        f"file:{tree}/{OLD}/chk-6/_metadata",
+        f"file:{tree}/{NEW}/chk-7/_metadata",
+    ]
     assert skips(records) == []
 
 
 def test_a_registered_root_says_where_a_copy_is_read(tree: Path) -> None:
     records, _ = read(WRITTEN, MetadataSource(roots=(MetadataRoot("s3://flink/ckpt", str(tree)),)))
-    assert files(records) == [f"s3://flink/ckpt/{OLD}/chk-6/_metadata", f"s3://flink/ckpt/{NEW}/chk-7/_metadata"]
+    assert files(records) == [
+        f"s3://flink/ckpt/{OLD}/chk-6/_metadata",
+        f"s3://flink/ckpt/{NEW}/chk-7/_metadata",
+    ]
 
 
 def test_an_alias_leads_to_the_registered_root(tree: Path) -> None:
-    source = MetadataSource(roots=(MetadataRoot("hdfs://ns/ckpt", str(tree)),), aliases=(("hdfs://nn1:8020", "hdfs://ns"),))
+    source = MetadataSource(
+        roots=(MetadataRoot("hdfs://ns/ckpt", str(tree)),),
+        aliases=(("hdfs://nn1:8020", "hdfs://ns"),),
+    )
     records, _ = read("hdfs://nn1:8020/ckpt", source)
     assert len(files(records)) == 2
 
 
 def test_nothing_outside_registered_roots_is_asked_over_a_network() -> None:
     records, _ = read("http://169.254.169.254/latest")
-    assert {(skip.reason, "register the root" in skip.detail) for skip in skips(records)} == {("unreadable_metadata", True)}
+    assert {(skip.reason, "register the root" in skip.detail) for skip in skips(records)} == {
+        ("unreadable_metadata", True)
+    }
     assert files(records) == []
 
 
@@ -99,7 +136,10 @@ def test_large_files_are_left_to_the_audit(tree: Path) -> None:
 def test_what_goes_beyond_one_cycle_is_read_in_the_next(tree: Path) -> None:
     first, cursor = read(f"file:{tree}", of(f"file:{tree}", files_per_cycle=1))
     second, _ = read(f"file:{tree}", of(f"file:{tree}", files_per_cycle=1), cursor)
-    assert files(first) + files(second) == [f"file:{tree}/{OLD}/chk-6/_metadata", f"file:{tree}/{NEW}/chk-7/_metadata"]
+    assert files(first) + files(second) == [
+        f"file:{tree}/{OLD}/chk-6/_metadata",
+        f"file:{tree}/{NEW}/chk-7/_metadata",
+    ]
 
 
 def test_a_cycle_without_time_left_leaves_everything_for_the_next(tree: Path) -> None:
@@ -145,7 +185,11 @@ def test_what_is_of_no_root_of_the_cluster_is_refused_in_the_same_words_whatever
         records, _ = read(named, MetadataSource(roots=roots))
         (skip,) = skips(records)
         assert files(records) == []
-        told.add(f"{skip.reason} {skip.detail}".replace(str(place), "").replace(named.removeprefix("file:"), ""))
+        told.add(
+            f"{skip.reason} {skip.detail}".replace(str(place), "").replace(
+                named.removeprefix("file:"), ""
+            )
+        )
     assert len(told) == 1
 
 
@@ -164,24 +208,33 @@ def test_links_below_a_root_lead_to_nothing_and_do_not_tell_what_is_there(tmp_pa
 
 
 def test_a_remote_root_of_another_cluster_is_not_asked() -> None:
-    records, _ = read(WRITTEN, MetadataSource(roots=(MetadataRoot("s3://flink/ckpt", "memory://x", ("theirs",)),)))
+    records, _ = read(
+        WRITTEN, MetadataSource(roots=(MetadataRoot("s3://flink/ckpt", "memory://x", ("theirs",)),))
+    )
     other, _ = read(WRITTEN, MetadataSource())
     assert [skip.detail for skip in skips(records)] == [skip.detail for skip in skips(other)]
     assert len(skips(records)) == 1
 
 
 def test_a_root_within_a_root_of_ours_stays_theirs(tree: Path) -> None:
-    roots = (MetadataRoot(f"file:{tree}", "", ("c",)), MetadataRoot(f"file:{tree}/{OLD}", "", ("theirs",)))
+    roots = (
+        MetadataRoot(f"file:{tree}", "", ("c",)),
+        MetadataRoot(f"file:{tree}/{OLD}", "", ("theirs",)),
+    )
     records, _ = read(f"file:{tree}", MetadataSource(roots=roots))
     assert files(records) == [f"file:{tree}/{NEW}/chk-7/_metadata"]
 
 
 def test_a_root_of_ours_and_theirs_is_read_for_both(tree: Path) -> None:
-    records, _ = read(f"file:{tree}", MetadataSource(roots=(MetadataRoot(f"file:{tree}", "", ("c", "theirs")),)))
+    records, _ = read(
+        f"file:{tree}", MetadataSource(roots=(MetadataRoot(f"file:{tree}", "", ("c", "theirs")),))
+    )
     assert len(files(records)) == 2
 
 
-def test_a_listed_directory_is_read_without_a_root(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listed_directory_is_read_without_a_root(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WEIR_READ_DIRS", f"/var/log/flink,{tree.parent}")
     records, _ = read(f"file:{tree}")
     assert len(files(records)) == 2 and skips(records) == []

@@ -29,8 +29,12 @@ def root(tmp_path: Path) -> Path:
 def test_directories_are_searched_and_files_taken_as_they_are(root: Path) -> None:
     below, skips = find([str(root)])
     single, _ = find([str(root / JOB / "chk-7" / "data")])
-    assert [file.path for file in below] == [str(root / JOB / f"chk-{number}" / "_metadata") for number in (7, 8)] and not skips
-    assert below[0].size == len(samples.V4) and below[0].modified and below[0].modified.tzinfo is UTC
+    assert [file.path for file in below] == [
+        str(root / JOB / f"chk-{number}" / "_metadata") for number in (7, 8)
+    ] and not skips
+    assert (
+        below[0].size == len(samples.V4) and below[0].modified and below[0].modified.tzinfo is UTC
+    )
     assert [file.path for file in single] == [str(root / JOB / "chk-7" / "data")]
 
 
@@ -46,7 +50,11 @@ def test_flinks_spelling_of_local_paths_and_uris_of_other_storage_are_read() -> 
     (file,), _ = find(["memory://bucket"])
     assert file.path == "memory:///bucket/chk-7/_metadata" and list(file.pieces())
     assert directory_of("s3://bucket/job/chk-7/_metadata") == "s3://bucket/job/chk-7"
-    assert directory_of("/ckpt/chk-7/_metadata") == directory_of("file:/ckpt/chk-7/_metadata") == "file:/ckpt/chk-7"
+    assert (
+        directory_of("/ckpt/chk-7/_metadata")
+        == directory_of("file:/ckpt/chk-7/_metadata")
+        == "file:/ckpt/chk-7"
+    )
 
 
 def test_local_time_is_kept_in_utc(root: Path) -> None:
@@ -56,35 +64,59 @@ def test_local_time_is_kept_in_utc(root: Path) -> None:
     assert file.modified == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 
-def test_json_has_a_header_and_a_line_for_each_handle(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_a_header_and_a_line_for_each_handle(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     name = "1.20.5-A-3ba422-chk-1"
     (root / "recorded").mkdir()
     (root / "recorded" / "_metadata").write_bytes(unpacked(name))
     assert main(["metadata", "--json", str(root / "recorded")]) == 0
     header, *found = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     theirs, *expected = oracle(name)
-    assert (header["checkpoint_id"], header["handles"], header["written_by"]) == (1, len(found), "Flink 1.16 to 1.20")
+    assert (header["checkpoint_id"], header["handles"], header["written_by"]) == (
+        1,
+        len(found),
+        "Flink 1.16 to 1.20",
+    )
     assert set(theirs) <= set(header)
-    keys = ("operator_id", "subtask", "kind", "size", "path_or_null", "state_handle_id", "keyed_handle_id")
-    assert [[line.get(key) for key in keys] for line in found] == [[line.get(key) for key in keys] for line in expected]
+    keys = (
+        "operator_id",
+        "subtask",
+        "kind",
+        "size",
+        "path_or_null",
+        "state_handle_id",
+        "keyed_handle_id",
+    )
+    assert [[line.get(key) for key in keys] for line in found] == [
+        [line.get(key) for key in keys] for line in expected
+    ]
 
 
-def test_the_table_has_operators_sizes_and_directories(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_operators_sizes_and_directories(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["metadata", str(root / JOB / "chk-8")]) == 0
     out = capsys.readouterr().out
     assert "Checkpoint 7, format 5 (Flink 2.0), 2 operators, 8 handles, 170 B of state" in out
-    assert "Käse \U0001f9c0\ufffd" in out and "\0" not in out  # nothing in a file may steer a terminal
+    assert (
+        "Käse \U0001f9c0\ufffd" in out and "\0" not in out
+    )  # nothing in a file may steer a terminal
     assert "1 of 2" in out and "file:/ckpt/job/shared  (not of this job)" in out
 
 
-def test_a_summary_is_one_line_for_each_file(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_summary_is_one_line_for_each_file(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["metadata", "--summary", str(root)]) == 0
     assert main(["metadata", "--summary", "--json", str(root)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4 and json.loads(lines[3])["operators"][0]["uid"] == "uid-1"
 
 
-def test_a_damaged_file_prints_nothing_of_itself_and_the_others_go_on(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_prints_nothing_of_itself_and_the_others_go_on(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     damaged = root / JOB / "chk-7" / "_metadata"
     damaged.write_bytes(samples.V4[:-1])
     assert main(["metadata", "--json", str(root)]) == 1
@@ -93,7 +125,9 @@ def test_a_damaged_file_prints_nothing_of_itself_and_the_others_go_on(root: Path
     assert f"skipped {damaged}: at byte 1,7" in err and "expected" in err and "Traceback" not in err
 
 
-def test_files_elsewhere_are_not_of_the_job_though_a_directory_there_has_its_id(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_elsewhere_are_not_of_the_job_though_a_directory_there_has_its_id(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     name = "1.20.5-H-0e0a92-chk-11"
     job = "0e0a9226e66450b804703de8c16027eb"
     moved = root / "copy" / job / "chk-11"
@@ -101,4 +135,7 @@ def test_files_elsewhere_are_not_of_the_job_though_a_directory_there_has_its_id(
     (moved / "_metadata").write_bytes(unpacked(name))
     assert main(["metadata", "--summary", "--json", str(moved)]) == 0
     directories = json.loads(capsys.readouterr().out)["directories"]
-    assert [(directory["references"], directory["own"]) for directory in directories] == [(8, False), (8, False)]
+    assert [(directory["references"], directory["own"]) for directory in directories] == [
+        (8, False),
+        (8, False),
+    ]

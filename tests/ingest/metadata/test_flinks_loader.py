@@ -1,7 +1,8 @@
-"""Flink's own loaders were given the hand-written samples; what they saw is kept beside the recordings.
+"""Flink's own loaders were given the hand-written samples; what they saw is kept beside the
+recordings.
 
-They prove the writers of this package as much as the reader. No loader of today reads channel state of 1.11 and
-changelogs of 1.14, and no released one reads version 7.
+They prove the writers of this package as much as the reader. No loader of today reads channel state
+of 1.11 and changelogs of 1.14, and no released one reads version 7.
 """
 
 import pytest
@@ -22,7 +23,9 @@ LOADED = {
 NOT_IN_THE_FILE = {"keyed_handle_id", "checkpointed_size", "handle_checkpoint_id"}
 """Where the format lacks them the loader makes them up, and the reader says nothing."""
 ALWAYS_OTHERWISE = {"backend_id", "from", "to"}
-"""The loader hashes backends that are no UUIDs, and prints the sequence of changes in files as "null"."""
+"""The loader hashes backends that are no UUIDs, and prints the sequence of changes in files as
+"null".
+"""
 
 
 @pytest.mark.parametrize("name", LOADED)
@@ -39,7 +42,11 @@ def test_every_handle_is_the_one_that_the_loader_sees(name: str) -> None:
         skipped = ALWAYS_OTHERWISE | {key for key in NOT_IN_THE_FILE if ours.get(key) is None}
         if theirs["handle_class"] == "KeyGroupsStateHandle":
             skipped |= {"path_or_null"}  # the loader's key groups hide the file in them
-        told = {key: None if value == "null" else value for key, value in theirs.items() if key not in skipped}
+        told = {
+            key: None if value == "null" else value
+            for key, value in theirs.items()
+            if key not in skipped
+        }
         assert {key: ours.get(key, "missing") for key in told} == told
 
 
@@ -48,5 +55,7 @@ def test_sizes_are_counted_as_the_loader_counts(name: str) -> None:
     theirs = oracle(name)[0]
     ours = lines(unpacked(name), directory(theirs))[0]
     assert ours["total_state_size"] == theirs["total_state_size"]
-    for operator, counted in zip(sorted(theirs["operators"], key=str), sorted(ours["operators"], key=str), strict=True):
+    for operator, counted in zip(
+        sorted(theirs["operators"], key=str), sorted(ours["operators"], key=str), strict=True
+    ):
         assert {key: counted.get(key) for key in operator} == operator

@@ -9,13 +9,24 @@ import pytest
 from tests.ingest.metadata.reading import lines
 from tests.ingest.metadata.writing import FIXTURES
 
-RECORDED = sorted(path.name.removesuffix(".metadata.gz") for path in FIXTURES.glob("[1-9]*.metadata.gz"))
+RECORDED = sorted(
+    path.name.removesuffix(".metadata.gz") for path in FIXTURES.glob("[1-9]*.metadata.gz")
+)
 
-OURS = {"inline_at", "inline_bytes", "managed_directories", "operator_name", "serialized_offsets_bytes"}
+OURS = {
+    "inline_at",
+    "inline_bytes",
+    "managed_directories",
+    "operator_name",
+    "serialized_offsets_bytes",
+}
 """What the loader does not tell."""
 MADE_UP = {"KeyGroupsSavepointStateHandle": {"keyed_handle_id"}}
 """What the loader invents at each load because it is not in the file."""
-DECODED = {"MergedInputChannelStateHandle": {"channel_info"}, "MergedResultSubpartitionStateHandle": {"channel_info"}}
+DECODED = {
+    "MergedInputChannelStateHandle": {"channel_info"},
+    "MergedResultSubpartitionStateHandle": {"channel_info"},
+}
 """What stands in the file as bytes that only the loader takes apart."""
 
 
@@ -24,7 +35,12 @@ def unpacked(name: str) -> bytes:
 
 
 def oracle(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in gzip.decompress((FIXTURES / f"{name}.oracle.jsonl.gz").read_bytes()).splitlines()]
+    return [
+        json.loads(line)
+        for line in gzip.decompress(
+            (FIXTURES / f"{name}.oracle.jsonl.gz").read_bytes()
+        ).splitlines()
+    ]
 
 
 def directory(header: dict[str, Any]) -> str:
@@ -32,7 +48,9 @@ def directory(header: dict[str, Any]) -> str:
 
 
 def shows_less(header: dict[str, Any]) -> bool:
-    """Loaders before 1.16 have no ids, before 1.17 keep files in a hash map, and their meta handles were not looked into."""
+    """Loaders before 1.16 have no ids, before 1.17 keep files in a hash map, and their meta handles
+    were not looked into.
+    """
     return str(header["flink"]) < "1.17"
 
 
@@ -54,9 +72,13 @@ def test_every_handle_is_the_one_that_flinks_loader_sees(name: str) -> None:
     assert len(found) == len(expected)
     for theirs, ours in zip(expected, found, strict=True):
         told = known_to_old(theirs) if old else theirs
-        skipped = MADE_UP.get(theirs["state_class"], set()) | DECODED.get(theirs["state_class"], set())
+        skipped = MADE_UP.get(theirs["state_class"], set()) | DECODED.get(
+            theirs["state_class"], set()
+        )
         compared = set(told) - skipped
-        assert {key: ours.get(key, "missing") for key in compared} == {key: told[key] for key in compared}
+        assert {key: ours.get(key, "missing") for key in compared} == {
+            key: told[key] for key in compared
+        }
         assert old or set(ours) - OURS == set(theirs)
 
 
@@ -64,7 +86,15 @@ def test_every_handle_is_the_one_that_flinks_loader_sees(name: str) -> None:
 def test_the_header_and_the_totals_of_each_operator_are_the_same(name: str) -> None:
     theirs = oracle(name)[0]
     ours = lines(unpacked(name), directory(theirs))[0]
-    for key in ("checkpoint_id", "version", "total_state_size", "handles", "master_states", "properties", "file_size"):
+    for key in (
+        "checkpoint_id",
+        "version",
+        "total_state_size",
+        "handles",
+        "master_states",
+        "properties",
+        "file_size",
+    ):
         assert ours[key] == theirs[key], key
     by_id = {operator["operator_id"]: operator for operator in ours["operators"]}
     assert len(by_id) == len(theirs["operators"])
@@ -74,6 +104,26 @@ def test_the_header_and_the_totals_of_each_operator_are_the_same(name: str) -> N
 
 
 def test_the_fixtures_hold_every_kind_of_handle_of_the_recordings() -> None:
-    kinds = {(line["kind"], line["state_class"], line["handle_class"]) for name in RECORDED for line in oracle(name)[1:]}
+    kinds = {
+        (line["kind"], line["state_class"], line["handle_class"])
+        for name in RECORDED
+        for line in oracle(name)[1:]
+    }
     assert len(kinds) == 30 + 2  # loaders before 1.17 show no class for meta handles
-    assert {name.split("-")[1] for name in RECORDED} == {"A", "B", "C2", "E", "F", "G", "H", "I", "J", "K", "L1", "L2", "L3", "M", "ForSt"}
+    assert {name.split("-")[1] for name in RECORDED} == {
+        "A",
+        "B",
+        "C2",
+        "E",
+        "F",
+        "G",
+        "H",
+        "I",
+        "J",
+        "K",
+        "L1",
+        "L2",
+        "L3",
+        "M",
+        "ForSt",
+    }

@@ -23,7 +23,9 @@ from tests.lab.jars import compile_java, flink_jars
 from tests.lab.releases import RELEASES
 
 LIST_HANDLES = Path(__file__).parents[2] / "integration" / "java" / "ListHandles.java"
-ALL = {f"sample {name}": written for name, written in samples.ALL.items()} | {name: unpacked(name) for name in RECORDED}
+ALL = {f"sample {name}": written for name, written in samples.ALL.items()} | {
+    name: unpacked(name) for name in RECORDED
+}
 LENGTHS = {"inline_at", "file_size"}
 """What shifts with the lengths of paths."""
 
@@ -41,7 +43,11 @@ def elsewhere(path: str) -> str:
 
 def absolute_paths(found: list[dict[str, Any]]) -> set[str]:
     others = {"RelativeFileStateHandle", "EmptySegmentFileStateHandle"}
-    paths = {line["path_or_null"] for line in found if line.get("path_or_null") and line["handle_class"] not in others}
+    paths = {
+        line["path_or_null"]
+        for line in found
+        if line.get("path_or_null") and line["handle_class"] not in others
+    }
     return paths | {path for line in found for path in line.get("managed_directories") or ()}
 
 
@@ -56,7 +62,9 @@ def test_only_the_bytes_of_absolute_paths_are_others(name: str) -> None:
     paths = absolute_paths(lines(ALL[name])[1:])
     expected = ALL[name]
     if paths:
-        written = re.compile(b"|".join(re.escape(utf(path)) for path in sorted(paths, key=len, reverse=True)))
+        written = re.compile(
+            b"|".join(re.escape(utf(path)) for path in sorted(paths, key=len, reverse=True))
+        )
         expected = written.sub(lambda found: utf(elsewhere(decode(found[0][2:]))), expected)
     assert rewritten(ALL[name], elsewhere) == expected
     assert (expected == ALL[name]) is not bool(paths)
@@ -81,7 +89,13 @@ def moved_in(told: Any, paths: set[str]) -> Any:
         return [moved_in(value, paths) for value in told]
     if isinstance(told, str):
         path, dash, place = told.rpartition("-")
-        return elsewhere(told) if told in paths else f"{elsewhere(path)}{dash}{place}" if path in paths else told
+        return (
+            elsewhere(told)
+            if told in paths
+            else f"{elsewhere(path)}{dash}{place}"
+            if path in paths
+            else told
+        )
     return told
 
 
@@ -107,7 +121,11 @@ def test_of_a_file_that_cannot_be_read_to_its_end_nothing_is_written(cut: int) -
 @pytest.mark.integration
 @pytest.mark.parametrize("version", ["1.12.5", "1.20.5", "2.3.0"])
 def test_flinks_own_loader_reads_what_was_rewritten(version: str, tmp_path: Path) -> None:
-    names = [name for name in RECORDED if name.startswith(version)] or ["written-4-by-2.3.0", "written-5-by-2.3.0", "written-6-by-2.3.0"]
+    names = [name for name in RECORDED if name.startswith(version)] or [
+        "written-4-by-2.3.0",
+        "written-5-by-2.3.0",
+        "written-6-by-2.3.0",
+    ]
     for name in names:
         for folder, moved in (("before", lambda path: path), ("after", elsewhere)):
             file = tmp_path / folder / name / "_metadata"
@@ -125,21 +143,39 @@ def test_flinks_own_loader_reads_what_was_rewritten(version: str, tmp_path: Path
     )
     assert after == expected
     if version == "1.20.5":
-        assert {key[3] for key in after} == {*KEPT_NAMES, "FileStateHandle", "SegmentFileStateHandle"}
+        assert {key[3] for key in after} == {
+            *KEPT_NAMES,
+            "FileStateHandle",
+            "SegmentFileStateHandle",
+        }
 
 
 KEPT_NAMES = {"ByteStreamStateHandle", "RelativeFileStateHandle", "EmptySegmentFileStateHandle"}
 
 
-def loaded(jars: Path, classes: Path, folder: Path, names: list[str]) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
+def loaded(
+    jars: Path, classes: Path, folder: Path, names: list[str]
+) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
     """What Flink's loader sees in those of ``before`` and in those of ``after``, by one JVM."""
     sides = [f"{folder}/{side}" for side in ("before", "after")]
     files = [f"{side}/{name}/_metadata" for side in sides for name in names]
-    command = ["java", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp", f"{classes}:{jars}/*", "ListHandles", *files]
+    command = [
+        "java",
+        "-XX:TieredStopAtLevel=1",
+        "-Xmx512m",
+        "-cp",
+        f"{classes}:{jars}/*",
+        "ListHandles",
+        *files,
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = [tuple(line.split("\t")) for line in done.stdout.splitlines()]
     before, after = (
-        Counter(tuple(part.replace(side, "") for part in line) for line in found if len(line) == 6 and line[0].startswith(f"{side}/"))
+        Counter(
+            tuple(part.replace(side, "") for part in line)
+            for line in found
+            if len(line) == 6 and line[0].startswith(f"{side}/")
+        )
         for side in sides
     )
     return before, after

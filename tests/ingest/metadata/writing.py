@@ -45,13 +45,17 @@ def groups(first: int, count: int) -> bytes:
     return pack(">ii", first, count)
 
 
-def key_groups(tag: int, first: int, offsets: list[int], stream: bytes, handle_id: str | None = None) -> bytes:
+def key_groups(
+    tag: int, first: int, offsets: list[int], stream: bytes, handle_id: str | None = None
+) -> bytes:
     out = bytes([tag]) + groups(first, len(offsets)) + pack(f">{len(offsets)}q", *offsets) + stream
     return out if handle_id is None else out + utf(handle_id)
 
 
 def files(entries: dict[str, bytes]) -> bytes:
-    return pack(">i", len(entries)) + b"".join(utf(name) + stream for name, stream in entries.items())
+    return pack(">i", len(entries)) + b"".join(
+        utf(name) + stream for name, stream in entries.items()
+    )
 
 
 def incremental(
@@ -69,40 +73,85 @@ def incremental(
     return head + pack(">q", uploaded) + tail + utf("keyed-id") if new else head + tail
 
 
-def changelog(base: list[bytes], delta: list[bytes], tail: bytes, *, tag: int = 8, uploaded: int | None = None) -> bytes:
+def changelog(
+    base: list[bytes], delta: list[bytes], tail: bytes, *, tag: int = 8, uploaded: int | None = None
+) -> bytes:
     head = bytes([tag]) + groups(0, 64) + (b"" if uploaded is None else pack(">q", uploaded))
-    return head + pack(">i", len(base)) + b"".join(base) + pack(">i", len(delta)) + b"".join(delta) + tail
+    return (
+        head
+        + pack(">i", len(base))
+        + b"".join(base)
+        + pack(">i", len(delta))
+        + b"".join(delta)
+        + tail
+    )
 
 
 def inline_changes(changes: list[tuple[int, bytes]], tail: bytes) -> bytes:
     out = b"\x09" + groups(0, 64) + pack(">qqi", 3, 9, len(changes))
-    return out + b"".join(pack(">ii", group, len(change)) + change for group, change in changes) + tail
+    return (
+        out + b"".join(pack(">ii", group, len(change)) + change for group, change in changes) + tail
+    )
 
 
-def file_changes(streams: list[tuple[int, bytes]], total: int, tail: bytes, *, tag: int = 10) -> bytes:
+def file_changes(
+    streams: list[tuple[int, bytes]], total: int, tail: bytes, *, tag: int = 10
+) -> bytes:
     out = bytes([tag]) + groups(0, 64) + pack(">i", len(streams))
-    return out + b"".join(pack(">q", offset) + stream for offset, stream in streams) + pack(">q", total) + tail
+    return (
+        out
+        + b"".join(pack(">q", offset) + stream for offset, stream in streams)
+        + pack(">q", total)
+        + tail
+    )
 
 
 def partitionable(states: list[tuple[str, int, list[int]]], stream: bytes) -> bytes:
     return b"\x04" + _states(states) + stream
 
 
-def segment_partitionable(states: list[tuple[str, int, list[int]]], task_owned: str, shared: str, stream: bytes, *, empty: bool) -> bytes:
+def segment_partitionable(
+    states: list[tuple[str, int, list[int]]],
+    task_owned: str,
+    shared: str,
+    stream: bytes,
+    *,
+    empty: bool,
+) -> bytes:
     return b"\x11" + _states(states) + utf(task_owned) + utf(shared) + bytes([empty]) + stream
 
 
 def _states(states: list[tuple[str, int, list[int]]]) -> bytes:
     out = pack(">i", len(states))
     for name, mode, offsets in states:
-        out += utf(name) + bytes([mode]) + pack(">i", len(offsets)) + pack(f">{len(offsets)}q", *offsets)
+        out += (
+            utf(name)
+            + bytes([mode])
+            + pack(">i", len(offsets))
+            + pack(f">{len(offsets)}q", *offsets)
+        )
     return out
 
 
-def channel(a: int, b: int, offsets: list[int], size: int, stream: bytes, *, subtask: int | None, type_: int | None = None) -> bytes:
+def channel(
+    a: int,
+    b: int,
+    offsets: list[int],
+    size: int,
+    stream: bytes,
+    *,
+    subtask: int | None,
+    type_: int | None = None,
+) -> bytes:
     out = b"" if type_ is None else bytes([type_])
     out += b"" if subtask is None else pack(">i", subtask)
-    return out + pack(">iii", a, b, len(offsets)) + pack(f">{len(offsets)}q", *offsets) + pack(">q", size) + stream
+    return (
+        out
+        + pack(">iii", a, b, len(offsets))
+        + pack(f">{len(offsets)}q", *offsets)
+        + pack(">q", size)
+        + stream
+    )
 
 
 def merged_channel(type_: int, subtask: int, size: int, stream: bytes, offsets: bytes) -> bytes:
@@ -161,7 +210,9 @@ def master_state(name: str, version: int, content: bytes) -> bytes:
     return pack(">Ii", 0xC96B1696, len(inner)) + inner
 
 
-def metadata(version: int, operators: list[bytes], *, checkpoint: int = 7, masters: list[bytes] | None = None) -> bytes:
+def metadata(
+    version: int, operators: list[bytes], *, checkpoint: int = 7, masters: list[bytes] | None = None
+) -> bytes:
     masters = masters or []
     out = pack(">Iiqi", 0x4960672D, version, checkpoint, len(masters)) + b"".join(masters)
     out += pack(">i", len(operators)) + b"".join(operators)

@@ -19,28 +19,50 @@ def told(**more):
 def test_load_capacity_and_calls_by_kind_are_read_over_all_ports():
     found = told()
     assert (found.ts, found.ha_state) == (AT, "active")
-    assert (found.rpc_calls, found.rpc_queue_ms, found.rpc_processing_ms) == (sum(CALLS.values()) + 10, 0.4, 0.25)
+    assert (found.rpc_calls, found.rpc_queue_ms, found.rpc_processing_ms) == (
+        sum(CALLS.values()) + 10,
+        0.4,
+        0.25,
+    )
     assert (found.call_queue_length, found.open_connections) == (3, 9)
     assert (found.files, found.blocks, found.under_replicated_blocks) == (1204, 990, 4)
     assert (found.capacity_bytes, found.used_bytes, found.remaining_bytes) == (3000, 600, 2400)
     assert [(one.name, one.calls) for one in found.operations] == [
-        ("getFileInfo", 90), ("addBlock", 44), ("complete", 40), ("create", 40), ("sendHeartbeat", 10),
-    ]  # fmt: skip
+        ("getFileInfo", 90),
+        ("addBlock", 44),
+        ("complete", 40),
+        ("create", 40),
+        ("sendHeartbeat", 10),
+    ]
 
 
 def test_what_it_does_not_say_is_unknown():
-    found = sample([{"beans": []}, {"beans": []}, {"beans": [{"name": "Hadoop:service=NameNode,name=FSNamesystem"}]}], AT)
-    assert {found.ha_state, found.rpc_calls, found.rpc_queue_ms, found.files, found.used_bytes} == {None}
+    found = sample(
+        [
+            {"beans": []},
+            {"beans": []},
+            {"beans": [{"name": "Hadoop:service=NameNode,name=FSNamesystem"}]},
+        ],
+        AT,
+    )
+    assert {found.ha_state, found.rpc_calls, found.rpc_queue_ms, found.files, found.used_bytes} == {
+        None
+    }
     assert found.operations == ()
 
 
 def test_kinds_are_bounded_and_those_of_most_calls_are_kept():
-    bean = {"name": "Hadoop:service=NameNode,name=RpcDetailedActivityForPort8020", **{f"K{number}NumOps": number for number in range(1000)}}
+    bean = {
+        "name": "Hadoop:service=NameNode,name=RpcDetailedActivityForPort8020",
+        **{f"K{number}NumOps": number for number in range(1000)},
+    }
     found = sample([{"beans": [bean]}], AT)
     assert [one.calls for one in found.operations] == list(range(999, 999 - MOST_OPERATIONS, -1))
 
 
-@pytest.mark.parametrize("body", [{"beans": []}, {}, {"beans": [{"name": "java.lang:type=Memory"}]}, [], {"beans": 3}])
+@pytest.mark.parametrize(
+    "body", [{"beans": []}, {}, {"beans": [{"name": "java.lang:type=Memory"}]}, [], {"beans": 3}]
+)
 def test_what_is_no_namenode_is_refused(body):
     with pytest.raises(Skipped):
         sample([body] * 3, AT)

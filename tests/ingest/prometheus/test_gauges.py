@@ -1,4 +1,6 @@
-"""Figures of RocksDB and of two inputs, as a real Prometheus put them together, beside those that Flink's REST API answered meanwhile."""
+"""Figures of RocksDB and of two inputs, as a real Prometheus put them together, beside those that
+Flink's REST API answered meanwhile.
+"""
 
 import asyncio
 import gzip
@@ -47,8 +49,12 @@ def test_they_are_what_rest_answered_of_the_same_vertices(tmp_path):
     compared = 0
     for row in scraped:
         beside = [one for one in asked if one["vertex_id"] == row.vertex_id]
-        before = max((one for one in beside if one["ts"] < row.ts), key=lambda one: one["ts"], default=None)
-        after = min((one for one in beside if one["ts"] > row.ts), key=lambda one: one["ts"], default=None)
+        before = max(
+            (one for one in beside if one["ts"] < row.ts), key=lambda one: one["ts"], default=None
+        )
+        after = min(
+            (one for one in beside if one["ts"] > row.ts), key=lambda one: one["ts"], default=None
+        )
         if before and after and row.block_cache_capacity_bytes is not None:
             assert row.block_cache_capacity_bytes == before["block_cache_capacity_bytes"]
             compared += 1
@@ -56,7 +62,10 @@ def test_they_are_what_rest_answered_of_the_same_vertices(tmp_path):
 
 
 def gauge(name, value, at=0, **labels):
-    return {"metric": {"__name__": TASK + name, "task_id": VERTEX, **labels}, "values": [[at, str(value)]]}
+    return {
+        "metric": {"__name__": TASK + name, "task_id": VERTEX, **labels},
+        "values": [[at, str(value)]],
+    }
 
 
 def told(*found):
@@ -109,7 +118,12 @@ class Refusing(Series):
 
 
 def test_where_they_are_refused_the_other_samples_are_read_and_it_is_said():
-    source = ClusterSource("lab", "http://jobmanager", prometheus=PrometheusSource("http://prometheus"), metrics_interval_s=10)
+    source = ClusterSource(
+        "lab",
+        "http://jobmanager",
+        prometheus=PrometheusSource("http://prometheus"),
+        metrics_interval_s=10,
+    )
     client = Refusing(PLAYED)
     at = datetime.fromtimestamp(client.first_s + 60, UTC)
     found = asyncio.run(read_metrics(client, source, {"until_s": client.first_s - 10}, lambda: at))

@@ -1,6 +1,8 @@
-"""Debian's Prometheus that holds days of what a real Flink reported, and a Weir that joins afterwards.
+"""Debian's Prometheus that holds days of what a real Flink reported, and a Weir that joins
+afterwards.
 
-The samples are those that it scraped of the Flink, laid down again at other times by its own tool; figures are recounted from its answers.
+The samples are those that it scraped of the Flink, laid down again at other times by its own tool;
+figures are recounted from its answers.
 """
 
 import json
@@ -27,9 +29,13 @@ from tests.spark_jobs.instances import SmallInstance
 
 VERSION = "1.20.5"
 ANSWERS = lines(VERSION, "prometheus")
-END_S = max(at for one in ANSWERS for series in one["body"]["data"]["result"] for at, _ in series["values"])
+END_S = max(
+    at for one in ANSWERS for series in one["body"]["data"]["result"] for at, _ in series["values"]
+)
 SHIFTS_S = (*(-300 * step for step in range(24)), *(-36 * 3600 - 300 * step for step in range(6)))
-"""Of its 40 seconds every five minutes: two hours until now, and half an hour the day before yesterday."""
+"""Of its 40 seconds every five minutes: two hours until now, and half an hour the day before
+yesterday.
+"""
 BUSY = "flink_taskmanager_job_task_busyTimeMsPerSecond"
 AT = datetime.fromtimestamp(END_S + STEP_S + 1, UTC)
 
@@ -49,7 +55,9 @@ class Weir:
 
     def __init__(self, server, folder, days=2):
         self.source = ClusterSource(
-            "lab", prometheus=PrometheusSource(server.url, 'cluster="lab"', history_days=days), metrics_interval_s=STEP_S
+            "lab",
+            prometheus=PrometheusSource(server.url, 'cluster="lab"', history_days=days),
+            metrics_interval_s=STEP_S,
         )
         self.lake, self.cursor, self.outcomes = Lake(str(folder / "lake")), {}, []
 
@@ -91,7 +99,9 @@ def held(server, begun_s, days):
         asked = urllib.parse.urlencode({"query": f'{BUSY}{{cluster="lab"}}', "time": at})
         with urllib.request.urlopen(f"{server.url}/api/v1/query?{asked}", timeout=10) as answer:
             for one in json.load(answer)["data"]["result"]:
-                found[one["metric"]["task_id"], int(one["metric"]["subtask_index"]), at] = float(one["value"][1])
+                found[one["metric"]["task_id"], int(one["metric"]["subtask_index"]), at] = float(
+                    one["value"][1]
+                )
     return found
 
 
@@ -107,7 +117,9 @@ def test_no_more_of_it_is_read_than_is_wanted(server, tmp_path):
     assert Weir(server, tmp_path / "none", days=0).cycle().metrics_history is None
 
 
-def test_the_newest_comes_first_and_a_cycle_that_is_lost_costs_nothing(server, joined, tmp_path, monkeypatch):
+def test_the_newest_comes_first_and_a_cycle_that_is_lost_costs_nothing(
+    server, joined, tmp_path, monkeypatch
+):
     monkeypatch.setattr(history, "MOST_REQUESTS", 3)
     monkeypatch.setattr("ingest.prometheus.reading.HistoryBudget", partial(HistoryBudget, rows=1))
     bounded = Weir(server, tmp_path)
@@ -144,14 +156,16 @@ def test_charts_have_it_and_nothing_is_judged_by_it(joined, tmp_path):
     """Also where it comes after what is newer was judged."""
     instance = SmallInstance(None, tmp_path)
     present, past = (
-        [row for row in rows(joined.lake, "vertex_metrics") if (row["source"] == HISTORY) is wanted] for wanted in (False, True)
+        [row for row in rows(joined.lake, "vertex_metrics") if (row["source"] == HISTORY) is wanted]
+        for wanted in (False, True)
     )
     instance.lake.append([*again(present), *jobs_again(joined.lake)])
     instance.cycle()
     instance.lake.append(again(past))
     instance.cycle()
     windows = {
-        (row["vertex_id"], row["window_start"].timestamp()): row["busy_ms_per_s_max"] for row in instance.rows("pressure_window").values()
+        (row["vertex_id"], row["window_start"].timestamp()): row["busy_ms_per_s_max"]
+        for row in instance.rows("pressure_window").values()
     }
     seen = {(vertex, at // 60 * 60) for vertex, _, at in busy(present)}
     shown = {key: value for key, value in windows.items() if key not in seen}
@@ -166,17 +180,26 @@ def test_charts_have_it_and_nothing_is_judged_by_it(joined, tmp_path):
 
 def again(samples):
     """Rows of the lake as they were observed."""
-    return [Observed("lab", row["observed_at"], row["source"], (made(VertexMetrics, row),)) for row in samples]
+    return [
+        Observed("lab", row["observed_at"], row["source"], (made(VertexMetrics, row),))
+        for row in samples
+    ]
 
 
 def jobs_again(lake):
     found = rows(lake, "jobs")
     plans = [tuple(Vertex(**one) for one in row["vertices"]) for row in found]
     return [
-        Observed("lab", row["observed_at"], row["source"], (made(Job, row, vertices=plan),)) for row, plan in zip(found, plans, strict=True)
+        Observed("lab", row["observed_at"], row["source"], (made(Job, row, vertices=plan),))
+        for row, plan in zip(found, plans, strict=True)
     ]
 
 
 def made(record, row, **known):
     values = {field.name: row[field.name] for field in fields(record)}
-    return record(**{name: tuple(value) if isinstance(value, list) else value for name, value in (values | known).items()})
+    return record(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in (values | known).items()
+        }
+    )

@@ -40,13 +40,32 @@ def matrix(*found):
 
 
 def task(name, samples, **labels):
-    about = {"task_id": VERTEX, "subtask_index": "0", "task_attempt_num": "0", "job_id": JOB, **labels}
-    return {"metric": {"__name__": f"flink_taskmanager_job_task_{name}", **about}, "values": samples}
+    about = {
+        "task_id": VERTEX,
+        "subtask_index": "0",
+        "task_attempt_num": "0",
+        "job_id": JOB,
+        **labels,
+    }
+    return {
+        "metric": {"__name__": f"flink_taskmanager_job_task_{name}", **about},
+        "values": samples,
+    }
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["NaN", "+Inf", "-1", "1e400", "12"]),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["metric", "values", "__name__", "task_id"]), inner),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["NaN", "+Inf", "-1", "1e400", "12"]),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(
+            st.text() | st.sampled_from(["metric", "values", "__name__", "task_id"]), inner
+        )
+    ),
 )
 
 
@@ -65,7 +84,13 @@ def test_no_answer_raises(document, part):
             assert found.skips
 
 
-@pytest.mark.parametrize("error", [Unanswered("It cannot be reached.", "unreachable", "/"), BadAnswer("No.", "bad_json", "/", 200)])
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unanswered("It cannot be reached.", "unreachable", "/"),
+        BadAnswer("No.", "bad_json", "/", 200),
+    ],
+)
 def test_a_server_that_does_not_answer_is_an_error_and_the_cursor_stays(error):
     found = asyncio.run(read_metrics(Answering(error), SOURCE, {"until_s": 1}, lambda: AT))
     assert (found.reachable, found.error, found.cursor) == (False, str(error), {"until_s": 1})
@@ -89,7 +114,14 @@ def test_unknown_is_unknown():
 
 
 def test_of_a_restarted_subtask_the_newest_attempt_counts():
-    found = Subtasks(series(matrix(task("numRecordsIn", [[10, "900"]]), task("numRecordsIn", [[10, "3"]], task_attempt_num="1"))))
+    found = Subtasks(
+        series(
+            matrix(
+                task("numRecordsIn", [[10, "900"]]),
+                task("numRecordsIn", [[10, "3"]], task_attempt_num="1"),
+            )
+        )
+    )
     ((_, row),) = found.rows(JOB, placed=True)
     assert isinstance(row, VertexMetrics)
     assert (row.records_in, row.attempt) == ((3,), (1,))
@@ -101,31 +133,64 @@ def test_a_missing_subtask_is_a_gap_at_its_place():
     assert row.busy_ms_per_s == (None, None, 5.0)
 
 
-@pytest.mark.parametrize("labels", [{"task_id": "../x"}, {"subtask_index": "-1"}, {"subtask_index": "99999999999"}, {"subtask_index": "x"}])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"task_id": "../x"},
+        {"subtask_index": "-1"},
+        {"subtask_index": "99999999999"},
+        {"subtask_index": "x"},
+    ],
+)
 def test_odd_labels_are_of_no_subtask(labels):
-    assert list(Subtasks(series(matrix(task("busyTimeMsPerSecond", [[10, "5"]], **labels)))).rows(JOB, placed=True)) == []
+    assert (
+        list(
+            Subtasks(series(matrix(task("busyTimeMsPerSecond", [[10, "5"]], **labels)))).rows(
+                JOB, placed=True
+            )
+        )
+        == []
+    )
 
 
 def test_a_job_that_restarts_says_so_and_one_of_an_old_release_says_nothing():
     def of(name, value, job):
-        return {"metric": {"__name__": f"flink_jobmanager_job_{name}", "job_id": job, "job_name": "x"}, "values": [[10, value]]}
+        return {
+            "metric": {"__name__": f"flink_jobmanager_job_{name}", "job_id": job, "job_name": "x"},
+            "values": [[10, value]],
+        }
 
-    found = jobs(series(matrix(of("runningTime", "0", JOB), of("restartingTime", "3000", JOB), of("numRestarts", "2", "c" * 32))))
+    found = jobs(
+        series(
+            matrix(
+                of("runningTime", "0", JOB),
+                of("restartingTime", "3000", JOB),
+                of("numRestarts", "2", "c" * 32),
+            )
+        )
+    )
     states = {job.job_id: job.state for _, job in found}
     assert states == {JOB: "RESTARTING", "c" * 32: None}
 
 
 def test_taskmanagers_without_a_name_are_none():
-    one = {"metric": {"__name__": "flink_taskmanager_Status_JVM_CPU_Load", "tm_id": "../x"}, "values": [[10, "1"]]}
+    one = {
+        "metric": {"__name__": "flink_taskmanager_Status_JVM_CPU_Load", "tm_id": "../x"},
+        "values": [[10, "1"]],
+    }
     assert list(taskmanagers(series(matrix(one)))) == []
 
 
-@pytest.mark.parametrize("text", ['namespace="flink"', 'a="b",c=~"d|e"', 'a!="\\"x"', ' a = "b" , c!~"d" '])
+@pytest.mark.parametrize(
+    "text", ['namespace="flink"', 'a="b",c=~"d|e"', 'a!="\\"x"', ' a = "b" , c!~"d" ']
+)
 def test_label_matchers_are_taken(text):
     are_label_matchers(text)
 
 
-@pytest.mark.parametrize("text", ["x", 'a="b"} or vector(1)', '{a="b"}', 'a="b', 'a="b"c="d"', 'a="b\n"'])
+@pytest.mark.parametrize(
+    "text", ["x", 'a="b"} or vector(1)', '{a="b"}', 'a="b', 'a="b"c="d"', 'a="b\n"']
+)
 def test_what_is_more_than_label_matchers_is_refused(text):
     with pytest.raises(ValidationError):
         are_label_matchers(text)
@@ -136,5 +201,8 @@ def test_a_count_that_is_none_and_an_instant_that_is_none_cost_nothing_beside_th
     late = task("currentInputWatermark", [[10, "0.25"], [20, "3"]])
     rows = [row for _, row in Subtasks(series(matrix(counted, late))).rows(JOB, placed=True)]
     assert [(row.records_in, row.watermark_ms) for row in rows] == [(None, None), ((7,), (3,))]
-    odd = {"metric": {"__name__": "flink_jobmanager_job_numRestarts", "job_id": JOB}, "values": [[10, "0.5"]]}
+    odd = {
+        "metric": {"__name__": "flink_jobmanager_job_numRestarts", "job_id": JOB},
+        "values": [[10, "0.5"]],
+    }
     assert [job.restarts for _, job in jobs(series(matrix(odd)))] == [None]

@@ -21,9 +21,14 @@ CURSOR = {"lab": {"prometheus": {"until_s": int(FIRST["start"][0]) - STEP_S}}}
 
 
 def prometheus(path, _headers):
-    answers = {parse_qs(urlsplit(one["path"]).query)["query"][0]: one["body"] for one in lines(VERSION, "prometheus")}
+    answers = {
+        parse_qs(urlsplit(one["path"]).query)["query"][0]: one["body"]
+        for one in lines(VERSION, "prometheus")
+    }
     query = parse_qs(urlsplit(path).query)["query"][0]
-    return told(answers.get(query, {"status": "success", "data": {"resultType": "matrix", "result": []}}))
+    return told(
+        answers.get(query, {"status": "success", "data": {"resultType": "matrix", "result": []}})
+    )
 
 
 @pytest.fixture
@@ -33,9 +38,15 @@ def lake(tmp_path):
 
 def collect(lake, jobmanager="", metrics="", **more):
     source = ClusterSource(
-        "lab", jobmanager, prometheus=PrometheusSource(metrics, 'cluster="lab"') if metrics else None, metrics_interval_s=STEP_S, **more
+        "lab",
+        jobmanager,
+        prometheus=PrometheusSource(metrics, 'cluster="lab"') if metrics else None,
+        metrics_interval_s=STEP_S,
+        **more,
     )
-    (outcome,) = collect_shard([source], CURSOR, lake, at=lambda: AT, limits=RequestLimits(cycle_timeout_s=20))
+    (outcome,) = collect_shard(
+        [source], CURSOR, lake, at=lambda: AT, limits=RequestLimits(cycle_timeout_s=20)
+    )
     return outcome
 
 
@@ -44,10 +55,16 @@ def is_costly(path):
 
 
 def test_beside_it_a_jobmanager_is_not_asked_for_metrics_of_tasks(lake):
-    with serving(recorded("1.20.5/B"), recorded("1.20.5/B"), prometheus) as (asked_alone, relieved, metrics):
+    with serving(recorded("1.20.5/B"), recorded("1.20.5/B"), prometheus) as (
+        asked_alone,
+        relieved,
+        metrics,
+    ):
         collect(Lake(f"{lake.root}-alone"), asked_alone.url)
         outcome = collect(lake, relieved.url, metrics.url)
-        costly = [[path for path in server.asked if is_costly(path)] for server in (asked_alone, relieved)]
+        costly = [
+            [path for path in server.asked if is_costly(path)] for server in (asked_alone, relieved)
+        ]
     assert outcome.error is None
     assert len(costly[0]) > 3
     assert costly[1] == []
@@ -80,7 +97,9 @@ def spoiled(damage):
             {
                 "cut": body[: len(body) // 2],
                 "huge": body + b" " * MOST_BYTES,
-                "deep": body.replace(b'"result"', b'"x": ' + b"[" * 100_000 + b"]" * 100_000 + b', "result"', 1),
+                "deep": body.replace(
+                    b'"result"', b'"x": ' + b"[" * 100_000 + b"]" * 100_000 + b', "result"', 1
+                ),
                 "no UTF-8": body.replace(b'"metric"', b'"\xff\xfe": 1, "metric"'),
                 "a wrong clock": re.sub(rb"\[1[0-9]{9}(?:\.[0-9]+)?,", b"[99999999999,", body),
             }[damage]
@@ -90,7 +109,9 @@ def spoiled(damage):
 
 
 @pytest.mark.parametrize("damage", ["cut", "huge", "deep", "no UTF-8", "a wrong clock"])
-def test_damaged_answers_cost_its_cluster_metrics_at_most_and_are_read_again_once_they_are_whole(lake, damage):
+def test_damaged_answers_cost_its_cluster_metrics_at_most_and_are_read_again_once_they_are_whole(
+    lake, damage
+):
     with serving(recorded("1.20.5/B"), spoiled(damage)) as (jobmanager, metrics):
         outcome = collect(lake, jobmanager.url, metrics.url, max_response_bytes=MOST_BYTES)
     assert outcome.reachable and rows(lake, "checkpoints")

@@ -1,6 +1,8 @@
-"""A real Prometheus that scraped a real Flink, asked as the collector asks it, beside the REST answers of the same minute.
+"""A real Prometheus that scraped a real Flink, asked as the collector asks it, beside the REST
+answers of the same minute.
 
-Recorded by ``python -m tests.lab.prometheus_recording``; the reporter's labels are as it writes them by default.
+Recorded by ``python -m tests.lab.prometheus_recording``; the reporter's labels are as it writes
+them by default.
 """
 
 import asyncio
@@ -40,22 +42,37 @@ class Recorded:
         return parse_qs(urlsplit(path).query)["query"][0]
 
     async def get(self, path):
-        self.asked.append({name: values[0] for name, values in parse_qs(urlsplit(path).query).items()})
-        return self.answers.get(self.key(path), {"status": "success", "data": {"resultType": "matrix", "result": []}})
+        self.asked.append(
+            {name: values[0] for name, values in parse_qs(urlsplit(path).query).items()}
+        )
+        return self.answers.get(
+            self.key(path), {"status": "success", "data": {"resultType": "matrix", "result": []}}
+        )
 
 
 def read(version, url="", cursor=None, at=None):
     client = Recorded(version)
     spans = [parse_qs(urlsplit(one["path"]).query) for one in lines(version, "prometheus")]
     end = int(spans[0]["end"][0])
-    source = ClusterSource("lab", url=url, prometheus=PrometheusSource("http://prometheus", 'cluster="lab"'), metrics_interval_s=STEP_S)
+    source = ClusterSource(
+        "lab",
+        url=url,
+        prometheus=PrometheusSource("http://prometheus", 'cluster="lab"'),
+        metrics_interval_s=STEP_S,
+    )
     start = {"until_s": int(spans[0]["start"][0]) - STEP_S} if cursor is None else cursor
-    found = asyncio.run(read_metrics(client, source, start, lambda: at or datetime.fromtimestamp(end + STEP_S + 1, UTC)))
+    found = asyncio.run(
+        read_metrics(
+            client, source, start, lambda: at or datetime.fromtimestamp(end + STEP_S + 1, UTC)
+        )
+    )
     return found, client
 
 
 def records(found, kind):
-    return [record for part in found.observed for record in part.records if isinstance(record, kind)]
+    return [
+        record for part in found.observed for record in part.records if isinstance(record, kind)
+    ]
 
 
 def raw(version, name):
@@ -101,7 +118,8 @@ def test_records_counted_lie_between_those_that_rest_counted_before_and_after(ve
     for row in records(found, VertexMetrics):
         for subtask, count in enumerate(row.records_out or ()):
             seen = rest.get((row.vertex_id, subtask), [])
-            # The JobManager collects counters every two seconds, and asks for them when it is asked; Prometheus scrapes every two.
+            # The JobManager collects counters every two seconds, and asks for them when it is
+            # asked; Prometheus scrapes every two.
             before = [records for at, records in seen if at < row.ts.timestamp() - 8]
             after = [records for at, records in seen if at > row.ts.timestamp() + 8]
             if before and after and count is not None:
@@ -114,9 +132,16 @@ def test_the_job_runs_and_has_the_counts_and_vertices_that_rest_says(version):
     found, _ = read(version)
     job = records(found, Job)[-1]
     answers = [one for one in lines(version, "rest") if one["status"] == 200]
-    vertices = [one["body"]["vertices"] for one in answers if one["path"] == f"/jobs/{job.job_id}"][-1]
-    assert (job.state, job.name) == ("RUNNING", "lab_scraped")  # "lab-scraped"; the reporter writes _ for what it takes for odd
-    assert {(vertex.vertex_id, vertex.parallelism) for vertex in job.vertices} == {(one["id"], one["parallelism"]) for one in vertices}
+    vertices = [one["body"]["vertices"] for one in answers if one["path"] == f"/jobs/{job.job_id}"][
+        -1
+    ]
+    assert (job.state, job.name) == (
+        "RUNNING",
+        "lab_scraped",
+    )  # "lab-scraped"; the reporter writes _ for what it takes for odd
+    assert {(vertex.vertex_id, vertex.parallelism) for vertex in job.vertices} == {
+        (one["id"], one["parallelism"]) for one in vertices
+    }
     counts = [one["body"]["counts"] for one in answers if one["path"].endswith("/checkpoints")]
     assert counts[0]["completed"] <= job.checkpoints_completed <= counts[-1]["completed"] + 1
     assert job.restarts == 0
@@ -134,8 +159,14 @@ def test_the_operator_that_was_slowed_down_is_busy_and_what_feeds_it_back_pressu
 
 def test_taskmanagers_have_the_memory_that_the_reporter_says(version):
     found, _ = read(version)
-    expected = {(labels["tm_id"], at): int(value) for labels, at, value in raw(version, "flink_taskmanager_Status_JVM_Memory_Heap_Used")}
-    assert {(row.taskmanager_id, row.ts.timestamp()): row.heap_used_bytes for row in records(found, TaskManager)} == expected
+    expected = {
+        (labels["tm_id"], at): int(value)
+        for labels, at, value in raw(version, "flink_taskmanager_Status_JVM_Memory_Heap_Used")
+    }
+    assert {
+        (row.taskmanager_id, row.ts.timestamp()): row.heap_used_bytes
+        for row in records(found, TaskManager)
+    } == expected
 
 
 def test_beside_a_jobmanager_only_samples_are_taken_and_places_left_to_it(version):
@@ -165,7 +196,9 @@ def test_every_query_is_of_this_cluster_s_series(version):
         ("odd", 990, 990),
     ],
 )
-def test_steps_follow_each_other_without_gap_and_none_is_asked_before_it_is_one_step_old(until_s, start, end):
+def test_steps_follow_each_other_without_gap_and_none_is_asked_before_it_is_one_step_old(
+    until_s, start, end
+):
     _, client = read("1.20.5", cursor={"until_s": until_s}, at=datetime.fromtimestamp(998, UTC))
     spans = {(int(one["start"]), int(one["end"])) for one in client.asked}
     assert spans == ({(start, end)} if start else set())

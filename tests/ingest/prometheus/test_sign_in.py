@@ -1,4 +1,6 @@
-"""Debian's Prometheus behind a password and a certificate of an own authority, holding samples that a real Flink reported."""
+"""Debian's Prometheus behind a password and a certificate of an own authority, holding samples that
+a real Flink reported.
+"""
 
 import pytest
 
@@ -58,7 +60,9 @@ def test_a_wrong_password_is_said_and_not_repeated(guarded, tmp_path):
     assert outcome.cursor["prometheus"] == CURSOR["lab"]["prometheus"]
 
 
-def test_without_its_authority_it_is_not_asked_whatever_is_accepted_of_the_cluster(guarded, tmp_path):
+def test_without_its_authority_it_is_not_asked_whatever_is_accepted_of_the_cluster(
+    guarded, tmp_path
+):
     seen = probe(source(guarded[0], ""), 10)
     assert not seen.reachable
     assert "No trusted TLS connection" in seen.misses[0]
@@ -67,8 +71,12 @@ def test_without_its_authority_it_is_not_asked_whatever_is_accepted_of_the_clust
 
 def test_a_token_and_a_tenant_go_with_every_request(tmp_path):
     with serving(prometheus) as (metrics,):
-        there = PrometheusSource(metrics.url, 'cluster="lab"', Auth("bearer", "canary-token"), tenant="team-a")
-        collect(ClusterSource("lab", prometheus=there, metrics_interval_s=STEP_S), Lake(str(tmp_path)))
+        there = PrometheusSource(
+            metrics.url, 'cluster="lab"', Auth("bearer", "canary-token"), tenant="team-a"
+        )
+        collect(
+            ClusterSource("lab", prometheus=there, metrics_interval_s=STEP_S), Lake(str(tmp_path))
+        )
     sent = [{name.lower(): value for name, value in headers.items()} for headers in metrics.headers]
     assert sent
     for headers in sent:

@@ -18,7 +18,10 @@ from ingest.pushed.bounds import MAX_ORIGINS, TooLarge
 from ingest.pushed.entries import MAX_PROCESS_CHARACTERS, Entry
 from ingest.records import Skip
 
-LINE = "2026-11-23 01:02:03,004 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] - Triggering checkpoint 7"
+LINE = (
+    "2026-11-23 01:02:03,004 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] "
+    "- Triggering checkpoint 7"
+)
 
 
 def lines(found):
@@ -36,29 +39,62 @@ def test_a_record_of_fluent_bit_with_its_kubernetes_filter_is_a_line_of_its_pod(
 
 
 def test_an_event_of_vector_is_a_line_of_its_pod_or_file():
-    pod = {"message": LINE, "timestamp": "2026-11-23T01:02:03.004Z", "kubernetes.pod_name": "tm-1", "source_type": "kubernetes_logs"}
-    file = {"message": LINE, "timestamp": "2026-11-23T01:02:03.004Z", "file": "/opt/flink/log/flink-a-jobmanager.log", "host": "node1"}
+    pod = {
+        "message": LINE,
+        "timestamp": "2026-11-23T01:02:03.004Z",
+        "kubernetes.pod_name": "tm-1",
+        "source_type": "kubernetes_logs",
+    }
+    file = {
+        "message": LINE,
+        "timestamp": "2026-11-23T01:02:03.004Z",
+        "file": "/opt/flink/log/flink-a-jobmanager.log",
+        "host": "node1",
+    }
     body = "\n".join(json.dumps(event) for event in (pod, file)).encode()
     assert lines(json_records.entries(body)) == [("tm-1", LINE), ("node1-flink-a-jobmanager", LINE)]
 
 
 def test_a_rotated_file_is_the_process_that_it_was():
-    records = [{"log": LINE, "file": f"/log/flink-tm.log{suffix}"} for suffix in ("", ".1", ".2.gz")]
-    assert {process for process, _ in lines(json_records.entries(json.dumps(records).encode()))} == {"flink-tm"}
+    records = [
+        {"log": LINE, "file": f"/log/flink-tm.log{suffix}"} for suffix in ("", ".1", ".2.gz")
+    ]
+    assert {
+        process for process, _ in lines(json_records.entries(json.dumps(records).encode()))
+    } == {"flink-tm"}
 
 
 def test_a_record_of_a_json_layout_stays_one():
-    record = {"@timestamp": "2026-11-23T01:02:03.004Z", "log.level": "INFO", "log.logger": "a.B", "message": "said", "pod": "jm-0"}
+    record = {
+        "@timestamp": "2026-11-23T01:02:03.004Z",
+        "log.level": "INFO",
+        "log.logger": "a.B",
+        "message": "said",
+        "pod": "jm-0",
+    }
     ((process, text),) = lines(json_records.entries(json.dumps(record).encode()))
     assert (process, json.loads(text)) == ("jm-0", record)
 
 
-@pytest.mark.parametrize("damage", [b'{"log": "x', b"\xff\xfe", b"[" * 100_000, b'"text"', b"{}", b'{"log": 7}', b'{"other": "x"}'])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b'{"log": "x',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'"text"',
+        b"{}",
+        b'{"log": 7}',
+        b'{"other": "x"}',
+    ],
+)
 def test_damage_is_said_and_nothing_beside_it_is_lost(damage):
     good = json.dumps({"log": LINE, "pod": "p"}).encode()
     found = list(json_records.entries(b"\n".join([good, damage, good])))
     assert len(lines(found)) == 2
-    assert any(isinstance(one, Skip) for one in found) or damage == b"[" * 100_000  # brackets alone hold nothing
+    assert (
+        any(isinstance(one, Skip) for one in found) or damage == b"[" * 100_000
+    )  # brackets alone hold nothing
 
 
 def test_a_cut_list_gives_what_came_before_the_cut():
@@ -72,17 +108,30 @@ def test_numbers_that_are_longer_than_any_that_is_measured_are_the_texts_that_th
     body = f'{{"log":"{LINE}","ts":{digits},"pod":"p"}}\n{laid_out}'.encode()
     first, second = json_records.entries(body)
     assert lines([first, second]) == [("p", LINE), ("p", laid_out.replace("\n", " "))]
-    otlp_log = {"timeUnixNano": "@", "body": {"stringValue": LINE}, "attributes": [{"key": "pod", "value": {"stringValue": "p"}}]}
-    otlp_body = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [otlp_log]}]}]}).replace('"@"', digits)
+    otlp_log = {
+        "timeUnixNano": "@",
+        "body": {"stringValue": LINE},
+        "attributes": [{"key": "pod", "value": {"stringValue": "p"}}],
+    }
+    otlp_body = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [otlp_log]}]}]}).replace(
+        '"@"', digits
+    )
     assert lines(otlp.from_json(otlp_body.encode())) == [("p", LINE)]
 
 
 def test_fractions_are_what_they_were_wherever_they_stand():
     record = {"logger": "a.B", "message": "said", "ts": 1790000000.5, "n": [1.5, -2e-7], "pod": "p"}
-    assert [(name, json.loads(text)) for name, text in lines(json_records.entries(json.dumps(record).encode()))] == [("p", record)]
+    assert [
+        (name, json.loads(text))
+        for name, text in lines(json_records.entries(json.dumps(record).encode()))
+    ] == [("p", record)]
     (skipped,) = json_records.entries(b'{"log":1.5}')
     assert isinstance(skipped, Skip)
-    fields = [("logger", {"stringValue": "a.B"}), ("message", {"stringValue": "said"}), ("ts", {"doubleValue": 1790000000.5})]
+    fields = [
+        ("logger", {"stringValue": "a.B"}),
+        ("message", {"stringValue": "said"}),
+        ("ts", {"doubleValue": 1790000000.5}),
+    ]
     body = {"kvlistValue": {"values": [{"key": key, "value": value} for key, value in fields]}}
     sent = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": body}]}]}]}
     ((_, text),) = lines(otlp.from_json(json.dumps(sent).encode()))
@@ -119,7 +168,10 @@ def test_no_body_raises_anything_but_a_refusal(body):
 
 
 @given(
-    st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
 )
 def test_no_json_raises_anything_but_a_refusal(document):
     record = {"body": document, "attributes": document}
@@ -128,8 +180,12 @@ def test_no_json_raises_anything_but_a_refusal(document):
         {"streams": document},
         {"streams": [{"stream": {"a": "b"}, "values": document}]},
         {"resourceLogs": [{"scopeLogs": [{"logRecords": document}]}]},
-        {"resourceLogs": [{"resource": document, "scopeLogs": [{"scope": document, "logRecords": [record]}]}]},
-    ]  # fmt: skip
+        {
+            "resourceLogs": [
+                {"resource": document, "scopeLogs": [{"scope": document, "logRecords": [record]}]}
+            ]
+        },
+    ]
     for shape in shapes:
         for read in (json_records.entries, loki.entries, otlp.from_json):
             with suppress(Refused):
@@ -141,7 +197,10 @@ def test_loki_streams_are_lines_of_their_labels():
         "streams": [
             {
                 "stream": {"namespace": "n", "pod": "tm-2"},
-                "values": [["1790000000000000000", LINE], ["1790000000000000001", LINE, {"x": "y"}]],
+                "values": [
+                    ["1790000000000000000", LINE],
+                    ["1790000000000000001", LINE, {"x": "y"}],
+                ],
             }
         ]
     }
@@ -161,7 +220,9 @@ def test_bodies_are_unpacked(packed):
     assert unpacked(io.BytesIO(packed(b"abc" * 1000)), name) == b"abc" * 1000
 
 
-@pytest.mark.parametrize(("name", "packed"), [("gzip", gzip.compress), ("zstd", zstandard.ZstdCompressor().compress)])
+@pytest.mark.parametrize(
+    ("name", "packed"), [("gzip", gzip.compress), ("zstd", zstandard.ZstdCompressor().compress)]
+)
 def test_a_body_that_unpacks_to_too_much_is_refused_before_it_is_held(name, packed):
     with pytest.raises(TooLarge):
         unpacked(io.BytesIO(packed(bytes(4 * LARGEST_BODY_BYTES))), name)
@@ -176,8 +237,13 @@ def test_a_packed_body_is_as_large_as_a_plain_one_may_be_even_where_nothing_come
 
 @pytest.mark.parametrize(
     ("name", "body"),
-    # The packed body carries the second it was made in: as part of a name it would differ between two workers.
-    [pytest.param("gzip", gzip.compress(bytes(10_000))[:-9], id="cut"), ("gzip", b"none"), ("zstd", b"none of it")],
+    # The packed body carries the second it was made in: as part of a name it would differ between
+    # two workers.
+    [
+        pytest.param("gzip", gzip.compress(bytes(10_000))[:-9], id="cut"),
+        ("gzip", b"none"),
+        ("zstd", b"none of it"),
+    ],
 )
 def test_a_damaged_body_is_refused(name, body):
     with pytest.raises(Refused, match=f"no whole {name}"):

@@ -1,4 +1,6 @@
-"""Pushed lines wait in files that the collector reads; a repetition changes nothing, whatever was killed where."""
+"""Pushed lines wait in files that the collector reads; a repetition changes nothing, whatever was
+killed where.
+"""
 
 import time
 from datetime import UTC, datetime
@@ -17,7 +19,10 @@ AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
 def line(number, process="tm-1"):
-    text = f"2026-11-23 01:02:{number // 1000 % 60:02d},{number % 1000:03d} WARN  a.B [] - line {number}"
+    text = (
+        f"2026-11-23 01:02:{number // 1000 % 60:02d},{number % 1000:03d} WARN  a.B [] - line "
+        f"{number}"
+    )
     return Entry(process, text, str(number))
 
 
@@ -53,11 +58,24 @@ def test_a_batch_without_stamps_is_known_as_a_whole(tmp_path):
     others = [Entry("tm-1", text) for text in ("java.lang.Oops", "\tat a.B")]
     for batch in (frames, frames, others):
         spool.take(batch)
-    assert text_of(spool) == ["java.lang.Error", "\tat a.B", "\tat a.B", "java.lang.Oops", "\tat a.B"]
+    assert text_of(spool) == [
+        "java.lang.Error",
+        "\tat a.B",
+        "\tat a.B",
+        "java.lang.Oops",
+        "\tat a.B",
+    ]
 
 
 @settings(deadline=None, max_examples=60)
-@given(batches=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12), st.sampled_from(["ok", "lost answer", "killed"])), max_size=12))
+@given(
+    batches=st.lists(
+        st.tuples(
+            st.integers(0, 30), st.integers(1, 12), st.sampled_from(["ok", "lost answer", "killed"])
+        ),
+        max_size=12,
+    )
+)
 def test_every_line_is_there_once_however_batches_are_repeated(tmp_path_factory, batches):
     spool = Spool(tmp_path_factory.mktemp("c"))
     wanted = {}
@@ -146,5 +164,8 @@ def test_names_of_processes_lead_nowhere_else(tmp_path):
     spool = Spool(tmp_path / "c")
     names = ["../../x", "/etc/passwd", "..", ".", "a\0b", "ü/é", "x" * 500, "keys", "lock"]
     spool.take([entry_of({"log": "text", "pod": name}) for name in names])
-    assert {path.parent for path in tmp_path.rglob("*.log")} == {spool.folder, spool.folder / "keys"}
+    assert {path.parent for path in tmp_path.rglob("*.log")} == {
+        spool.folder,
+        spool.folder / "keys",
+    }
     assert list(tmp_path.iterdir()) == [spool.folder]

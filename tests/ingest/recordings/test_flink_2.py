@@ -1,17 +1,32 @@
-"""Flink 2.3: no legacy exceptions, no ``host``, no flat metric group; vertex metrics asked all at once."""
+"""Flink 2.3: no legacy exceptions, no ``host``, no flat metric group; vertex metrics asked all at
+once.
+"""
 
 from functools import cache
 from pathlib import Path
 
 from ingest.recordings.recording import Recording
-from ingest.records import Checkpoint, Job, JobException, Skip, TaskManager, VertexCheckpoint, VertexMetrics
+from ingest.records import (
+    Checkpoint,
+    Job,
+    JobException,
+    Skip,
+    TaskManager,
+    VertexCheckpoint,
+    VertexMetrics,
+)
 
 RECORDING = Path(__file__).parent.parent.parent / "fixtures" / "rest" / "2.3.0"
 
 
 @cache
 def records():
-    return tuple(record for readings, _ in Recording(RECORDING, "c").read() for reading in readings for record in reading.records)
+    return tuple(
+        record
+        for readings, _ in Recording(RECORDING, "c").read()
+        for reading in readings
+        for record in reading.records
+    )
 
 
 def of_type(kind):
@@ -24,9 +39,16 @@ def test_nothing_is_skipped():
 
 def test_the_job_tells_version_type_restarts_and_renamed_settings():
     first, last = of_type(Job)[0], of_type(Job)[-1]
-    assert (first.flink_version, first.job_type, first.state, last.state) == ("2.3.0", "STREAMING", "RUNNING", "CANCELED")
+    assert (first.flink_version, first.job_type, first.state, last.state) == (
+        "2.3.0",
+        "STREAMING",
+        "RUNNING",
+        "CANCELED",
+    )
     assert first.restarts >= 1
-    assert {"execution.checkpointing.num-retained", "restart-strategy.type"} <= {setting.key for setting in first.configuration}
+    assert {"execution.checkpointing.num-retained", "restart-strategy.type"} <= {
+        setting.key for setting in first.configuration
+    }
     assert [vertex.max_parallelism for vertex in first.vertices] == [128] * 4
 
 
@@ -41,7 +63,10 @@ def test_samples_have_pools_times_hosts_and_attempts_of_every_subtask():
     samples = of_type(VertexMetrics)
     assert {sample.parallelism for sample in samples} == {1, 2}
     for sample in samples:
-        assert all(None not in column for column in (sample.busy_ms_per_s, sample.in_pool_usage, sample.host, sample.attempt))
+        assert all(
+            None not in column
+            for column in (sample.busy_ms_per_s, sample.in_pool_usage, sample.host, sample.attempt)
+        )
         assert sample.watermark_ms is None
         assert sample.backpressured_ratio is not None
 
@@ -49,7 +74,11 @@ def test_samples_have_pools_times_hosts_and_attempts_of_every_subtask():
 def test_checkpoints_and_their_subtasks_are_told():
     assert {record.status for record in of_type(Checkpoint)} >= {"COMPLETED"}
     assert all(record.checkpointed_bytes is not None for record in of_type(Checkpoint))
-    assert all(record.subtask_unaligned is not None for record in of_type(VertexCheckpoint) if record.acknowledged)
+    assert all(
+        record.subtask_unaligned is not None
+        for record in of_type(VertexCheckpoint)
+        if record.acknowledged
+    )
 
 
 def test_taskmanagers_have_memory_and_garbage_collection_once_flink_fetched_them():

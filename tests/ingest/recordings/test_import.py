@@ -30,7 +30,12 @@ def recording(tmp_path, content):
 
 
 def found_in(directory):
-    return [record for readings, _ in Recording(directory, "c").read() for reading in readings for record in reading.records]
+    return [
+        record
+        for readings, _ in Recording(directory, "c").read()
+        for reading in readings
+        for record in reading.records
+    ]
 
 
 def skips_in(directory):
@@ -43,7 +48,11 @@ def checkpoints(found):
 
 def identities(lake, table):
     names = list(TABLES[table].identity)
-    rows = [row for file in lake.files(table) for row in pq.read_table(file.uri.removeprefix("file://")).to_pylist()]
+    rows = [
+        row
+        for file in lake.files(table)
+        for row in pq.read_table(file.uri.removeprefix("file://")).to_pylist()
+    ]
     return Counter(str(tuple(row.get(name) for name in names)) for row in rows)
 
 
@@ -94,11 +103,29 @@ def test_a_torn_compressed_file_gives_what_was_before_the_tear(tmp_path):
         (b'{"ts": "yesterday", "path": "/overview", "status": 200}', "bad_json"),
         (b'{"ts": 1e300, "path": "/overview", "status": 200}', "bad_json"),
         (b"[" * 200_000, "bad_json"),
-        (b'{"ts": 1795234333, "path": "/jobs/overview", "status": 500, "body": {"errors": ["broken"]}}', "http_error"),
-        (b'{"ts": 1795234333, "path": "/jobs/overview", "status": 0, "body": "URLError(timed out)"}', "timeout"),
-        (b'{"ts": 1795234333, "path": "/jobs/overview", "status": 0, "body": "refused"}', "unreachable"),
-        (b'{"ts": 1795234333, "path": "/jobs/overview", "status": 200, "body": "{\\"jobs\\": [{\\"ji"}', "bad_json"),
-        (b'{"ts": 1795234333, "path": "/jobs/overview", "status": 200, "body": {"jobs": {}}}', "bad_payload"),
+        (
+            b'{"ts": 1795234333, "path": "/jobs/overview", "status": 500, "body": {"errors": '
+            b'["broken"]}}',
+            "http_error",
+        ),
+        (
+            b'{"ts": 1795234333, "path": "/jobs/overview", "status": 0, "body": "URLError(timed '
+            b'out)"}',
+            "timeout",
+        ),
+        (
+            b'{"ts": 1795234333, "path": "/jobs/overview", "status": 0, "body": "refused"}',
+            "unreachable",
+        ),
+        (
+            b'{"ts": 1795234333, "path": "/jobs/overview", "status": 200, "body": "{\\"jobs\\": '
+            b'[{\\"ji"}',
+            "bad_json",
+        ),
+        (
+            b'{"ts": 1795234333, "path": "/jobs/overview", "status": 200, "body": {"jobs": {}}}',
+            "bad_payload",
+        ),
     ],
 )
 def test_a_bad_line_costs_one_skip_and_nothing_else(tmp_path, junk, reason):
@@ -120,11 +147,18 @@ def entries(path):
 
 def recorded_again(tmp_path, entry, *after_s):
     """One entry, as it would be recorded once more at each time."""
-    return recording(tmp_path, b"\n".join(json.dumps(entry | {"ts": entry["ts"] + late_s}).encode() for late_s in after_s))
+    return recording(
+        tmp_path,
+        b"\n".join(json.dumps(entry | {"ts": entry["ts"] + late_s}).encode() for late_s in after_s),
+    )
 
 
 def unknown_backpressure():
-    return next(one for one in entries(RECORDINGS / "1.20.5/B/rest.jsonl") if one["status"] == 500 and "/backpressure" in one["path"])
+    return next(
+        one
+        for one in entries(RECORDINGS / "1.20.5/B/rest.jsonl")
+        if one["status"] == 500 and "/backpressure" in one["path"]
+    )
 
 
 def unknown_checkpoints(version="2.3.0"):
@@ -135,17 +169,27 @@ def unknown_checkpoints(version="2.3.0"):
 def test_what_flink_could_not_tell_of_a_job_that_it_initialized_is_no_skip(tmp_path, start):
     found = found_in(recording(tmp_path, start.read_bytes()))
     assert [record for record in found if type(record).__name__ == "Skip"] == []
-    assert {record.state for record in found if type(record).__name__ == "Job"} == {"INITIALIZING", "RUNNING"}
+    assert {record.state for record in found if type(record).__name__ == "Job"} == {
+        "INITIALIZING",
+        "RUNNING",
+    }
 
 
 @pytest.mark.parametrize("name", ["B", "C2", "G", "H", "I", "K"])
 def test_back_pressure_before_there_are_metrics_of_subtasks_is_no_skip(name):
-    assert [skip for skip in skips_in(RECORDINGS / "1.20.5" / name) if skip.subject.endswith(("/backpressure", "/checkpoints"))] == []
+    assert [
+        skip
+        for skip in skips_in(RECORDINGS / "1.20.5" / name)
+        if skip.subject.endswith(("/backpressure", "/checkpoints"))
+    ] == []
 
 
 @pytest.mark.parametrize(
     ("entry", "means"),
-    [(unknown_backpressure(), "has metrics of none of its subtasks"), (unknown_checkpoints(), "still initializing this job")],
+    [
+        (unknown_backpressure(), "has metrics of none of its subtasks"),
+        (unknown_checkpoints(), "still initializing this job"),
+    ],
     ids=["backpressure", "checkpoints"],
 )
 def test_what_flink_could_not_tell_for_minutes_is_a_skip(tmp_path, entry, means):
@@ -156,35 +200,62 @@ def test_what_flink_could_not_tell_for_minutes_is_a_skip(tmp_path, entry, means)
 
 def test_what_flink_told_in_between_was_not_unknown_for_minutes(tmp_path):
     entry = unknown_checkpoints()
-    known = next(one for one in entries(STARTS / "2.3.0.jsonl") if one["path"] == entry["path"] and one["status"] == 200)
+    known = next(
+        one
+        for one in entries(STARTS / "2.3.0.jsonl")
+        if one["path"] == entry["path"] and one["status"] == 200
+    )
     times = [entry | {"ts": entry["ts"] + late_s} for late_s in (0, 60)]
     later = [known | {"ts": entry["ts"] + 90}, entry | {"ts": entry["ts"] + 130}]
-    assert skips_in(recording(tmp_path, b"\n".join(json.dumps(one).encode() for one in (*times, *later)))) == []
+    assert (
+        skips_in(
+            recording(tmp_path, b"\n".join(json.dumps(one).encode() for one in (*times, *later)))
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
     "changed",
     [
         {"status": 503},
-        {"body": {"errors": ["Internal server error.", "java.util.concurrent.TimeoutException: Invocation timed out."]}},
+        {
+            "body": {
+                "errors": [
+                    "Internal server error.",
+                    "java.util.concurrent.TimeoutException: Invocation timed out.",
+                ]
+            }
+        },
         {"body": {"errors": ["Internal server error."], "reason": ["initializing"]}},
         {"body": "initializing"},
     ],
 )
 def test_any_other_failure_is_a_skip_at_once(tmp_path, changed):
-    assert [skip.reason for skip in skips_in(recorded_again(tmp_path, unknown_checkpoints() | changed, 0))] == ["http_error"]
+    assert [
+        skip.reason
+        for skip in skips_in(recorded_again(tmp_path, unknown_checkpoints() | changed, 0))
+    ] == ["http_error"]
 
 
 def test_a_line_beyond_the_limit_is_skipped_in_bounded_memory(tmp_path):
     path = tmp_path / "rest.jsonl"
     path.write_bytes(b"first\n" + b"x" * 10_000_000 + b"\nlast\n")
     found = list(read_lines(path, max_line_bytes=1_000))
-    assert [(line.number, line.content) for line in found] == [(1, b"first"), (2, None), (3, b"last")]
+    assert [(line.number, line.content) for line in found] == [
+        (1, b"first"),
+        (2, None),
+        (3, b"last"),
+    ]
     assert found[1].size_bytes == 10_000_001
 
 
 def test_an_answer_of_100_mb_costs_one_skip(tmp_path):
-    line = b'{"ts": 1795234333, "path": "/jobs/overview", "status": 200, "body": "' + b"x" * 100_000_000 + b'"}'
+    line = (
+        b'{"ts": 1795234333, "path": "/jobs/overview", "status": 200, "body": "'
+        + b"x" * 100_000_000
+        + b'"}'
+    )
     (skip,) = found_in(recording(tmp_path, line))
     assert (skip.reason, skip.subject) == ("too_large", "rest.jsonl:1")
 
@@ -205,7 +276,12 @@ def test_logs_of_any_name_are_read_but_not_what_processes_or_rocksdb_printed(tmp
     logs = tmp_path / "logs"
     logs.mkdir()
     shutil.copy(E / "logs" / "flink-standalonesession-0-flink-jm.log", logs / "jobmanager.txt")
-    for name in ("jobmanager.out", ".hidden", "tmp_job_x_db_LOG", "tmp_job_x_db_LOG.old.1795234333"):
+    for name in (
+        "jobmanager.out",
+        ".hidden",
+        "tmp_job_x_db_LOG",
+        "tmp_job_x_db_LOG.old.1795234333",
+    ):
         (logs / name).write_text("Starting up\n")
     found = found_in(tmp_path)
     assert {type(record).__name__ for record in found} == {"LogRecord"}
@@ -218,7 +294,9 @@ def test_a_file_of_junk_is_told_of_in_a_bounded_number_of_skips(tmp_path):
 
 
 def test_paths_that_weir_does_not_read_are_no_skips(tmp_path):
-    line = json.dumps({"ts": 1795234333, "path": "/jars/upload", "status": 404, "body": "no"}).encode()
+    line = json.dumps(
+        {"ts": 1795234333, "path": "/jars/upload", "status": 404, "body": "no"}
+    ).encode()
     assert found_in(recording(tmp_path, line)) == []
 
 
@@ -226,10 +304,17 @@ def test_a_job_whose_details_are_gone_is_still_there(tmp_path):
     missing = [json.loads(line) for line in lines()]
     for entry in missing:
         if entry["path"].startswith("/jobs/2"):
-            entry["status"], entry["body"] = 404, {"errors": ["org.apache.flink.runtime.rest.NotFoundException: Job not found"]}
-    found = found_in(recording(tmp_path, b"\n".join(json.dumps(entry).encode() for entry in missing)))
+            entry["status"], entry["body"] = (
+                404,
+                {"errors": ["org.apache.flink.runtime.rest.NotFoundException: Job not found"]},
+            )
+    found = found_in(
+        recording(tmp_path, b"\n".join(json.dumps(entry).encode() for entry in missing))
+    )
     assert {record.name for record in found if type(record).__name__ == "Job"} == {"lab-E-decline"}
-    assert all("Job not found" in record.detail for record in found if type(record).__name__ == "Skip")
+    assert all(
+        "Job not found" in record.detail for record in found if type(record).__name__ == "Skip"
+    )
 
 
 def test_recordings_read_in_pieces_tell_of_the_same_checkpoints(tmp_path):

@@ -1,4 +1,6 @@
-"""Directories of checkpoints that are played: as the recording lists them, under the ids of a turn, at the time of now."""
+"""Directories of checkpoints that are played: as the recording lists them, under the ids of a turn,
+at the time of now.
+"""
 
 import json
 from pathlib import Path
@@ -16,11 +18,18 @@ PAST_MS = 96 * 3_600_000
 
 
 def ids_of(recording: Path) -> dict[str, str]:
-    return {job["id"]: id_of(job["id"], 1) for job in json.loads((recording / "scenario.json").read_text())["jobs"]}
+    return {
+        job["id"]: id_of(job["id"], 1)
+        for job in json.loads((recording / "scenario.json").read_text())["jobs"]
+    }
 
 
 def found(folder: Path) -> dict[str, int]:
-    return {str(file.relative_to(folder)): file.stat().st_size for file in folder.rglob("*") if file.is_file()}
+    return {
+        str(file.relative_to(folder)): file.stat().st_size
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
 
 
 def final(recording: Path, ids: dict[str, str]) -> dict[str, int]:
@@ -31,7 +40,11 @@ def final(recording: Path, ids: dict[str, str]) -> dict[str, int]:
     return {path: int(size) for path, size, _at in (line.split("\t") for line in text.splitlines())}
 
 
-@pytest.mark.parametrize("shipped", [one for one in SHIPPED if one.has_past] + [one for one in SHIPPED if one.recording == "1.12.5/G"])
+@pytest.mark.parametrize(
+    "shipped",
+    [one for one in SHIPPED if one.has_past]
+    + [one for one in SHIPPED if one.recording == "1.12.5/G"],
+)
 def test_in_the_end_it_is_what_the_recorded_cluster_left(shipped, tmp_path):
     recording = recordings() / shipped.recording
     ids = ids_of(recording)
@@ -45,8 +58,12 @@ def test_a_checkpoint_is_there_when_it_was_written_and_gone_when_it_was_subsumed
     recording = recordings() / "1.20.5" / "E"
     [own] = (ids := ids_of(recording)).values()
     listings = [json.loads(line) for line in (recording / "listing.jsonl").read_text().splitlines()]
-    written_ms = {path: round(at * 1000) for listing in listings for path, _size, at in listing["files"]}
-    first = min((path for path in written_ms if path.endswith("_metadata")), key=written_ms.__getitem__)
+    written_ms = {
+        path: round(at * 1000) for listing in listings for path, _size, at in listing["files"]
+    }
+    first = min(
+        (path for path in written_ms if path.endswith("_metadata")), key=written_ms.__getitem__
+    )
     here = tmp_path / first.replace(*next(iter(ids.items())))
     tree = CheckpointTree(recording, tmp_path)
     tree.show(written_ms[first] - 1, 5_000, ids)

@@ -1,4 +1,6 @@
-"""A recording that is played: as its JobManager would answer now, turn after turn, read through the collector's own door."""
+"""A recording that is played: as its JobManager would answer now, turn after turn, read through the
+collector's own door.
+"""
 
 import asyncio
 import json
@@ -35,7 +37,11 @@ def jobs(player: Player, now_ms: int) -> list[dict[str, Any]]:
 
 
 def written(player_folder: Path) -> list[bytes]:
-    return [line for log in sorted((player_folder / "logs").iterdir()) for line in log.read_bytes().splitlines()]
+    return [
+        line
+        for log in sorted((player_folder / "logs").iterdir())
+        for line in log.read_bytes().splitlines()
+    ]
 
 
 def test_a_new_cluster_has_a_job_that_runs_and_one_that_ended(tape: Tape, tmp_path: Path) -> None:
@@ -66,7 +72,9 @@ def test_a_player_that_is_made_again_goes_on_with_the_same_jobs(tape: Tape, tmp_
     player.tick(NOW_MS)
     again = Player(tape, NAMES, tmp_path)
     again.tick(NOW_MS + 1000)
-    assert [job["jid"] for job in jobs(again, NOW_MS + 1000)] == [job["jid"] for job in jobs(player, NOW_MS + 1000)]
+    assert [job["jid"] for job in jobs(again, NOW_MS + 1000)] == [
+        job["jid"] for job in jobs(player, NOW_MS + 1000)
+    ]
 
 
 def test_nothing_is_submitted_while_nobody_looks(tape: Tape, tmp_path: Path) -> None:
@@ -76,7 +84,11 @@ def test_nothing_is_submitted_while_nobody_looks(tape: Tape, tmp_path: Path) -> 
     player.tick(tomorrow_ms, awake=False)
     assert {job["state"] for job in jobs(player, tomorrow_ms)} == {"CANCELED"}
     player.tick(tomorrow_ms)
-    submitted = [job["start-time"] for job in jobs(player, tomorrow_ms + 10_000) if job["state"] != "CANCELED"]
+    submitted = [
+        job["start-time"]
+        for job in jobs(player, tomorrow_ms + 10_000)
+        if job["state"] != "CANCELED"
+    ]
     assert len(submitted) == 1
     assert abs(submitted[0] - tomorrow_ms) < GAP_MS
 
@@ -89,10 +101,14 @@ def test_lines_are_written_when_their_time_has_come_and_once(tape: Tape, tmp_pat
         player.tick(now_ms, awake=False)
         assert max(at for line in written(tmp_path) if (at := line_ms(line)) is not None) <= now_ms
     player.tick(end_ms, awake=False)
-    own = [line for log in (tmp_path / "logs").glob("*.log") for line in log.read_bytes().splitlines()]
+    own = [
+        line for log in (tmp_path / "logs").glob("*.log") for line in log.read_bytes().splitlines()
+    ]
     expected = sum(1 for log in tape.logs for _ in tape.lines(log, tape.began_ms - 5_000))
     assert len(own) == expected
-    assert not any(b"lab-E-decline" in line or job_id.encode() in line for line in own for job_id in tape.jobs)
+    assert not any(
+        b"lab-E-decline" in line or job_id.encode() in line for line in own for job_id in tape.jobs
+    )
 
 
 def test_metrics_are_answered_by_id_and_unknown_ones_left_out(tape: Tape, tmp_path: Path) -> None:
@@ -102,7 +118,10 @@ def test_metrics_are_answered_by_id_and_unknown_ones_left_out(tape: Tape, tmp_pa
     vertex = json.loads(player.answer(f"/jobs/{job_id}", NOW_MS)[1])["vertices"][0]["id"]
     path = f"/jobs/{job_id}/vertices/{vertex}/metrics?get=0.buffers.outPoolUsage,1.buffers.outPoolUsage,0.noSuchMetric"
     status, body = player.answer(path, NOW_MS)
-    assert (status, [one["id"] for one in json.loads(body)]) == (200, ["0.buffers.outPoolUsage", "1.buffers.outPoolUsage"])
+    assert (status, [one["id"] for one in json.loads(body)]) == (
+        200,
+        ["0.buffers.outPoolUsage", "1.buffers.outPoolUsage"],
+    )
 
 
 def test_a_job_of_nobody_is_not_found(tape: Tape, tmp_path: Path) -> None:
@@ -127,8 +146,12 @@ def test_the_collector_reads_it_as_any_jobmanager(tape: Tape, tmp_path: Path) ->
     records = [record for part in collected.observed for record in part.records]
     kinds = {type(record).__name__ for record in records}
     assert {"Job", "Checkpoint", "VertexCheckpoint", "VertexMetrics", "TaskManager"} <= kinds
-    declined = [one for one in records if type(one).__name__ == "Checkpoint" and one.status == "FAILED"]
-    assert {one.job_id for one in declined} == {job["jid"] for job in jobs(player, round(at.timestamp() * 1000))}
+    declined = [
+        one for one in records if type(one).__name__ == "Checkpoint" and one.status == "FAILED"
+    ]
+    assert {one.job_id for one in declined} == {
+        job["jid"] for job in jobs(player, round(at.timestamp() * 1000))
+    }
 
 
 def test_every_shipped_recording_is_there_and_its_jobs_have_names() -> None:
@@ -148,6 +171,8 @@ async def _collected(player: Player) -> Any:
     port = free_port()
     await web.TCPSite(runner, "127.0.0.1", port).start()
     try:
-        return await collect_cluster(ClusterSource("demo", f"http://127.0.0.1:{port}/demo"), {}, lambda: datetime.now(UTC))
+        return await collect_cluster(
+            ClusterSource("demo", f"http://127.0.0.1:{port}/demo"), {}, lambda: datetime.now(UTC)
+        )
     finally:
         await runner.cleanup()

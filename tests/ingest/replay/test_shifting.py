@@ -1,4 +1,6 @@
-"""What was recorded, moved in time: every record of it is the same, but for its times and the ids and names of jobs."""
+"""What was recorded, moved in time: every record of it is the same, but for its times and the ids
+and names of jobs.
+"""
 
 import json
 from collections import Counter
@@ -33,7 +35,9 @@ def test_the_time_of_a_line_moves_by_the_shift(at_ms: int, by_ms: int) -> None:
 
 
 @given(number=st.integers(0, 10**18), by_ms=st.integers(1, DECADE_MS))
-def test_a_number_moves_only_where_it_is_an_instant_of_the_recording(number: int, by_ms: int) -> None:
+def test_a_number_moves_only_where_it_is_an_instant_of_the_recording(
+    number: int, by_ms: int
+) -> None:
     moved = shift(by_ms).text(b'{"bytes":%d}' % number)
     is_instant = abs(number - RECORDED_MS) <= 86_400_000
     assert moved == b'{"bytes":%d}' % (number + by_ms if is_instant else number)
@@ -52,17 +56,34 @@ def test_an_id_is_another_in_each_turn_and_the_same_after_a_restart() -> None:
 def test_a_shifted_recording_gives_the_same_records_shifted(tmp_path: Path) -> None:
     folder = RECORDINGS / "1.20.5" / "J"
     answers = [json.loads(line) for line in (folder / "rest.jsonl").read_bytes().splitlines()]
-    job_id = next(job["jid"] for entry in answers if entry["path"] == "/jobs/overview" for job in entry["body"]["jobs"])
+    job_id = next(
+        job["jid"]
+        for entry in answers
+        if entry["path"] == "/jobs/overview"
+        for job in entry["body"]["jobs"]
+    )
     by_ms, new_id = 2 * 86_400_000 + 12_345_678, "0" * 31 + "1"
-    moved = Shift(by_ms, round(answers[0]["ts"] * 1000), {job_id.encode(): new_id.encode(), OLD_NAME.encode(): b"invoice-matching"})
+    moved = Shift(
+        by_ms,
+        round(answers[0]["ts"] * 1000),
+        {job_id.encode(): new_id.encode(), OLD_NAME.encode(): b"invoice-matching"},
+    )
     with (tmp_path / "rest.jsonl").open("w") as rest:
         for entry in answers:
             body = json.loads(moved.text(json.dumps(entry["body"]).encode()))
             at_s = (round(entry["ts"] * 1000) + by_ms) / 1000
-            rest.write(json.dumps(entry | {"ts": at_s, "path": entry["path"].replace(job_id, new_id), "body": body}) + "\n")
+            rest.write(
+                json.dumps(
+                    entry
+                    | {"ts": at_s, "path": entry["path"].replace(job_id, new_id), "body": body}
+                )
+                + "\n"
+            )
     (tmp_path / "logs").mkdir()
     for log in (folder / "logs").iterdir():
-        (tmp_path / "logs" / log.name).write_bytes(b"".join(moved.line(line) for line in log.read_bytes().splitlines(keepends=True)))
+        (tmp_path / "logs" / log.name).write_bytes(
+            b"".join(moved.line(line) for line in log.read_bytes().splitlines(keepends=True))
+        )
 
     def expected(value: Any) -> Any:
         """By hand: instants moved, the id and the name replaced, wherever they stand."""
@@ -84,11 +105,21 @@ def test_a_shifted_recording_gives_the_same_records_shifted(tmp_path: Path) -> N
     for (kind, old), (_, new) in zip(before, after, strict=True):
         if kind != "LogRecord":
             assert _plain(new) == expected(old), kind
-    assert _lines(after) == Counter({(at + timedelta(milliseconds=by_ms), event): count for (at, event), count in _lines(before).items()})
+    assert _lines(after) == Counter(
+        {
+            (at + timedelta(milliseconds=by_ms), event): count
+            for (at, event), count in _lines(before).items()
+        }
+    )
 
 
 def _records(folder: Path) -> list[tuple[str, Any]]:
-    return [(type(one).__name__, one) for observed, _ in Recording(folder, "c").read() for part in observed for one in part.records]
+    return [
+        (type(one).__name__, one)
+        for observed, _ in Recording(folder, "c").read()
+        for part in observed
+        for one in part.records
+    ]
 
 
 def _lines(records: list[tuple[str, Any]]) -> Counter[tuple[datetime, str]]:

@@ -17,11 +17,19 @@ def test_a_summary_of_each_root(tmp_path: Path, capsys: pytest.CaptureFixture[st
         lay_out(name, tmp_path / name)
     assert main(["listing", str(tmp_path / "1.20.5-H"), str(tmp_path / "1.20.5-K"), "--json"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(line["files"], line["bytes"], line["unlisted"]) for line in lines] == [(138, 48885038, []), (43, 104536496, [])]
-    assert [line["root"] for line in lines] == [f"file:{tmp_path}/1.20.5-H", f"file:{tmp_path}/1.20.5-K"]
+    assert [(line["files"], line["bytes"], line["unlisted"]) for line in lines] == [
+        (138, 48885038, []),
+        (43, 104536496, []),
+    ]
+    assert [line["root"] for line in lines] == [
+        f"file:{tmp_path}/1.20.5-H",
+        f"file:{tmp_path}/1.20.5-K",
+    ]
 
 
-def test_a_copied_tree_is_read_elsewhere_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copied_tree_is_read_elsewhere_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lay_out("1.20.5-H", tmp_path / "copy")
     assert main(["listing", H, "--at", str(tmp_path / "copy"), "--out", str(tmp_path / "out")]) == 0
     assert f"{H}: 138 files, 48,885,038 bytes, as of " in capsys.readouterr().out
@@ -32,13 +40,18 @@ def test_a_copied_tree_is_read_elsewhere_and_kept(tmp_path: Path, capsys: pytest
 
 def test_an_inventory_instead(capsys: pytest.CaptureFixture[str]) -> None:
     inventory = str(FIXTURES / "1.20.5-H" / "listing-final.tsv")
-    assert main(["listing", H, "--inventory", inventory, "--as-of", "2026-11-21T04:12:00Z", "--json"]) == 0
+    assert (
+        main(["listing", H, "--inventory", inventory, "--as-of", "2026-11-21T04:12:00Z", "--json"])
+        == 0
+    )
     line = json.loads(capsys.readouterr().out)
     assert (line["root"], line["files"], line["as_of"]) == (H, 138, "2026-11-21T04:12:00+00:00")
     assert main(["listing", H, "--inventory", inventory]) == 0
 
 
-def test_what_cannot_be_listed_is_said_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_listed_is_said_and_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["listing", str(tmp_path / "nowhere")]) == 1
     answer = capsys.readouterr()
     assert "0 files, 0 bytes, 1 not listed" in answer.out
@@ -57,7 +70,9 @@ def test_what_cannot_be_listed_is_said_and_counts(tmp_path: Path, capsys: pytest
         (["/a", "--inventory", "/nowhere.csv", "--as-of", "now"], "no time"),
     ],
 )
-def test_what_makes_no_sense_is_refused(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_makes_no_sense_is_refused(
+    words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["listing", *words]) == 2
     assert why in capsys.readouterr().err
 

@@ -27,24 +27,40 @@ def tree(tmp_path: Path) -> Path:
 
 
 def told(*listed: Listed) -> list[tuple[str, str]]:
-    return [(skip.subject, skip.detail.partition(": ")[0]) for one in listed for skip in one.unlisted if skip.reason == SECOND_NAME]
+    return [
+        (skip.subject, skip.detail.partition(": ")[0])
+        for one in listed
+        for skip in one.unlisted
+        if skip.reason == SECOND_NAME
+    ]
 
 
 def both(one: Root, other: Root, tmp_path: Path) -> tuple[Listed, Listed, VisitedDirectories]:
     visited = VisitedDirectories()
-    return (*(list_root(root, str(tmp_path / f"out-{number}"), visited=visited) for number, root in enumerate((one, other))), visited)  # type: ignore[return-value]
+    return (
+        *(
+            list_root(root, str(tmp_path / f"out-{number}"), visited=visited)
+            for number, root in enumerate((one, other))
+        ),
+        visited,
+    )  # type: ignore[return-value]
 
 
 def test_a_root_behind_a_link_is_the_same_directory(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tree)
     first, second, visited = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/link"), tmp_path)
-    assert (told(first), told(second)) == ([], [(f"file:{tmp_path}/link", f"It is the same directory as file:{tree}")])
+    assert (told(first), told(second)) == (
+        [],
+        [(f"file:{tmp_path}/link", f"It is the same directory as file:{tree}")],
+    )
     assert [skip.subject for skip in visited.skips_of(f"file:{tree}")] == [f"file:{tree}"]
     assert second.files == 1
 
 
 def test_two_roots_read_at_one_place_are_one_directory(tree: Path, tmp_path: Path) -> None:
-    _, second, _ = both(Root("s3://one/flink", str(tree)), Root("hdfs://two/flink", str(tree)), tmp_path)
+    _, second, _ = both(
+        Root("s3://one/flink", str(tree)), Root("hdfs://two/flink", str(tree)), tmp_path
+    )
     assert told(second) == [("hdfs://two/flink", "It is the same directory as s3://one/flink")]
 
 
@@ -57,7 +73,9 @@ def test_a_mount_of_a_directory_within_a_root_is_told_once_however_much_lies_bel
     assert {subject, what.rpartition(" ")[2]} == {f"file:{tree}/{JOB}", f"file:{tree}/again/{JOB}"}
 
 
-def test_directories_that_take_the_numbers_of_deleted_ones_are_no_second_names(tree: Path, tmp_path: Path) -> None:
+def test_directories_that_take_the_numbers_of_deleted_ones_are_no_second_names(
+    tree: Path, tmp_path: Path
+) -> None:
     visited = VisitedDirectories()
     list_root(Root(f"file:{tree}"), str(tmp_path / "out"), visited=visited)
     (tree / JOB).rename(tmp_path / "elsewhere")
@@ -72,13 +90,17 @@ def test_two_roots_beside_each_other_are_two_directories(tree: Path, tmp_path: P
     assert not told(first, second) and not visited.skips_of(f"file:{tree}")
 
 
-def test_a_listing_that_goes_on_still_knows_what_it_met_before_it_was_cut_off(tree: Path, tmp_path: Path) -> None:
+def test_a_listing_that_goes_on_still_knows_what_it_met_before_it_was_cut_off(
+    tree: Path, tmp_path: Path
+) -> None:
     root = Root(f"file:{tree}")
     list_root(root, str(tmp_path / "out"), threads=1)
     (tmp_path / "out" / "_listed.json").unlink()
     visited = VisitedDirectories()
     list_root(root, str(tmp_path / "out"), threads=1, visited=visited)
-    assert told(list_root(Root("s3://one/flink", str(tree)), str(tmp_path / "out-2"), visited=visited))
+    assert told(
+        list_root(Root("s3://one/flink", str(tree)), str(tmp_path / "out-2"), visited=visited)
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,7 +124,9 @@ def test_a_place_behind_a_link_is_within_what_the_link_leads_to(tree: Path, tmp_
 
 
 class _IgnoringCase:
-    """The local file system as one looks that takes upper and lower case for the same; all names here are lower case."""
+    """The local file system as one looks that takes upper and lower case for the same; all names
+    here are lower case.
+    """
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
@@ -117,4 +141,9 @@ def test_two_spellings_on_a_file_system_that_ignores_case_are_one_directory(
     monkeypatch.setattr(beneath, "os", _IgnoringCase())
     assert str(tree) == str(tree).lower()
     first, second, visited = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/CKPT"), tmp_path)
-    assert (first.files, second.files, len(told(second)), len(visited.skips_of(f"file:{tree}"))) == (1, 1, 1, 1)
+    assert (
+        first.files,
+        second.files,
+        len(told(second)),
+        len(visited.skips_of(f"file:{tree}")),
+    ) == (1, 1, 1, 1)

@@ -23,7 +23,9 @@ MODIFIED = datetime(2026, 11, 21, 4, 10, 57, 339_000, tzinfo=UTC)
 ROOT = Root("hdfs://nn/ckpt")
 
 
-def taken(tmp_path: Path, text: str, root: Root = ROOT, name: str = "inventory.csv", **how: Any) -> list[dict[str, Any]]:
+def taken(
+    tmp_path: Path, text: str, root: Root = ROOT, name: str = "inventory.csv", **how: Any
+) -> list[dict[str, Any]]:
     (tmp_path / name).write_text(text, encoding="utf-8")
     return rows(import_inventory(str(tmp_path / name), root, str(tmp_path / "out"), AT, **how))
 
@@ -38,26 +40,50 @@ def test_the_inventory_of_a_recorded_tree_equals_its_listing(packed: bool, tmp_p
     imported = import_inventory(str(inventory), tree.root, str(tmp_path / "imported"), AT)
     listed = list_root(tree.root, str(tmp_path / "listed"), at=AT)
     assert rows(imported) == rows(listed)
-    assert (imported.files, imported.bytes, imported.as_of, imported.unlisted) == (listed.files, listed.bytes, AT, ())
+    assert (imported.files, imported.bytes, imported.as_of, imported.unlisted) == (
+        listed.files,
+        listed.bytes,
+        AT,
+        (),
+    )
 
 
 def test_parquet_in_its_own_types(tmp_path: Path) -> None:
-    table = pa.table({"Key": ["ckpt/a", "else/b"], "Size": [3, 4], "LastModifiedDate": pa.array([MODIFIED] * 2), "Bucket": ["state"] * 2})
+    table = pa.table(
+        {
+            "Key": ["ckpt/a", "else/b"],
+            "Size": [3, 4],
+            "LastModifiedDate": pa.array([MODIFIED] * 2),
+            "Bucket": ["state"] * 2,
+        }
+    )
     pq.write_table(table, tmp_path / "inventory.parquet")
-    listed = import_inventory(str(tmp_path / "inventory.parquet"), Root("s3://state/ckpt"), str(tmp_path / "out"), AT)
+    listed = import_inventory(
+        str(tmp_path / "inventory.parquet"), Root("s3://state/ckpt"), str(tmp_path / "out"), AT
+    )
     (row,) = rows(listed)
-    assert (row["path"], row["listed_path"], row["bytes"], row["modified"]) == ("s3://state/ckpt/a", "s3://state/ckpt/a", 3, MODIFIED)
+    assert (row["path"], row["listed_path"], row["bytes"], row["modified"]) == (
+        "s3://state/ckpt/a",
+        "s3://state/ckpt/a",
+        3,
+        MODIFIED,
+    )
 
 
 def test_what_hdfs_writes_of_its_image(tmp_path: Path) -> None:
     text = (
         "Path\tReplication\tModificationTime\tAccessTime\tPreferredBlockSize\tBlocksCount\tFileSize\tNSQUOTA\tPermission\tUserName\n"
         "/ckpt\t0\t2026-11-21 04:10\t1970-01-01 00:00\t0\t0\t0\t-1\tdrwxr-xr-x\tflink\n"
-        "/ckpt/job/shared/a\t3\t2026-11-21 04:10\t2026-11-21 04:10\t134217728\t1\t42\t0\t-rw-r--r--\tflink\n"
+        "/ckpt/job/shared/a\t3\t2026-11-21 04:10\t2026-11-21 "
+        "04:10\t134217728\t1\t42\t0\t-rw-r--r--\tflink\n"
         "/ckpt2/b\t3\t2026-11-21 04:10\t2026-11-21 04:10\t134217728\t1\t42\t0\t-rw-r--r--\tflink\n"
     )
     (row,) = taken(tmp_path, text, name="fsimage.tsv")
-    assert (row["path"], row["bytes"], row["modified"]) == ("hdfs://nn/ckpt/job/shared/a", 42, MODIFIED.replace(second=0, microsecond=0))
+    assert (row["path"], row["bytes"], row["modified"]) == (
+        "hdfs://nn/ckpt/job/shared/a",
+        42,
+        MODIFIED.replace(second=0, microsecond=0),
+    )
     assert row["replication"] == 3
 
 
@@ -73,9 +99,12 @@ def test_what_hdfs_prints_of_its_directories(found: str, tmp_path: Path) -> None
     (tmp_path / "ls.txt").write_text(text, encoding="utf-8")
     listed = import_inventory(str(tmp_path / "ls.txt"), ROOT, str(tmp_path / "out"), AT)
     at = MODIFIED.replace(second=0, microsecond=0)
-    assert [(row["path"], row["bytes"], row["replication"], row["modified"]) for row in rows(listed)] == [
-        ("hdfs://nn/ckpt/job/b", 7, 3, at), ("hdfs://nn/ckpt/job/shared/a file", 42, 2, at),
-    ]  # fmt: skip
+    assert [
+        (row["path"], row["bytes"], row["replication"], row["modified"]) for row in rows(listed)
+    ] == [
+        ("hdfs://nn/ckpt/job/b", 7, 3, at),
+        ("hdfs://nn/ckpt/job/shared/a file", 42, 2, at),
+    ]
     assert [skip.subject for skip in listed.unlisted] == ["ls: Permission denied: user=x"]
 
 
@@ -103,13 +132,22 @@ def test_without_a_header_columns_may_be_named(tmp_path: Path) -> None:
         ("", None),
     ],
 )
-def test_times_in_any_of_the_usual_forms(written: str, expected: datetime | None, tmp_path: Path) -> None:
+def test_times_in_any_of_the_usual_forms(
+    written: str, expected: datetime | None, tmp_path: Path
+) -> None:
     assert [row["modified"] for row in taken(tmp_path, f"a,1,{written}\n")] == [expected]
 
 
 @pytest.mark.parametrize(
     "written",
-    ["job/a", "/ckpt/job/a", "hdfs://nn/ckpt/job/a", "hdfs://nn:8020/ckpt//job/./a", "hdfs://service/ckpt/job/a", "/mnt/copy/job/a"],
+    [
+        "job/a",
+        "/ckpt/job/a",
+        "hdfs://nn/ckpt/job/a",
+        "hdfs://nn:8020/ckpt//job/./a",
+        "hdfs://service/ckpt/job/a",
+        "/mnt/copy/job/a",
+    ],
 )
 def test_paths_in_any_spelling(written: str, tmp_path: Path) -> None:
     aliases = Spellings((("hdfs://service", "hdfs://nn"),))
@@ -121,11 +159,18 @@ def test_paths_in_any_spelling(written: str, tmp_path: Path) -> None:
 
 
 def test_what_is_elsewhere_is_left_out(tmp_path: Path) -> None:
-    assert taken(tmp_path, "/ckpt2/a,1,0\nhdfs://other/ckpt/a,1,0\ns3://nn/ckpt/a,1,0\n/ckpt/dir/,0,0\n") == []
+    assert (
+        taken(
+            tmp_path, "/ckpt2/a,1,0\nhdfs://other/ckpt/a,1,0\ns3://nn/ckpt/a,1,0\n/ckpt/dir/,0,0\n"
+        )
+        == []
+    )
 
 
 def test_rows_that_cannot_be_used_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "i.csv").write_text("path,size\na,many\nb,-1\n../..,\nc,1\n" + "d,\n" * 200, encoding="utf-8")
+    (tmp_path / "i.csv").write_text(
+        "path,size\na,many\nb,-1\n../..,\nc,1\n" + "d,\n" * 200, encoding="utf-8"
+    )
     listed = import_inventory(str(tmp_path / "i.csv"), ROOT, str(tmp_path / "out"), AT)
     assert paths(listed) == ["hdfs://nn/ckpt/c"]
     assert [skip.subject for skip in listed.unlisted[:3]] == ["a", "b", "../.."]
@@ -134,9 +179,14 @@ def test_rows_that_cannot_be_used_are_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "columns", "why"),
-    [("a,b\n", ["name", "colour"], "no column for the bytes"), ("a,1\n", ["path", "bytes", "modified"], "has 2 columns")],
+    [
+        ("a,b\n", ["name", "colour"], "no column for the bytes"),
+        ("a,1\n", ["path", "bytes", "modified"], "has 2 columns"),
+    ],
 )
-def test_a_file_that_lacks_a_column_is_refused(text: str, columns: list[str], why: str, tmp_path: Path) -> None:
+def test_a_file_that_lacks_a_column_is_refused(
+    text: str, columns: list[str], why: str, tmp_path: Path
+) -> None:
     with pytest.raises(Refused, match=why):
         taken(tmp_path, text, columns=columns)
 

@@ -1,4 +1,6 @@
-"""Where in Flink's layout a path lies, for every kind of place and for names that only look alike."""
+"""Where in Flink's layout a path lies, for every kind of place and for names that only look
+alike.
+"""
 
 import pytest
 
@@ -17,9 +19,15 @@ ROOT = "s3://bucket/ckpt"
         (f"{JOB}/chk-14/{FILE}", Placed("exclusive", JOB, 14)),
         (f"{JOB}/chk-14/._metadata.inprogress.{FILE}", Placed("exclusive", JOB, 14)),
         (f"{JOB}/shared/{FILE}", Placed("shared", JOB)),
-        (f"{JOB}/shared/job_{JOB}_op_20ba6b65f97481d5570070de90e4e791_1_2/{FILE}", Placed("merged_shared", JOB)),
+        (
+            f"{JOB}/shared/job_{JOB}_op_20ba6b65f97481d5570070de90e4e791_1_2/{FILE}",
+            Placed("merged_shared", JOB),
+        ),
         (f"{JOB}/taskowned/{FILE}", Placed("taskowned", JOB)),
-        (f"{JOB}/taskowned/job_{JOB}_tm_flink-tm-1-41771-010b9e/{FILE}", Placed("merged_taskowned", JOB)),
+        (
+            f"{JOB}/taskowned/job_{JOB}_tm_flink-tm-1-41771-010b9e/{FILE}",
+            Placed("merged_taskowned", JOB),
+        ),
         (f"{JOB}/dstl/{FILE}", Placed("changelog", JOB)),
         (f"savepoint-0e0a92-f8421b930391/{FILE}", Placed("savepoint")),
         ("savepoint-0e0a92-f8421b930391/_metadata", Placed("savepoint")),
@@ -57,4 +65,6 @@ def test_anything_else_is_never_touched(path: str) -> None:
 
 
 def test_a_checkpoint_inside_a_savepoints_directory_is_the_savepoints() -> None:
-    assert place_of(f"{ROOT}/savepoint-0e0a92-f8421b930391/{JOB}/shared/{FILE}").place == "savepoint"
+    assert (
+        place_of(f"{ROOT}/savepoint-0e0a92-f8421b930391/{JOB}/shared/{FILE}").place == "savepoint"
+    )

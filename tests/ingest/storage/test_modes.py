@@ -1,4 +1,6 @@
-"""Files of others keep the modes and owners they had, however private the process is that moves them."""
+"""Files of others keep the modes and owners they had, however private the process is that moves
+them.
+"""
 
 import os
 import stat
@@ -38,7 +40,9 @@ def told(path: Path) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("is_copy", [False, True])
-def test_what_is_put_back_is_as_readable_as_it_was(storage: Path, tmp_path: Path, is_copy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_put_back_is_as_readable_as_it_was(
+    storage: Path, tmp_path: Path, is_copy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if is_copy:  # as on another device
 
         def refuse(*args: object, **options: object) -> None:

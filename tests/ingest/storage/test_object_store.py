@@ -38,14 +38,26 @@ def store(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     s3.rm("state", recursive=True)
 
 
-def test_keys_become_paths_page_by_page(store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_become_paths_page_by_page(
+    store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(directories, "KEYS_A_PAGE", 2)
-    keys = [f"ckpt/{JOB}/shared/{number:04d}" for number in range(5)] + [f"ckpt/{JOB}/chk-1/_metadata", f"ckpt/{JOB}//double", "other/a"]
+    keys = [f"ckpt/{JOB}/shared/{number:04d}" for number in range(5)] + [
+        f"ckpt/{JOB}/chk-1/_metadata",
+        f"ckpt/{JOB}//double",
+        "other/a",
+    ]
     for key in keys:
         store.call_s3("put_object", Bucket="state", Key=key, Body=b"123")
     store.call_s3("put_object", Bucket="state", Key=f"ckpt/{JOB}/", Body=b"")
     listed = list_root(Root.of("s3a://state/ckpt/"), str(tmp_path / "out"))
-    assert paths(listed) == sorted([f"s3://state/{key}".replace("//double", "/double") for key in keys if key.startswith("ckpt/")])
+    assert paths(listed) == sorted(
+        [
+            f"s3://state/{key}".replace("//double", "/double")
+            for key in keys
+            if key.startswith("ckpt/")
+        ]
+    )
     assert (listed.files, listed.bytes, listed.unlisted) == (7, 21, ())
     (double,) = [row for row in rows(listed) if row["path"].endswith("double")]
     assert double["modified"] is not None
@@ -55,13 +67,18 @@ def test_keys_become_paths_page_by_page(store: Any, tmp_path: Path, monkeypatch:
 def test_a_bucket_is_a_root_too(store: Any, tmp_path: Path) -> None:
     store.pipe("state/a", b"1")
     store.pipe("state/deep/b", b"1")
-    assert paths(list_root(Root.of("s3://state"), str(tmp_path / "out"))) == ["s3://state/a", "s3://state/deep/b"]
+    assert paths(list_root(Root.of("s3://state"), str(tmp_path / "out"))) == [
+        "s3://state/a",
+        "s3://state/deep/b",
+    ]
 
 
 @pytest.mark.parametrize("root", ["s3://state/cpkt", "s3://no-such-bucket/ckpt"])
 def test_a_root_that_is_not_there_is_reported(root: str, store: Any, tmp_path: Path) -> None:
     listed = list_root(Root.of(root), str(tmp_path / "out"))
-    assert [(skip.subject, skip.reason) for skip in listed.unlisted] == [(root, "unlistable_directory")]
+    assert [(skip.subject, skip.reason) for skip in listed.unlisted] == [
+        (root, "unlistable_directory")
+    ]
 
 
 def test_a_move_is_a_copy_and_then_a_deletion_and_comes_back(store: Any) -> None:

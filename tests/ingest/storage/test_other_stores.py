@@ -1,7 +1,9 @@
-"""HDFS over WebHDFS, S3, Azure and Google storage: a tree is listed, read, moved in and put back, and what changed is left alone.
+"""HDFS over WebHDFS, S3, Azure and Google storage: a tree is listed, read, moved in and put back,
+and what changed is left alone.
 
-WebHDFS is played by ``tests/webhdfs_server.py`` and, where Hadoop's servers are, answered by a NameNode; S3 is moto's server; Azure is
-Azurite (npm) and Google fake-gcs-server where they are installed.
+WebHDFS is played by ``tests/webhdfs_server.py`` and, where Hadoop's servers are, answered by a
+NameNode; S3 is moto's server; Azure is Azurite (npm) and Google fake-gcs-server where they are
+installed.
 """
 
 import os
@@ -36,7 +38,10 @@ from tests.webhdfs_server import serving
 JOB = "0e0a9226e66450b804703de8c16027eb"
 AZURITE = os.environ.get("AZURITE_BLOB") or shutil.which("azurite-blob")
 FAKE_GCS = os.environ.get("FAKE_GCS_SERVER") or shutil.which("fake-gcs-server")
-ACCOUNT, KEY = "devstoreaccount1", "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+ACCOUNT, KEY = (
+    "devstoreaccount1",
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+)
 """Azurite's own, as its documentation names them."""
 
 
@@ -55,7 +60,9 @@ class Store:
 
 
 @pytest.fixture(scope="module", params=["webhdfs", "namenode", "s3", "azure", "gcs"])
-def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def stores(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """The URI of an empty directory, bucket or container; the module's servers."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "webhdfs":
@@ -75,23 +82,60 @@ def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
             host, port = server.get_host_and_port()
-            patch.setitem(conf, "s3", {"key": "testing", "secret": "testing", "client_kwargs": {"endpoint_url": f"http://{host}:{port}"}})
+            patch.setitem(
+                conf,
+                "s3",
+                {
+                    "key": "testing",
+                    "secret": "testing",
+                    "client_kwargs": {"endpoint_url": f"http://{host}:{port}"},
+                },
+            )
             fsspec.filesystem("s3").call_s3("create_bucket", Bucket="stores")
             yield "s3://stores/flink"
         server.stop()
         return
-    installed = {"azure": AZURITE and find_spec("adlfs"), "gcs": FAKE_GCS and find_spec("gcsfs")}[request.param]
+    installed = {"azure": AZURITE and find_spec("adlfs"), "gcs": FAKE_GCS and find_spec("gcsfs")}[
+        request.param
+    ]
     if not installed:
-        pytest.skip({"azure": "needs adlfs and npm's azurite (AZURITE_BLOB)", "gcs": "needs gcsfs and FAKE_GCS_SERVER"}[request.param])
+        pytest.skip(
+            {
+                "azure": "needs adlfs and npm's azurite (AZURITE_BLOB)",
+                "gcs": "needs gcsfs and FAKE_GCS_SERVER",
+            }[request.param]
+        )
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
     command = {
-        "azure": [AZURITE, "--blobPort", str(port), "--inMemoryPersistence", "--silent", "--skipApiVersionCheck", "--disableTelemetry"],
-        "gcs": [FAKE_GCS, "-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-backend", "memory", "-public-host", address[7:]],
+        "azure": [
+            AZURITE,
+            "--blobPort",
+            str(port),
+            "--inMemoryPersistence",
+            "--silent",
+            "--skipApiVersionCheck",
+            "--disableTelemetry",
+        ],
+        "gcs": [
+            FAKE_GCS,
+            "-scheme",
+            "http",
+            "-host",
+            "127.0.0.1",
+            "-port",
+            str(port),
+            "-backend",
+            "memory",
+            "-public-host",
+            address[7:],
+        ],
     }[request.param]
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         _wait_for(port)
         with pytest.MonkeyPatch.context() as patch:
@@ -101,8 +145,12 @@ def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
                 fsspec.filesystem("abfs").mkdir("state")
                 yield f"abfs://state@{ACCOUNT}.dfs.core.windows.net/flink"
             else:
-                patch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")  # asks by gRPC, which fake-gcs-server does not speak
-                patch.setitem(conf, "gs", {"endpoint_url": address, "token": "anon", "project": "weir"})
+                patch.setenv(
+                    "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false"
+                )  # asks by gRPC, which fake-gcs-server does not speak
+                patch.setitem(
+                    conf, "gs", {"endpoint_url": address, "token": "anon", "project": "weir"}
+                )
                 fsspec.filesystem("gs").mkdir("state")
                 yield "gs://state/flink"
     finally:
@@ -126,19 +174,36 @@ def store(stores: str, request: pytest.FixtureRequest) -> Store:
 
 
 def test_a_tree_is_listed_with_sizes_and_times(store: Store, tmp_path: Path) -> None:
-    written = {f"{JOB}/shared/{number}": b"1" * number for number in range(1, 6)} | {f"{JOB}/chk-1/_metadata": b"12"}
+    written = {f"{JOB}/shared/{number}": b"1" * number for number in range(1, 6)} | {
+        f"{JOB}/chk-1/_metadata": b"12"
+    }
     for path, content in written.items():
         store.put(path, content)
     listed = list_root(Root.of(store.uri), str(tmp_path / "out"))
     root = Root.of(store.uri).uri
     assert paths(listed) == sorted(f"{root}/{path}" for path in written)
     assert (listed.files, listed.bytes, listed.unlisted) == (6, 17, ())
-    assert all(tree.stat(row["listed_path"]) == tree.Stat(row["bytes"], row["modified"]) for row in rows(listed))
+    assert all(
+        tree.stat(row["listed_path"]) == tree.Stat(row["bytes"], row["modified"])
+        for row in rows(listed)
+    )
     assert all(row["modified"] is not None for row in rows(listed))
 
 
 def test_metadata_is_found_and_read(store: Store) -> None:
-    content = w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=w.incremental(w.byte_stream("meta", b"meta"), {}, {}, new=True))])])
+    content = w.metadata(
+        4,
+        [
+            w.operator(
+                4,
+                [
+                    w.subtask(
+                        4, 0, keyed=w.incremental(w.byte_stream("meta", b"meta"), {}, {}, new=True)
+                    )
+                ],
+            )
+        ],
+    )
     store.put(f"{JOB}/chk-1/_metadata", content)
     (found,), skips = files.find([store.uri])
     assert (found.size, skips) == (len(content), [])
@@ -152,11 +217,23 @@ def test_an_audit_reads_the_metadata_that_its_listing_found(store: Store, tmp_pa
     shared = {"000001.sst": w.file(5, f"{store.uri}/{JOB}/shared/a")}
     state = w.incremental(w.byte_stream("meta", b"meta"), shared, {}, new=True)
     store.put(f"{JOB}/shared/a", b"state")
-    store.put(f"{JOB}/chk-1/_metadata", w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])]))
+    store.put(
+        f"{JOB}/chk-1/_metadata", w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])])
+    )
     found = {row["path"]: row for row in rows(list_root(Root.of(store.uri), str(tmp_path / "out")))}
     (listed,) = [row for path, row in found.items() if path.endswith("/_metadata")]
-    wanted = {"audit_id": "a", "root": listed["root"], "path": listed["path"], "read_path": listed["listed_path"], "bytes": listed["bytes"]}
-    read = [row for batch in parsed([pa.RecordBatch.from_pylist([wanted], schema=WANTED)]) for row in batch.to_pylist()]
+    wanted = {
+        "audit_id": "a",
+        "root": listed["root"],
+        "path": listed["path"],
+        "read_path": listed["listed_path"],
+        "bytes": listed["bytes"],
+    }
+    read = [
+        row
+        for batch in parsed([pa.RecordBatch.from_pylist([wanted], schema=WANTED)])
+        for row in batch.to_pylist()
+    ]
     assert {row["failure"] for row in read} == {None}
     assert {canonical(row["path"]) for row in read if row["path"]} == set(found) - {listed["path"]}
 
@@ -196,4 +273,6 @@ def test_a_file_of_a_plan_is_written_once(store: Store) -> None:
 
 def test_a_root_that_is_not_there_is_reported(store: Store, tmp_path: Path) -> None:
     listed = list_root(Root.of(f"{store.uri}/none"), str(tmp_path / "out"))
-    assert [(skip.subject, skip.reason) for skip in listed.unlisted] == [(Root.of(f"{store.uri}/none").uri, "unlistable_directory")]
+    assert [(skip.subject, skip.reason) for skip in listed.unlisted] == [
+        (Root.of(f"{store.uri}/none").uri, "unlistable_directory")
+    ]

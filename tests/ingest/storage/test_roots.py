@@ -59,7 +59,11 @@ def test_a_relative_root_is_refused() -> None:
         Root.of("ckpt")
 
 
-@given(st.lists(st.text("ab.é ", min_size=1).filter(lambda part: part not in (".", "..")), min_size=1).map("/".join))
+@given(
+    st.lists(
+        st.text("ab.é ", min_size=1).filter(lambda part: part not in (".", "..")), min_size=1
+    ).map("/".join)
+)
 def test_reading_and_naming_are_each_others_inverse(name: str) -> None:
     root = Root("hdfs://nn/ckpt", "/mnt/copy")
     assert root.canonical(root.readable(f"{root.uri}/{name}")) == f"{root.uri}/{name}"

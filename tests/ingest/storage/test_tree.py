@@ -1,4 +1,6 @@
-"""One file at a time, local and in an object store: moved whole or not at all, never over another, only while it is as expected."""
+"""One file at a time, local and in an object store: moved whole or not at all, never over another,
+only while it is as expected.
+"""
 
 import errno
 import os
@@ -16,8 +18,14 @@ from ingest.storage import copying, tree
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
     """Directories to move from and to."""
     memory = fsspec.filesystem("memory")
-    here = {"local": str(tmp_path / "ckpt"), "memory": "memory://ckpt", "across": "memory://ckpt"}[request.param]
-    there = {"local": str(tmp_path / "quarantine"), "memory": "memory://quarantine", "across": str(tmp_path / "quarantine")}[request.param]
+    here = {"local": str(tmp_path / "ckpt"), "memory": "memory://ckpt", "across": "memory://ckpt"}[
+        request.param
+    ]
+    there = {
+        "local": str(tmp_path / "quarantine"),
+        "memory": "memory://quarantine",
+        "across": str(tmp_path / "quarantine"),
+    }[request.param]
     yield here, there
     memory.store.clear()
 
@@ -57,7 +65,10 @@ def test_nothing_is_overwritten(place: tuple[str, str]) -> None:
 def test_a_file_that_changed_is_left_alone(place: tuple[str, str]) -> None:
     path = _write(f"{place[0]}/a")
     expected = replace(tree.stat(path), bytes=4)
-    for attempt in (lambda: tree.move(path, f"{place[1]}/a", expected), lambda: tree.delete(path, expected)):
+    for attempt in (
+        lambda: tree.move(path, f"{place[1]}/a", expected),
+        lambda: tree.delete(path, expected),
+    ):
         with pytest.raises(tree.Changed, match="5 bytes"):
             attempt()
     assert tree.exists(path)
@@ -65,7 +76,12 @@ def test_a_file_that_changed_is_left_alone(place: tuple[str, str]) -> None:
 
 
 def test_what_is_gone_is_said_to_be_gone(place: tuple[str, str]) -> None:
-    for attempt in (tree.stat, tree.delete, lambda path: tree.move(path, f"{place[1]}/a"), lambda path: tree.copy(path, f"{place[1]}/a")):
+    for attempt in (
+        tree.stat,
+        tree.delete,
+        lambda path: tree.move(path, f"{place[1]}/a"),
+        lambda path: tree.copy(path, f"{place[1]}/a"),
+    ):
         with pytest.raises(tree.Gone, match="no file"):
             attempt(f"{place[0]}/a")
 
@@ -86,7 +102,9 @@ def test_a_move_cut_off_after_its_copy_is_finished_by_repeating_it(place: tuple[
     assert (_read(target), tree.exists(path)) == (b"state", False)
 
 
-def test_a_local_move_cut_off_between_link_and_unlink_is_finished_by_repeating_it(tmp_path: Path) -> None:
+def test_a_local_move_cut_off_between_link_and_unlink_is_finished_by_repeating_it(
+    tmp_path: Path,
+) -> None:
     path, target = tmp_path / "a", tmp_path / "b"
     path.write_bytes(b"state")
     os.link(path, target)
@@ -105,7 +123,9 @@ def test_a_local_move_keeps_the_time_and_the_file_itself(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("reason", [errno.EXDEV, errno.EPERM])
-def test_across_devices_a_verified_copy_replaces_the_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: int) -> None:
+def test_across_devices_a_verified_copy_replaces_the_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: int
+) -> None:
     link = os.link
 
     def other_device(source: Path, target: Path, **options: bool) -> None:
@@ -118,15 +138,25 @@ def test_across_devices_a_verified_copy_replaces_the_link(tmp_path: Path, monkey
     path.write_bytes(b"state")
     os.utime(path, (1_700_000_000, 1_700_000_000))
     tree.move(str(path), str(target))
-    assert (target.read_bytes(), target.stat().st_mtime, path.exists()) == (b"state", 1_700_000_000, False)
+    assert (target.read_bytes(), target.stat().st_mtime, path.exists()) == (
+        b"state",
+        1_700_000_000,
+        False,
+    )
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_a_copy_with_other_bytes_is_not_put_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_with_other_bytes_is_not_put_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, target = tmp_path / "a", tmp_path / "q" / "a"
     path.write_bytes(b"state")
     written = copying._digest
-    monkeypatch.setattr(copying, "_digest", lambda *given: written(*given) if len(given) == 3 else "of a disk that lies")
+    monkeypatch.setattr(
+        copying,
+        "_digest",
+        lambda *given: written(*given) if len(given) == 3 else "of a disk that lies",
+    )
     with pytest.raises(tree.TreeError, match="other bytes"):
         tree.copy(str(path), str(target))
     assert path.exists()

@@ -1,4 +1,6 @@
-"""What a process does to files, seen from below: which places it changes, and what is left where it dies at any of these changes."""
+"""What a process does to files, seen from below: which places it changes, and what is left where it
+dies at any of these changes.
+"""
 
 import os
 import sys
@@ -18,7 +20,9 @@ class Killed(BaseException):
 
 
 class Watched:
-    """``changed``: every path that was written to, made or taken away below ``folder``, in order."""
+    """``changed``: every path that was written to, made or taken away below ``folder``, in
+    order.
+    """
 
     def __init__(self, folder: Path, after: int | None) -> None:
         self.folder, self.after, self.changed = str(folder), after, list[str]()
@@ -34,7 +38,11 @@ class Watched:
             paths = [_spelled_out(args[0], args[-2]), _spelled_out(args[1], args[-1])]
         else:
             return
-        below = [str(path) for path in paths if isinstance(path, str | os.PathLike) and str(path).startswith(self.folder)]
+        below = [
+            str(path)
+            for path in paths
+            if isinstance(path, str | os.PathLike) and str(path).startswith(self.folder)
+        ]
         if not below:
             return
         if self.after is not None and len(self.changed) >= self.after:

@@ -15,7 +15,9 @@ from spark_jobs.replication.round import NotCopied, replicate
 from tests.spark_jobs.replication.worlds import JOB, World, copies, state_of
 
 
-def test_executors_copy_what_threads_would(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_executors_copy_what_threads_would(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("spark_jobs.replication.copying.FILES_A_BATCH", 2)
     world = World(tmp_path, random.Random(5))
     for _ in range(4):
@@ -39,16 +41,33 @@ def test_the_job_reads_its_request_and_writes_its_result(tmp_path: Path) -> None
     world = World(tmp_path, random.Random(5))
     world.checkpoint()
     (tmp_path / "request.json").write_text(world.request.text())
-    command = ["replicate", "--request", str(tmp_path / "request.json"), "--out", str(tmp_path / "out.json"), "--attempt", "one"]
+    command = [
+        "replicate",
+        "--request",
+        str(tmp_path / "request.json"),
+        "--out",
+        str(tmp_path / "out.json"),
+        "--attempt",
+        "one",
+    ]
     assert main(command) == 0
     result = json.loads((tmp_path / "out.json").read_text())
-    assert result["state"] == "complete" and result["files"] == len(state_of(copies(world.copy)[0])) + 1
+    assert (
+        result["state"] == "complete"
+        and result["files"] == len(state_of(copies(world.copy)[0])) + 1
+    )
     (tmp_path / "request.json").write_text("[]")
     assert main(command) == 2
 
 
 def test_batches_hold_all_entries_in_order_and_are_bounded() -> None:
-    entries = [Entry("p", str(number), size, True, False) for number, size in enumerate([10, 1 << 31, 5, *[1] * 500])]
+    entries = [
+        Entry("p", str(number), size, True, False)
+        for number, size in enumerate([10, 1 << 31, 5, *[1] * 500])
+    ]
     found = list(batches(entries))
     assert [entry for batch in found for entry in batch] == entries
-    assert all(len(batch) <= 200 for batch in found) and [len(batch) for batch in found[:2]] == [1, 1]
+    assert all(len(batch) <= 200 for batch in found) and [len(batch) for batch in found[:2]] == [
+        1,
+        1,
+    ]

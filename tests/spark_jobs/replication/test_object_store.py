@@ -1,4 +1,6 @@
-"""Copies from and to an S3-compatible store, where nothing can be renamed and directories are only prefixes."""
+"""Copies from and to an S3-compatible store, where nothing can be renamed and directories are only
+prefixes.
+"""
 
 import random
 from dataclasses import replace
@@ -31,18 +33,25 @@ def world(tmp_path: Path) -> World:
 def restored(store: Any, location: str) -> list[bytes]:
     """Each stream of a copy in the store, as a restore from there reads it."""
     file = MetadataFile(f"{location}/_metadata", read_at=f"{location}/_metadata")
-    streams = [handle.stream for handle in handles(file.pieces()) if handle.stream and handle.stream.path]
+    streams = [
+        handle.stream for handle in handles(file.pieces()) if handle.stream and handle.stream.path
+    ]
     assert all(stream.path.startswith("s3a://state/copies/one/") for stream in streams)
     return [store.cat_file(stream.path)[stream.offset or 0 :][: stream.bytes] for stream in streams]
 
 
-def test_a_copy_in_a_store_holds_what_the_original_does_and_is_kept_up_to_date(store: Any, world: World) -> None:
+def test_a_copy_in_a_store_holds_what_the_original_does_and_is_kept_up_to_date(
+    store: Any, world: World
+) -> None:
     request = replace(world.request, destination="s3a://state/copies/one")
     first = replicate(request)
     assert restored(store, first.location) == world.state()
     world.checkpoint()
     second = replicate(request)
-    assert restored(store, second.location) == world.state() and 0 < second.copied_files < second.files - 1
+    assert (
+        restored(store, second.location) == world.state()
+        and 0 < second.copied_files < second.files - 1
+    )
     store.invalidate_cache()
     kept = [key for key in store.find("state/copies/one") if "/_weir/" not in key]
     assert len(kept) == len({*kept}) == second.files
@@ -51,19 +60,27 @@ def test_a_copy_in_a_store_holds_what_the_original_does_and_is_kept_up_to_date(s
 
 def test_an_origin_in_a_store_is_copied_here_and_not_touched(store: Any, world: World) -> None:
     store.put(f"{world.root}/", "state/ckpt/", recursive=True)
-    before = {key: (info["ETag"], info["LastModified"]) for key, info in store.find("state/ckpt", detail=True).items()}
+    before = {
+        key: (info["ETag"], info["LastModified"])
+        for key, info in store.find("state/ckpt", detail=True).items()
+    }
     expected = world.state()
     request = replace(world.request, roots=((f"file:{world.root}", "s3://state/ckpt"),))
     world.root.rename(world.folder / "elsewhere")
     replicate(request)
     assert [content for _, content in state_of(copies(world.copy)[0])] == expected
     store.invalidate_cache()
-    assert {key: (info["ETag"], info["LastModified"]) for key, info in store.find("state/ckpt", detail=True).items()} == before
+    assert {
+        key: (info["ETag"], info["LastModified"])
+        for key, info in store.find("state/ckpt", detail=True).items()
+    } == before
     with pytest.raises(Refused, match="is taken"):
         replicate(replace(request, destination="s3a://state/ckpt/copy"))
 
 
-def test_half_an_object_of_a_killed_upload_is_written_anew(store: Any, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_an_object_of_a_killed_upload_is_written_anew(
+    store: Any, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     request = replace(world.request, destination="s3a://state/copies/one")
     whole = copying.first_bytes
     cut: list[str] = []

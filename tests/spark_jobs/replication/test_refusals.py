@@ -1,4 +1,6 @@
-"""Where nothing is ever written: in the storage that checkpoints are in, in other copies, in directories of other people."""
+"""Where nothing is ever written: in the storage that checkpoints are in, in other copies, in
+directories of other people.
+"""
 
 import random
 from dataclasses import replace
@@ -21,22 +23,42 @@ def world(tmp_path: Path) -> World:
 
 @pytest.mark.parametrize(
     "destination",
-    ["{root}", "{root}/copy", "{root}/" + JOB, "{root}/..", "/", "{root}/../origin/x", "file://{root}/copy", "{link}/new/copy"],
+    [
+        "{root}",
+        "{root}/copy",
+        "{root}/" + JOB,
+        "{root}/..",
+        "/",
+        "{root}/../origin/x",
+        "file://{root}/copy",
+        "{link}/new/copy",
+    ],
 )
 def test_a_destination_that_overlaps_the_origin_is_refused(world: World, destination: str) -> None:
     link = world.folder / "link"
     link.symlink_to(world.root)
     before = tree_digest(world.folder)
     with pytest.raises(Refused, match="is taken"):
-        replicate(replace(world.request, destination=destination.format(root=world.root, link=link)))
+        replicate(
+            replace(world.request, destination=destination.format(root=world.root, link=link))
+        )
     assert tree_digest(world.folder) == before
 
 
 def test_a_destination_is_refused_by_the_place_where_it_is_read_as_well(world: World) -> None:
     with pytest.raises(Refused, match="is taken"):
-        replicate(replace(world.request, destination="s3://copies/one", read_at=f"{world.root}/copy"))
+        replicate(
+            replace(world.request, destination="s3://copies/one", read_at=f"{world.root}/copy")
+        )
     with pytest.raises(Refused, match="is taken"):
-        replicate(replace(world.request, roots=(*world.request.roots, ("s3://copies", None)), destination="s3a://copies/one", read_at="/x"))
+        replicate(
+            replace(
+                world.request,
+                roots=(*world.request.roots, ("s3://copies", None)),
+                destination="s3a://copies/one",
+                read_at="/x",
+            )
+        )
 
 
 def test_a_source_below_no_registered_root_is_refused(world: World) -> None:

@@ -1,4 +1,6 @@
-"""Copies of chains of checkpoints, with processes killed at every change they make: there is always a whole copy, and the origin stays."""
+"""Copies of chains of checkpoints, with processes killed at every change they make: there is always
+a whole copy, and the origin stays.
+"""
 
 import os
 import random
@@ -24,20 +26,30 @@ def world(tmp_path: Path) -> World:
 
 
 def check(world: World, known: dict[int, list[bytes]], least: int) -> int:
-    """All that could be restored from is whole, of files of the copy alone, and as new as it was before; returns how new."""
+    """All that could be restored from is whole, of files of the copy alone, and as new as it was
+    before; returns how new.
+    """
     found = copies(world.copy)
     for metadata in found:
         state = state_of(metadata)
         assert [content for _, content in state] == known[int(metadata.parent.name.split("-")[1])]
-        assert all(path.is_relative_to(world.copy) and "_weir" not in path.parts for path, _ in state)
+        assert all(
+            path.is_relative_to(world.copy) and "_weir" not in path.parts for path, _ in state
+        )
     newest = int(found[-1].parent.name.split("-")[1]) if found else 0
     assert newest >= least
     return newest
 
 
 @settings(max_examples=examples(25, 1000), deadline=None)
-@given(seed=st.integers(0, 2**32), version=st.sampled_from([4, 6]), kills=st.lists(st.integers(0, 120), min_size=3, max_size=8))
-def test_random_chains_with_kills_leave_a_whole_copy_and_never_touch_the_origin(seed: int, version: int, kills: list[int]) -> None:
+@given(
+    seed=st.integers(0, 2**32),
+    version=st.sampled_from([4, 6]),
+    kills=st.lists(st.integers(0, 120), min_size=3, max_size=8),
+)
+def test_random_chains_with_kills_leave_a_whole_copy_and_never_touch_the_origin(
+    seed: int, version: int, kills: list[int]
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder).resolve(), random.Random(seed), version)
         known: dict[int, list[bytes]] = {}
@@ -55,15 +67,25 @@ def test_random_chains_with_kills_leave_a_whole_copy_and_never_touch_the_origin(
         if known:
             result = replicate(world.request)
             assert result.checkpoint_id == world.newest
-            assert [str(path) for path in copies(world.copy)] == [f"{result.location.removeprefix('file:')}/_metadata"]
+            assert [str(path) for path in copies(world.copy)] == [
+                f"{result.location.removeprefix('file:')}/_metadata"
+            ]
             check(world, known, world.newest)
             # Nothing is left of what was given up: the files of the copy are those of its plan.
-            kept = {path for path in world.copy.rglob("*") if path.is_file() and "_weir" not in path.parts}
-            assert kept == {path for path, _ in state_of(copies(world.copy)[0])} | {copies(world.copy)[0]}
+            kept = {
+                path
+                for path in world.copy.rglob("*")
+                if path.is_file() and "_weir" not in path.parts
+            }
+            assert kept == {path for path, _ in state_of(copies(world.copy)[0])} | {
+                copies(world.copy)[0]
+            }
             assert replicate(world.request).state == UP_TO_DATE
 
 
-def test_killed_at_each_of_its_changes_a_round_ends_with_the_old_copy_or_the_new_one(world: World) -> None:
+def test_killed_at_each_of_its_changes_a_round_ends_with_the_old_copy_or_the_new_one(
+    world: World,
+) -> None:
     known = world.made()
     replicate(world.request)
     old, step = world.newest, 0
@@ -72,7 +94,8 @@ def test_killed_at_each_of_its_changes_a_round_ends_with_the_old_copy_or_the_new
     while True:
         with tempfile.TemporaryDirectory(dir=world.folder) as folder:
             request = world.request
-            # The copy before, at another place: its _metadata says where its files are, so it is made anew there.
+            # The copy before, at another place: its _metadata says where its files are, so it is
+            # made anew there.
             copy = World(Path(folder), random.Random(0))
             request = type(request)(**{**request.__dict__, "destination": str(copy.copy)})
             hidden = world.root / JOB / f"chk-{world.newest}"
@@ -102,9 +125,16 @@ def test_a_second_round_copies_only_the_difference(world: World) -> None:
     before = {path: path.stat().st_ino for path in world.copy.rglob("*") if path.is_file()}
     world.checkpoint()
     second = replicate(world.request)
-    there = {path: path.stat().st_ino for path in world.copy.rglob("*") if path.is_file() and "_weir" not in path.parts}
+    there = {
+        path: path.stat().st_ino
+        for path in world.copy.rglob("*")
+        if path.is_file() and "_weir" not in path.parts
+    }
     same = [path for path in there if before.get(path) == there[path]]
-    assert second.copied_files == len(there) - len(same) - 1 and 0 < second.copied_files < second.files - 1
+    assert (
+        second.copied_files == len(there) - len(same) - 1
+        and 0 < second.copied_files < second.files - 1
+    )
     assert replicate(world.request).state == UP_TO_DATE
 
 
@@ -135,7 +165,11 @@ def test_a_newer_checkpoint_overtakes_one_whose_files_went(world: World) -> None
         return copying.in_threads(request, round_, batches)  # type: ignore[arg-type]
 
     result = replicate(world.request, copy_all)  # type: ignore[arg-type]
-    assert result.state == COMPLETE and result.checkpoint_id == world.newest and list(result.overtaken) == [first]
+    assert (
+        result.state == COMPLETE
+        and result.checkpoint_id == world.newest
+        and list(result.overtaken) == [first]
+    )
 
 
 def test_a_file_that_is_missing_in_the_origin_leaves_the_copy_before(world: World) -> None:
@@ -197,7 +231,9 @@ def test_rounds_that_never_end_leave_the_records_of_the_last_alone(world: World)
         next((world.root / JOB / f"chk-{world.newest}").glob("*-*")).unlink()
         with pytest.raises(NotCopied):
             replicate(world.request)
-    assert sorted(path.name for path in world.copy.glob("_weir/rounds/*")) == [f"{number:08}" for number in (first.round, 5)]
+    assert sorted(path.name for path in world.copy.glob("_weir/rounds/*")) == [
+        f"{number:08}" for number in (first.round, 5)
+    ]
     known = world.made()
     result = replicate(world.request)
     check(world, known, world.newest)

@@ -1,4 +1,6 @@
-"""Checkpoints of a job that was started from another's, as small real trees: incremental, with segments, relative and inline state."""
+"""Checkpoints of a job that was started from another's, as small real trees: incremental, with
+segments, relative and inline state.
+"""
 
 import hashlib
 import random
@@ -36,7 +38,13 @@ class World:
 
     @property
     def request(self) -> Request:
-        return Request("copy-1", f"file:{self.root}/{JOB}", str(self.copy), None, ((f"file:{self.root}", None),))
+        return Request(
+            "copy-1",
+            f"file:{self.root}/{JOB}",
+            str(self.copy),
+            None,
+            ((f"file:{self.root}", None),),
+        )
 
     def write(self, path: Path, size: int) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,16 +61,30 @@ class World:
         self.shared = [path for path in self.shared if self.chance.random() < 0.8]
         for _ in range(self.chance.randint(0, 3)):
             owner = EARLIER if self.chance.random() < 0.3 else JOB
-            self.shared.append(self.write(self.root / owner / "shared" / self.name(), self.chance.randint(0, 40)))
-        files = {f"{number:06}.sst": w.file(path.stat().st_size, f"file:{path}") for number, path in enumerate(self.shared)}
-        keyed = w.incremental(w.byte_stream(f"file:{directory}/inline", b"meta"), files, {"CURRENT": w.byte_stream("c", b"1")}, new=True)
+            self.shared.append(
+                self.write(self.root / owner / "shared" / self.name(), self.chance.randint(0, 40))
+            )
+        files = {
+            f"{number:06}.sst": w.file(path.stat().st_size, f"file:{path}")
+            for number, path in enumerate(self.shared)
+        }
+        keyed = w.incremental(
+            w.byte_stream(f"file:{directory}/inline", b"meta"),
+            files,
+            {"CURRENT": w.byte_stream("c", b"1")},
+            new=True,
+        )
         exclusive = self.write(directory / self.name(), self.chance.randint(1, 40))
-        managed = w.partitionable([("offsets", 1, [0])], w.relative(exclusive.name, exclusive.stat().st_size))
+        managed = w.partitionable(
+            [("offsets", 1, [0])], w.relative(exclusive.name, exclusive.stat().st_size)
+        )
         states = [w.subtask(self.version, 0, managed=managed, keyed=keyed)]
         if self.chance.random() < 0.7:
             states.append(w.subtask(self.version, 1, managed=self.segment()))
         written = w.metadata(
-            self.version, [w.operator(self.version, states, name="op" if self.version >= 5 else "")], checkpoint=self.newest
+            self.version,
+            [w.operator(self.version, states, name="op" if self.version >= 5 else "")],
+            checkpoint=self.newest,
         )
         (directory / "_metadata").write_bytes(written)
         self.retained.append(self.newest)
@@ -74,38 +96,57 @@ class World:
 
     def segment(self) -> bytes:
         if self.merged is None or self.chance.random() < 0.3:
-            self.merged = self.write(self.root / JOB / "taskowned" / f"job_{JOB}_tm_1" / self.name(), 5)
+            self.merged = self.write(
+                self.root / JOB / "taskowned" / f"job_{JOB}_tm_1" / self.name(), 5
+            )
         start, size = self.merged.stat().st_size, self.chance.randint(1, 20)
         with self.merged.open("ab") as out:
             out.write(self.chance.randbytes(size))
         segment = w.segment(start, size, 0, f"file:{self.merged}", "logical")
-        return w.segment_partitionable([], f"file:{self.merged.parent}", f"file:{self.root}/{JOB}/shared", segment, empty=False)
+        return w.segment_partitionable(
+            [], f"file:{self.merged.parent}", f"file:{self.root}/{JOB}/shared", segment, empty=False
+        )
 
     def subsume(self) -> None:
         """The oldest goes, and what only it needed."""
         if len(self.retained) > 1:
             directory = self.root / JOB / f"chk-{self.retained.pop(0)}"
-            needed = {path for number in self.retained for path, _ in state_of(self.root / JOB / f"chk-{number}" / "_metadata")}
+            needed = {
+                path
+                for number in self.retained
+                for path, _ in state_of(self.root / JOB / f"chk-{number}" / "_metadata")
+            }
             for path in directory.iterdir():
                 path.unlink()
             directory.rmdir()
-            for path in [path for path in self.root.rglob("shared/*") if path.is_file() and path not in needed]:
+            for path in [
+                path
+                for path in self.root.rglob("shared/*")
+                if path.is_file() and path not in needed
+            ]:
                 path.unlink()
             self.shared = [path for path in self.shared if path.exists()]
 
     def state(self) -> list[bytes]:
-        return [content for _, content in state_of(self.root / JOB / f"chk-{self.newest}" / "_metadata")]
+        return [
+            content for _, content in state_of(self.root / JOB / f"chk-{self.newest}" / "_metadata")
+        ]
 
 
 def state_of(metadata: Path) -> list[tuple[Path, bytes]]:
-    """Each stream of a checkpoint as a restore reads it, in order. Raises where one is missing or short."""
+    """Each stream of a checkpoint as a restore reads it, in order.
+
+    Raises where one is missing or short.
+    """
     found = []
     for handle in handles(MetadataFile(str(metadata)).pieces()):
         stream = handle.stream
         if stream is not None and stream.path is not None:
             path = Path(stream.path.removeprefix("file:"))
             content = path.read_bytes()[stream.offset or 0 :][: stream.bytes]
-            assert len(content) == stream.bytes and (stream.offset is not None or path.stat().st_size == stream.bytes)
+            assert len(content) == stream.bytes and (
+                stream.offset is not None or path.stat().st_size == stream.bytes
+            )
             found.append((path, content))
     return found
 

@@ -1,4 +1,6 @@
-"""Rows of the lake in the columns of what is served, and samples of TaskManagers as those of the jobs that have slots there."""
+"""Rows of the lake in the columns of what is served, and samples of TaskManagers as those of the
+jobs that have slots there.
+"""
 
 from typing import Any
 
@@ -8,12 +10,22 @@ from ingest.lake.tables import TABLES
 from ingest.traces import shortened
 from spark_jobs.small.tables import mapped
 from spark_jobs.step_schemas import TASKMANAGER
-from spark_jobs.steps.reported import EXCEPTION, STACKTRACE_CHARS, exception_batches, taskmanager_batches
+from spark_jobs.steps.reported import (
+    EXCEPTION,
+    STACKTRACE_CHARS,
+    exception_batches,
+    taskmanager_batches,
+)
 from tests.ingest.test_traces import DEEP
 from tests.rows import AWARE as noon
 from tests.rows import Row, lake_values
 
-FAILED = {"ts": noon(5), "task": "map (1/2) - execution #0", "exception_name": "java.io.IOException", "is_root": True}
+FAILED = {
+    "ts": noon(5),
+    "task": "map (1/2) - execution #0",
+    "exception_name": "java.io.IOException",
+    "is_root": True,
+}
 ONE, OTHER = "a" * 32, "b" * 32
 
 
@@ -22,7 +34,9 @@ def lake_table(name: str, *rows: Row) -> pa.Table:
 
 
 def exceptions(*rows: Row) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = mapped(lake_table("exceptions", *rows), exception_batches, EXCEPTION).to_pylist()
+    found: list[dict[str, Any]] = mapped(
+        lake_table("exceptions", *rows), exception_batches, EXCEPTION
+    ).to_pylist()
     return found
 
 
@@ -38,7 +52,16 @@ def test_the_host_is_the_endpoint_without_its_port() -> None:
 
 def test_a_long_trace_is_cut() -> None:
     early, none = f"a.B: c\n\tat d\nCaused by: e.F: g\n{'x' * 60_000}", "x" * 60_000
-    traces = [None, "", "short\nCaused by: a.B: c", none, early, DEEP, DEEP * 3, f"{DEEP}\nCaused by: {none}"]
+    traces = [
+        None,
+        "",
+        "short\nCaused by: a.B: c",
+        none,
+        early,
+        DEEP,
+        DEEP * 3,
+        f"{DEEP}\nCaused by: {none}",
+    ]
     rows = exceptions(*(FAILED | {"stacktrace": trace} for trace in traces))
     expected = [trace and shortened(trace, STACKTRACE_CHARS) for trace in traces]
     assert [row["stacktrace"] for row in rows] == expected
@@ -47,10 +70,27 @@ def test_a_long_trace_is_cut() -> None:
 
 def test_each_job_with_slots_on_a_taskmanager_gets_its_samples_once() -> None:
     def sampled(name: str, *jobs: str | None, at: int = 0) -> Row:
-        slots = None if jobs == (None,) else [{"job_id": job_id, "cpu_cores": 0.25} for job_id in jobs]
-        return {"cluster": "c", "taskmanager_id": name, "ts": noon(at), "gc_ms": 7, "allocated_slots": slots}
+        slots = (
+            None if jobs == (None,) else [{"job_id": job_id, "cpu_cores": 0.25} for job_id in jobs]
+        )
+        return {
+            "cluster": "c",
+            "taskmanager_id": name,
+            "ts": noon(at),
+            "gc_ms": 7,
+            "allocated_slots": slots,
+        }
 
-    rows = [sampled("tm-1", ONE, ONE, OTHER), sampled("tm-1", ONE, at=5), sampled("tm-2"), sampled("tm-3", None)]
+    rows = [
+        sampled("tm-1", ONE, ONE, OTHER),
+        sampled("tm-1", ONE, at=5),
+        sampled("tm-2"),
+        sampled("tm-3", None),
+    ]
     found = mapped(lake_table("taskmanagers", *rows), taskmanager_batches, TASKMANAGER).to_pylist()
     told = sorted((row["job_id"], row["taskmanager_id"], row["ts"], row["gc_ms"]) for row in found)
-    assert told == [(ONE, "tm-1", noon(0), 7), (ONE, "tm-1", noon(5), 7), (OTHER, "tm-1", noon(0), 7)]
+    assert told == [
+        (ONE, "tm-1", noon(0), 7),
+        (ONE, "tm-1", noon(5), 7),
+        (OTHER, "tm-1", noon(0), 7),
+    ]

@@ -23,22 +23,39 @@ Compared = dict[str, list[dict[str, Any]]]
 
 
 def sst(number: int, path: str, size: int = 100, **values: Any) -> dict[str, Any]:
-    return {"local_name": f"{number:06d}.sst", "path": f"file:/ck/{path}", "size_bytes": size, **values}
+    return {
+        "local_name": f"{number:06d}.sst",
+        "path": f"file:/ck/{path}",
+        "size_bytes": size,
+        **values,
+    }
 
 
-def parsed(directory: str, *files: dict[str, Any], whole: bool = True, at: float = 60) -> list[dict[str, Any]]:
+def parsed(
+    directory: str, *files: dict[str, Any], whole: bool = True, at: float = 60
+) -> list[dict[str, Any]]:
     """Rows of one ``_metadata`` as the lake holds them."""
-    common = {"cluster": "c", "metadata_path": f"{directory}/_metadata", "reader_version": 1, "observed_at": noon(at), "source": "metadata",
-              "commit_seq": 1}  # fmt: skip
+    common = {
+        "cluster": "c",
+        "metadata_path": f"{directory}/_metadata",
+        "reader_version": 1,
+        "observed_at": noon(at),
+        "source": "metadata",
+        "commit_seq": 1,
+    }
     rows = [
         {**common, "ordinal": place, "kind": "shared", "operator_id": "op", "subtask": 0, **file}
         for place, file in enumerate(files, start=1)
     ]
-    return [*rows, {**common, "ordinal": 0, "kind": "file", "handles": len(files)}] if whole else rows
+    return (
+        [*rows, {**common, "ordinal": 0, "kind": "file", "handles": len(files)}] if whole else rows
+    )
 
 
 class Case(NamedTuple):
-    """What is known of checkpoint 7, which completed after a restore from ``restored_from``; each is a cluster of its own."""
+    """What is known of checkpoint 7, which completed after a restore from ``restored_from``; each
+    is a cluster of its own.
+    """
 
     references: list[dict[str, Any]]
     restored_from: str | None = OLD
@@ -46,10 +63,27 @@ class Case(NamedTuple):
 
     def pairs(self) -> list[dict[str, Any]]:
         done = [
-            {"checkpoint_id": number, "trigger_time": EPOCH_MS(at), "outcome": "completed", "is_savepoint": False, "external_path": path}
+            {
+                "checkpoint_id": number,
+                "trigger_time": EPOCH_MS(at),
+                "outcome": "completed",
+                "is_savepoint": False,
+                "external_path": path,
+            }
             for number, at, path in (*self.before, (7, 30, NEW))
         ]
-        restores = [{"kind": "restored", "ts": EPOCH_MS(10), "checkpoint_id": 6, "path": self.restored_from}] if self.restored_from else []
+        restores = (
+            [
+                {
+                    "kind": "restored",
+                    "ts": EPOCH_MS(10),
+                    "checkpoint_id": 6,
+                    "path": self.restored_from,
+                }
+            ]
+            if self.restored_from
+            else []
+        )
         return comparisons(plain.facts(done), JobState(events=plain.events(restores)))
 
 
@@ -61,16 +95,30 @@ CASES = {
         + parsed(NEW, sst(1, "shared/x", 10), sst(2, "shared/z", 20), sst(4, "shared/w", 40))
     ),
     "another size": Case(parsed(OLD, sst(1, "shared/x", 10)) + parsed(NEW, sst(1, "shared/y", 11))),
-    "two subtasks": Case(parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y", subtask=1))),
-    "same place": Case(parsed(OLD, sst(1, "shared/m", offset_bytes=0)) + parsed(NEW, sst(1, "shared/m", offset_bytes=0))),
-    "another place": Case(parsed(OLD, sst(1, "shared/m", offset_bytes=0)) + parsed(NEW, sst(1, "shared/m", offset_bytes=500))),
+    "two subtasks": Case(
+        parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y", subtask=1))
+    ),
+    "same place": Case(
+        parsed(OLD, sst(1, "shared/m", offset_bytes=0))
+        + parsed(NEW, sst(1, "shared/m", offset_bytes=0))
+    ),
+    "another place": Case(
+        parsed(OLD, sst(1, "shared/m", offset_bytes=0))
+        + parsed(NEW, sst(1, "shared/m", offset_bytes=500))
+    ),
     "no sst": Case(parsed(OLD, MANIFEST) + parsed(NEW, MANIFEST)),
-    "half read": Case(parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y"), whole=False)),
+    "half read": Case(
+        parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y"), whole=False)
+    ),
     "one side": Case(parsed(NEW, sst(1, "shared/y"))),
     "once": Case(ONCE),
     "again": Case([*ONCE, *parsed(OLD, sst(1, "shared/x"), at=600)]),
     "spelled otherwise": Case(ONCE, restored_from="file:///ck/old/chk-6/_metadata"),
-    "own": Case([*parsed(OWN[1][2], sst(1, "shared/x")), *parsed(NEW, sst(1, "shared/x"))], restored_from=None, before=OWN),
+    "own": Case(
+        [*parsed(OWN[1][2], sst(1, "shared/x")), *parsed(NEW, sst(1, "shared/x"))],
+        restored_from=None,
+        before=OWN,
+    ),
     "read in time": Case(parsed(OLD, at=40) + parsed(NEW, at=50) + parsed(OLD, at=500)),
 }
 
@@ -80,9 +128,13 @@ def compared() -> Compared:
     """The rows of checkpoint 7 of each."""
     found = {}
     for name, case in CASES.items():
-        rows = list(lake_values("references", [row | {"cluster": name} for row in case.references], noon))
+        rows = list(
+            lake_values("references", [row | {"cluster": name} for row in case.references], noon)
+        )
         told = pa.Table.from_pylist(rows, uploads.REFERENCE)
-        asked = pa.Table.from_pylist([{"cluster": name, "job_id": JOB, "comparisons": case.pairs()}], ASKED)
+        asked = pa.Table.from_pylist(
+            [{"cluster": name, "job_id": JOB, "comparisons": case.pairs()}], ASKED
+        )
         read = mapped(told, uploads.whole_batches, uploads.WHOLE)
         files = mapped(told, uploads.file_batches, uploads.REFERENCE)
         ordered = in_order({"asked": asked, "read": read, "references": files}, CLUSTER)
@@ -96,7 +148,9 @@ def sizes(rows: list[dict]) -> tuple[int, int, int]:
     return row["kept_bytes"], row["same_name_bytes"], row["new_name_bytes"]
 
 
-def test_the_same_file_is_kept_a_copy_is_uploaded_again_and_another_name_is_new(compared: Compared) -> None:
+def test_the_same_file_is_kept_a_copy_is_uploaded_again_and_another_name_is_new(
+    compared: Compared,
+) -> None:
     assert sizes(compared["names"]) == (10, 20, 40)
 
 

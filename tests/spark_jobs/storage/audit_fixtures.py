@@ -1,4 +1,6 @@
-"""``python -m tests.spark_jobs.storage.audit_fixtures``: renew what audits of the recorded trees found, for tests of the web."""
+"""``python -m tests.spark_jobs.storage.audit_fixtures``: renew what audits of the recorded trees
+found, for tests of the web.
+"""
 
 import gzip
 import json
@@ -19,15 +21,23 @@ def main() -> int:
         recorded = Recorded(Path(scratch), Path(scratch, "trees"))
         FOLDER.mkdir(parents=True, exist_ok=True)
         for name in "HIK":
-            tables = {table: [_plain(row) for row in recorded.second.rows(table, name)] for table in AUDIT_TABLES}
+            tables = {
+                table: [_plain(row) for row in recorded.second.rows(table, name)]
+                for table in AUDIT_TABLES
+            }
             # No time of writing inside: the same rows are the same file.
-            (FOLDER / f"1.20.5-{name}.json.gz").write_bytes(gzip.compress(json.dumps(tables, sort_keys=True).encode(), mtime=0))
+            (FOLDER / f"1.20.5-{name}.json.gz").write_bytes(
+                gzip.compress(json.dumps(tables, sort_keys=True).encode(), mtime=0)
+            )
             print(f"{name}: {sum(map(len, tables.values()))} rows")
     return 0
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in row.items()
+    }
 
 
 if __name__ == "__main__":

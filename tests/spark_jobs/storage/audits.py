@@ -26,7 +26,9 @@ from spark_jobs.manifest import Manifest
 from spark_jobs.run_files import RunFiles
 
 _TIME = pa.timestamp("us", tz="UTC")
-_ENDED = pa.list_(pa.struct([("checkpoint_id", pa.int64()), ("completed", pa.bool_()), ("discarded", pa.bool_())]))
+_ENDED = pa.list_(
+    pa.struct([("checkpoint_id", pa.int64()), ("completed", pa.bool_()), ("discarded", pa.bool_())])
+)
 _TEXTS = ("cluster", "job_id", "name", "state", "restored_path", "last_completed_path")
 _FLAGS = ("terminal", "seen", "restored_is_savepoint", "keeps_last")
 _INSTANTS = ("restored_at", "last_completed_at", "in_flight_since")
@@ -50,7 +52,11 @@ class Audited:
 
     def rows(self, table: str, audit_id: str) -> list[dict[str, Any]]:
         files = self.manifest.tables[table].files
-        rows = [row for file in files for row in pq.read_table(f"{self.manifest.run_dir}/{file}").to_pylist()]
+        rows = [
+            row
+            for file in files
+            for row in pq.read_table(f"{self.manifest.run_dir}/{file}").to_pylist()
+        ]
         return [row for row in rows if row["audit_id"] == audit_id]
 
     def paths(self, audit_id: str, verdict: str) -> set[str]:
@@ -69,15 +75,29 @@ class Auditor:
     """Audits are carried out with it, where it is given."""
 
     def audit(self, asked: Sequence[Mapping[str, Any]], *, fresh: bool = False) -> Audited:
-        """``asked`` as in a request, ``listing`` left to be made (of ``inventory``, where a root names that file) and ``jobs`` as rows."""
+        """``asked`` as in a request, ``listing`` left to be made (of ``inventory``, where a root
+        names that file) and ``jobs`` as rows.
+        """
         self.runs += 1
         run_dir = self.folder / f"run-{self.runs}"
-        audits = tuple(audit_request.audit_of(json.loads(json.dumps(self.completed(one)))) for one in asked)
+        audits = tuple(
+            audit_request.audit_of(json.loads(json.dumps(self.completed(one)))) for one in asked
+        )
         running = RunFiles(str(run_dir))
         with OnSpark(self.spark, running.uri) if self.spark else nullcontext(Here()) as engine:
-            AuditRun(engine, Lake(str(self.folder / "lake")), running, audits, [self.previous] if self.previous else [], fresh=fresh).run()
+            AuditRun(
+                engine,
+                Lake(str(self.folder / "lake")),
+                running,
+                audits,
+                [self.previous] if self.previous else [],
+                fresh=fresh,
+            ).run()
         at = audits[0].as_of
-        manifests.write(Manifest(JOB, f"run-{self.runs}", {}, {}, running.outputs, running.state, at, at), str(run_dir))
+        manifests.write(
+            Manifest(JOB, f"run-{self.runs}", {}, {}, running.outputs, running.state, at, at),
+            str(run_dir),
+        )
         self.previous = manifests.read(f"{run_dir}/{manifests.NAME}")
         return Audited(self.previous)
 
@@ -90,19 +110,37 @@ class Auditor:
             at = Root(root["uri"], root.get("read_at"))
             to = str(self.folder / f"listing-{name}-{place}")
             inventory = root.pop("inventory", None)
-            listed = import_inventory(inventory, at, to, asked["as_of"]) if inventory else list_root(at, to, threads=2)
+            listed = (
+                import_inventory(inventory, at, to, asked["as_of"])
+                if inventory
+                else list_root(at, to, threads=2)
+            )
             if copies := root.pop("copies", None):
                 listed = inventoried(at, listed, copies, self.folder / f"inventory-{name}-{place}")
             root["listing"] = listed.directory
-            root["unlisted"] = [{"subject": skip.subject, "reason": skip.reason, "detail": skip.detail} for skip in listed.unlisted]
+            root["unlisted"] = [
+                {"subject": skip.subject, "reason": skip.reason, "detail": skip.detail}
+                for skip in listed.unlisted
+            ]
         as_of: datetime = asked["as_of"]
         return {**asked, "as_of": as_of.isoformat(), "roots": roots, "jobs": str(jobs)}
 
 
 def inventoried(root: Root, listed: Listed, copies: Callable[[str], int], folder: Path) -> Listed:
-    """The same files as ``hdfs oiv -p Delimited`` would give them, each kept ``copies(path)`` times."""
-    rows = [row for part in Path(listed.directory).glob("part-*") for row in pq.read_table(part).to_pylist()]
-    lines = [f"{row['path']}\t{copies(row['path'])}\t{row['modified'].isoformat()}\t{row['bytes']}" for row in rows]
+    """The same files as ``hdfs oiv -p Delimited`` would give them, each kept ``copies(path)``
+    times.
+    """
+    rows = [
+        row
+        for part in Path(listed.directory).glob("part-*")
+        for row in pq.read_table(part).to_pylist()
+    ]
+    lines = [
+        f"{row['path']}\t{copies(row['path'])}\t{row['modified'].isoformat()}\t{row['bytes']}"
+        for row in rows
+    ]
     folder.mkdir()
-    (folder / "image.tsv").write_text("\n".join(["Path\tReplication\tModificationTime\tFileSize", *lines]), encoding="utf-8")
+    (folder / "image.tsv").write_text(
+        "\n".join(["Path\tReplication\tModificationTime\tFileSize", *lines]), encoding="utf-8"
+    )
     return import_inventory(str(folder / "image.tsv"), root, str(folder / "listing"), listed.as_of)

@@ -26,7 +26,11 @@ class Said:
 
     @property
     def deletable(self) -> set[str]:
-        return {path for path, (verdict, _, _) in self.files.items() if verdict in (ORPHAN, RETAINED_WASTE)}
+        return {
+            path
+            for path, (verdict, _, _) in self.files.items()
+            if verdict in (ORPHAN, RETAINED_WASTE)
+        }
 
     def paths(self, verdict: str) -> set[str]:
         return {path for path, said in self.files.items() if said[0] == verdict}
@@ -34,7 +38,9 @@ class Said:
 
 @dataclass
 class Judged:
-    """Worlds, each with what was said of it; ``tables`` is where every row of the run lies, by the name of its table."""
+    """Worlds, each with what was said of it; ``tables`` is where every row of the run lies, by the
+    name of its table.
+    """
 
     worlds: list[tuple[World, Said]]
     tables: dict[str, Path]
@@ -53,17 +59,26 @@ class Judged:
     def rows_of(self, worlds: Sequence[World]) -> dict[str, list[str]]:
         """All rows of every table that are about ``worlds``, in an order of their own."""
         audits = [str(one.seed) for one in worlds]
-        return {name: sorted_rows(*sorted(at.glob("*.parquet")), audits=audits) for name, at in self.tables.items()}
+        return {
+            name: sorted_rows(*sorted(at.glob("*.parquet")), audits=audits)
+            for name, at in self.tables.items()
+        }
 
 
 def sorted_rows(*files: Path, audits: Sequence[str] | None = None) -> list[str]:
     """The rows of Parquet files as JSON; those of ``audits`` alone where given."""
     rows = [row for file in files for row in pq.read_table(file).to_pylist()]
-    chosen = rows if audits is None or not rows or "audit_id" not in rows[0] else [row for row in rows if row["audit_id"] in audits]
+    chosen = (
+        rows
+        if audits is None or not rows or "audit_id" not in rows[0]
+        else [row for row in rows if row["audit_id"] in audits]
+    )
     return sorted(json.dumps(row, default=str, sort_keys=True) for row in chosen)
 
 
-def judged_worlds(worlds: Sequence[World], scratch: Path, *, written: Sequence[World] = ()) -> Judged:
+def judged_worlds(
+    worlds: Sequence[World], scratch: Path, *, written: Sequence[World] = ()
+) -> Judged:
     """All in one run; the ``_metadata`` of those ``written`` lie on disk and are read."""
     judged = judge(inputs_of(worlds, scratch, written=written), Here())
     found = judged.tables | {

@@ -26,13 +26,17 @@ from tests.spark_jobs.storage.written import write
 def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World] = ()) -> Inputs:
     """Of worlds and of those whose ``_metadata`` are ``written`` below ``folder``, to be read."""
     rows: dict[str, list[dict[str, Any]]] = {
-        name: [] for name in ("root", "file", "known_file", "job", "parsed", "doubt", "referred", "listed")
+        name: []
+        for name in ("root", "file", "known_file", "job", "parsed", "doubt", "referred", "listed")
     }
     for world in worlds:
         _pack(world, rows)
     for world in written:
         _pack(world, rows | {"parsed": []})
-    parsed = [pa.Table.from_pylist(rows["parsed"], PARSED), *(_parsed(written, folder) if written else ())]
+    parsed = [
+        pa.Table.from_pylist(rows["parsed"], PARSED),
+        *(_parsed(written, folder) if written else ()),
+    ]
     return Inputs(
         roots=plain_rows(pa.Table.from_pylist(rows["root"], _ROOT)),
         jobs=reading.job_rows(pa.Table.from_pylist(rows["job"], JOBS), {}),
@@ -48,50 +52,90 @@ def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World]
 
 _ROOT = pa.schema(
     [
-        ("audit_id", pa.string()), ("root", pa.string()), ("as_of", pa.timestamp("us", "UTC")), ("age_guard_h", pa.float64()),
-        ("clusters", pa.list_(pa.string())), ("blind", pa.bool_()), ("any_blind", pa.bool_()), ("attested", pa.bool_()),
-        ("unlisted", pa.int64()), ("known_authorities", pa.list_(pa.string())),
+        ("audit_id", pa.string()),
+        ("root", pa.string()),
+        ("as_of", pa.timestamp("us", "UTC")),
+        ("age_guard_h", pa.float64()),
+        ("clusters", pa.list_(pa.string())),
+        ("blind", pa.bool_()),
+        ("any_blind", pa.bool_()),
+        ("attested", pa.bool_()),
+        ("unlisted", pa.int64()),
+        ("known_authorities", pa.list_(pa.string())),
     ]
-)  # fmt: skip
+)
 
 
 def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
     audit = {"audit_id": str(world.seed), "root": world.root}
-    authorities = sorted({"file:" if root.startswith("file:") else root.rpartition("/")[0] for root in world.roots})
+    authorities = sorted(
+        {"file:" if root.startswith("file:") else root.rpartition("/")[0] for root in world.roots}
+    )
     for root in world.roots:
         rows["root"].append(
-            audit | {
-                "root": root, "as_of": NOW, "age_guard_h": GUARD.total_seconds() / 3600, "clusters": _clusters(world, root),
-                "blind": False, "any_blind": False, "attested": True,
+            audit
+            | {
+                "root": root,
+                "as_of": NOW,
+                "age_guard_h": GUARD.total_seconds() / 3600,
+                "clusters": _clusters(world, root),
+                "blind": False,
+                "any_blind": False,
+                "attested": True,
                 "unlisted": 1 if world.unlisted and is_within(world.unlisted, root) else 0,
                 "known_authorities": authorities,
             }
-        )  # fmt: skip
+        )
     if world.unlisted:
         rows["doubt"].append(
-            audit | {"root": world.root_of(world.unlisted), "subject": world.unlisted, "reason": "unlisted", "detail": "Permission denied"}
+            audit
+            | {
+                "root": world.root_of(world.unlisted),
+                "subject": world.unlisted,
+                "reason": "unlisted",
+                "detail": "Permission denied",
+            }
         )
     for file in world.files.values():
         of = audit | {"root": world.root_of(file.path), "path": file.path}
         if file.listed:
             # Of some files a listing may not say how often they are stored.
             copies = len(file.path) % 3 or None
-            rows["file"].append(of | {"listed_path": file.path, "bytes": file.size, "modified": file.modified, "replication": copies})
+            rows["file"].append(
+                of
+                | {
+                    "listed_path": file.path,
+                    "bytes": file.size,
+                    "modified": file.modified,
+                    "replication": copies,
+                }
+            )
         if file.first_seen:
-            rows["known_file"].append(of | {"first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since})
+            rows["known_file"].append(
+                of
+                | {"first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since}
+            )
     if world.listed_at:
         rows["listed"] += [{"root": root, "as_of": world.listed_at} for root in world.roots]
     # When they were written is known of those that were listed.
     rows["known_file"] += [
         audit | {"root": world.root, "path": path, "modified": NOW, "first_seen_at": NOW - GUARD}
-        for path in sorted({gone for gone, _, _ in world.earlier if is_within(gone, world.root)} - world.never_listed)
+        for path in sorted(
+            {gone for gone, _, _ in world.earlier if is_within(gone, world.root)}
+            - world.never_listed
+        )
     ]
     rows["known_file"] += [
-        audit | {"root": world.root_of(path), "path": path, "first_seen_at": at} for path, at in world.seen_again.items()
+        audit | {"root": world.root_of(path), "path": path, "first_seen_at": at}
+        for path, at in world.seen_again.items()
     ]
     for job in world.jobs:
         if job.known:
-            written = {one.number: one.modified for one in world.snapshots if one.path.startswith(f"{job.directory}/")}
+            written = {
+                one.number: one.modified
+                for one in world.snapshots
+                if one.path.startswith(f"{job.directory}/")
+            }
             ended = [
                 {
                     "checkpoint_id": number, "completed": completed, "discarded": gone,
@@ -100,14 +144,25 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
                 for number, completed, gone in job.ended
             ]  # fmt: skip
             known = job.restored and job.restored_path_reported
-            restored = job.restored.path.removesuffix("/_metadata") if job.restored and known else None
+            restored = (
+                job.restored.path.removesuffix("/_metadata") if job.restored and known else None
+            )
             rows["job"].append(
-                audit | {
-                    "cluster": job.cluster, "job_id": job.job_id, "terminal": job.terminal, "seen": job.seen, "restored_path": restored,
-                    "restored_at": job.restored_at, "last_completed_at": job.last_completed, "last_completed_id": job.last_completed_id,
-                    "last_completed_path": job.last_path, "in_flight_since": job.in_flight_since, "checkpoints_ended": ended,
+                audit
+                | {
+                    "cluster": job.cluster,
+                    "job_id": job.job_id,
+                    "terminal": job.terminal,
+                    "seen": job.seen,
+                    "restored_path": restored,
+                    "restored_at": job.restored_at,
+                    "last_completed_at": job.last_completed,
+                    "last_completed_id": job.last_completed_id,
+                    "last_completed_path": job.last_path,
+                    "in_flight_since": job.in_flight_since,
+                    "checkpoints_ended": ended,
                 }
-            )  # fmt: skip
+            )
     for snapshot in world.snapshots:
         if not (snapshot.listed or snapshot.found_later):
             continue
@@ -120,20 +175,30 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
         written = list(snapshot.written.values())
         if snapshot.failure:
             # What came out of it before the damage does not count.
-            rows["parsed"] += [of | {"ordinal": 1, "path": path, "written_path": path} for path in written[:1]]
+            rows["parsed"] += [
+                of | {"ordinal": 1, "path": path, "written_path": path} for path in written[:1]
+            ]
             rows["parsed"].append(of | {"failure": snapshot.failure, "failure_detail": "at byte 9"})
             continue
         rows["parsed"] += [
-            of | {"ordinal": place, "path": path, "written_path": path, "size_bytes": 5} for place, path in enumerate(written, start=1)
+            of | {"ordinal": place, "path": path, "written_path": path, "size_bytes": 5}
+            for place, path in enumerate(written, start=1)
         ]
         rows["parsed"].append(of | {"ordinal": 0, "metadata_bytes": 99})
-    rows["referred"] += [{"audit_id": str(world.seed), "metadata_path": gone, "path": path} for gone, path, _ in world.earlier]
+    rows["referred"] += [
+        {"audit_id": str(world.seed), "metadata_path": gone, "path": path}
+        for gone, path, _ in world.earlier
+    ]
 
 
 def _clusters(world: World, root: str) -> list[str]:
-    """As operators register a root: for any cluster, for all, or for those alone that write there."""
+    """As operators register a root: for any cluster, for all, or for those alone that write
+    there.
+    """
     if world.seed % 3 == 2:
-        return sorted({job.cluster for job in world.jobs if is_within(job.directory, root)}) or ["c1"]
+        return sorted({job.cluster for job in world.jobs if is_within(job.directory, root)}) or [
+            "c1"
+        ]
     return ["c1", "c2"] if world.seed % 3 else []
 
 

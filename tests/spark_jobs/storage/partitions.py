@@ -26,14 +26,32 @@ class Partitions:
         known: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Tasks]:
         if together is None:
-            calls = [dict(zip(parts, tables, strict=True)) for tables in zip(*parts.values(), strict=True)]
+            calls = [
+                dict(zip(parts, tables, strict=True))
+                for tables in zip(*parts.values(), strict=True)
+            ]
         else:
-            key = {name: together[name] if isinstance(together, Mapping) else together for name in parts}
-            split = {name: self._split(self.collected(rows), key[name]) for name, rows in parts.items()}
-            calls = [{name: tables[number] for name, tables in split.items()} for number in range(self.count)]
-        made = [step(call, known or {}) for call in calls if any(table.num_rows for table in call.values())]
+            key = {
+                name: together[name] if isinstance(together, Mapping) else together
+                for name in parts
+            }
+            split = {
+                name: self._split(self.collected(rows), key[name]) for name, rows in parts.items()
+            }
+            calls = [
+                {name: tables[number] for name, tables in split.items()}
+                for number in range(self.count)
+            ]
+        made = [
+            step(call, known or {})
+            for call in calls
+            if any(table.num_rows for table in call.values())
+        ]
         empty = {name: schema.empty_table() for name, schema in schemas.items()}
-        return {name: [(empty | one)[name].cast(schema) for one in made] or [empty[name]] for name, schema in schemas.items()}
+        return {
+            name: [(empty | one)[name].cast(schema) for one in made] or [empty[name]]
+            for name, schema in schemas.items()
+        }
 
     def collected(self, rows: pa.Table | Tasks) -> pa.Table:
         return pa.concat_tables(rows) if isinstance(rows, list) else rows
@@ -41,4 +59,7 @@ class Partitions:
     def _split(self, rows: pa.Table, key: Sequence[str]) -> Tasks:
         keys = zip(*(rows.column(name).to_pylist() for name in key), strict=True)
         at = [zlib.crc32(repr(one).encode()) % self.count for one in keys]
-        return [rows.filter(pa.array([one == number for one in at], pa.bool_())) for number in range(self.count)]
+        return [
+            rows.filter(pa.array([one == number for one in at], pa.bool_()))
+            for number in range(self.count)
+        ]

@@ -1,4 +1,6 @@
-"""An audit says the same whether its steps see all rows at once or each call a part of them; and of a root that holds nothing."""
+"""An audit says the same whether its steps see all rows at once or each call a part of them; and of
+a root that holds nothing.
+"""
 
 import random
 from collections.abc import Iterator
@@ -23,9 +25,15 @@ FIRST_SEED, WORLDS = 4_000_150, 150
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
-    """Of worlds in which files are merged as well, operators have state and some files are missing."""
-    plain = inputs_of([world(FIRST_SEED + number) for number in range(WORLDS)], tmp_path_factory.mktemp("worlds"))
-    parsed = pa.Table.from_pylist(list(with_segments(plain.parsed.to_pylist())), plain.parsed.schema)
+    """Of worlds in which files are merged as well, operators have state and some files are
+    missing.
+    """
+    plain = inputs_of(
+        [world(FIRST_SEED + number) for number in range(WORLDS)], tmp_path_factory.mktemp("worlds")
+    )
+    parsed = pa.Table.from_pylist(
+        list(with_segments(plain.parsed.to_pylist())), plain.parsed.schema
+    )
     listed = pa.array(np.random.default_rng(1).random(plain.listing.num_rows) > 0.05)
     return replace(plain, parsed=parsed, listing=plain.listing.filter(listed))
 
@@ -38,8 +46,18 @@ def with_segments(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield row
             continue
         for offset in chance.sample(range(5), 3):
-            segment = {"ordinal": row["ordinal"] + 1000 * offset, "offset_bytes": offset, "size_bytes": chance.choice([None, 3, 7])}
-            operator = {"kind": "managed-op", "operator_id": chance.choice("ab"), "subtask": offset, "state_bytes": 9000, "states": states}
+            segment = {
+                "ordinal": row["ordinal"] + 1000 * offset,
+                "offset_bytes": offset,
+                "size_bytes": chance.choice([None, 3, 7]),
+            }
+            operator = {
+                "kind": "managed-op",
+                "operator_id": chance.choice("ab"),
+                "subtask": offset,
+                "state_bytes": 9000,
+                "states": states,
+            }
             yield row | segment | operator
 
 
@@ -49,7 +67,9 @@ def whole(inputs: Inputs) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("count", [2, 37])
-def test_partitions_come_to_the_same_row_by_row(inputs: Inputs, whole: dict[str, list[str]], count: int) -> None:
+def test_partitions_come_to_the_same_row_by_row(
+    inputs: Inputs, whole: dict[str, list[str]], count: int
+) -> None:
     engine = Partitions(count)
     found = rows_of(judge(inputs, engine), engine)
     assert found == whole
@@ -60,22 +80,54 @@ def test_partitions_come_to_the_same_row_by_row(inputs: Inputs, whole: dict[str,
 @pytest.mark.parametrize("files", [0, 2])
 def test_a_root_without_any_checkpoint_is_audited(engine: Here | Partitions, files: int) -> None:
     root = {
-        "audit_id": "a", "root": "s3://b/flink", "as_of": round(NOW.timestamp() * 1e6), "age_guard_h": 72.0, "clusters": [], "blind": False,
-        "any_blind": False, "attested": True, "unlisted": 0, "known_authorities": ["s3://b"],
-    }  # fmt: skip
-    paths = [f"s3://b/flink/{name}" for name in ("README", f"{'a' * 32}/shared/01234567-89ab-cdef-0123-456789abcdef")][:files]
-    rows = [{"audit_id": "a", "root": root["root"], "path": path, "listed_path": path, "bytes": 5, "modified": NOW} for path in paths]
+        "audit_id": "a",
+        "root": "s3://b/flink",
+        "as_of": round(NOW.timestamp() * 1e6),
+        "age_guard_h": 72.0,
+        "clusters": [],
+        "blind": False,
+        "any_blind": False,
+        "attested": True,
+        "unlisted": 0,
+        "known_authorities": ["s3://b"],
+    }
+    paths = [
+        f"s3://b/flink/{name}"
+        for name in ("README", f"{'a' * 32}/shared/01234567-89ab-cdef-0123-456789abcdef")
+    ][:files]
+    rows = [
+        {
+            "audit_id": "a",
+            "root": root["root"],
+            "path": path,
+            "listed_path": path,
+            "bytes": 5,
+            "modified": NOW,
+        }
+        for path in paths
+    ]
     nothing = inputs_of([], Path())
     inputs = replace(nothing, roots=[root], listing=pa.Table.from_pylist(rows, LISTING))
     judged = judge(inputs, engine)
     (figures,) = judged.tables["storage_root"].to_pylist()
-    assert (figures["files"], figures["kept_files"], figures["cleanable"], figures["checkpoints"]) == (files, files, True, 0)
+    assert (
+        figures["files"],
+        figures["kept_files"],
+        figures["cleanable"],
+        figures["checkpoints"],
+    ) == (files, files, True, 0)
     assert engine.collected(judged.not_live).num_rows == files
 
 
 def rows_of(judged: Judged, engine: Here | Partitions) -> dict[str, list[str]]:
     held = {"live": [judged.live], "not_live": [judged.not_live], "references": [judged.references]}
     of_files = {name: [engine.collected(one) for one in parts] for name, parts in held.items()}
-    of_files |= {"absent": [*map(engine.collected, judged.absent)], "pending": [*map(engine.collected, judged.pending)]}
+    of_files |= {
+        "absent": [*map(engine.collected, judged.absent)],
+        "pending": [*map(engine.collected, judged.pending)],
+    }
     tables = of_files | {name: [rows] for name, rows in judged.tables.items()}
-    return {name: sorted(str(row) for one in parts for row in one.to_pylist()) for name, parts in tables.items()}
+    return {
+        name: sorted(str(row) for one in parts for row in one.to_pylist())
+        for name, parts in tables.items()
+    }

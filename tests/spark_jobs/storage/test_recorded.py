@@ -1,4 +1,6 @@
-"""Recorded trees, audited twice four days apart: restored (H), TaskManagers killed (I), files merged (K)."""
+"""Recorded trees, audited twice four days apart: restored (H), TaskManagers killed (I), files
+merged (K).
+"""
 
 import json
 import re
@@ -24,7 +26,9 @@ from tests.spark_jobs.storage.judged_worlds import sorted_rows
 from tests.spark_jobs.storage.recorded_jobs import RESTORED, recorded_jobs
 from tests.storage_trees import FINAL, FINAL_RUNNING, RecordedTree, lay_out
 
-SEGMENT = re.compile(rb"\x0f(.{8})(.{8}).{4}..(file:/opt/l/lab/run/1\.20\.5-K/[ -~]+?/[0-9a-f-]{36})", re.DOTALL)
+SEGMENT = re.compile(
+    rb"\x0f(.{8})(.{8}).{4}..(file:/opt/l/lab/run/1\.20\.5-K/[ -~]+?/[0-9a-f-]{36})", re.DOTALL
+)
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 RECORDED_K = RECORDINGS / "1.20.5" / "K" / "ckpt"
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
@@ -45,23 +49,52 @@ class Recorded:
     def __init__(self, folder: Path, trees: Path, spark: SparkSession | None = None) -> None:
         self.laid_out = trees
         self.trees = {name: lay_out(f"1.20.5-{name}", trees / name) for name in "HIK"}
-        running = {name: lay_out(name, trees / FINAL_RUNNING / name, at=FINAL_RUNNING) for name in CHANGING}
+        running = {
+            name: lay_out(name, trees / FINAL_RUNNING / name, at=FINAL_RUNNING) for name in CHANGING
+        }
         ended = {name: lay_out(name, trees / FINAL / name) for name in CHANGING}
         lasting = self.trees | {TWIN: self.trees["I"]}
         auditor = Auditor(folder, spark=spark)
-        first = {name: (tree, tree.newest + timedelta(minutes=1)) for name, tree in (lasting | running).items()}
-        self.first = auditor.audit([_asked(name, tree, as_of) for name, (tree, as_of) in first.items()])
-        # Of H so long after its first job that "older than four days" means exactly what that job wrote.
-        last_of_first_job = max(file.modified for file in self.trees["H"].files if "/529e89" in file.path)
-        second = {name: (tree, tree.newest + timedelta(days=4, hours=1)) for name, tree in (lasting | ended).items()}
-        second["H"] = self.trees["H"], datetime.fromtimestamp(last_of_first_job, UTC) + timedelta(days=4, seconds=1)
-        self.second = auditor.audit([_asked(name, tree, as_of) for name, (tree, as_of) in second.items()])
+        first = {
+            name: (tree, tree.newest + timedelta(minutes=1))
+            for name, tree in (lasting | running).items()
+        }
+        self.first = auditor.audit(
+            [_asked(name, tree, as_of) for name, (tree, as_of) in first.items()]
+        )
+        # Of H so long after its first job that "older than four days" means exactly what that job
+        # wrote.
+        last_of_first_job = max(
+            file.modified for file in self.trees["H"].files if "/529e89" in file.path
+        )
+        second = {
+            name: (tree, tree.newest + timedelta(days=4, hours=1))
+            for name, tree in (lasting | ended).items()
+        }
+        second["H"] = (
+            self.trees["H"],
+            datetime.fromtimestamp(last_of_first_job, UTC) + timedelta(days=4, seconds=1),
+        )
+        self.second = auditor.audit(
+            [_asked(name, tree, as_of) for name, (tree, as_of) in second.items()]
+        )
 
     def named_in(self, name: str, snapshots: set[str] | None = None) -> set[str]:
-        """Paths of files whose name occurs in the bytes of any ``_metadata``, or of those of ``snapshots``."""
+        """Paths of files whose name occurs in the bytes of any ``_metadata``, or of those of
+        ``snapshots``.
+        """
         tree = self.trees[name]
-        kept = [file for file in tree.files if file.path.endswith("/_metadata") and (snapshots is None or tree.uri(file.path) in snapshots)]
-        names = {found.decode() for file in kept for found in UUID.findall((tree.directory / file.path).read_bytes())}
+        kept = [
+            file
+            for file in tree.files
+            if file.path.endswith("/_metadata")
+            and (snapshots is None or tree.uri(file.path) in snapshots)
+        ]
+        names = {
+            found.decode()
+            for file in kept
+            for found in UUID.findall((tree.directory / file.path).read_bytes())
+        }
         return {tree.uri(file.path) for file in tree.files if Path(file.path).name in names}
 
 
@@ -71,10 +104,21 @@ def copies(path: str) -> int:
 
 
 def _asked(name: str, tree: RecordedTree, as_of: datetime) -> dict[str, Any]:
-    root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": True}
+    root = {
+        "uri": tree.root.uri,
+        "read_at": tree.root.read_at,
+        "clusters": ["lab"],
+        "attested": True,
+    }
     if name == "I":
         root["copies"] = copies
-    return {"audit_id": name, "as_of": as_of, "age_guard_h": 72, "roots": [root], "jobs": recorded_jobs(tree)}
+    return {
+        "audit_id": name,
+        "as_of": as_of,
+        "age_guard_h": 72,
+        "roots": [root],
+        "jobs": recorded_jobs(tree),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +128,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 @dataclass(frozen=True)
 class ByAge:
-    """What a rule that deletes by age would break in H, by root; ``first_job``: one that looks into its first job's directory only."""
+    """What a rule that deletes by age would break in H, by root; ``first_job``: one that looks into
+    its first job's directory only.
+    """
 
     everywhere: dict[str, Any]
     first_job: dict[str, Any]
@@ -96,34 +142,63 @@ def by_age(recorded: Recorded) -> ByAge:
     uri = tree.uri(next(file.path for file in tree.files if "/529e89" in file.path))
     before, job, after = uri.partition("/529e89")
     below = f"{before}{job}{after.partition('/')[0]}"
-    everywhere, first_job = simulated(Here(), manifest, 4)["roots"], simulated(Here(), manifest, 1, below)["roots"]
-    return ByAge(*({root["root"]: root for root in roots}[tree.root.uri] for roots in (everywhere, first_job)))
+    everywhere, first_job = (
+        simulated(Here(), manifest, 4)["roots"],
+        simulated(Here(), manifest, 1, below)["roots"],
+    )
+    return ByAge(
+        *(
+            {root["root"]: root for root in roots}[tree.root.uri]
+            for roots in (everywhere, first_job)
+        )
+    )
 
 
 def written_by(run: Manifest) -> dict[str, Any]:
-    """Everything that a run left: rows, counts, columns with their types, and files in their order."""
-    tables: Mapping[str, Any] = {name: output.files for name, output in run.tables.items()} | run.state
+    """Everything that a run left: rows, counts, columns with their types, and files in their
+    order.
+    """
+    tables: Mapping[str, Any] = {
+        name: output.files for name, output in run.tables.items()
+    } | run.state
     paths = {name: [Path(run.run_dir, file) for file in files] for name, files in tables.items()}
     return {
         "rows": {name: sorted_rows(*files) for name, files in paths.items()},
         "counts": {name: output.rows for name, output in run.tables.items()},
-        "columns": {name: [(field.name, str(field.type)) for field in pq.read_schema(files[0])] for name, files in paths.items() if files},
-        "order of files": [row["path"] for file in paths["storage_file"] for row in pq.read_table(file).to_pylist()],
+        "columns": {
+            name: [(field.name, str(field.type)) for field in pq.read_schema(files[0])]
+            for name, files in paths.items()
+            if files
+        },
+        "order of files": [
+            row["path"] for file in paths["storage_file"] for row in pq.read_table(file).to_pylist()
+        ],
     }
 
 
-def test_spark_leaves_what_one_process_leaves(spark: SparkSession, recorded: Recorded, tmp_path: Path) -> None:
+def test_spark_leaves_what_one_process_leaves(
+    spark: SparkSession, recorded: Recorded, tmp_path: Path
+) -> None:
     by_spark = Recorded(tmp_path, recorded.laid_out, spark)
     for here, there in ((recorded.first, by_spark.first), (recorded.second, by_spark.second)):
         assert written_by(there.manifest) == written_by(here.manifest)
-    verdicts = {json.loads(row)["verdict"] for row in written_by(by_spark.second.manifest)["rows"]["storage_verdict"]}
+    verdicts = {
+        json.loads(row)["verdict"]
+        for row in written_by(by_spark.second.manifest)["rows"]["storage_verdict"]
+    }
     assert verdicts >= {"live", "retained_waste", "orphan"}
     with OnSpark(spark, str(tmp_path / "by-age")) as engine:
-        assert simulated(engine, by_spark.second.manifest, 4) == simulated(Here(), recorded.second.manifest, 4)
+        assert simulated(engine, by_spark.second.manifest, 4) == simulated(
+            Here(), recorded.second.manifest, 4
+        )
 
 
 def checkpoint(audited: Audited, name: str, job: str, number: int) -> dict[str, Any]:
-    (row,) = [row for row in audited.rows("storage_checkpoint", name) if row["job_id"].startswith(job) and row["checkpoint_id"] == number]
+    (row,) = [
+        row
+        for row in audited.rows("storage_checkpoint", name)
+        if row["job_id"].startswith(job) and row["checkpoint_id"] == number
+    ]
     return row
 
 
@@ -132,11 +207,17 @@ def test_the_first_audit_finds_no_orphan(recorded: Recorded) -> None:
 
 
 @pytest.mark.parametrize("run", ["first", "second"])
-def test_what_was_read_for_two_audits_of_a_root_counts_once_for_each(recorded: Recorded, run: str) -> None:
+def test_what_was_read_for_two_audits_of_a_root_counts_once_for_each(
+    recorded: Recorded, run: str
+) -> None:
     # The first run parses every _metadata for both, the second finds both in the lake.
     audited: Audited = getattr(recorded, run)
     one, other = (
-        sorted((row["metadata_path"], row["path"], row["bytes"]) for row in audited.rows("storage_reference", name)) for name in ("I", TWIN)
+        sorted(
+            (row["metadata_path"], row["path"], row["bytes"])
+            for row in audited.rows("storage_reference", name)
+        )
+        for name in ("I", TWIN)
     )
     assert one == other == sorted({*one}) != []
 
@@ -152,60 +233,95 @@ def test_the_chain_of_jobs_is_shown(recorded: Recorded) -> None:
         for row in recorded.first.rows("storage_chain", "H")
         if row["kind"] == "refers"
     }
-    assert chains == {("6ced19", "529e89", 12), ("548495", "6ced19", 8), ("bdf1ec", "529e89", 12), ("0e0a92", "bdf1ec", 8)}
+    assert chains == {
+        ("6ced19", "529e89", 12),
+        ("548495", "6ced19", 8),
+        ("bdf1ec", "529e89", 12),
+        ("0e0a92", "bdf1ec", 8),
+    }
 
 
-def test_a_restore_is_a_link_of_the_chain_although_nothing_is_referred_to(recorded: Recorded) -> None:
+def test_a_restore_is_a_link_of_the_chain_although_nothing_is_referred_to(
+    recorded: Recorded,
+) -> None:
     links = {
-        (row["job_id"][:6], row["other_job_id"][:6]) for row in recorded.first.rows("storage_chain", "H") if row["kind"] == "restored_from"
+        (row["job_id"][:6], row["other_job_id"][:6])
+        for row in recorded.first.rows("storage_chain", "H")
+        if row["kind"] == "restored_from"
     }
     assert links == {(job, origin) for job, (origin, _) in RESTORED.items()}
 
 
 @pytest.mark.parametrize(
-    ("job", "number", "own", "foreign"), [("6ced19", 8, 8, 12), ("548495", 11, 8, 8), ("a543f5", 8, 16, 0), ("bdf1ec", 8, 8, 12)]
+    ("job", "number", "own", "foreign"),
+    [("6ced19", 8, 8, 12), ("548495", 11, 8, 8), ("a543f5", 8, 16, 0), ("bdf1ec", 8, 8, 12)],
 )
-def test_references_into_other_jobs_directories_are_counted(recorded: Recorded, job: str, number: int, own: int, foreign: int) -> None:
+def test_references_into_other_jobs_directories_are_counted(
+    recorded: Recorded, job: str, number: int, own: int, foreign: int
+) -> None:
     row = checkpoint(recorded.first, "H", job, number)
-    assert (row["own_files"], row["foreign_files"], row["self_contained"]) == (own, foreign, foreign == 0)
+    assert (row["own_files"], row["foreign_files"], row["self_contained"]) == (
+        own,
+        foreign,
+        foreign == 0,
+    )
 
 
 def test_the_files_that_a_claim_took_away_are_missing_and_superseded(recorded: Recorded) -> None:
     row = checkpoint(recorded.first, "H", "0e0a92", 11)
     missing = recorded.first.rows("storage_missing", "H")
     assert (row["missing_files"], row["resolvable"]) == (16, False)
-    assert len(missing) == 16 and all(one["superseded"] and one["metadata_path"] == row["metadata_path"] for one in missing)
+    assert len(missing) == 16 and all(
+        one["superseded"] and one["metadata_path"] == row["metadata_path"] for one in missing
+    )
 
 
 def test_every_other_checkpoint_can_be_restored(recorded: Recorded) -> None:
-    assert [row["resolvable"] for row in recorded.first.rows("storage_checkpoint", "H")].count(True) == 14
+    assert [row["resolvable"] for row in recorded.first.rows("storage_checkpoint", "H")].count(
+        True
+    ) == 14
 
 
 def test_waste_is_what_whole_successors_left_behind(recorded: Recorded) -> None:
     waste = {
-        (row["job_id"][:6], row["checkpoint_id"]) for row in recorded.second.rows("storage_checkpoint", "H") if row["verdict"] != "live"
+        (row["job_id"][:6], row["checkpoint_id"])
+        for row in recorded.second.rows("storage_checkpoint", "H")
+        if row["verdict"] != "live"
     }
-    # bdf1ec was restored from 529e89, and its last checkpoint was claimed by a job that never had one of its own: nobody can
-    # say what that checkpoint still needs of 529e89.
+    # bdf1ec was restored from 529e89, and its last checkpoint was claimed by a job that never had
+    # one of its own: nobody can say what that checkpoint still needs of 529e89.
     assert waste == {("548495", 11), ("548495", 12), ("a543f5", 8), ("a543f5", 9), ("0e0a92", 11)}
 
 
 def test_what_stays_is_exactly_what_the_checkpoints_that_stay_need(recorded: Recorded) -> None:
-    staying = {row["metadata_path"] for row in recorded.second.rows("storage_checkpoint", "H") if row["verdict"] == "live"}
+    staying = {
+        row["metadata_path"]
+        for row in recorded.second.rows("storage_checkpoint", "H")
+        if row["verdict"] == "live"
+    }
     assert recorded.second.paths("H", "live") == recorded.named_in("H", staying) | staying
     assert not recorded.second.paths("H", "orphan")
 
 
 def test_deleting_the_first_job_by_age_breaks_the_later_ones(by_age: ByAge) -> None:
     of_root = by_age.everywhere
-    broken = {(row["job_id"][:6], row["checkpoint_id"]): row["lost_files"] for row in of_root["checkpoints"]}
+    broken = {
+        (row["job_id"][:6], row["checkpoint_id"]): row["lost_files"]
+        for row in of_root["checkpoints"]
+    }
     assert broken == {("529e89", 5): 8, ("6ced19", 8): 12, ("bdf1ec", 8): 12}
     assert (of_root["broken"], of_root["jobs"], of_root["live_files"] > 0) == (3, 3, True)
 
 
-def test_deleting_by_age_in_one_directory_touches_no_other_and_breaks_the_same_checkpoints(by_age: ByAge) -> None:
+def test_deleting_by_age_in_one_directory_touches_no_other_and_breaks_the_same_checkpoints(
+    by_age: ByAge,
+) -> None:
     whole, first_job = by_age.everywhere, by_age.first_job
-    assert (first_job["files"], first_job["bytes"], first_job["checkpoints"]) == (whole["files"], whole["bytes"], whole["checkpoints"])
+    assert (first_job["files"], first_job["bytes"], first_job["checkpoints"]) == (
+        whole["files"],
+        whole["bytes"],
+        whole["checkpoints"],
+    )
 
 
 def test_orphans_of_killed_taskmanagers_equal_a_plain_recount(recorded: Recorded) -> None:
@@ -215,7 +331,11 @@ def test_orphans_of_killed_taskmanagers_equal_a_plain_recount(recorded: Recorded
         for file in recorded.trees["I"].files
         if "/shared/" in file.path and (path := recorded.trees["I"].uri(file.path)) not in named
     }
-    orphans = {row["path"]: row["bytes"] for row in recorded.second.rows("storage_file", "I") if row["verdict"] == "orphan"}
+    orphans = {
+        row["path"]: row["bytes"]
+        for row in recorded.second.rows("storage_file", "I")
+        if row["verdict"] == "orphan"
+    }
     assert orphans == lost
     assert (len(orphans), sum(orphans.values())) == (14, 17_566_752)
 
@@ -231,14 +351,23 @@ def test_raw_bytes_count_each_file_as_often_as_its_inventory_says(recorded: Reco
     tree = recorded.trees["I"]
     raw = {tree.uri(file.path): file.bytes * copies(file.path) for file in tree.files}
     (root,) = recorded.second.rows("storage_root", "I")
-    assert root["raw_bytes"] == sum(raw.values()) and root["bytes"] * 2 < root["raw_bytes"] < root["bytes"] * 3
+    assert (
+        root["raw_bytes"] == sum(raw.values())
+        and root["bytes"] * 2 < root["raw_bytes"] < root["bytes"] * 3
+    )
     jobs = {row["job_id"]: row["raw_bytes"] for row in recorded.second.rows("storage_job", "I")}
     assert jobs == {job: sum(size for path, size in raw.items() if job in path) for job in jobs}
-    orphans = [row["raw_bytes"] for row in recorded.second.rows("storage_verdict", "I") if row["verdict"] == "orphan"]
+    orphans = [
+        row["raw_bytes"]
+        for row in recorded.second.rows("storage_verdict", "I")
+        if row["verdict"] == "orphan"
+    ]
     assert sum(orphans) == sum(raw[path] for path in recorded.second.paths("I", "orphan"))
 
 
-def test_where_a_listing_does_not_say_how_often_files_are_stored_raw_bytes_are_unknown(recorded: Recorded) -> None:
+def test_where_a_listing_does_not_say_how_often_files_are_stored_raw_bytes_are_unknown(
+    recorded: Recorded,
+) -> None:
     for table in ("storage_root", "storage_job", "storage_verdict"):
         assert {row["raw_bytes"] for row in recorded.second.rows(table, TWIN)} == {None}
 
@@ -249,23 +378,41 @@ def test_merged_files_worth_compacting_are_those_of_a_plain_recount(recorded: Re
     for file in tree.files:
         if file.path.endswith("/_metadata"):
             for found in SEGMENT.finditer((tree.directory / file.path).read_bytes()):
-                held.setdefault(found[3].decode(), set()).add((int.from_bytes(found[1], "big"), int.from_bytes(found[2], "big")))
+                held.setdefault(found[3].decode(), set()).add(
+                    (int.from_bytes(found[1], "big"), int.from_bytes(found[2], "big"))
+                )
     sizes = {tree.uri(file.path): file.bytes for file in tree.files}
-    unused = {path: sizes[path] - sum(size for _, size in segments) for path, segments in held.items() if path in sizes}
+    unused = {
+        path: sizes[path] - sum(size for _, size in segments)
+        for path, segments in held.items()
+        if path in sizes
+    }
     rows = recorded.first.rows("storage_merged_file", "K")
-    assert {row["path"]: row["unused_bytes"] for row in rows} == {path: size for path, size in unused.items() if size > 0}
-    assert rows and all(row["bytes"] == sizes[row["path"]] and row["job_id"] in row["path"] for row in rows)
+    assert {row["path"]: row["unused_bytes"] for row in rows} == {
+        path: size for path, size in unused.items() if size > 0
+    }
+    assert rows and all(
+        row["bytes"] == sizes[row["path"]] and row["job_id"] in row["path"] for row in rows
+    )
     assert not recorded.first.rows("storage_merged_file", "H")
 
 
 @pytest.mark.parametrize(("job", "number", "rounded"), [("7cd4dd", 21, 6.7), ("7cd4dd", 20, 4.1)])
-def test_amplification_of_merged_files_equals_a_plain_recount(recorded: Recorded, job: str, number: int, rounded: float) -> None:
+def test_amplification_of_merged_files_equals_a_plain_recount(
+    recorded: Recorded, job: str, number: int, rounded: float
+) -> None:
     row, tree = checkpoint(recorded.first, "K", job, number), recorded.trees["K"]
     written = (tree.directory / row["metadata_path"].removeprefix(f"{tree.root.uri}/")).read_bytes()
-    segments = {(found[3].decode(), found[1]): int.from_bytes(found[2], "big") for found in SEGMENT.finditer(written)}
+    segments = {
+        (found[3].decode(), found[1]): int.from_bytes(found[2], "big")
+        for found in SEGMENT.finditer(written)
+    }
     sizes = {tree.uri(file.path): file.bytes for file in tree.files}
     on_disk = sum(sizes[path] for path in {path for path, _ in segments})
-    assert (row["segmented_file_bytes"], row["live_segment_bytes"]) == (on_disk, sum(segments.values()))
+    assert (row["segmented_file_bytes"], row["live_segment_bytes"]) == (
+        on_disk,
+        sum(segments.values()),
+    )
     assert round(row["segmented_file_bytes"] / row["live_segment_bytes"], 1) == rounded
 
 
@@ -275,33 +422,72 @@ def test_what_two_checkpoints_share_is_counted_in_physical_files_and_in_segments
 ) -> None:
     """Segments as Flink's own loader printed them, sizes of files as they lay on the disk."""
     tree = recorded.trees["K"]
-    row, before = checkpoint(recorded.first, "K", job, newer), checkpoint(recorded.first, "K", job, older)
+    row, before = (
+        checkpoint(recorded.first, "K", job, newer),
+        checkpoint(recorded.first, "K", job, older),
+    )
     assert row["previous_path"] == before["metadata_path"]
-    ours, theirs = (by_flink(RECORDED_K / one["job_id"] / f"chk-{one['checkpoint_id']}" / "_metadata") for one in (row, before))
-    which = {"shared": ours.keys() & theirs.keys(), "new": ours.keys() - theirs.keys(), "dropped": theirs.keys() - ours.keys()}
+    ours, theirs = (
+        by_flink(RECORDED_K / one["job_id"] / f"chk-{one['checkpoint_id']}" / "_metadata")
+        for one in (row, before)
+    )
+    which = {
+        "shared": ours.keys() & theirs.keys(),
+        "new": ours.keys() - theirs.keys(),
+        "dropped": theirs.keys() - ours.keys(),
+    }
     known = theirs | ours
     for kind, segments in which.items():
-        assert (row[f"{kind}_segments"], row[f"{kind}_segment_bytes"]) == (len(segments), sum(known[one] for one in segments)), kind
+        assert (row[f"{kind}_segments"], row[f"{kind}_segment_bytes"]) == (
+            len(segments),
+            sum(known[one] for one in segments),
+        ), kind
     on_disk = {Path(file.path).name: file.bytes for file in tree.files}
     files, others = ({name for name, _offset in of} for of in (ours, theirs))
-    for kind, names in {"shared": files & others, "new": files - others, "dropped": others - files}.items():
-        assert (row[f"{kind}_files"], row[f"{kind}_bytes"]) == (len(names), sum(on_disk[name] for name in names)), kind
+    for kind, names in {
+        "shared": files & others,
+        "new": files - others,
+        "dropped": others - files,
+    }.items():
+        assert (row[f"{kind}_files"], row[f"{kind}_bytes"]) == (
+            len(names),
+            sum(on_disk[name] for name in names),
+        ), kind
     assert which["new"] and sum(on_disk[name] for name in files) > sum(ours.values())
 
 
 def test_the_second_audit_parses_nothing_again(recorded: Recorded) -> None:
-    lake = Path(recorded.second.manifest.run_dir).parent / "lake" / "derived" / "references" / "_delta_log"
+    lake = (
+        Path(recorded.second.manifest.run_dir).parent
+        / "lake"
+        / "derived"
+        / "references"
+        / "_delta_log"
+    )
     assert len(list(lake.glob("*.json"))) == 2
 
 
-def test_every_file_that_was_read_is_in_the_lake_with_the_size_and_type_that_flinks_own_loader_read(recorded: Recorded) -> None:
+def test_every_file_that_was_read_is_in_the_lake_with_the_size_and_type_that_flinks_own_loader_read(
+    recorded: Recorded,
+) -> None:
     lake = Lake(str(Path(recorded.second.manifest.run_dir).parent / "lake"))
     assert not any(lake.version(table) for table in TABLES), "what is raw is left to ingest"
-    kept = lake.read("derived/snapshots", where={"cluster": ""}, from_time=BEGINNING, to_time=datetime.now(UTC), limit=1000).to_pylist()
+    kept = lake.read(
+        "derived/snapshots",
+        where={"cluster": ""},
+        from_time=BEGINNING,
+        to_time=datetime.now(UTC),
+        limit=1000,
+    ).to_pylist()
     told = {(row["metadata_path"], row["state_bytes"], row["is_savepoint"]) for row in kept}
-    assert len(kept) == len({(row["metadata_path"], row["metadata_modified"]) for row in kept}), "one that two audits read is there once"
+    assert len(kept) == len({(row["metadata_path"], row["metadata_modified"]) for row in kept}), (
+        "one that two audits read is there once"
+    )
     wanted = {
-        (tree.uri(file.path), *by_loader(RECORDINGS / "1.20.5" / name / f"{file.path}.oracle.jsonl"))
+        (
+            tree.uri(file.path),
+            *by_loader(RECORDINGS / "1.20.5" / name / f"{file.path}.oracle.jsonl"),
+        )
         for name, tree in recorded.trees.items()
         for file in tree.files
         if file.path.endswith("/_metadata")

@@ -1,4 +1,6 @@
-"""One case for each rule of the audit: what makes a file an orphan, and each single thing that keeps it."""
+"""One case for each rule of the audit: what makes a file an orphan, and each single thing that
+keeps it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,7 +19,9 @@ JOB, HEIR = "a" * 32, "b" * 32
 
 @dataclass
 class Scene:
-    """A job that has ended, its checkpoint 7 with one shared file, and one old file that nothing refers to."""
+    """A job that has ended, its checkpoint 7 with one shared file, and one old file that nothing
+    refers to.
+    """
 
     world: World
     job: Job = field(init=False)
@@ -26,23 +30,37 @@ class Scene:
 
     def __post_init__(self) -> None:
         self.job = self.add_job(JOB)
-        self.snapshot = self.add_snapshot(self.job, 7, (self.plant(f"{JOB}/shared/{OTHER}").path,), 200)
+        self.snapshot = self.add_snapshot(
+            self.job, 7, (self.plant(f"{JOB}/shared/{OTHER}").path,), 200
+        )
         self.job.last_completed = ago(200)
         self.file = self.plant(f"{JOB}/shared/{UUID}")
 
     def add_job(self, job_id: str, *, terminal: bool = True, cluster: str = "c1") -> Job:
-        self.world.jobs.append(Job(cluster, job_id, terminal=terminal, seen=True, known=True, root=self.world.root))
+        self.world.jobs.append(
+            Job(cluster, job_id, terminal=terminal, seen=True, known=True, root=self.world.root)
+        )
         return self.world.jobs[-1]
 
     def plant(self, path: str, hours: float = 200) -> Planted:
         """Seen by an audit four days ago, which found nothing that refers to it."""
-        planted = Planted(f"{self.world.root}/{path}", 10, ago(hours), first_seen=ago(96), unreferenced_since=ago(96))
+        planted = Planted(
+            f"{self.world.root}/{path}",
+            10,
+            ago(hours),
+            first_seen=ago(96),
+            unreferenced_since=ago(96),
+        )
         self.world.files[planted.path] = planted
         return planted
 
-    def add_snapshot(self, job: Job, number: int, needs: tuple[str, ...], hours: float, failure: str = "") -> Snapshot:
+    def add_snapshot(
+        self, job: Job, number: int, needs: tuple[str, ...], hours: float, failure: str = ""
+    ) -> Snapshot:
         path = f"{self.world.root}/{job.job_id}/chk-{number}/_metadata"
-        snapshot = Snapshot(path, job, number, needs, {one: one for one in needs}, ago(hours), failure=failure)
+        snapshot = Snapshot(
+            path, job, number, needs, {one: one for one in needs}, ago(hours), failure=failure
+        )
         self.world.files[path] = Planted(path, 10, ago(hours), first_seen=ago(96))
         self.world.snapshots.append(snapshot)
         job.snapshots.append(snapshot)
@@ -52,7 +70,11 @@ class Scene:
         """A job restored from checkpoint 7, which has since completed one of its own."""
         heir = self.add_job(HEIR, terminal=terminal)
         heir.restored, heir.restored_at, heir.last_completed = self.snapshot, ago(190), ago(1)
-        mine = self.plant(f"{HEIR}/shared/{THIRD}") if whole else Planted(f"{self.world.root}/{HEIR}/shared/{THIRD}", 1, None)
+        mine = (
+            self.plant(f"{HEIR}/shared/{THIRD}")
+            if whole
+            else Planted(f"{self.world.root}/{HEIR}/shared/{THIRD}", 1, None)
+        )
         self.add_snapshot(heir, 8, (mine.path,) if own else (mine.path, *self.snapshot.needs), 180)
         return heir
 
@@ -88,7 +110,11 @@ def a_file_that_a_checkpoint_of_another_job_refers_to_is_live(scene: Scene) -> N
 @case("live", "referred")
 def a_reference_in_another_spelling_is_a_reference(scene: Scene) -> None:
     snapshot = scene.add_snapshot(scene.job, 8, (scene.file.path,), 190)
-    snapshot.written = {scene.file.path: scene.file.path.replace("s3://", "s3a://").replace("/shared/", "//shared/./x/../")}
+    snapshot.written = {
+        scene.file.path: scene.file.path.replace("s3://", "s3a://").replace(
+            "/shared/", "//shared/./x/../"
+        )
+    }
 
 
 @case("young", "age_guard")
@@ -138,7 +164,11 @@ def a_job_that_runs_and_completed_a_checkpoint_between_may_have_orphans(scene: S
 
 @case("young", "in_flight")
 def a_file_not_older_than_the_checkpoint_in_flight_is_young(scene: Scene) -> None:
-    scene.job.terminal, scene.job.last_completed, scene.job.in_flight_since = False, ago(1), ago(201)
+    scene.job.terminal, scene.job.last_completed, scene.job.in_flight_since = (
+        False,
+        ago(1),
+        ago(201),
+    )
 
 
 @case("kept", "job_unseen")
@@ -158,7 +188,9 @@ def a_file_of_a_job_id_that_two_clusters_have_is_kept(scene: Scene) -> None:
 
 @case("kept", "was_referred")
 def a_file_whose_referrer_vanished_is_kept(scene: Scene) -> None:
-    scene.world.earlier.append((f"{scene.world.root}/{JOB}/chk-5/_metadata", scene.file.path, False))
+    scene.world.earlier.append(
+        (f"{scene.world.root}/{JOB}/chk-5/_metadata", scene.file.path, False)
+    )
 
 
 @case("orphan", "unreferenced")
@@ -168,7 +200,9 @@ def a_file_whose_referrer_was_seen_discarded_may_be_an_orphan(scene: Scene) -> N
 
 
 @case("kept", "was_referred")
-def a_discard_proves_nothing_of_a_referrer_of_which_nobody_knows_when_it_was_written(scene: Scene) -> None:
+def a_discard_proves_nothing_of_a_referrer_of_which_nobody_knows_when_it_was_written(
+    scene: Scene,
+) -> None:
     gone = f"{scene.world.root}/{JOB}/chk-5/_metadata"
     scene.world.earlier.append((gone, scene.file.path, True))
     scene.world.never_listed.add(gone)
@@ -182,13 +216,17 @@ def a_file_that_an_audit_lacked_although_it_is_older_is_kept(scene: Scene) -> No
 
 
 @case("young", "age_guard")
-def a_file_that_may_have_been_uploaded_while_an_audit_listed_is_first_seen_now(scene: Scene) -> None:
+def a_file_that_may_have_been_uploaded_while_an_audit_listed_is_first_seen_now(
+    scene: Scene,
+) -> None:
     scene.file.first_seen = scene.file.unreferenced_since = None
     scene.world.listed_at = scene.file.modified + timedelta(hours=23)
 
 
 @case("kept", "referrer_unread")
-def a_file_is_kept_to_which_a_checkpoint_refers_below_what_is_no_root_any_more(scene: Scene) -> None:
+def a_file_is_kept_to_which_a_checkpoint_refers_below_what_is_no_root_any_more(
+    scene: Scene,
+) -> None:
     path = f"{scene.world.root}-before/{HEIR}/chk-5/_metadata"
     scene.world.earlier.append((path, scene.file.path, False))
 
@@ -218,7 +256,9 @@ def a_torn_metadata_of_a_checkpoint_that_never_completed_is_no_doubt(scene: Scen
 
 
 @case("kept", "in_doubt")
-def a_torn_metadata_is_a_doubt_where_a_checkpoint_of_that_number_also_completed(scene: Scene) -> None:
+def a_torn_metadata_is_a_doubt_where_a_checkpoint_of_that_number_also_completed(
+    scene: Scene,
+) -> None:
     scene.add_snapshot(scene.job, 9, (), 190, failure="incomplete_metadata")
     scene.job.ended += [(9, False, False), (9, True, True)]
 
@@ -254,7 +294,9 @@ def a_reference_to_a_missing_file_of_the_root_that_ends_alike_keeps_the_file(sce
 
 @case("kept", "other_spelling")
 def a_reference_in_other_upper_and_lower_case_keeps_the_file(scene: Scene) -> None:
-    scene.snapshot.written |= {"": scene.file.path.replace("/flink/", "/Flink/").replace(JOB, JOB.upper())}
+    scene.snapshot.written |= {
+        "": scene.file.path.replace("/flink/", "/Flink/").replace(JOB, JOB.upper())
+    }
 
 
 @case("kept", "other_spelling")
@@ -286,11 +328,15 @@ def a_metadata_that_is_the_same_at_two_addresses_keeps_everything(scene: Scene) 
 
 
 @case("orphan", "unreferenced")
-def a_checkpoint_of_the_same_job_id_and_number_that_refers_to_other_files_is_another_one(scene: Scene) -> None:
+def a_checkpoint_of_the_same_job_id_and_number_that_refers_to_other_files_is_another_one(
+    scene: Scene,
+) -> None:
     path = scene.snapshot.path.replace(f"/{JOB}/", f"/other-cluster/{JOB}/")
     needs = scene.plant(f"other-cluster/{JOB}/shared/{THIRD}").path
     scene.world.files[path] = replace(scene.world.files[scene.snapshot.path], path=path)
-    scene.world.snapshots.append(replace(scene.snapshot, path=path, needs=(needs,), written={needs: needs}))
+    scene.world.snapshots.append(
+        replace(scene.snapshot, path=path, needs=(needs,), written={needs: needs})
+    )
 
 
 @case("orphan", "unreferenced")
@@ -299,7 +345,9 @@ def a_savepoint_that_somebody_copied_is_no_second_name(scene: Scene) -> None:
         name = f"{directory}savepoint-{JOB[:6]}-0123456789ab"
         needs = scene.plant(f"{name}/{THIRD}").path
         path = scene.plant(f"{name}/_metadata").path
-        scene.world.snapshots.append(Snapshot(path, scene.job, 3, (needs,), {needs: needs}, ago(190)))
+        scene.world.snapshots.append(
+            Snapshot(path, scene.job, 3, (needs,), {needs: needs}, ago(190))
+        )
 
 
 @case("kept", "in_doubt")
@@ -345,8 +393,11 @@ def a_job_that_went_on_after_the_other_was_restored_has_no_waste(scene: Scene) -
 
 
 @case("young", "ended_lately", OTHER)
-def a_checkpoint_that_completed_while_the_root_was_listed_may_need_what_is_waste_of_another_job(scene: Scene) -> None:
-    # The successor's waste lies in the directory of the first job, which went on for a while and has no checkpoint listed.
+def a_checkpoint_that_completed_while_the_root_was_listed_may_need_what_is_waste_of_another_job(
+    scene: Scene,
+) -> None:
+    # The successor's waste lies in the directory of the first job, which went on for a while and
+    # has no checkpoint listed.
     heir = scene.restore(own=False, terminal=True)
     scene.world.snapshots.remove(scene.snapshot)
     del scene.world.files[scene.snapshot.path]
@@ -375,7 +426,8 @@ def a_checkpoint_later_than_the_one_restored_from_is_no_waste(scene: Scene) -> N
     scene.add_snapshot(scene.job, 9, scene.snapshot.needs, 195)
 
 
-# Jobs of one id, each in a directory of its own: every application under high availability has the id 000…0.
+# Jobs of one id, each in a directory of its own: every application under high availability has the
+# id 000…0.
 
 
 def add_application(scene: Scene, job_id: str = JOB, *, terminal: bool = False) -> Job:
@@ -421,14 +473,18 @@ def a_checkpoint_of_another_application_is_none_of_the_restored_one(scene: Scene
 
 @case("kept", "was_referred")
 def what_another_application_discarded_says_nothing_of_this_one(scene: Scene) -> None:
-    scene.world.earlier.append((f"{scene.world.root}/{JOB}/chk-5/_metadata", scene.file.path, False))
+    scene.world.earlier.append(
+        (f"{scene.world.root}/{JOB}/chk-5/_metadata", scene.file.path, False)
+    )
     other = add_application(scene)
     add_checkpoint(scene, other, 60, 150)
     other.ended.append((5, True, True))
 
 
 @case("kept", "in_doubt")
-def a_torn_metadata_is_a_doubt_where_the_checkpoint_of_another_application_failed(scene: Scene) -> None:
+def a_torn_metadata_is_a_doubt_where_the_checkpoint_of_another_application_failed(
+    scene: Scene,
+) -> None:
     scene.add_snapshot(scene.job, 5, (), 210, failure="incomplete_metadata")
     other = add_application(scene)
     add_checkpoint(scene, other, 60, 150)
@@ -436,7 +492,9 @@ def a_torn_metadata_is_a_doubt_where_the_checkpoint_of_another_application_faile
 
 
 @case("kept", "in_doubt")
-def a_running_application_without_a_checkpoint_found_is_a_doubt_although_another_has_one(scene: Scene) -> None:
+def a_running_application_without_a_checkpoint_found_is_a_doubt_although_another_has_one(
+    scene: Scene,
+) -> None:
     add_checkpoint(scene, add_application(scene, HEIR), 60, 150)
     heir = scene.add_job(HEIR, terminal=False)
     heir.last_completed = ago(1)
@@ -444,7 +502,9 @@ def a_running_application_without_a_checkpoint_found_is_a_doubt_although_another
 
 
 @case("live", "referred", OTHER)
-def a_successor_that_needs_a_file_of_another_application_of_its_id_leaves_no_waste(scene: Scene) -> None:
+def a_successor_that_needs_a_file_of_another_application_of_its_id_leaves_no_waste(
+    scene: Scene,
+) -> None:
     heir = scene.restore()
     other = add_application(scene, HEIR)
     foreign = add_checkpoint(scene, other, 60, 150).needs
@@ -468,7 +528,9 @@ def a_file_in_another_directory_than_the_job_of_its_id_writes_is_kept(scene: Sce
 
 
 @case("kept", "in_doubt")
-def a_running_job_of_which_the_newest_checkpoint_was_not_found_keeps_everything(scene: Scene) -> None:
+def a_running_job_of_which_the_newest_checkpoint_was_not_found_keeps_everything(
+    scene: Scene,
+) -> None:
     heir = scene.add_job(HEIR, terminal=False)
     scene.add_snapshot(heir, 8, (), 180)
     missed = scene.add_snapshot(heir, 9, (), 100)
@@ -484,7 +546,9 @@ def a_running_job_restored_from_an_unknown_place_keeps_everything(scene: Scene) 
 
 
 @case("kept", "in_doubt", OTHER)
-def a_job_restored_from_here_that_writes_outside_of_all_roots_keeps_everything(scene: Scene) -> None:
+def a_job_restored_from_here_that_writes_outside_of_all_roots_keeps_everything(
+    scene: Scene,
+) -> None:
     heir = scene.add_job(HEIR)
     heir.restored, heir.restored_at, heir.last_completed = scene.snapshot, ago(190), ago(170)
     heir.root = scene.world.root.replace("/flink", "/outside")
@@ -499,7 +563,9 @@ def a_job_that_moved_its_directory_out_of_all_roots_keeps_what_it_left(scene: Sc
 
 
 @case("live", "referred", OTHER)
-def a_dead_job_whose_last_checkpoint_was_not_found_may_still_need_what_it_was_restored_from(scene: Scene) -> None:
+def a_dead_job_whose_last_checkpoint_was_not_found_may_still_need_what_it_was_restored_from(
+    scene: Scene,
+) -> None:
     scene.restore()
     dead = scene.add_job("c" * 32)
     dead.restored, dead.restored_at, dead.last_completed = scene.snapshot, ago(190), ago(170)
@@ -512,9 +578,13 @@ def a_checkpoint_that_a_job_took_when_it_began_again_from_1_is_no_waste(scene: S
 
 
 @case("live", "referred", OTHER)
-def what_lies_below_a_checkpoint_that_the_job_is_not_known_to_have_taken_is_no_waste(scene: Scene) -> None:
+def what_lies_below_a_checkpoint_that_the_job_is_not_known_to_have_taken_is_no_waste(
+    scene: Scene,
+) -> None:
     later = scene.add_snapshot(scene.add_job(HEIR), 9, (), 195)
-    scene.world.files[later.path.replace(HEIR, JOB)] = replace(scene.world.files.pop(later.path), path=later.path.replace(HEIR, JOB))
+    scene.world.files[later.path.replace(HEIR, JOB)] = replace(
+        scene.world.files.pop(later.path), path=later.path.replace(HEIR, JOB)
+    )
     later.path = later.path.replace(HEIR, JOB)
     heir = scene.add_job("c" * 32, terminal=False)
     heir.restored, heir.restored_at = later, ago(190)
@@ -528,7 +598,9 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Said]
         # Odd seeds name the clusters of their root.
         scenes[name] = Scene(World(2 * seed + 1, f"s3://bucket-{seed}/flink"))
         change(scenes[name])
-    judged = judged_worlds([scene.world for scene in scenes.values()], tmp_path_factory.mktemp("scenes"))
+    judged = judged_worlds(
+        [scene.world for scene in scenes.values()], tmp_path_factory.mktemp("scenes")
+    )
     of_world = {one.seed: said for one, said in judged}
     return {name: (scene.file.path, of_world[scene.world.seed]) for name, scene in scenes.items()}
 
@@ -537,5 +609,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Said]
 def test_verdict(said: dict[str, tuple[str, Said]], name: str) -> None:
     path, of_world = said[name]
     _, verdict, reason, uuid = CASES[name]
-    meant = path.replace(UUID, uuid) if "/" not in uuid else path.replace(f"{JOB}/shared/{UUID}", uuid)
+    meant = (
+        path.replace(UUID, uuid) if "/" not in uuid else path.replace(f"{JOB}/shared/{UUID}", uuid)
+    )
     assert of_world.files[meant][:2] == (verdict, reason)

@@ -1,4 +1,6 @@
-"""Thousands of random worlds, judged in one run and held against what is really true in each of them."""
+"""Thousands of random worlds, judged in one run and held against what is really true in each of
+them.
+"""
 
 import re
 from collections import Counter
@@ -9,7 +11,16 @@ from ingest.storage.layout import CANDIDATES
 from spark_jobs.storage_words import DOUBTS, KEPT, KINDS, ORPHAN, REASONS, RETAINED_WASTE
 from tests.attacks.scale import examples
 from tests.spark_jobs.storage.judged_worlds import Judged, judged_worlds
-from tests.spark_jobs.storage.worlds import FAILURES, GUARD, NOW, Job, Snapshot, World, is_within, world
+from tests.spark_jobs.storage.worlds import (
+    FAILURES,
+    GUARD,
+    NOW,
+    Job,
+    Snapshot,
+    World,
+    is_within,
+    world,
+)
 from tests.storage_places import place_of
 
 WORLDS = {"packed": examples(800, 10_000), "written": 100}
@@ -20,7 +31,10 @@ FIRST_SEEDS = {"packed": 4_000_150, "written": 4_900_700}
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Judged]:
     """By kind."""
-    made = {kind: [world(FIRST_SEEDS[kind] + number) for number in range(count)] for kind, count in WORLDS.items()}
+    made = {
+        kind: [world(FIRST_SEEDS[kind] + number) for number in range(count)]
+        for kind, count in WORLDS.items()
+    }
     said = judged_worlds(made["packed"], tmp_path_factory.mktemp("worlds"), written=made["written"])
     return {kind: said.of(some) for kind, some in made.items()}
 
@@ -36,14 +50,22 @@ def test_nothing_deletable_is_needed_by_a_snapshot_that_stays(worlds: Judged) ->
             if snapshot.exists and said.files.get(snapshot.path, ("", "", ""))[0] != RETAINED_WASTE:
                 lost = one.really(said.deletable) & one.really([*snapshot.needs, snapshot.path])
                 # A torn one that never completed may go.
-                assert not lost - (one.really([snapshot.path]) if snapshot.never_completed else set()), _where(one, snapshot.path, lost)
+                assert not lost - (
+                    one.really([snapshot.path]) if snapshot.never_completed else set()
+                ), _where(one, snapshot.path, lost)
 
 
 def test_nothing_deletable_is_what_a_restore_in_flight_needs(worlds: Judged) -> None:
     for one, said in worlds:
         for job in one.jobs:
-            if job.may_run and job.restored and not any(snapshot.exists for snapshot in _snapshots(one, job)):
-                assert not one.really(said.deletable) & {*job.restored.needs, job.restored.path}, _where(one, job.job_id)
+            if (
+                job.may_run
+                and job.restored
+                and not any(snapshot.exists for snapshot in _snapshots(one, job))
+            ):
+                assert not one.really(said.deletable) & {*job.restored.needs, job.restored.path}, (
+                    _where(one, job.job_id)
+                )
 
 
 def test_waste_is_only_what_a_whole_successor_has_left_behind(worlds: Judged) -> None:
@@ -65,7 +87,10 @@ def test_a_directory_with_two_names_is_a_doubt_and_two_directories_are_none(worl
         if not one.aliased:
             assert "two_names" not in said.doubts, _where(one, said.doubts)
     assert sum(bool(one.aliased) for one, _ in worlds) > len(worlds) / 20
-    assert sum(len(one.roots) > 1 and not one.aliased and bool(said.deletable) for one, said in worlds) > len(worlds) / 50
+    assert (
+        sum(len(one.roots) > 1 and not one.aliased and bool(said.deletable) for one, said in worlds)
+        > len(worlds) / 50
+    )
 
 
 def test_files_of_jobs_of_one_id_are_told_apart_by_their_directories(worlds: Judged) -> None:
@@ -86,7 +111,11 @@ def test_only_old_files_of_flinks_layout_with_one_known_owner_are_deletable(worl
         for path in said.deletable:
             file, place = one.files[path], place_of(path)
             assert place.place in CANDIDATES and path not in one.foreign, _where(one, path)
-            assert file.modified and file.first_seen and max(file.modified, file.first_seen) <= NOW - GUARD, _where(one, path)
+            assert (
+                file.modified
+                and file.first_seen
+                and max(file.modified, file.first_seen) <= NOW - GUARD
+            ), _where(one, path)
             owners = [job for job in one.jobs if job.known and is_within(path, job.directory)]
             assert len(owners) == 1 and owners[0].seen, _where(one, path)
             since = owners[0].in_flight_since
@@ -99,10 +128,14 @@ def test_an_orphan_was_found_by_two_audits_with_a_checkpoint_between(worlds: Jud
             since = one.files[path].unreferenced_since
             assert since and since < NOW, _where(one, path)
             (owner,) = [job for job in one.jobs if job.known and is_within(path, job.directory)]
-            assert owner.terminal or (owner.last_completed and owner.last_completed > since), _where(one, path)
+            assert owner.terminal or (owner.last_completed and owner.last_completed > since), (
+                _where(one, path)
+            )
 
 
-def test_what_a_vanished_snapshot_referred_to_stays_unless_its_discard_was_seen(worlds: Judged) -> None:
+def test_what_a_vanished_snapshot_referred_to_stays_unless_its_discard_was_seen(
+    worlds: Judged,
+) -> None:
     for one, said in worlds:
         for gone, path, discarded in one.earlier:
             if not discarded:
@@ -114,13 +147,22 @@ def test_what_an_earlier_audit_did_not_list_stays(worlds: Judged) -> None:
         assert not one.lacked & said.deletable, _where(one)
 
 
-def test_task_owned_files_stay_while_their_job_or_its_successors_have_a_snapshot(worlds: Judged) -> None:
+def test_task_owned_files_stay_while_their_job_or_its_successors_have_a_snapshot(
+    worlds: Judged,
+) -> None:
     for one, said in worlds:
         held = {snapshot.path for snapshot in one.snapshots if snapshot.exists and snapshot.listed}
         for path in said.deletable:
-            if place_of(path).place in ("taskowned", "changelog", "merged_shared", "merged_taskowned"):
+            if place_of(path).place in (
+                "taskowned",
+                "changelog",
+                "merged_shared",
+                "merged_taskowned",
+            ):
                 for job in _line(one, path):
-                    assert not any(snapshot.path in held for snapshot in _snapshots(one, job)), _where(one, path)
+                    assert not any(snapshot.path in held for snapshot in _snapshots(one, job)), (
+                        _where(one, path)
+                    )
 
 
 def test_what_is_surely_dead_is_found(worlds: Judged) -> None:
@@ -129,14 +171,28 @@ def test_what_is_surely_dead_is_found(worlds: Judged) -> None:
             continue
         for file in one.files.values():
             owners = [job for job in one.jobs if is_within(file.path, job.directory)]
-            strangers = [job for job in one.jobs if job.job_id == place_of(file.path).job_id and not job.last_path]
-            if file.surely_dead and file.listed and len(owners) == 1 and not strangers and _is_last_found(owners[0]):
-                assert said.files[file.path][0] == ORPHAN, _where(one, file.path, said.files[file.path])
+            strangers = [
+                job
+                for job in one.jobs
+                if job.job_id == place_of(file.path).job_id and not job.last_path
+            ]
+            if (
+                file.surely_dead
+                and file.listed
+                and len(owners) == 1
+                and not strangers
+                and _is_last_found(owners[0])
+            ):
+                assert said.files[file.path][0] == ORPHAN, _where(
+                    one, file.path, said.files[file.path]
+                )
 
 
 def test_every_listed_file_has_one_verdict(worlds: Judged) -> None:
     for one, said in worlds:
-        assert said.files.keys() == {path for path, file in one.files.items() if file.listed}, _where(one)
+        assert said.files.keys() == {path for path, file in one.files.items() if file.listed}, (
+            _where(one)
+        )
 
 
 def test_the_worlds_are_rich_enough_to_mean_something(worlds: Judged) -> None:
@@ -147,8 +203,14 @@ def test_the_worlds_are_rich_enough_to_mean_something(worlds: Judged) -> None:
     wanted = {(verdict, reason) for verdict, known in REASONS.items() for reason in known}
     assert wanted == set(reasons), (wanted - set(reasons), set(reasons) - wanted)
     doubts = Counter(reason for _, said in worlds for reason in said.doubts)
-    assert set(doubts) >= set(DOUBTS) - {"bad_path", "restored_from_elsewhere", "writes_elsewhere"}, set(DOUBTS) - set(doubts)
-    kinds = {verdict[2] for _, said in worlds for verdict in said.files.values() if verdict[0] == ORPHAN}
+    assert set(doubts) >= set(DOUBTS) - {
+        "bad_path",
+        "restored_from_elsewhere",
+        "writes_elsewhere",
+    }, set(DOUBTS) - set(doubts)
+    kinds = {
+        verdict[2] for _, said in worlds for verdict in said.files.values() if verdict[0] == ORPHAN
+    }
     assert kinds <= set(KINDS) and len(kinds) >= 4
     assert sum(not said.doubts for _, said in worlds) > len(worlds) / 3
     assert reasons[ORPHAN, "unreferenced"] > len(worlds) / 4
@@ -168,45 +230,77 @@ def _line(one: World, path: str) -> list[Job]:
     """The job whose directory holds the file, and all that stem from it."""
     line = [job for job in one.jobs if is_within(path, job.directory)]
     for job in line:
-        line += [heir for heir in one.jobs if heir.restored and heir.restored.job is job and heir not in line]
+        line += [
+            heir
+            for heir in one.jobs
+            if heir.restored and heir.restored.job is job and heir not in line
+        ]
     return line
 
 
 def _is_last_found(job: Job) -> bool:
     """Of one that ended; what nobody finds may lie elsewhere, and refer back."""
     last = job.last_completed_id
-    return not job.terminal or last is None or any(one.is_read and one.number >= last for one in job.snapshots)
+    return (
+        not job.terminal
+        or last is None
+        or any(one.is_read and one.number >= last for one in job.snapshots)
+    )
 
 
 def _is_doubtful(one: World) -> bool:
     def provably_never_completed(snapshot: Snapshot) -> bool:
-        owners = [job for job in one.jobs if snapshot.job and job.directory == snapshot.job.directory]
+        owners = [
+            job for job in one.jobs if snapshot.job and job.directory == snapshot.job.directory
+        ]
         return snapshot.never_completed and len(owners) == 1
 
-    failed = any(s.listed and s.failure in FAILURES and not provably_never_completed(s) for s in one.snapshots)
-    # Below another directory a file is told by its place in Flink's layout; where it has none it is no candidate.
+    failed = any(
+        s.listed and s.failure in FAILURES and not provably_never_completed(s)
+        for s in one.snapshots
+    )
+    # Below another directory a file is told by its place in Flink's layout; where it has none it is
+    # no candidate.
     elsewhere = any(
         re.search("alias-|nameservice-|/data/.*/(chk-|shared|savepoint-)", path)
         for s in one.snapshots if s.is_read for path in s.written.values()
     )  # fmt: skip
     listed = {path for path, file in one.files.items() if file.listed}
-    twice = any(one.files[path].alias_of in listed and place_of(path).place in CANDIDATES - {"metadata"} for path in listed)
+    twice = any(
+        one.files[path].alias_of in listed and place_of(path).place in CANDIDATES - {"metadata"}
+        for path in listed
+    )
     return bool(one.unlisted) or failed or elsewhere or twice
 
 
 def _left_behind(one: World, snapshot: Snapshot) -> bool:
     """Restated from the design, in terms of the world."""
     job = snapshot.job
-    if job is None or "/chk-" not in snapshot.path or job.may_run or snapshot.modified > NOW - GUARD:
+    if (
+        job is None
+        or "/chk-" not in snapshot.path
+        or job.may_run
+        or snapshot.modified > NOW - GUARD
+    ):
         return False
 
     def has_its_own(heir: Job) -> bool:
         return heir.seen and any(
-            s.exists and s.is_read and heir.restored_at and s.modified > heir.restored_at
-            and all(is_within(path, heir.directory) and path in one.files and one.files[path].listed for path in s.needs)
-            for s in _snapshots(one, heir) if "/chk-" in s.path
-        )  # fmt: skip
+            s.exists
+            and s.is_read
+            and heir.restored_at
+            and s.modified > heir.restored_at
+            and all(
+                is_within(path, heir.directory) and path in one.files and one.files[path].listed
+                for path in s.needs
+            )
+            for s in _snapshots(one, heir)
+            if "/chk-" in s.path
+        )
 
     heirs = [heir for heir in one.jobs if heir.known and heir.restored and heir.restored.job is job]
     needed_still = any(heir.may_run and not has_its_own(heir) for heir in heirs)
-    return not needed_still and any(has_its_own(heir) and heir.restored and heir.restored.number >= snapshot.number for heir in heirs)
+    return not needed_still and any(
+        has_its_own(heir) and heir.restored and heir.restored.number >= snapshot.number
+        for heir in heirs
+    )

@@ -1,7 +1,9 @@
-"""Random worlds of checkpoint storage, each a truth of its own: which files are there, what really refers to what.
+"""Random worlds of checkpoint storage, each a truth of its own: which files are there, what really
+refers to what.
 
-A world says more than an audit can see. Snapshots may be unreadable, unlisted or younger than the listing, jobs may run
-unseen, one file may have two spellings. ``Snapshot.needs`` is always the truth.
+A world says more than an audit can see. Snapshots may be unreadable, unlisted or younger than the
+listing, jobs may run unseen, one file may have two spellings. ``Snapshot.needs`` is always the
+truth.
 """
 
 import random
@@ -20,7 +22,10 @@ def ago(hours: float) -> datetime:
 
 @dataclass
 class Planted:
-    """A file that is there. ``seen_before``: an audit of that time listed it, ``unreferenced_since`` found nothing for it."""
+    """A file that is there.
+
+    ``seen_before``: an audit of that time listed it, ``unreferenced_since`` found nothing for it.
+    """
 
     path: str
     size: int
@@ -31,7 +36,9 @@ class Planted:
     alias_of: str = ""
     """The path that this is a second name of."""
     surely_dead: bool = False
-    """Nothing ever referred to it, its job is known and ended or goes on completing checkpoints, and its times are plain."""
+    """Nothing ever referred to it, its job is known and ended or goes on completing checkpoints,
+    and its times are plain.
+    """
 
 
 @dataclass
@@ -115,13 +122,21 @@ class World:
     """When an audit listed the roots and lacked ``lacked``, which no audit knows any more."""
     lacked: set[str] = field(default_factory=set)
     second_root: str = ""
-    """Another root: of other jobs and savepoints, or a second name of all that lies in the first (``aliased``)."""
+    """Another root: of other jobs and savepoints, or a second name of all that lies in the first
+    (``aliased``).
+    """
     aliased: str = ""
-    """How far nobody declared it: which of data and ``_metadata`` were listed under the second name, and which name was written."""
+    """How far nobody declared it: which of data and ``_metadata`` were listed under the second
+    name, and which name was written.
+    """
 
     @property
     def roots(self) -> list[str]:
-        return [self.root, self.second_root] if self.second_root and not is_within(self.second_root, self.root) else [self.root]
+        return (
+            [self.root, self.second_root]
+            if self.second_root and not is_within(self.second_root, self.root)
+            else [self.root]
+        )
 
     def root_of(self, path: str) -> str:
         return next(root for root in self.roots if is_within(path, root))
@@ -143,7 +158,9 @@ class _Maker:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         rng = self.rng
-        root = rng.choice((f"s3://bucket-{seed}/flink", f"hdfs://nn-{seed}/flink", f"file:/mnt/w{seed}/flink"))
+        root = rng.choice(
+            (f"s3://bucket-{seed}/flink", f"hdfs://nn-{seed}/flink", f"file:/mnt/w{seed}/flink")
+        )
         self.world = World(seed, root)
 
     def chance(self, share: float) -> bool:
@@ -180,13 +197,17 @@ class _Maker:
         """An old file that two audits saw, unless said otherwise."""
         old = self.rng.uniform(100, 400) if hours_old is None else hours_old
         seen = ago(min(old, 96)) if old > 24 else None
-        self.world.files[path] = Planted(path, self.rng.randrange(1, 1 << 22), ago(old), first_seen=seen, **more)  # type: ignore[arg-type]
+        self.world.files[path] = Planted(
+            path, self.rng.randrange(1, 1 << 22), ago(old), first_seen=seen, **more
+        )  # type: ignore[arg-type]
         return path
 
     def odd_time(self, path: str) -> None:
         file = self.world.files[path]
         file.surely_dead = False
-        file.modified = self.rng.choice((None, NOW + timedelta(days=3), datetime(1970, 1, 1, tzinfo=UTC)))
+        file.modified = self.rng.choice(
+            (None, NOW + timedelta(days=3), datetime(1970, 1, 1, tzinfo=UTC))
+        )
         if self.chance(0.5):
             file.first_seen = None
 
@@ -202,9 +223,14 @@ class _Maker:
         rng = self.rng
         blind = self.chance(0.06)
         job = made or Job(
-            cluster=rng.choice(("c1", "c2")), job_id=f"{rng.getrandbits(128):032x}", terminal=self.chance(0.5),
-            seen=not blind, known=not self.chance(0.05), root=self.any_root(), path_reported=not self.chance(0.05),
-        )  # fmt: skip
+            cluster=rng.choice(("c1", "c2")),
+            job_id=f"{rng.getrandbits(128):032x}",
+            terminal=self.chance(0.5),
+            seen=not blind,
+            known=not self.chance(0.05),
+            root=self.any_root(),
+            path_reported=not self.chance(0.05),
+        )
         self.world.jobs.append(job)
         inherited: tuple[str, ...] = ()
         if before and before.snapshots and job.known:
@@ -231,11 +257,16 @@ class _Maker:
 
     def checkpoints(self, job: Job, inherited: tuple[str, ...], hours: float) -> None:
         rng = self.rng
-        shared = [self.plant(f"{self.directory(job)}/shared/{self.uuid()}") for _ in range(rng.randint(1, 6))]
+        shared = [
+            self.plant(f"{self.directory(job)}/shared/{self.uuid()}")
+            for _ in range(rng.randint(1, 6))
+        ]
         # A restored job goes on counting where the one before it was.
         first = rng.randint(1, 40) + (job.restored.number if job.restored else 0)
         taken = {snapshot.path for snapshot in self.world.snapshots}
-        while any(f"{self.directory(job)}/chk-{first + past}/_metadata" in taken for past in range(3)):
+        while any(
+            f"{self.directory(job)}/chk-{first + past}/_metadata" in taken for past in range(3)
+        ):
             first += 40
         count = 0 if self.chance(0.12) else rng.randint(1, 3)
         for number in range(first, first + count):
@@ -244,9 +275,13 @@ class _Maker:
             folder = f"{self.directory(job)}/chk-{number}"
             own += [self.plant(f"{folder}/{self.uuid()}") for _ in range(rng.randint(0, 2))]
             kept = inherited if self.chance(0.6) else ()
-            self.snapshot(f"{folder}/_metadata", job, number, (*own, *kept), hours - 8 * (number - first))
+            self.snapshot(
+                f"{folder}/_metadata", job, number, (*own, *kept), hours - 8 * (number - first)
+            )
         if count and not self.chance(0.1):
-            job.last_completed = job.snapshots[-1].modified if job.terminal else ago(rng.uniform(1, 40))
+            job.last_completed = (
+                job.snapshots[-1].modified if job.terminal else ago(rng.uniform(1, 40))
+            )
         if not count and job.terminal and self.chance(0.7):
             # Flink deleted all that it completed when it was cancelled.
             job.last_completed = ago(hours)
@@ -256,8 +291,12 @@ class _Maker:
             if not any(path in snapshot.needs for snapshot in self.world.snapshots):
                 self.dead(job, path)
 
-    def snapshot(self, path: str, job: Job | None, number: int, needs: tuple[str, ...], hours: float) -> Snapshot:
-        snapshot = Snapshot(path, job, number, needs, {one: self.spelled(one) for one in needs}, ago(hours))
+    def snapshot(
+        self, path: str, job: Job | None, number: int, needs: tuple[str, ...], hours: float
+    ) -> Snapshot:
+        snapshot = Snapshot(
+            path, job, number, needs, {one: self.spelled(one) for one in needs}, ago(hours)
+        )
         self.plant(path, hours)
         self.world.snapshots.append(snapshot)
         if job and "/chk-" in path:
@@ -273,13 +312,25 @@ class _Maker:
         return snapshot
 
     def overtake(self, job: Job) -> None:
-        """While the root is listed and read a checkpoint completes, and those before it may be deleted."""
+        """While the root is listed and read a checkpoint completes, and those before it may be
+        deleted.
+        """
         last = job.snapshots[-1]
-        young = self.plant(f"{self.directory(job)}/shared/{self.uuid()}", 0.01, listed=self.chance(0.5))
+        young = self.plant(
+            f"{self.directory(job)}/shared/{self.uuid()}", 0.01, listed=self.chance(0.5)
+        )
         kept = tuple(path for path in last.needs if "/shared/" in path and self.chance(0.7))
         number = last.number + 1
         path = f"{self.directory(job)}/chk-{number}/_metadata"
-        after = Snapshot(path, job, number, (*kept, young), {one: one for one in (*kept, young)}, NOW + timedelta(minutes=1), listed=False)
+        after = Snapshot(
+            path,
+            job,
+            number,
+            (*kept, young),
+            {one: one for one in (*kept, young)},
+            NOW + timedelta(minutes=1),
+            listed=False,
+        )
         how = self.rng.choice(("beside", "unseen", "unread", "found_later"))
         for one in job.snapshots if how != "beside" else ():
             one.exists = False
@@ -295,11 +346,19 @@ class _Maker:
     def spelled(self, path: str) -> str:
         if self.chance(0.1):
             return self.rng.choice(
-                (path.replace("s3://", "s3a://"), path.replace("/flink/", "//flink/./"), path.replace("hdfs://", "HDFS://"))
+                (
+                    path.replace("s3://", "s3a://"),
+                    path.replace("/flink/", "//flink/./"),
+                    path.replace("hdfs://", "HDFS://"),
+                )
             )
         if self.chance(0.004):
             # A spelling nobody declared: another name of the same place.
-            return path.replace("bucket-", "alias-").replace("nn-", "nameservice-").replace("/mnt/", "/data/")
+            return (
+                path.replace("bucket-", "alias-")
+                .replace("nn-", "nameservice-")
+                .replace("/mnt/", "/data/")
+            )
         return path
 
     # What is left behind
@@ -307,13 +366,21 @@ class _Maker:
     def litter(self, job: Job) -> None:
         root = self.directory(job)
         for _ in range(self.rng.randint(0, 3)):
-            self.dead(job, self.plant(f"{root}/shared/{self.uuid()}", self.rng.choice((2, 30, 90, 200, 300))))
+            self.dead(
+                job,
+                self.plant(f"{root}/shared/{self.uuid()}", self.rng.choice((2, 30, 90, 200, 300))),
+            )
         if self.chance(0.3):
             number = self.rng.randint(500, 510)
             self.dead(job, self.plant(f"{root}/chk-{number}/{self.uuid()}"))
             if self.chance(0.5):
                 job.ended.append((number, False, False))
-        for place in ("taskowned", "dstl", f"shared/job_{job.job_id}_op_{'a' * 32}_1_2", f"taskowned/job_{job.job_id}_tm_x"):
+        for place in (
+            "taskowned",
+            "dstl",
+            f"shared/job_{job.job_id}_op_{'a' * 32}_1_2",
+            f"taskowned/job_{job.job_id}_tm_x",
+        ):
             if self.chance(0.2):
                 self.dead(job, self.plant(f"{root}/{place}/{self.uuid()}"), plain=False)
         if self.chance(0.15):
@@ -323,10 +390,19 @@ class _Maker:
         file = self.world.files[path]
         if self.chance(0.85):
             file.unreferenced_since = file.first_seen
-        goes_on = job.last_path is not None and (job.terminal or (job.in_flight_since is None and bool(job.snapshots)))
+        goes_on = job.last_path is not None and (
+            job.terminal or (job.in_flight_since is None and bool(job.snapshots))
+        )
         assert file.modified
         old = file.modified < ago(80) and file.first_seen is not None and file.first_seen < ago(80)
-        file.surely_dead = plain and goes_on and old and job.seen and job.known and file.unreferenced_since is not None
+        file.surely_dead = (
+            plain
+            and goes_on
+            and old
+            and job.seen
+            and job.known
+            and file.unreferenced_since is not None
+        )
         if self.chance(0.04):
             self.odd_time(path)
 
@@ -334,7 +410,9 @@ class _Maker:
         """Its referrer is gone: discarded, or moved to where no audit looks."""
         path = self.plant(f"{self.directory(job)}/shared/{self.uuid()}")
         number, discarded = self.rng.randint(700, 799), self.chance(0.5)
-        self.world.files[path].unreferenced_since = self.world.files[path].first_seen if self.chance(0.5) else None
+        self.world.files[path].unreferenced_since = (
+            self.world.files[path].first_seen if self.chance(0.5) else None
+        )
         directory = self.directory(job)
         if number % 4 == 0:
             # It lies below what was a root once.
@@ -345,20 +423,33 @@ class _Maker:
 
     def savepoint(self, job: Job) -> None:
         renamed = self.chance(0.2)
-        name = "my-savepoint" if renamed else f"savepoint-{job.job_id[:6]}-{self.rng.getrandbits(48):012x}"
+        name = (
+            "my-savepoint"
+            if renamed
+            else f"savepoint-{job.job_id[:6]}-{self.rng.getrandbits(48):012x}"
+        )
         folder = f"{self.any_root()}/{name}"
         own = tuple(self.plant(f"{folder}/{self.uuid()}") for _ in range(2))
         others = [path for path in self.world.files if "/shared/" in path]
         native = tuple(self.rng.sample(others, 1)) if others and self.chance(0.2) else ()
         for path in native:
-            self.world.files[path].surely_dead, self.world.files[path].unreferenced_since = False, None
+            self.world.files[path].surely_dead, self.world.files[path].unreferenced_since = (
+                False,
+                None,
+            )
         self.snapshot(f"{folder}/_metadata", None if renamed else job, 7, own + native, 110)
         self.world.foreign.update(own)
 
     # Faults of the world as a whole
 
     def foreign_files(self) -> None:
-        names = ("ha/submittedJobGraph123", "jars/app.jar", "README", f"{'b' * 32}/shared/notes.txt", f"{'b' * 32}/shared/db/000001.sst")
+        names = (
+            "ha/submittedJobGraph123",
+            "jars/app.jar",
+            "README",
+            f"{'b' * 32}/shared/notes.txt",
+            f"{'b' * 32}/shared/db/000001.sst",
+        )
         for name in self.rng.sample(names, 2):
             self.world.foreign.add(self.plant(f"{self.world.root}/{name}"))
         if self.chance(0.1):
@@ -370,54 +461,95 @@ class _Maker:
             return
         other = "c2" if twin.cluster == "c1" else "c1"
         if not any(job.cluster == other and job.job_id == twin.job_id for job in self.world.jobs):
-            self.world.jobs.append(Job(other, twin.job_id, terminal=self.chance(0.5), seen=True, known=True, root=twin.root))
+            self.world.jobs.append(
+                Job(
+                    other,
+                    twin.job_id,
+                    terminal=self.chance(0.5),
+                    seen=True,
+                    known=True,
+                    root=twin.root,
+                )
+            )
 
     def end_lately(self) -> None:
         """A job went on until a while ago, and its last checkpoint is not listed yet.
 
         Another one needs files of it that was itself succeeded.
         """
-        origins = {id(job.restored.job): job.restored.job for job in self.world.jobs if job.restored}
+        origins = {
+            id(job.restored.job): job.restored.job for job in self.world.jobs if job.restored
+        }
         for heir in self.world.jobs:
             origin = heir.restored.job if heir.restored else None
             needs = [path for snapshot in heir.snapshots for path in snapshot.needs]
-            if origin and id(heir) in origins and any(is_within(path, origin.directory) for path in needs):
+            if (
+                origin
+                and id(heir) in origins
+                and any(is_within(path, origin.directory) for path in needs)
+            ):
                 origin.terminal, origin.last_completed = True, ago(self.rng.uniform(1, 60))
                 for snapshot in origin.snapshots:
                     snapshot.exists = snapshot.listed = False
                     self.world.files.pop(snapshot.path, None)
 
     def repeat_id(self) -> None:
-        """An application of another cluster has the id of a job, as all have under high availability.
+        """An application of another cluster has the id of a job, as all have under high
+        availability.
 
-        It writes elsewhere, or to the very directory; it may stem from that job, and another job from it.
+        It writes elsewhere, or to the very directory; it may stem from that job, and another job
+        from it.
         """
         like = self.rng.choice(self.world.jobs)
-        elsewhere = [f"{like.root}/app-b", *(root for root in self.world.roots if root != like.root)]
+        elsewhere = [
+            f"{like.root}/app-b",
+            *(root for root in self.world.roots if root != like.root),
+        ]
         again = Job(
-            "c2" if like.cluster == "c1" else "c1", like.job_id, terminal=self.chance(0.4), seen=True, known=not self.chance(0.1),
-            root=like.root if self.chance(0.2) else self.rng.choice(elsewhere), path_reported=not self.chance(0.1),
-        )  # fmt: skip
+            "c2" if like.cluster == "c1" else "c1",
+            like.job_id,
+            terminal=self.chance(0.4),
+            seen=True,
+            known=not self.chance(0.1),
+            root=like.root if self.chance(0.2) else self.rng.choice(elsewhere),
+            path_reported=not self.chance(0.1),
+        )
         # What the one discarded the other may still have.
-        numbers = [int(gone.split("/chk-")[1].split("/")[0]) for gone, _, _ in self.world.earlier if is_within(gone, like.directory)]
+        numbers = [
+            int(gone.split("/chk-")[1].split("/")[0])
+            for gone, _, _ in self.world.earlier
+            if is_within(gone, like.directory)
+        ]
         again.ended += [(number, True, True) for number in numbers if self.chance(0.7)]
         self.job(self.rng.choice(self.world.jobs) if self.chance(0.5) else None, 60, again)
         if self.chance(0.6):
             self.job(again, 20)
 
     def alias_everything(self) -> None:
-        """The same directory is audited under a second name, or all of it lies in itself once more; references name one of the two."""
+        """The same directory is audited under a second name, or all of it lies in itself once more;
+        references name one of the two.
+        """
         world = self.world
-        how = self.rng.choice(("whole", "whole", "other_name_written", "nested", "data_only", "metadata_only"))
+        how = self.rng.choice(
+            ("whole", "whole", "other_name_written", "nested", "data_only", "metadata_only")
+        )
         world.aliased = how
-        world.second_root = f"{world.root}/again" if how == "nested" else world.root.replace("/flink", "/mnt-flink").replace("nn-", "ns-")
+        world.second_root = (
+            f"{world.root}/again"
+            if how == "nested"
+            else world.root.replace("/flink", "/mnt-flink").replace("nn-", "ns-")
+        )
 
         def second(path: str) -> str:
             return path.replace(world.root, world.second_root, 1)
 
         for path, file in list(world.files.items()):
             is_metadata = path.endswith("/_metadata")
-            if (how == "data_only" and is_metadata) or (how == "metadata_only" and not is_metadata) or self.chance(0.02):
+            if (
+                (how == "data_only" and is_metadata)
+                or (how == "metadata_only" and not is_metadata)
+                or self.chance(0.02)
+            ):
                 continue
             # Under the name that no reference gives, audits before found nothing that needs it.
             other, file.surely_dead = replace(file, path=second(path), alias_of=path), False
@@ -428,16 +560,29 @@ class _Maker:
                 world.foreign.add(second(path))
         for snapshot in list(world.snapshots):
             if how == "other_name_written":
-                snapshot.written = {path: second(written) for path, written in snapshot.written.items()}
+                snapshot.written = {
+                    path: second(written) for path, written in snapshot.written.items()
+                }
             if second(snapshot.path) in world.files:
-                world.snapshots.append(replace(snapshot, path=second(snapshot.path), written=dict(snapshot.written)))
+                world.snapshots.append(
+                    replace(snapshot, path=second(snapshot.path), written=dict(snapshot.written))
+                )
 
     def list_short(self) -> None:
-        """An audit between lacked the directory of a job, without an error; nobody knows who referred to it."""
+        """An audit between lacked the directory of a job, without an error; nobody knows who
+        referred to it.
+        """
         directory, self.world.listed_at = self.directory(self.rng.choice(self.world.jobs)), ago(48)
         for path, file in self.world.files.items():
-            if is_within(path, directory) and file.first_seen and file.modified and file.modified < ago(72):
-                self.world.files[path] = replace(file, first_seen=None, unreferenced_since=None, surely_dead=False)
+            if (
+                is_within(path, directory)
+                and file.first_seen
+                and file.modified
+                and file.modified < ago(72)
+            ):
+                self.world.files[path] = replace(
+                    file, first_seen=None, unreferenced_since=None, surely_dead=False
+                )
                 self.world.lacked.add(path)
 
     def unlist_something(self) -> None:

@@ -10,7 +10,9 @@ _META = w.byte_stream("chk/meta", b"meta")
 
 
 def write(world: World, folder: Path) -> list[dict[str, Any]]:
-    """Writes them below ``folder``; returns what an audit would want to read: those that were listed."""
+    """Writes them below ``folder``; returns what an audit would want to read: those that were
+    listed.
+    """
     wanted = []
     for snapshot in world.snapshots:
         at = folder / str(world.seed) / snapshot.path.replace(":", "").lstrip("/")
@@ -18,9 +20,14 @@ def write(world: World, folder: Path) -> list[dict[str, Any]]:
             _write(snapshot, at)
         if snapshot.listed:
             wanted.append(
-                {"audit_id": str(world.seed), "root": world.root_of(snapshot.path), "path": snapshot.path, "read_path": str(at)}
+                {
+                    "audit_id": str(world.seed),
+                    "root": world.root_of(snapshot.path),
+                    "path": snapshot.path,
+                    "read_path": str(at),
+                }
                 | {"bytes": 99, "modified": snapshot.modified}
-            )  # fmt: skip
+            )
     return wanted
 
 
@@ -43,6 +50,11 @@ def _write(snapshot: Snapshot, at: Path) -> None:
 
 
 def content_of(snapshot: Snapshot) -> bytes:
-    files = {f"{number:06d}.sst": w.file(5, path) for number, path in enumerate(snapshot.written.values())}
+    files = {
+        f"{number:06d}.sst": w.file(5, path)
+        for number, path in enumerate(snapshot.written.values())
+    }
     keyed = w.incremental(_META, files, {}, new=True)
-    return w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=keyed)])], checkpoint=snapshot.number)
+    return w.metadata(
+        4, [w.operator(4, [w.subtask(4, 0, keyed=keyed)])], checkpoint=snapshot.number
+    )

@@ -1,4 +1,6 @@
-"""Blocks of a file, each read alone, give the records that reading the file gives, wherever it is cut."""
+"""Blocks of a file, each read alone, give the records that reading the file gives, wherever it is
+cut.
+"""
 
 import gzip
 from collections import Counter
@@ -28,10 +30,17 @@ RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 HEADER = "2026-11-21 04:00:00,001 WARN  a.B [] - "
 LINES = st.sampled_from(
     [
-        *(f"2026-11-21 04:00:00,001 INFO  a.B    [] - {pattern.example}" for pattern in PATTERNS[::9]),
+        *(
+            f"2026-11-21 04:00:00,001 INFO  a.B    [] - {pattern.example}"
+            for pattern in PATTERNS[::9]
+        ),
         "2026-11-21 04:00:00,001 INFO  a.B    [] - Served something.",
         "2026-11-21 04:00:00,001 INFO  a.B    [] - Served - Triggering checkpoint something.",
-        "2026-11-21 04:00:00,001 DEBUG a.B - Served something\n\tat a.b.C\n\tand task x switched from A to B",
+        (
+            "2026-11-21 04:00:00,001 DEBUG a.B - Served something\n\tat a.b.C\n\tand task x "
+            "switched "
+            "from A to B"
+        ),
         f"{HEADER}careful\nCaused by: java.io.IOException: x",
         f"{HEADER}careful\n\n",
         f"{HEADER}windows\r\n\tat a.B\r",
@@ -58,21 +67,63 @@ ROUTINE = '{"timestamp": 1795233600002, "level": "INFO", "message": "Served"}'
 LOUD = '{"timestamp": 1795233600001, "level": "WARN", "message": "careful\\n\\tat a.b.C"}'
 OBJECTS = st.sampled_from(
     [
-        *(f'{{"timestamp":{1795233600000 + n},"level":"INFO","message":"{p.example}"}}' for n, p in enumerate(PATTERNS) if p.contains),
-        '{"timestamp": 1795233600001, "level": "INFO", "message": "Triggering savepoint for job x"}',
-        '{"timestamp": 1795233600001, "level": "INFO", "message":  "Triggering savepoint for job x"}',
-        '{"timestamp": 1795233600001, "level": "INFO", "message": "\\u0054riggering savepoint for job x"}',
+        *(
+            f'{{"timestamp":{1795233600000 + n},"level":"INFO","message":"{p.example}"}}'
+            for n, p in enumerate(PATTERNS)
+            if p.contains
+        ),
+        (
+            '{"timestamp": 1795233600001, "level": "INFO", "message": "Triggering savepoint for '
+            "job "
+            'x"}'
+        ),
+        (
+            '{"timestamp": 1795233600001, "level": "INFO", "message":  "Triggering savepoint for '
+            "job "
+            'x"}'
+        ),
+        (
+            '{"timestamp": 1795233600001, "level": "INFO", "message": "\\u0054riggering savepoint '
+            "for "
+            'job x"}'
+        ),
         *[ROUTINE] * 3,
         LOUD,
-        '{"timestamp": 1795233600001, "level": "INFO", "message": "Served", "message": "Triggering savepoint"}',
-        '{"timestamp": 1795233600001, "level": "INFO", "msg": "Triggering savepoint for job x", "context": {"message": "x"}}',
-        '{"timestamp": 1795233600001, "severity": "error", "message": "Served", "labels": {"level": "INFO"}}',
-        '{"timestamp": 1795233600001, "level": 3, "message": "Served", "labels": {"level": "INFO"}}',
-        '{"timestamp": 1795233600001, "levelname": "Error", "message": "Served", "labels": {"level": "INFO"}}',
-        '{"timestamp": 1795233600001, "severity": "ERROR", "message": "Served", "labels": {"level": "INFO"}}',
+        (
+            '{"timestamp": 1795233600001, "level": "INFO", "message": "Served", "message": '
+            '"Triggering '
+            'savepoint"}'
+        ),
+        (
+            '{"timestamp": 1795233600001, "level": "INFO", "msg": "Triggering savepoint for job '
+            'x", '
+            '"context": {"message": "x"}}'
+        ),
+        (
+            '{"timestamp": 1795233600001, "severity": "error", "message": "Served", "labels": '
+            '{"level": "INFO"}}'
+        ),
+        (
+            '{"timestamp": 1795233600001, "level": 3, "message": "Served", "labels": {"level": '
+            '"INFO"}}'
+        ),
+        (
+            '{"timestamp": 1795233600001, "levelname": "Error", "message": "Served", "labels": '
+            '{"level": "INFO"}}'
+        ),
+        (
+            '{"timestamp": 1795233600001, "severity": "ERROR", "message": "Served", "labels": '
+            '{"level": "INFO"}}'
+        ),
         '{"timestamp": 1795233600001, "level": "INFO", "message": "Served \udcff"}',
-        '{"timestamp": 1795233600001, "level": "INFO", "message": "Served", "container_name": "jm-1"}',
-        '{"timestamp": 1795233600001, "level": "WARN", "message": "careful", "container_name": "jm-1"}',
+        (
+            '{"timestamp": 1795233600001, "level": "INFO", "message": "Served", "container_name": '
+            '"jm-1"}'
+        ),
+        (
+            '{"timestamp": 1795233600001, "level": "WARN", "message": "careful", "container_name": '
+            '"jm-1"}'
+        ),
         '{"timestamp": 1795233600001, "level": "WARN", "message": "cut',
         '{"a": 1}',
         "{",
@@ -84,8 +135,15 @@ NOT_OBJECTS = st.sampled_from(
         "\tat a.b.C",
         "",
         "2026-11-21T04:00:00.1Z stdout F text",
-        '{"message": "2026-11-21 04:00:00,001 WARN  a.B [] - wrapped", "stream": "stdout", "labels": {"level": "INFO"}}',
-        '{"log": "2026-11-21 04:00:00,001 WARN  a.B [] - wrapped\\n", "stream": "stdout", "time": "2026-11-21T04:00:00.1Z"}',
+        (
+            '{"message": "2026-11-21 04:00:00,001 WARN  a.B [] - wrapped", "stream": "stdout", '
+            '"labels": {"level": "INFO"}}'
+        ),
+        (
+            '{"log": "2026-11-21 04:00:00,001 WARN  a.B [] - wrapped\\n", "stream": "stdout", '
+            '"time": '
+            '"2026-11-21T04:00:00.1Z"}'
+        ),
     ]
 )
 
@@ -99,15 +157,26 @@ def read_in_pieces(size: int) -> Iterator[None]:
         yield
 
 
-def rows_of(blocks: Iterable[Block], layout: str = "flink", keep: Any = "events") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def rows_of(
+    blocks: Iterable[Block], layout: str = "flink", keep: Any = "events"
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Records, and what is said of each block."""
     found = layout_of(layout)
-    rows = [row for batch in record_batches(blocks, found, zone_of("UTC", found), keep) for row in batch.to_pylist()]
-    return [row for row in rows if row["record_hash"]], [row for row in rows if not row["record_hash"]]
+    rows = [
+        row
+        for batch in record_batches(blocks, found, zone_of("UTC", found), keep)
+        for row in batch.to_pylist()
+    ]
+    return [row for row in rows if row["record_hash"]], [
+        row for row in rows if not row["record_hash"]
+    ]
 
 
 def told(rows: Iterable[Any]) -> Counter[tuple[Any, ...]]:
-    return Counter(tuple(row[name] if isinstance(row, dict) else getattr(row, name) for name in NAMES) for row in rows)
+    return Counter(
+        tuple(row[name] if isinstance(row, dict) else getattr(row, name) for name in NAMES)
+        for row in rows
+    )
 
 
 def left_out(lines: list[bytes]) -> list[bytes]:
@@ -119,14 +188,20 @@ def of_file(path: Path, block_bytes: int) -> list[Block]:
     return [block for share in shares([file], block_bytes) for block in share]
 
 
-@settings(deadline=None, max_examples=examples(100, 600), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None,
+    max_examples=examples(100, 600),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     st.lists(LINES, max_size=30),
     st.integers(1, 400) | st.just(10_000),
     st.integers(1, 300) | st.just(5_000),
     st.sampled_from(["events", "all"]),
 )
-def test_blocks_give_what_the_file_gives(tmp_path: Path, lines: list[str], block_bytes: int, read_bytes: int, keep: Any) -> None:
+def test_blocks_give_what_the_file_gives(
+    tmp_path: Path, lines: list[str], block_bytes: int, read_bytes: int, keep: Any
+) -> None:
     data = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
     path = tmp_path / "jm.log"
     path.write_bytes(data)
@@ -158,17 +233,26 @@ def test_blocks_of_mixed_envelopes_and_layouts_give_what_the_file_gives(
     assert told(records) == told(records_of(data, file=str(path)))
 
 
-@settings(deadline=None, max_examples=examples(100, 600), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None,
+    max_examples=examples(100, 600),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     st.lists(OBJECTS | OBJECTS | OBJECTS | NOT_OBJECTS, max_size=60),
     st.integers(50, 5_000),
     st.integers(20, 900),
     st.sampled_from(["events", "all"]),
 )
-@example([LOUD.ljust(199), f"{HEADER}careful", ROUTINE, "\tat a.b.C"], 5_000, 200, "events").via("text between objects of one piece")
-@example([f"{HEADER}careful".ljust(len(ROUTINE)), ROUTINE, "\tat a.b.C"], 5_000, len(ROUTINE) + 1, "events").via(
-    "text before a piece of objects"
+@example([LOUD.ljust(199), f"{HEADER}careful", ROUTINE, "\tat a.b.C"], 5_000, 200, "events").via(
+    "text between objects of one piece"
 )
+@example(
+    [f"{HEADER}careful".ljust(len(ROUTINE)), ROUTINE, "\tat a.b.C"],
+    5_000,
+    len(ROUTINE) + 1,
+    "events",
+).via("text before a piece of objects")
 def test_blocks_of_a_log_as_json_give_what_the_file_gives(
     tmp_path: Path, lines: list[str], block_bytes: int, read_bytes: int, keep: Any
 ) -> None:
@@ -179,7 +263,9 @@ def test_blocks_of_a_log_as_json_give_what_the_file_gives(
         records, counts = rows_of(of_file(path, block_bytes), keep=keep)
     assert told(records) == told(records_of(data, file=str(path), keep=keep))
     if block_bytes > len(data):
-        assert sum(row["headers"] for row in counts) == len(records_of(data, file=str(path), keep="all"))
+        assert sum(row["headers"] for row in counts) == len(
+            records_of(data, file=str(path), keep="all")
+        )
     split = data.split(b"\n")
     assert [line for line in left_out(split) if not is_routine(line)] == []
 
@@ -193,7 +279,9 @@ def test_no_event_of_a_log_as_json_is_left_out_as_routine(lines: list[str]) -> N
 
 
 @pytest.mark.parametrize("name", JSON_LAYOUTS)
-def test_routine_lines_of_a_recorded_log_as_json_are_counted_and_left_out_a_column_at_a_time(tmp_path: Path, name: str) -> None:
+def test_routine_lines_of_a_recorded_log_as_json_are_counted_and_left_out_a_column_at_a_time(
+    tmp_path: Path, name: str
+) -> None:
     plain = (RECORDINGS / "1.20.5/B/logs/flink-standalonesession-0-flink-jm.log").read_bytes()
     data = JSON_LAYOUTS[name](plain)
     path = tmp_path / "jm.log"
@@ -213,7 +301,9 @@ def test_a_recorded_log_in_an_envelope_is_read_in_blocks(tmp_path: Path, name: s
     path.write_bytes(data)
     records, _ = rows_of(of_file(path, 50_000))
     assert told(records) == told(records_of(data, file=str(path)))
-    assert Counter(row["message"] for row in records) == Counter(record.message for record in records_of(plain, file="jm.log"))
+    assert Counter(row["message"] for row in records) == Counter(
+        record.message for record in records_of(plain, file="jm.log")
+    )
 
 
 @pytest.mark.parametrize("block_bytes", [5_000, 40_000])
@@ -224,7 +314,10 @@ def test_a_container_that_first_prints_behind_the_beginning_of_a_file_is_known_t
     assert len(quiet) > LEARNED_BYTES
     traces = "".join(
         f"jm-{number % 3}  | {HEADER}{number} of a container\n"
-        + "".join(f"{HEADER}{line} of the process\njm-{number % 3}  | \tat container.Line{line}\n" for line in range(60))
+        + "".join(
+            f"{HEADER}{line} of the process\njm-{number % 3}  | \tat container.Line{line}\n"
+            for line in range(60)
+        )
         for number in range(30)
     )
     data = (quiet + traces).encode()
@@ -232,12 +325,25 @@ def test_a_container_that_first_prints_behind_the_beginning_of_a_file_is_known_t
     path.write_bytes(data)
     records, _ = rows_of(of_file(path, block_bytes))
     assert told(records) == told(records_of(data, file=str(path)))
-    assert sum(row["process"].startswith("jm-") and row["message"].endswith("container.Line59") for row in records) == 30
+    assert (
+        sum(
+            row["process"].startswith("jm-") and row["message"].endswith("container.Line59")
+            for row in records
+        )
+        == 30
+    )
 
 
 @pytest.mark.parametrize("block_bytes", [1_000, 300_000, 5_000_000])
-def test_records_and_holes_longer_than_a_block_are_of_the_block_they_begin_in(tmp_path: Path, block_bytes: int) -> None:
-    lines = (f"{HEADER}one", f"{HEADER}{'x' * (MAX_RECORD_BYTES + 500)}", f"{HEADER}two" + "\n2026 is a year\n" * 9_000, f"{HEADER}three")
+def test_records_and_holes_longer_than_a_block_are_of_the_block_they_begin_in(
+    tmp_path: Path, block_bytes: int
+) -> None:
+    lines = (
+        f"{HEADER}one",
+        f"{HEADER}{'x' * (MAX_RECORD_BYTES + 500)}",
+        f"{HEADER}two" + "\n2026 is a year\n" * 9_000,
+        f"{HEADER}three",
+    )
     data = b"\0" * 150_000 + "\n".join(lines).encode()
     path = tmp_path / "jm.log"
     path.write_bytes(data)
@@ -246,7 +352,9 @@ def test_records_and_holes_longer_than_a_block_are_of_the_block_they_begin_in(tm
     assert told(records) == told(records_of(data, file=str(path)))
 
 
-@pytest.mark.parametrize("layout", ["[%d{yyyy/MM/dd HH:mm:ss}] %p %m%n", "%p %d{yyyy-MM-dd HH:mm:ss} %m%n"])
+@pytest.mark.parametrize(
+    "layout", ["[%d{yyyy/MM/dd HH:mm:ss}] %p %m%n", "%p %d{yyyy-MM-dd HH:mm:ss} %m%n"]
+)
 @pytest.mark.parametrize("block_bytes", [1, 7, 40, 1_000])
 def test_other_layouts_are_read_in_blocks(tmp_path: Path, layout: str, block_bytes: int) -> None:
     line = "[2026/11/21 04:00:00] INFO " if layout.startswith("[") else "INFO 2026-11-21 04:00:00 "
@@ -279,5 +387,9 @@ def test_shares_are_of_about_equal_size() -> None:
         LogFile("d.log", 1, ""),
     ]
     assert [[(block.path, block.begin) for block in share] for share in shares(files, 10)] == [
-        [("a.log", 0)], [("a.log", 10)], [("a.log", 20), ("b.log", 0)], [("c.gz", 0)], [("d.log", 0)],
-    ]  # fmt: skip
+        [("a.log", 0)],
+        [("a.log", 10)],
+        [("a.log", 20), ("b.log", 0)],
+        [("c.gz", 0)],
+        [("d.log", 0)],
+    ]

@@ -10,7 +10,9 @@ FLEET = Fleet(jobs=2, vertices=3, subtasks=4)
 
 def samples(minutes: int) -> pa.RecordBatch:
     observed = [read for minute in range(minutes) for read in FLEET.minute(minute)]
-    rows = to_arrow(TABLES["vertex_metrics"], group_by_table(observed)["vertex_metrics"], 1).select(list(READ))
+    rows = to_arrow(TABLES["vertex_metrics"], group_by_table(observed)["vertex_metrics"], 1).select(
+        list(READ)
+    )
     return rows.sort_by([(name, "ascending") for name in ORDER]).combine_chunks().to_batches()[0]
 
 

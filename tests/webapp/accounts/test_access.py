@@ -27,7 +27,11 @@ def user() -> User:
 
 
 def sign_in(password: str, client: Client | None = None, user_name: str = "ann") -> int:
-    return (client or Client()).post("/sign-in/", {"username": user_name, "password": password}).status_code
+    return (
+        (client or Client())
+        .post("/sign-in/", {"username": user_name, "password": password})
+        .status_code
+    )
 
 
 def test_the_right_password_signs_in(user: User) -> None:
@@ -68,7 +72,11 @@ def test_a_token_speaks_for_its_user_and_notes_its_use(user: User) -> None:
 
 @pytest.mark.parametrize("reason", ["unknown", "expired", "inactive"])
 def test_a_token_that_is_not_valid_is_refused(user: User, reason: str) -> None:
-    _, text = ApiToken.objects.issue(user, "ci", expires_at=timezone.now() - timedelta(seconds=1) if reason == "expired" else None)
+    _, text = ApiToken.objects.issue(
+        user,
+        "ci",
+        expires_at=timezone.now() - timedelta(seconds=1) if reason == "expired" else None,
+    )
     if reason == "inactive":
         User.objects.update(is_active=False)
     with pytest.raises(AuthenticationFailed):
@@ -85,14 +93,17 @@ def test_a_token_that_is_not_valid_is_refused(user: User, reason: str) -> None:
         ("operator", "write", "get", True),
     ],
 )
-def test_writing_needs_both_the_role_and_the_scope(user: User, group: str, scope: str, method: str, allowed: bool) -> None:
+def test_writing_needs_both_the_role_and_the_scope(
+    user: User, group: str, scope: str, method: str, allowed: bool
+) -> None:
     from django.contrib.auth.models import Group
     from rest_framework.views import APIView
 
     user.groups.add(Group.objects.get(name=group))
     _, text = ApiToken.objects.issue(user, "ci", scope)
     request = Request(
-        getattr(RequestFactory(), method)("/", headers={"Authorization": f"Bearer {text}"}), authenticators=[TokenAuthentication()]
+        getattr(RequestFactory(), method)("/", headers={"Authorization": f"Bearer {text}"}),
+        authenticators=[TokenAuthentication()],
     )
     assert ScopedAccess().has_permission(request, APIView()) is allowed
 

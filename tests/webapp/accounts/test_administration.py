@@ -1,4 +1,6 @@
-"""The administration: members of the role enter and look, superusers manage, nobody else gets in."""
+"""The administration: members of the role enter and look, superusers manage, nobody else gets
+in.
+"""
 
 import re
 
@@ -32,7 +34,10 @@ def member() -> Client:
     return signed_in("ada", "admin")
 
 
-LISTS = sorted(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist" for model in admin.site._registry)
+LISTS = sorted(
+    f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"
+    for model in admin.site._registry
+)
 
 
 def test_a_member_of_the_role_enters(member: Client) -> None:
@@ -59,7 +64,10 @@ def test_a_member_looks_at_rows_and_changes_none(member: Client) -> None:
         page = member.get(address)
         assert page.status_code == 200 and b'name="_save"' not in page.content
         assert member.post(address, {"name": "changed", "username": "changed"}).status_code == 403
-        assert member.post(reverse(f"{about}_delete", args=(row.pk,)), {"post": "yes"}).status_code == 403
+        assert (
+            member.post(reverse(f"{about}_delete", args=(row.pk,)), {"post": "yes"}).status_code
+            == 403
+        )
     assert User.objects.filter(username="ben").exists() and ApiToken.objects.exists()
 
 
@@ -67,9 +75,18 @@ def test_a_member_gives_nobody_a_role_or_a_password(member: Client) -> None:
     me = User.objects.get(username="ada")
     page = member.get(reverse("admin:accounts_user_change", args=(me.pk,)))
     assert me.password not in page.content.decode()
-    assert member.post(reverse("admin:accounts_user_change", args=(me.pk,)), {"username": "ada", "is_superuser": "on"}).status_code == 403
     assert (
-        member.post(reverse("admin:auth_user_password_change", args=(me.pk,)), {"password1": "x" * 20, "password2": "x" * 20}).status_code
+        member.post(
+            reverse("admin:accounts_user_change", args=(me.pk,)),
+            {"username": "ada", "is_superuser": "on"},
+        ).status_code
+        == 403
+    )
+    assert (
+        member.post(
+            reverse("admin:auth_user_password_change", args=(me.pk,)),
+            {"password1": "x" * 20, "password2": "x" * 20},
+        ).status_code
         == 403
     )
     me.refresh_from_db()
@@ -100,7 +117,9 @@ def test_a_superuser_manages_people_as_before() -> None:
 
 def test_staff_with_permissions_of_their_own_enter_as_before() -> None:
     client = signed_in("stan", is_staff=True)
-    User.objects.get(username="stan").user_permissions.add(Permission.objects.get(codename="view_apitoken"))
+    User.objects.get(username="stan").user_permissions.add(
+        Permission.objects.get(codename="view_apitoken")
+    )
     assert client.get(reverse("admin:accounts_apitoken_changelist")).status_code == 200
     assert client.get(reverse("admin:accounts_user_changelist")).status_code == 403
 

@@ -1,4 +1,6 @@
-"""The audit log: sign-ins, what stands in an entry, who reads it, how it is searched, and that nothing changes it."""
+"""The audit log: sign-ins, what stands in an entry, who reads it, how it is searched, and that
+nothing changes it.
+"""
 
 import csv
 import io
@@ -33,7 +35,14 @@ def administrator(name: str = "ada", **fields: Any) -> Client:
 
 
 def entry(**fields: Any) -> AuditEntry:
-    defaults = {"at": timezone.now(), "action": "cluster.add", "door": "page", "person": "olga", "outcome": "done", "status": 302}
+    defaults = {
+        "at": timezone.now(),
+        "action": "cluster.add",
+        "door": "page",
+        "person": "olga",
+        "outcome": "done",
+        "status": 302,
+    }
     return AuditEntry.objects.create(**{**defaults, **fields})
 
 
@@ -48,7 +57,11 @@ def test_signing_in_and_out_and_failing_to_is_noted() -> None:
     client.post("/sign-in/", {"username": "ann", "password": PASSWORD})
     client.post("/sign-in/", {"username": "ann", "password": PASSWORD})
     client.post("/sign-out/")
-    assert noted() == [("sign-in", "ann", "refused"), ("sign-in", "ann", "done"), ("sign-out", "ann", "done")]
+    assert noted() == [
+        ("sign-in", "ann", "refused"),
+        ("sign-in", "ann", "done"),
+        ("sign-out", "ann", "done"),
+    ]
     assert AuditEntry.objects.order_by("id")[0].from_address == "203.0.113.7"
 
 
@@ -77,7 +90,12 @@ def test_a_superuser_who_changes_a_person_in_the_administration_is_noted() -> No
     client.force_login(superuser)
     client.post(f"/admin/accounts/user/{person('ann').pk}/delete/", {"post": "yes"})
     found = AuditEntry.objects.get()
-    assert (found.action, found.door, found.person, found.outcome) == ("administration.change", "administration", "ada", "done")
+    assert (found.action, found.door, found.person, found.outcome) == (
+        "administration.change",
+        "administration",
+        "ada",
+        "done",
+    )
 
 
 def test_a_command_that_writes_is_noted_with_how_it_ended_and_one_that_reads_is_not() -> None:
@@ -88,10 +106,14 @@ def test_a_command_that_writes_is_noted_with_how_it_ended_and_one_that_reads_is_
         call_command("create_token", "nobody")
     call_command("scope_user", "ann", stdout=out)
     call_command("scope_user", "ann", 'team="payments"', stdout=out)
-    told = list(AuditEntry.objects.order_by("id").values_list("action", "outcome", "status", "door"))
+    told = list(
+        AuditEntry.objects.order_by("id").values_list("action", "outcome", "status", "door")
+    )
     assert told == [
-        ("token.issue", "done", 0, "command"), ("token.issue", "refused", 2, "command"), ("person.scope", "done", 0, "command"),
-    ]  # fmt: skip
+        ("token.issue", "done", 0, "command"),
+        ("token.issue", "refused", 2, "command"),
+        ("person.scope", "done", 0, "command"),
+    ]
     assert ApiToken.objects.get().digest not in repr(list(AuditEntry.objects.values()))
     assert out.getvalue().splitlines()[0] not in repr(list(AuditEntry.objects.values()))
 
@@ -109,21 +131,27 @@ def test_django_s_commands_that_make_people_and_change_passwords_are_noted_with_
     call_command("changepassword", "eva", **quiet)
     with pytest.raises(CommandError, match="does not exist"):
         call_command("changepassword", "nobody", **quiet)
-    told = list(AuditEntry.objects.order_by("id").values_list("action", "subject", "outcome", "door"))
+    told = list(
+        AuditEntry.objects.order_by("id").values_list("action", "subject", "outcome", "door")
+    )
     assert told == [
         ("person.add", "eva", "done", "command"),
         ("person.add", "", "failed", "command"),
         ("person.password", "eva", "done", "command"),
         ("person.password", "nobody", "failed", "command"),
     ]
-    assert User.objects.get().check_password("another " + PASSWORD) and PASSWORD not in repr(list(AuditEntry.objects.values()))
+    assert User.objects.get().check_password("another " + PASSWORD) and PASSWORD not in repr(
+        list(AuditEntry.objects.values())
+    )
     assert "(command line)" in AuditEntry.objects.order_by("id")[0].person
 
 
 def test_the_first_administrator_is_noted_once() -> None:
     call_command("ensure_admin", stdout=StringIO())
     call_command("ensure_admin", stdout=StringIO())
-    assert list(AuditEntry.objects.values_list("action", "subject", "outcome")) == [("person.add", "admin", "done")]
+    assert list(AuditEntry.objects.values_list("action", "subject", "outcome")) == [
+        ("person.add", "admin", "done")
+    ]
 
 
 def test_a_write_that_the_process_did_not_survive_is_there_with_an_unknown_outcome() -> None:
@@ -149,7 +177,10 @@ def test_a_token_that_is_narrowed_does_not_read_it() -> None:
     narrowed = [[{"label": "team", "operator": "=", "value": "ours"}]]
     for sees, status in ((None, 200), (narrowed, 403)):
         _, text = ApiToken.objects.issue(User.objects.get(), "ci", sees=sees)
-        assert Client().get("/api/v1/audit/", headers={"Authorization": f"Bearer {text}"}).status_code == status
+        assert (
+            Client().get("/api/v1/audit/", headers={"Authorization": f"Bearer {text}"}).status_code
+            == status
+        )
 
 
 @pytest.mark.parametrize(
@@ -164,7 +195,9 @@ def test_a_token_that_is_narrowed_does_not_read_it() -> None:
         ("action=nonsense", set()),
     ],
 )  # fmt: skip
-def test_the_log_is_searched_by_person_action_object_and_time_at_every_door(query: str, expected: set[int]) -> None:
+def test_the_log_is_searched_by_person_action_object_and_time_at_every_door(
+    query: str, expected: set[int]
+) -> None:
     client, now = administrator(), timezone.now()
     entry(at=now - timedelta(days=1), status=1)
     entry(action="cluster.remove", subject="prod-eu", status=2)
@@ -180,7 +213,9 @@ def test_the_log_is_searched_by_person_action_object_and_time_at_every_door(quer
     assert {int(row["status"]) for row in csv.DictReader(io.StringIO(text))} == expected
 
 
-def test_page_after_page_shows_every_entry_once_with_one_number_of_queries(django_assert_max_num_queries: Any) -> None:
+def test_page_after_page_shows_every_entry_once_with_one_number_of_queries(
+    django_assert_max_num_queries: Any,
+) -> None:
     for number in range(120):
         entry(status=number)
     client, seen, address = administrator(), [], "/access/audit/"
@@ -195,7 +230,12 @@ def test_page_after_page_shows_every_entry_once_with_one_number_of_queries(djang
 
 def test_no_entry_is_changed_or_deleted_before_its_time() -> None:
     kept = entry()
-    for change in (kept.save, kept.delete, lambda: AuditEntry.objects.update(person="x"), lambda: AuditEntry.objects.all().delete()):
+    for change in (
+        kept.save,
+        kept.delete,
+        lambda: AuditEntry.objects.update(person="x"),
+        lambda: AuditEntry.objects.all().delete(),
+    ):
         with pytest.raises(NeverChanged):
             change()
     AuditEntry.objects.end(kept.pk, outcome="failed", status=500)
@@ -216,4 +256,7 @@ def test_entries_go_when_they_are_older_than_is_set_and_the_page_of_what_is_kept
 def test_names_in_the_log_are_escaped() -> None:
     entry(subject="<script>alert(1)</script>", details={"name": "<b>"}, person="")
     page = administrator().get("/access/audit/").content.decode()
-    assert "<script>alert" not in page and "<b>" not in page.partition("<table")[2].partition("</table>")[0]
+    assert (
+        "<script>alert" not in page
+        and "<b>" not in page.partition("<table")[2].partition("</table>")[0]
+    )

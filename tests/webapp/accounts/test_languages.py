@@ -1,4 +1,6 @@
-"""Pages in English and in Simplified Chinese: who gets which, how it is chosen and kept, and what stays English."""
+"""Pages in English and in Simplified Chinese: who gets which, how it is chosen and kept, and what
+stays English.
+"""
 
 import pytest
 from django.core.cache import cache
@@ -37,7 +39,10 @@ def test_a_browser_gets_the_first_language_that_it_asks_for_and_weir_has() -> No
 
 def test_the_choice_outweighs_what_the_browser_asks_for_and_leads_back_to_the_page() -> None:
     client = Client()
-    assert choose(client, "zh-hans", "/sign-in/?next=/findings/") == (302, "/sign-in/?next=/findings/")
+    assert choose(client, "zh-hans", "/sign-in/?next=/findings/") == (
+        302,
+        "/sign-in/?next=/findings/",
+    )
     assert "用户名" in text(client)
     choose(client, "en")
     assert "User name" in text(client, **CHINESE)
@@ -50,7 +55,9 @@ def test_the_choice_of_a_person_comes_along_to_the_next_browser(ann: User) -> No
     elsewhere = Client()
     elsewhere.post("/sign-in/", {"username": "ann", "password": PASSWORD})
     assert '<html lang="zh-hans"' in text(elsewhere, "/account/")
-    assert AuditEntry.objects.filter(action="language.choose", person="ann", outcome="done").exists()
+    assert AuditEntry.objects.filter(
+        action="language.choose", person="ann", outcome="done"
+    ).exists()
 
 
 @pytest.mark.parametrize("language", ["", "fr", "zh_Hans", "../en"])
@@ -60,20 +67,27 @@ def test_a_language_that_weir_does_not_have_is_refused(language: str) -> None:
     assert "weir_language" not in client.cookies
 
 
-@pytest.mark.parametrize("away", ["https://elsewhere.example/", "//elsewhere.example/", "javascript:alert(1)"])
+@pytest.mark.parametrize(
+    "away", ["https://elsewhere.example/", "//elsewhere.example/", "javascript:alert(1)"]
+)
 def test_a_choice_leads_to_no_other_host(away: str) -> None:
     assert choose(Client(), "zh-hans", away) == (302, "/")
 
 
 def test_a_choice_needs_the_token_of_a_form_and_a_post() -> None:
-    assert Client(enforce_csrf_checks=True).post("/language/", {"language": "zh-hans"}).status_code == 403
+    assert (
+        Client(enforce_csrf_checks=True).post("/language/", {"language": "zh-hans"}).status_code
+        == 403
+    )
     assert Client().get("/language/?language=zh-hans").status_code == 405
 
 
 def test_caches_on_the_way_keep_languages_apart() -> None:
     answer = Client().get("/sign-in/", headers=CHINESE)
     assert answer.headers["Content-Language"] == "zh-hans"
-    assert {"Accept-Language", "Cookie"} <= {one.strip() for one in answer.headers["Vary"].split(",")}
+    assert {"Accept-Language", "Cookie"} <= {
+        one.strip() for one in answer.headers["Vary"].split(",")
+    }
 
 
 def test_what_is_kept_of_one_language_is_not_shown_in_another() -> None:
@@ -91,7 +105,9 @@ def test_the_api_and_downloads_speak_english_whatever_is_asked() -> None:
     for path in ("/api/v1/findings/?limit=x", "/api/v1/nothing/", "/api/v1/schema/"):
         assert text(client, path, **chinese) == text(client, path, **english)
     answer = client.get("/growth.csv", headers=CHINESE)
-    assert b"".join(answer.streaming_content) == b"".join(client.get("/growth.csv").streaming_content)  # type: ignore[attr-defined]
+    assert b"".join(answer.streaming_content) == b"".join(
+        client.get("/growth.csv").streaming_content
+    )  # type: ignore[attr-defined]
     assert "Content-Language" not in answer.headers
 
 

@@ -49,19 +49,33 @@ def signed_in(user: User) -> Client:
 def sent_by_page(name: str) -> None:
     ada = person("ada")
     ada.groups.add(Group.objects.get(name="admin"))
-    answer = signed_in(ada).post("/access/users/add/", {"username": name, "role": "viewer", "sees": "everything"})
+    answer = signed_in(ada).post(
+        "/access/users/add/", {"username": name, "role": "viewer", "sees": "everything"}
+    )
     assert "username" in answer.context["form"].errors
 
 
 def sent_by_administration(name: str) -> None:
     root = User.objects.create_superuser("root", password=PASSWORD)
-    body = {"username": name, "password1": "another horse 4711", "password2": "another horse 4711", "usable_password": "true"}
+    body = {
+        "username": name,
+        "password1": "another horse 4711",
+        "password2": "another horse 4711",
+        "usable_password": "true",
+    }
     assert signed_in(root).post("/admin/accounts/user/add/", body).status_code == 200
 
 
 def sent_by_command(name: str) -> None:
     with pytest.raises(CommandError):
-        call_command("createsuperuser", interactive=False, username=name, email="", stdout=StringIO(), stderr=StringIO())
+        call_command(
+            "createsuperuser",
+            interactive=False,
+            username=name,
+            email="",
+            stdout=StringIO(),
+            stderr=StringIO(),
+        )
 
 
 @pytest.mark.django_db
@@ -75,13 +89,24 @@ def test_nobody_is_made_whose_name_looks_like_another(door: Any, name: str) -> N
 
 @pytest.mark.django_db
 def test_nobody_is_renamed_to_what_looks_like_another_and_old_pairs_can_still_be_changed() -> None:
-    root, ann, admin = User.objects.create_superuser("root", password=PASSWORD), person("ann"), person("admin")
+    root, ann, admin = (
+        User.objects.create_superuser("root", password=PASSWORD),
+        person("ann"),
+        person("admin"),
+    )
     client, address = signed_in(root), f"/admin/accounts/user/{ann.pk}/change/"
-    form = {"is_active": "on", "sees_everything": "on", "date_joined_0": "2026-03-01", "date_joined_1": "04:10:00"}
+    form = {
+        "is_active": "on",
+        "sees_everything": "on",
+        "date_joined_0": "2026-03-01",
+        "date_joined_1": "04:10:00",
+    }
     assert client.post(address, form | {"username": "Admin"}).status_code == 200
     assert User.objects.get(pk=ann.pk).username == "ann"
     User.objects.filter(pk=ann.pk).update(username="Admin")  # of an earlier version
-    assert client.post(address, form | {"username": "Admin", "first_name": "Ann"}).status_code == 302
+    assert (
+        client.post(address, form | {"username": "Admin", "first_name": "Ann"}).status_code == 302
+    )
     admin.set_password("another")
     admin.save()
     assert User.objects.get(pk=ann.pk).first_name == "Ann"
@@ -108,8 +133,13 @@ def test_nobody_is_made_beside_one_who_looks_alike(one: str, other: str) -> None
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["\u0430dmin", "\u0438v\u0430\u043d", "\u13aa\u13a0", "\u1d00nn", "\u03b1\u0430", "ann\u0661"])
-def test_a_name_of_several_scripts_or_of_a_rare_one_is_nobodys_and_the_letter_is_named(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["\u0430dmin", "\u0438v\u0430\u043d", "\u13aa\u13a0", "\u1d00nn", "\u03b1\u0430", "ann\u0661"],
+)
+def test_a_name_of_several_scripts_or_of_a_rare_one_is_nobodys_and_the_letter_is_named(
+    name: str,
+) -> None:
     with pytest.raises(ValidationError) as refused:
         User.objects.create_user(name)
     stray = next(letter for letter in name if not letter.isascii())
@@ -119,11 +149,29 @@ def test_a_name_of_several_scripts_or_of_a_rare_one_is_nobodys_and_the_letter_is
 @pytest.mark.django_db
 def test_names_of_people_in_scripts_in_use_are_taken_and_names_that_differ_are_two() -> None:
     names = [
-        "ann", "anna", "jos\u00e9", "jose", "a.b", "a-b", "ops@example.org", "Nguy\u1ec5n", "\u0141ukasz", "\u0130brahim", "ivan",
-        "\u0438\u0432\u0430\u043d", "\u738b\u4f1f", "\u738b\u8299", "wang\u4f1f", "\u4f50\u3005\u6728", "\u30de\u30ea\u30fc2",
+        "ann",
+        "anna",
+        "jos\u00e9",
+        "jose",
+        "a.b",
+        "a-b",
+        "ops@example.org",
+        "Nguy\u1ec5n",
+        "\u0141ukasz",
+        "\u0130brahim",
+        "ivan",
+        "\u0438\u0432\u0430\u043d",
+        "\u738b\u4f1f",
+        "\u738b\u8299",
+        "wang\u4f1f",
+        "\u4f50\u3005\u6728",
+        "\u30de\u30ea\u30fc2",
         "\uae40\ucca0\uc218",
-        "\u0639\u0645\u0631", "\u0639\u0645\u0631\u0661", "\u039f\u03b4\u03c5\u03c3\u03c3\u03ad\u03b1\u03c2", "\u05d3\u05d5\u05d3",
-    ]  # fmt: skip
+        "\u0639\u0645\u0631",
+        "\u0639\u0645\u0631\u0661",
+        "\u039f\u03b4\u03c5\u03c3\u03c3\u03ad\u03b1\u03c2",
+        "\u05d3\u05d5\u05d3",
+    ]
     for name in names:
         User.objects.create_user(name)
     assert set(User.objects.values_list("username", flat=True)) == set(names)
@@ -140,7 +188,9 @@ def test_whoever_had_such_a_name_before_signs_in_all_the_same() -> None:
 
 
 @pytest.mark.django_db
-def test_an_installation_without_an_administrator_starts_and_is_told_where_the_name_of_the_first_is_taken_by_a_look_alike() -> None:
+def test_an_installation_without_an_administrator_starts_and_is_told_where_the_name_of_the_first_is_taken_by_a_look_alike() -> (
+    None
+):
     person("Admin")
     said, complained = StringIO(), StringIO()
     call_command("ensure_admin", "--json", stdout=said, stderr=complained)
@@ -151,7 +201,10 @@ def test_an_installation_without_an_administrator_starts_and_is_told_where_the_n
 @pytest.mark.django_db(transaction=True)
 def test_of_two_look_alikes_at_the_same_time_one_is_made() -> None:
     if connection.vendor == "sqlite":
-        pytest.skip("SQLite has one writer at a time; tests/webapp/test_databases.py plays this on PostgreSQL")
+        pytest.skip(
+            "SQLite has one writer at a time; tests/webapp/test_databases.py plays this on "
+            "PostgreSQL"
+        )
     refused: list[str] = []
 
     def make(name: str) -> None:

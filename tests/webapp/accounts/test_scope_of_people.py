@@ -62,7 +62,9 @@ def test_a_person_is_given_clusters_by_command_and_has_them_taken_away() -> None
         (("root", 'team="a"'), "superuser"),
     ],
 )
-def test_a_scope_that_cannot_be_is_refused_and_changes_nothing(arguments: tuple[str, ...], why: str) -> None:
+def test_a_scope_that_cannot_be_is_refused_and_changes_nothing(
+    arguments: tuple[str, ...], why: str
+) -> None:
     person("ann")
     User.objects.create_superuser("root")
     with pytest.raises(CommandError, match=why):
@@ -84,11 +86,19 @@ def test_a_token_is_narrowed_within_what_its_person_sees() -> None:
 
 
 def form_of(client: Client, user: User, **changed: str) -> dict[str, str]:
-    form = client.get(reverse("admin:accounts_user_change", args=(user.pk,))).context["adminform"].form
-    kept = {name: value for name, value in form.initial.items() if isinstance(value, str | bool) and value is not False}
+    form = (
+        client.get(reverse("admin:accounts_user_change", args=(user.pk,))).context["adminform"].form
+    )
+    kept = {
+        name: value
+        for name, value in form.initial.items()
+        if isinstance(value, str | bool) and value is not False
+    }
     return {
         name: str(value)
-        for name, value in ({**kept, "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"} | changed).items()
+        for name, value in (
+            {**kept, "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"} | changed
+        ).items()
         if value != ""
     }
 

@@ -41,13 +41,18 @@ def is_signed_in(client: Client, **headers: str) -> bool:
     return client.get("/account/", headers=headers).status_code == 200
 
 
-def test_whoever_does_nothing_for_the_idle_time_is_signed_out_and_told_why(ann: Client, clock: Any) -> None:
+def test_whoever_does_nothing_for_the_idle_time_is_signed_out_and_told_why(
+    ann: Client, clock: Any
+) -> None:
     clock.shift(timedelta(minutes=59))
     assert is_signed_in(ann)
     clock.shift(timedelta(minutes=59))
     assert is_signed_in(ann)
     clock.shift(timedelta(minutes=61))
-    assert "Nothing was done for a while. Sign in again." in ann.get("/account/", follow=True).content.decode()
+    assert (
+        "Nothing was done for a while. Sign in again."
+        in ann.get("/account/", follow=True).content.decode()
+    )
     assert not is_signed_in(ann)
 
 
@@ -67,7 +72,9 @@ def test_no_session_lasts_longer_than_is_set_however_busy(ann: Client, clock: An
     assert not is_signed_in(ann)
 
 
-def test_with_no_idle_time_only_the_age_ends_it(ann: Client, clock: Any, weir: WeirSettings) -> None:
+def test_with_no_idle_time_only_the_age_ends_it(
+    ann: Client, clock: Any, weir: WeirSettings
+) -> None:
     weir(session_idle_s=0)
     clock.shift(timedelta(hours=11))
     assert is_signed_in(ann)
@@ -94,7 +101,9 @@ def by_token(text: str, path: str = "/api/v1/jobs/") -> Any:
     return Client().get(path, headers={"Authorization": f"Bearer {text}"})
 
 
-def test_a_token_that_asks_too_often_waits_and_is_told_how_long(clock: Any, weir: WeirSettings) -> None:
+def test_a_token_that_asks_too_often_waits_and_is_told_how_long(
+    clock: Any, weir: WeirSettings
+) -> None:
     weir(requests_per_min=3)
     ann = person("ann")
     busy, other = (ApiToken.objects.issue(ann, name)[1] for name in ("busy", "other"))
@@ -107,7 +116,9 @@ def test_a_token_that_asks_too_often_waits_and_is_told_how_long(clock: Any, weir
     assert by_token(busy).status_code == 200
 
 
-def test_forms_have_the_limit_too_and_fill_no_audit_log_beyond_it(ann: Client, weir: WeirSettings) -> None:
+def test_forms_have_the_limit_too_and_fill_no_audit_log_beyond_it(
+    ann: Client, weir: WeirSettings
+) -> None:
     weir(requests_per_min=3)
     answers = [ann.post(reverse("silence-new"), {}) for _ in range(5)]
     assert [answer.status_code == 429 for answer in answers] == [False, False, False, True, True]
@@ -124,10 +135,16 @@ def test_a_write_by_token_beyond_the_limit_leaves_no_entry(clock: Any, weir: Wei
     assert AuditEntry.objects.count() == 1
 
 
-def test_no_limit_holds_where_redis_does_not_answer(clock: Any, weir: WeirSettings, settings: Any) -> None:
+def test_no_limit_holds_where_redis_does_not_answer(
+    clock: Any, weir: WeirSettings, settings: Any
+) -> None:
     weir(requests_per_min=1)
     settings.CACHES = {
-        "default": {**settings.CACHES["default"], "BACKEND": "webapp.config.cache.ForgivingRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+        "default": {
+            **settings.CACHES["default"],
+            "BACKEND": "webapp.config.cache.ForgivingRedisCache",
+            "LOCATION": "redis://127.0.0.1:1/0",
+        }
     }
     _, text = ApiToken.objects.issue(person("ann"), "ci")
     try:

@@ -1,4 +1,6 @@
-"""Guessing passwords is slow, from one address or from many; nobody shuts out somebody else by it."""
+"""Guessing passwords is slow, from one address or from many; nobody shuts out somebody else by
+it.
+"""
 
 from datetime import timedelta
 
@@ -29,9 +31,17 @@ def behind_proxy(weir: WeirSettings) -> None:
     weir(behind_proxy=True)
 
 
-def comes_in(address: str = "192.0.2.1", password: str = PASSWORD, name: str = "ann", client: Client | None = None, **headers: str) -> bool:
+def comes_in(
+    address: str = "192.0.2.1",
+    password: str = PASSWORD,
+    name: str = "ann",
+    client: Client | None = None,
+    **headers: str,
+) -> bool:
     told = {"username": name, "password": password}
-    return (client or Client()).post("/sign-in/", told, REMOTE_ADDR=address, headers=headers).status_code == 302
+    return (client or Client()).post(
+        "/sign-in/", told, REMOTE_ADDR=address, headers=headers
+    ).status_code == 302
 
 
 def guesses(count: int, address: str = "192.0.2.1", name: str = "ann", **headers: str) -> None:
@@ -82,7 +92,9 @@ def test_guessing_one_name_from_everywhere_is_slow() -> None:
     assert OF_NAME <= 60 and LIMITS["name"].window >= timedelta(hours=1)
 
 
-def test_a_browser_that_came_in_before_still_does_while_its_name_is_guessed_at_from_everywhere() -> None:
+def test_a_browser_that_came_in_before_still_does_while_its_name_is_guessed_at_from_everywhere() -> (
+    None
+):
     client = known()
     for number in range(OF_NAME + 5):
         guesses(1, everywhere(number))
@@ -123,7 +135,9 @@ def test_a_browser_of_several_people_knows_them_all() -> None:
     assert comes_in("198.51.100.9", name="ann", client=client)
 
 
-@pytest.mark.parametrize("forged", ["", "x", "eyJkIjoiYSIsInUiOlsiYSJdfQ:1:x", "\x00", "é" * 50, "9" * 8_000])
+@pytest.mark.parametrize(
+    "forged", ["", "x", "eyJkIjoiYSIsInUiOlsiYSJdfQ:1:x", "\x00", "é" * 50, "9" * 8_000]
+)
 def test_a_cookie_that_we_did_not_make_is_as_if_it_were_not_there(forged: str) -> None:
     guesses(OF_ADDRESS)
     client = Client()
@@ -141,7 +155,9 @@ def test_the_door_of_the_administration_counts_and_remembers_too() -> None:
     User.objects.filter(username="ann").update(is_staff=True)
     told = {"username": "ann", "password": PASSWORD}
     client = Client()
-    assert client.post("/admin/login/?next=/admin/", told, REMOTE_ADDR="192.0.2.1").status_code == 302
+    assert (
+        client.post("/admin/login/?next=/admin/", told, REMOTE_ADDR="192.0.2.1").status_code == 302
+    )
     assert client.cookies[COOKIE].value
     for _ in range(OF_ADDRESS):
         Client().post("/admin/login/", {**told, "password": "wrong"}, REMOTE_ADDR="192.0.2.1")
@@ -181,7 +197,10 @@ def test_a_name_that_nobody_has_is_refused_like_one_that_somebody_has() -> None:
     pages = []
     for name in ("ann", "nobody"):
         SignInFailures.objects.all().delete()
-        answers = [Client().post("/sign-in/", {"username": name, "password": "x"}, REMOTE_ADDR="192.0.2.1") for _ in range(OF_ADDRESS + 1)]
+        answers = [
+            Client().post("/sign-in/", {"username": name, "password": "x"}, REMOTE_ADDR="192.0.2.1")
+            for _ in range(OF_ADDRESS + 1)
+        ]
         pages.append([answer.context["form"].non_field_errors() for answer in answers])
     assert pages[0] == pages[1]
 
@@ -205,7 +224,12 @@ def test_a_name_that_nobody_has_costs_the_same_work_as_one_that_somebody_has(set
 
 
 def test_without_redis_it_counts_all_the_same(settings) -> None:
-    settings.CACHES = {"default": {"BACKEND": "webapp.config.cache.ForgivingRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}}
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "webapp.config.cache.ForgivingRedisCache",
+            "LOCATION": "redis://127.0.0.1:1/0",
+        }
+    }
     guesses(OF_ADDRESS)
     assert not comes_in() and comes_in("198.51.100.9")
 

@@ -49,7 +49,9 @@ def test_the_list_says_role_scope_state_last_sign_in_and_tokens(ada: Client) -> 
     person("bob")
     User.objects.filter(username="bob").update(is_active=False)
     rows = {row.user.username: row for row in ada.get("/access/users/").context["rows"]}
-    assert {name: (row.role, row.grants, row.badge.word, row.tokens) for name, row in rows.items()} == {
+    assert {
+        name: (row.role, row.grants, row.badge.word, row.tokens) for name, row in rows.items()
+    } == {
         "ada": (Role.ADMIN, None, "open", 0),
         "ann": (Role.OPERATOR, ['team="ours"'], "open", 1),
         "bob": (Role.VIEWER, None, "closed", 0),
@@ -60,16 +62,26 @@ def test_the_list_says_role_scope_state_last_sign_in_and_tokens(ada: Client) -> 
 
 @pytest.mark.parametrize(
     ("query", "names"),
-    [("role=admin", ["ada", "root"]), ("role=operator", ["ann"]), ("role=viewer", ["bob"]), ("state=closed", ["bob"]), ("q=AN", ["ann"])],
+    [
+        ("role=admin", ["ada", "root"]),
+        ("role=operator", ["ann"]),
+        ("role=viewer", ["bob"]),
+        ("state=closed", ["bob"]),
+        ("q=AN", ["ann"]),
+    ],
 )
 def test_people_are_found_by_role_state_and_name(ada: Client, query: str, names: list[str]) -> None:
     member("ann", "operator").groups.add(Group.objects.get(name="viewer"))
     User.objects.create_superuser("root")
     User.objects.filter(pk=person("bob").pk).update(is_active=False)
-    assert [row.user.username for row in ada.get(f"/access/users/?{query}").context["rows"]] == names
+    assert [
+        row.user.username for row in ada.get(f"/access/users/?{query}").context["rows"]
+    ] == names
 
 
-def test_one_number_of_queries_lists_few_and_many(ada: Client, django_assert_max_num_queries: Any) -> None:
+def test_one_number_of_queries_lists_few_and_many(
+    ada: Client, django_assert_max_num_queries: Any
+) -> None:
     for number in range(30):
         ApiToken.objects.issue(member(f"p{number}", "viewer"), "ci")
     with django_assert_max_num_queries(14):
@@ -77,7 +89,10 @@ def test_one_number_of_queries_lists_few_and_many(ada: Client, django_assert_max
 
 
 def test_a_new_person_signs_in_with_the_password_that_is_shown_once(ada: Client) -> None:
-    answer = ada.post("/access/users/add/", {"username": "ann", "role": "operator", "sees": "only", "sees_only": 'team="ours"'})
+    answer = ada.post(
+        "/access/users/add/",
+        {"username": "ann", "role": "operator", "sees": "only", "sees_only": 'team="ours"'},
+    )
     ann = User.objects.get(username="ann")
     assert (role_of(ann), ann.sees) == (Role.OPERATOR, OURS)
     told = {"username": "ann", "password": answer.context["password"]}
@@ -95,7 +110,9 @@ def test_a_new_person_signs_in_with_the_password_that_is_shown_once(ada: Client)
         ({"username": "ann", "sees_only": 'team="ours"'}, "sees_only"),
     ],
 )
-def test_what_cannot_be_is_refused_at_its_field_and_makes_nobody(ada: Client, entered: dict[str, str], field: str) -> None:
+def test_what_cannot_be_is_refused_at_its_field_and_makes_nobody(
+    ada: Client, entered: dict[str, str], field: str
+) -> None:
     answer = ada.post("/access/users/add/", {"role": "viewer", "sees": "everything", **entered})
     assert field in answer.context["form"].errors
     assert User.objects.count() == 1
@@ -118,12 +135,16 @@ def test_a_scope_that_cannot_be_is_refused_at_its_field_and_kept_in_the_form(ada
     assert role_of(ann) == Role.OPERATOR
 
 
-def test_closing_an_account_ends_its_sessions_and_tokens_and_reopening_it_revives_no_session(ada: Client) -> None:
+def test_closing_an_account_ends_its_sessions_and_tokens_and_reopening_it_revives_no_session(
+    ada: Client,
+) -> None:
     ann = member("ann", "viewer")
     client, (_, text) = signed_in(ann), ApiToken.objects.issue(ann, "ci")
 
     def statuses() -> tuple[int, int]:
-        by_token = Client().get("/api/v1/jobs/", headers={"Authorization": f"Bearer {text}"}).status_code
+        by_token = (
+            Client().get("/api/v1/jobs/", headers={"Authorization": f"Bearer {text}"}).status_code
+        )
         return client.get("/account/").status_code, by_token
 
     assert statuses() == (200, 200)
@@ -147,7 +168,12 @@ def test_signing_somebody_out_everywhere_leaves_their_password_and_tokens(ada: C
     client = signed_in(ann)
     asked(ada, ann, "sign-out")
     assert client.get("/account/").status_code == 302
-    assert Client().post("/sign-in/", {"username": "ann", "password": "correct horse battery"}).status_code == 302
+    assert (
+        Client()
+        .post("/sign-in/", {"username": "ann", "password": "correct horse battery"})
+        .status_code
+        == 302
+    )
 
 
 def test_signing_out_everywhere_else_keeps_the_session_that_asks() -> None:
@@ -171,14 +197,21 @@ def test_tokens_of_a_person_are_shown_with_expiry_and_use_and_are_revoked(ada: C
     ann = member("ann", "viewer")
     token, text = ApiToken.objects.issue(ann, "grafana", sees=OURS)
     page = ada.get(f"/access/users/{ann.pk}/").content.decode()
-    assert "grafana" in page and "team=&quot;ours&quot;" in page and text not in page and token.digest not in page
+    assert (
+        "grafana" in page
+        and "team=&quot;ours&quot;" in page
+        and text not in page
+        and token.digest not in page
+    )
     ada.post(f"/access/users/{ann.pk}/tokens/{token.pk}/revoke/")
     assert not ApiToken.objects.exists()
 
 
 @pytest.mark.parametrize("what", ["change", "switch", "password", "sign-out", "remove"])
 @pytest.mark.parametrize("whom", ["ada", "root"])
-def test_nobody_changes_themselves_and_nobody_but_superusers_a_superuser(ada: Client, what: str, whom: str) -> None:
+def test_nobody_changes_themselves_and_nobody_but_superusers_a_superuser(
+    ada: Client, what: str, whom: str
+) -> None:
     User.objects.create_superuser("root", password="x")
     user = User.objects.get(username=whom)
     before = User.objects.filter(pk=user.pk).values().get()
@@ -193,7 +226,11 @@ def test_nobody_but_administrators_of_the_whole_fleet_sees_or_changes_people(who
     ann = member("ann", "viewer")
     scoped = who.startswith("admin")
     client = signed_in(member("eve", "admin" if scoped else who, sees=OURS if scoped else None))
-    assert client.get("/access/users/").status_code == client.get(f"/access/users/{ann.pk}/").status_code == 403
+    assert (
+        client.get("/access/users/").status_code
+        == client.get(f"/access/users/{ann.pk}/").status_code
+        == 403
+    )
     assert asked(client, ann, "change", role="admin", sees="everything").status_code == 403
     assert role_of(ann) == Role.VIEWER
 
@@ -201,7 +238,10 @@ def test_nobody_but_administrators_of_the_whole_fleet_sees_or_changes_people(who
 @pytest.mark.django_db(transaction=True)
 def test_two_administrators_who_demote_each_other_at_once_leave_one() -> None:
     if connection.vendor == "sqlite":
-        pytest.skip("SQLite has one writer at a time; tests/webapp/test_databases.py plays this on PostgreSQL")
+        pytest.skip(
+            "SQLite has one writer at a time; tests/webapp/test_databases.py plays this on "
+            "PostgreSQL"
+        )
     pair = [member(name, "admin") for name in ("ada", "bea")]
     waiting, refused = threading.Barrier(2), []
 
@@ -224,15 +264,25 @@ def test_two_administrators_who_demote_each_other_at_once_leave_one() -> None:
     assert refused == ["You administer the whole fleet no longer."]
 
 
-def test_the_last_administrator_is_neither_demoted_nor_closed_nor_deleted_in_the_administration() -> None:
+def test_the_last_administrator_is_neither_demoted_nor_closed_nor_deleted_in_the_administration() -> (
+    None
+):
     root = User.objects.create_superuser("root", password="x")
     client, address = signed_in(root), f"/admin/accounts/user/{root.pk}/"
-    kept = {"username": "root", "date_joined_0": "2026-01-01", "date_joined_1": "00:00", "sees_everything": "on"}
+    kept = {
+        "username": "root",
+        "date_joined_0": "2026-01-01",
+        "date_joined_1": "00:00",
+        "sees_everything": "on",
+    }
     refused = client.post(f"{address}change/", {**kept, "is_superuser": "on"})
     assert str(people.LAST) in refused.content.decode()
     assert client.post(f"{address}change/", {**kept, "is_active": "on"}).status_code == 200
     client.post(f"{address}delete/", {"post": "yes"})
-    client.post("/admin/accounts/user/", {"action": "delete_selected", "_selected_action": str(root.pk), "post": "yes"})
+    client.post(
+        "/admin/accounts/user/",
+        {"action": "delete_selected", "_selected_action": str(root.pk), "post": "yes"},
+    )
     root.refresh_from_db()
     assert root.is_superuser and root.is_active
     member("ada", "admin")
@@ -242,6 +292,15 @@ def test_the_last_administrator_is_neither_demoted_nor_closed_nor_deleted_in_the
 def test_password_managers_learn_whose_password_is_changed_and_the_form_does_not_send_it() -> None:
     client = Client()
     client.force_login(person("ann"))
-    form = client.get("/account/").content.decode().partition('action="/account/password/"')[2].partition("</form>")[0]
+    form = (
+        client.get("/account/")
+        .content.decode()
+        .partition('action="/account/password/"')[2]
+        .partition("</form>")[0]
+    )
     field = form.partition('<input type="text"')[2].partition(">")[0]
-    assert 'autocomplete="username" value="ann"' in field and " hidden" in field and " name=" not in field
+    assert (
+        'autocomplete="username" value="ann"' in field
+        and " hidden" in field
+        and " name=" not in field
+    )

@@ -22,17 +22,33 @@ def at(seconds: float) -> datetime:
     return T0 + timedelta(seconds=seconds)
 
 
-def unsaved(start: float = 0, job: str = "orders", rule: str = "checkpoint.declined", **fields: Any) -> Finding:
+def unsaved(
+    start: float = 0, job: str = "orders", rule: str = "checkpoint.declined", **fields: Any
+) -> Finding:
     row: dict[str, Any] = {
-        "cluster": "prod-eu", "job_id": f"{abs(hash(job)) % 16**8:032x}", "job_name": job, "severity": "warning", "confidence": "high",
-        "subject_kind": "job", "subject_id": "s", "subject": job, "title": f"Checkpoints of {job} are declined",
+        "cluster": "prod-eu",
+        "job_id": f"{abs(hash(job)) % 16**8:032x}",
+        "job_name": job,
+        "severity": "warning",
+        "confidence": "high",
+        "subject_kind": "job",
+        "subject_id": "s",
+        "subject": job,
+        "title": (f"Checkpoints of {job} are declined"),
         "cause": "The disk is full.",
-        "next_step": "Free the disk.", "evidence": [], "first_seen": at(start), "last_seen": at(start), "as_of": at(start), **fields,
-    }  # fmt: skip
+        "next_step": "Free the disk.",
+        "evidence": [],
+        "first_seen": at(start),
+        "last_seen": at(start),
+        "as_of": at(start),
+        **fields,
+    }
     return Finding(rule=rule, severity_rank=SEVERITY_RANK[row["severity"]], **row)
 
 
-def opened(start: float = 0, job: str = "orders", rule: str = "checkpoint.declined", **fields: Any) -> Finding:
+def opened(
+    start: float = 0, job: str = "orders", rule: str = "checkpoint.declined", **fields: Any
+) -> Finding:
     row = unsaved(start, job, rule, **fields)
     row.save()
     return row
@@ -47,8 +63,22 @@ def closed(row: Finding, end: float, last_seen: float | None = None) -> Finding:
 
 
 def blind(start: float = 0, cluster: str = "prod-eu") -> Finding:
-    fields = {"cluster": cluster, "job_id": "", "job_name": None, "subject_id": "rest", "subject": f"{cluster}: rest"}
-    return opened(start, "", "collect.blind", severity="critical", subject_kind="cluster", title=f"{cluster} is silent", **fields)
+    fields = {
+        "cluster": cluster,
+        "job_id": "",
+        "job_name": None,
+        "subject_id": "rest",
+        "subject": f"{cluster}: rest",
+    }
+    return opened(
+        start,
+        "",
+        "collect.blind",
+        severity="critical",
+        subject_kind="cluster",
+        title=f"{cluster} is silent",
+        **fields,
+    )
 
 
 def look(seconds: float) -> Evaluated:

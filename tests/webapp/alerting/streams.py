@@ -1,4 +1,6 @@
-"""Streams of episodes of one identity, as rules would find them, and a player that shows them to the lifecycle look by look."""
+"""Streams of episodes of one identity, as rules would find them, and a player that shows them to
+the lifecycle look by look.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,7 +32,9 @@ class Span:
         if now_s < self.start:
             return None
         over = now_s > self.end
-        return AlertEpisode(at(self.start), at(min(self.end, now_s)), at(self.end) if over else None, self.rank)
+        return AlertEpisode(
+            at(self.start), at(min(self.end, now_s)), at(self.end) if over else None, self.rank
+        )
 
 
 @st.composite
@@ -70,10 +74,15 @@ class Player:
         lives = self.alerts
         place = next(
             (i for i in reversed(range(len(lives))) if lives[i].is_open),
-            next((i for i in reversed(range(len(lives))) if lives[i].overlaps(episode)), len(lives) - 1 if lives else None),
+            next(
+                (i for i in reversed(range(len(lives))) if lives[i].overlaps(episode)),
+                len(lives) - 1 if lives else None,
+            ),
         )
         step = take(None if place is None else lives[place], episode, self.policy, at(now_s))
-        self.firings += sum(kind in (Happened.FIRED, Happened.FIRED_AGAIN) for _at, kind in step.events)
+        self.firings += sum(
+            kind in (Happened.FIRED, Happened.FIRED_AGAIN) for _at, kind in step.events
+        )
         if step.life is None:
             if place is not None and lives[place].is_open:
                 del lives[place]
@@ -86,7 +95,9 @@ class Player:
         for place, life in enumerate(self.alerts):
             step = tick(life, self.policy, at(now_s))
             assert step.life is not None
-            self.firings += sum(kind in (Happened.FIRED, Happened.FIRED_AGAIN) for _at, kind in step.events)
+            self.firings += sum(
+                kind in (Happened.FIRED, Happened.FIRED_AGAIN) for _at, kind in step.events
+            )
             self.alerts[place] = step.life
             if self.tells and step.life.tell_since is not None:
                 self.tell(place, now_s)

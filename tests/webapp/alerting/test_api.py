@@ -1,4 +1,6 @@
-"""Alerts over the API: who may read and write, what is refused, and that every act leaves its author."""
+"""Alerts over the API: who may read and write, what is refused, and that every act leaves its
+author.
+"""
 
 from datetime import timedelta
 
@@ -55,14 +57,23 @@ def of(firing: Alert, verb: str) -> str:
 
 def test_alerts_are_listed_and_read_with_their_story(reader, firing):
     (row,) = reader.get(reverse("api-alerts-list"), {"state": "firing"}).json()["results"]
-    assert (row["uid"], row["group"], row["state"]) == (firing.uid, "prod-eu/checkpoint", "firing") and "id" not in row
-    assert [event["kind"] for event in reader.get(of(firing, "detail")).json()["events"]] == ["fired"]
+    assert (row["uid"], row["group"], row["state"]) == (
+        firing.uid,
+        "prod-eu/checkpoint",
+        "firing",
+    ) and "id" not in row
+    assert [event["kind"] for event in reader.get(of(firing, "detail")).json()["events"]] == [
+        "fired"
+    ]
 
 
 def test_an_alert_is_acknowledged_once(writer, reader, firing):
     assert reader.post(of(firing, "acknowledge"), {}, format="json").status_code == 403
     answer = writer.post(of(firing, "acknowledge"), {"comment": "INC-7"}, format="json")
-    assert answer.json()["acknowledged_name"] == "write-True" and answer.json()["acknowledge_comment"] == "INC-7"
+    assert (
+        answer.json()["acknowledged_name"] == "write-True"
+        and answer.json()["acknowledge_comment"] == "INC-7"
+    )
     assert writer.post(of(firing, "acknowledge"), {}, format="json").status_code == 409
     assert writer.post(of(firing, "take-back"), {}, format="json").json()["acknowledged_at"] is None
 
@@ -70,13 +81,21 @@ def test_an_alert_is_acknowledged_once(writer, reader, firing):
 def test_a_note_joins_the_story(writer, firing):
     writer.post(of(firing, "comment"), {"comment": "disk ordered"}, format="json")
     story = writer.get(of(firing, "detail")).json()["events"]
-    assert (story[-1]["kind"], story[-1]["who"], story[-1]["comment"]) == ("comment", "write-True", "disk ordered")
+    assert (story[-1]["kind"], story[-1]["who"], story[-1]["comment"]) == (
+        "comment",
+        "write-True",
+        "disk ordered",
+    )
     assert writer.post(of(firing, "comment"), {"comment": " "}, format="json").status_code == 400
 
 
 def test_a_silence_is_made_and_ended(writer):
     until = (timezone.now() + timedelta(hours=1)).isoformat()
-    answer = writer.post(reverse("api-silences-list"), {"matchers": MATCHERS, "reason": "known", "ends_at": until}, format="json")
+    answer = writer.post(
+        reverse("api-silences-list"),
+        {"matchers": MATCHERS, "reason": "known", "ends_at": until},
+        format="json",
+    )
     assert answer.status_code == 201 and answer.json()["author_name"] == "write-True"
     end = reverse("api-silences-end", args=(Silence.objects.get().pk,))
     assert writer.post(end).json()["ended_name"] == "write-True"
@@ -96,31 +115,64 @@ def test_a_silence_is_made_and_ended(writer):
     ],
 )
 def test_a_silence_that_makes_no_sense_is_refused(writer, wrong):
-    good = {"matchers": MATCHERS, "reason": "known", "ends_at": (timezone.now() + timedelta(hours=1)).isoformat()}
+    good = {
+        "matchers": MATCHERS,
+        "reason": "known",
+        "ends_at": (timezone.now() + timedelta(hours=1)).isoformat(),
+    }
     answer = writer.post(reverse("api-silences-list"), {**good, **wrong}, format="json")
-    assert answer.status_code == 400 and answer.json()["error"]["message"] and not Silence.objects.exists()
+    assert (
+        answer.status_code == 400
+        and answer.json()["error"]["message"]
+        and not Silence.objects.exists()
+    )
 
 
 def test_a_weekly_window_is_planned_and_ended(writer):
-    weekly = {"matchers": MATCHERS, "reason": "upgrades", "weekday": 1, "time_of_day": "02:00", "duration_s": 5400}
+    weekly = {
+        "matchers": MATCHERS,
+        "reason": "upgrades",
+        "weekday": 1,
+        "time_of_day": "02:00",
+        "duration_s": 5400,
+    }
     answer = writer.post(reverse("api-maintenance-windows-list"), weekly, format="json")
     assert answer.status_code == 201 and answer.json()["weekday"] == 1
-    ended = writer.post(reverse("api-maintenance-windows-end", args=(MaintenanceWindow.objects.get().pk,)))
+    ended = writer.post(
+        reverse("api-maintenance-windows-end", args=(MaintenanceWindow.objects.get().pk,))
+    )
     assert ended.json()["ended_name"] == "write-True"
 
 
 def test_a_setting_is_previewed_set_changed_and_removed(writer, firing):
     wanted = {"rule": "checkpoint.declined", "severity": "critical"}
-    preview = writer.post(reverse("api-rule-settings-preview"), {**wanted, "alerts": False}, format="json").json()
-    assert (preview["fired_now"], preview["fired_then"]) == (1, 0) and not RuleSetting.objects.exists()
+    preview = writer.post(
+        reverse("api-rule-settings-preview"), {**wanted, "alerts": False}, format="json"
+    ).json()
+    assert (preview["fired_now"], preview["fired_then"]) == (
+        1,
+        0,
+    ) and not RuleSetting.objects.exists()
     writer.post(reverse("api-rule-settings-list"), wanted, format="json")
-    answer = writer.post(reverse("api-rule-settings-list"), {**wanted, "hold_before_s": 60}, format="json")
+    answer = writer.post(
+        reverse("api-rule-settings-list"), {**wanted, "hold_before_s": 60}, format="json"
+    )
     assert answer.status_code == 200 and RuleSetting.objects.get().hold_before_s == 60
-    assert writer.delete(reverse("api-rule-settings-detail", args=(RuleSetting.objects.get().pk,))).status_code == 204
+    assert (
+        writer.delete(
+            reverse("api-rule-settings-detail", args=(RuleSetting.objects.get().pk,))
+        ).status_code
+        == 204
+    )
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rule": "no.such"}, {"rule": "checkpoint.declined"}, {"rule": "checkpoint.declined", "cluster": "nope", "alerts": False}]
+    "wrong",
+    [
+        {"rule": "no.such"},
+        {"rule": "checkpoint.declined"},
+        {"rule": "checkpoint.declined", "cluster": "nope", "alerts": False},
+    ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(writer, wrong):
     assert writer.post(reverse("api-rule-settings-list"), wrong, format="json").status_code == 400
@@ -130,7 +182,24 @@ def test_thresholds_are_set_within_their_bounds(writer):
     cluster("prod-eu", at=timezone.now())
     job(at=timezone.now())
     key = "pressure.root.backpressured_ratio"
-    assert writer.post(reverse("api-thresholds-list"), {"key": key, "value": 7}, format="json").status_code == 400
-    answer = writer.post(reverse("api-thresholds-list"), {"key": key, "value": 0.7, "cluster": "prod-eu"}, format="json")
-    assert answer.status_code == 200 and ThresholdOverride.objects.get().author.username == "write-True"
-    assert writer.delete(reverse("api-thresholds-detail", args=(ThresholdOverride.objects.get().pk,))).status_code == 204
+    assert (
+        writer.post(
+            reverse("api-thresholds-list"), {"key": key, "value": 7}, format="json"
+        ).status_code
+        == 400
+    )
+    answer = writer.post(
+        reverse("api-thresholds-list"),
+        {"key": key, "value": 0.7, "cluster": "prod-eu"},
+        format="json",
+    )
+    assert (
+        answer.status_code == 200
+        and ThresholdOverride.objects.get().author.username == "write-True"
+    )
+    assert (
+        writer.delete(
+            reverse("api-thresholds-detail", args=(ThresholdOverride.objects.get().pk,))
+        ).status_code
+        == 204
+    )

@@ -1,4 +1,6 @@
-"""A job with a new id is the same job: alerts, silences, settings and thresholds follow its name, pages show the line of its ids."""
+"""A job with a new id is the same job: alerts, silences, settings and thresholds follow its name,
+pages show the line of its ids.
+"""
 
 import re
 from datetime import timedelta
@@ -34,13 +36,26 @@ def now():
 def attempt(began, over=None, *, ended=True, name="orders"):
     """A job that ran from ``began`` to ``over``; not ended: it was never seen again."""
     terminal = over is not None and ended
-    fields = {"terminal": terminal, "state": "CANCELED" if terminal else "RUNNING", "end_time": over if terminal else None}
-    return job(at=over or timezone.now(), name=name, start_time=began, last_seen_at=over or timezone.now(), **fields)
+    fields = {
+        "terminal": terminal,
+        "state": "CANCELED" if terminal else "RUNNING",
+        "end_time": over if terminal else None,
+    }
+    return job(
+        at=over or timezone.now(),
+        name=name,
+        start_time=began,
+        last_seen_at=over or timezone.now(),
+        **fields,
+    )
 
 
 @pytest.fixture
 def line(now):
-    """Canceled and submitted again, then lost with its JobManager; the last one runs. Beside it runs another of the name."""
+    """Canceled and submitted again, then lost with its JobManager; the last one runs.
+
+    Beside it runs another of the name.
+    """
     minute = timedelta(minutes=1)
     return [
         attempt(now - 90 * minute, now - 60 * minute),
@@ -59,7 +74,10 @@ def test_the_line_of_a_job_is_its_attempts_one_after_the_other_and_none_beside_i
 def test_pages_and_api_show_the_line(line, operator):
     page = operator.get(f"/jobs/prod-eu/{line[2].job_id}/").content.decode()
     assert "2 other attempts of this name" in page and f"/jobs/prod-eu/{line[0].job_id}/" in page
-    assert operator.get(f"/api/v1/jobs/prod-eu/{line[2].job_id}/").json()["attempts"] == [line[1].job_id, line[0].job_id]
+    assert operator.get(f"/api/v1/jobs/prod-eu/{line[2].job_id}/").json()["attempts"] == [
+        line[1].job_id,
+        line[0].job_id,
+    ]
 
 
 def found(of, at, **fields):
@@ -82,7 +100,12 @@ def test_an_open_alert_goes_on_with_the_next_attempt(line, now, order):
     evaluate(now + timedelta(seconds=3))
     evaluate(now + timedelta(hours=1))
     (after,) = Alert.objects.all()
-    assert (after.uid, after.job_id, after.earlier_job_ids, after.finding_id) == (alert.uid, line[2].job_id, [line[1].job_id], new.pk)
+    assert (after.uid, after.job_id, after.earlier_job_ids, after.finding_id) == (
+        alert.uid,
+        line[2].job_id,
+        [line[1].job_id],
+        new.pk,
+    )
     assert after.is_open and after.acknowledged_name == "olga" and after.told == "firing"
     Finding.objects.filter(pk=new.pk).update(state="closed", closed_at=now, to_alert=True)
     evaluate(now + timedelta(hours=2))
@@ -101,14 +124,36 @@ def test_jobs_of_one_name_side_by_side_keep_their_own_alerts(now):
 def test_what_is_set_for_a_job_stays_when_it_gets_another_id(line):
     olga = person("olga")
     setting_actions.set_thresholds({KEY: 0.9}, "prod-eu", line[1].job_id, olga)
-    setting_actions.save(setting_actions.checked("pressure.root", "prod-eu", line[1].job_id, {"hold_before_s": 60}), olga)
+    setting_actions.save(
+        setting_actions.checked("pressure.root", "prod-eu", line[1].job_id, {"hold_before_s": 60}),
+        olga,
+    )
     new = line[2]
-    assert overrides.limits_of("prod-eu", new.job_id, new.name)[KEY] == 0.9 != overrides.limits_of("prod-eu", new.job_id, "other")[KEY]
-    assert Policies().rule_policy("pressure.root", "prod-eu", new.job_id, new.name).hold_before.total_seconds() == 60
-    assert Policies().rule_policy("pressure.root", "prod-eu", new.job_id, "other").hold_before.total_seconds() == 0
+    assert (
+        overrides.limits_of("prod-eu", new.job_id, new.name)[KEY]
+        == 0.9
+        != overrides.limits_of("prod-eu", new.job_id, "other")[KEY]
+    )
+    assert (
+        Policies()
+        .rule_policy("pressure.root", "prod-eu", new.job_id, new.name)
+        .hold_before.total_seconds()
+        == 60
+    )
+    assert (
+        Policies()
+        .rule_policy("pressure.root", "prod-eu", new.job_id, "other")
+        .hold_before.total_seconds()
+        == 0
+    )
     setting_actions.set_thresholds({KEY: 0.8}, "prod-eu", new.job_id, olga)
-    setting_actions.save(setting_actions.checked("pressure.root", "prod-eu", new.job_id, {"hold_before_s": 30}), olga)
-    assert ThresholdOverride.objects.get().value == 0.8 and RuleSetting.objects.get().hold_before_s == 30
+    setting_actions.save(
+        setting_actions.checked("pressure.root", "prod-eu", new.job_id, {"hold_before_s": 30}), olga
+    )
+    assert (
+        ThresholdOverride.objects.get().value == 0.8
+        and RuleSetting.objects.get().hold_before_s == 30
+    )
 
 
 def test_a_silence_of_an_alert_is_one_of_the_name(line, now):
@@ -118,12 +163,24 @@ def test_a_silence_of_an_alert_is_one_of_the_name(line, now):
     assert "job%3D%22orders%22" in address and line[1].job_id not in address
 
 
-def test_lists_and_pages_lead_an_operator_to_a_silence_of_the_job_by_cluster_and_name(line, now, operator, viewer):
+def test_lists_and_pages_lead_an_operator_to_a_silence_of_the_job_by_cluster_and_name(
+    line, now, operator, viewer
+):
     open_one = finding(line[2], "checkpoint.declined", now)
     evaluate(now)
-    for path in ("/", "/alerts/", "/findings/", f"/findings/{open_one.pk}/", f"/jobs/prod-eu/{line[2].job_id}/"):
+    for path in (
+        "/",
+        "/alerts/",
+        "/findings/",
+        f"/findings/{open_one.pk}/",
+        f"/jobs/prod-eu/{line[2].job_id}/",
+    ):
         page = unescape(operator.get(path).content.decode())
-        (address,) = {one for one in re.findall(r'href="(/alerts/silences/new[^"]*)"', page) if "matchers" in one}
+        (address,) = {
+            one
+            for one in re.findall(r'href="(/alerts/silences/new[^"]*)"', page)
+            if "matchers" in one
+        }
         form = operator.get(address).context["form"]["matchers"].value()
         assert 'cluster="prod-eu"\njob="orders"' in form and line[2].job_id not in form
         assert "/alerts/silences/new?" not in viewer.get(path).content.decode()
@@ -134,9 +191,17 @@ def test_a_name_that_no_form_can_hold_is_silenced_by_its_id_and_never_wider():
 
 
 def test_an_incident_over_attempts_of_one_job_is_of_one_job_and_over_two_jobs_of_two(line, now):
-    found = [finding(one, "pressure.root", first_seen=one.start_time, last_seen=one.last_seen_at) for one in line]
+    found = [
+        finding(one, "pressure.root", first_seen=one.start_time, last_seen=one.last_seen_at)
+        for one in line
+    ]
     incident = join(found[:1], now).of_finding[found[0].pk]
-    other = finding(attempt(now - timedelta(minutes=9), name="carts"), "pressure.root", first_seen=now, last_seen=now)
+    other = finding(
+        attempt(now - timedelta(minutes=9), name="carts"),
+        "pressure.root",
+        first_seen=now,
+        last_seen=now,
+    )
     for members, jobs in ((found[1:], 1), ([other], 2)):
         for one in members:
             IncidentMember.objects.update_or_create(finding=one, defaults={"incident": incident})

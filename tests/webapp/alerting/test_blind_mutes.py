@@ -2,7 +2,17 @@
 
 import pytest
 
-from tests.webapp.alerting.builders import T0, at, blind, closed, look, looks, opened, somebody_listens, told
+from tests.webapp.alerting.builders import (
+    T0,
+    at,
+    blind,
+    closed,
+    look,
+    looks,
+    opened,
+    somebody_listens,
+    told,
+)
 from tests.webapp.builders import cluster, person
 from webapp.alerting import actions, setting_actions
 from webapp.alerting.models import Alert, MaintenanceWindow
@@ -24,7 +34,9 @@ def matching(lines: str) -> list[dict[str, str]]:
 
 
 def set_for_blind(**values: object) -> None:
-    setting_actions.save(setting_actions.checked("collect.blind", "", "", values), person(operator=True))
+    setting_actions.save(
+        setting_actions.checked("collect.blind", "", "", values), person(operator=True)
+    )
 
 
 def a_critical_one_of_a_dark_cluster() -> None:
@@ -41,11 +53,15 @@ def muted_by() -> str:
 
 
 def silence_blind(since: float, until: float) -> None:
-    actions.silence(parse_lines(BLIND_ALONE), at(since), at(until), "known", person(operator=True), at(since))
+    actions.silence(
+        parse_lines(BLIND_ALONE), at(since), at(until), "known", person(operator=True), at(since)
+    )
 
 
 def maintain_blind(since: float, until: float) -> None:
-    window = MaintenanceWindow(matchers=matching(BLIND_ALONE), reason="upgrades", starts_at=at(since), ends_at=at(until))
+    window = MaintenanceWindow(
+        matchers=matching(BLIND_ALONE), reason="upgrades", starts_at=at(since), ends_at=at(until)
+    )
     actions.save_window(window, person(operator=True), at(since))
 
 
@@ -82,7 +98,11 @@ def test_what_a_dark_cluster_muted_is_told_once_its_own_alert_is_silenced():
 
 @pytest.mark.parametrize(
     "fields",
-    [{"matchers": matching("family!=collect")}, {"matchers": matching("job=orders")}, {"min_severity": "critical"}],
+    [
+        {"matchers": matching("family!=collect")},
+        {"matchers": matching("job=orders")},
+        {"min_severity": "critical"},
+    ],
     ids=["of another family", "of a job", "of what is critical"],
 )
 def test_an_endpoint_that_does_not_hear_of_the_dark_cluster_hears_of_its_jobs(fields):
@@ -96,7 +116,11 @@ def test_an_endpoint_that_does_not_hear_of_the_dark_cluster_hears_of_its_jobs(fi
 
 @pytest.mark.parametrize(
     "fields",
-    [{"matchers": matching("cluster=prod-us")}, {"matchers": matching("job=clicks")}, {"enabled": False}],
+    [
+        {"matchers": matching("cluster=prod-us")},
+        {"matchers": matching("job=clicks")},
+        {"enabled": False},
+    ],
     ids=["of another cluster", "of another job", "disabled"],
 )
 def test_an_endpoint_that_hears_of_neither_keeps_no_dark_cluster_from_muting(fields):
@@ -119,7 +143,14 @@ def test_what_is_muted_is_told_when_an_endpoint_is_added_that_hears_of_it_alone(
 
 def test_half_of_the_clusters_are_dark_also_where_the_alerts_of_some_are_silenced():
     on_call = somebody_listens()
-    actions.silence(parse_lines("rule=collect.blind\ncluster=prod-us"), at(-10), at(9_000), "known", person(operator=True), at(-10))
+    actions.silence(
+        parse_lines("rule=collect.blind\ncluster=prod-us"),
+        at(-10),
+        at(9_000),
+        "known",
+        person(operator=True),
+        at(-10),
+    )
     blind(0, "prod-us")
     a_critical_one_of_a_dark_cluster()
     looks(1, 600)
@@ -136,4 +167,7 @@ def test_what_was_critical_and_ended_in_the_dark_is_told_though_the_dark_cluster
     looks(61, 300)
     silence_blind(300, 9_000)
     looks(301, 400)
-    assert [notice.kind for notice in told(on_call) if notice.group == "prod-eu/job"] == ["firing", "resolved"]
+    assert [notice.kind for notice in told(on_call) if notice.group == "prod-eu/job"] == [
+        "firing",
+        "resolved",
+    ]

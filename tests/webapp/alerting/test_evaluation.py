@@ -4,7 +4,20 @@ from functools import partial
 
 import pytest
 
-from tests.webapp.alerting.builders import T0, at, blind, closed, kinds, look, looks, opened, somebody_listens, the_alert, told, unsaved
+from tests.webapp.alerting.builders import (
+    T0,
+    at,
+    blind,
+    closed,
+    kinds,
+    look,
+    looks,
+    opened,
+    somebody_listens,
+    the_alert,
+    told,
+    unsaved,
+)
 from tests.webapp.builders import cluster, person
 from webapp.alerting import actions, setting_actions
 from webapp.alerting.choices import AlertState, Happened, Notified
@@ -30,7 +43,10 @@ def test_a_finding_is_told_once_when_its_group_has_waited():
     looks(15, 300)
     (notice,) = told()
     assert (notice.kind, notice.status, notice.group) == ("firing", "firing", "prod-eu/checkpoint")
-    assert (notice.alerts[0].title, notice.alerts[0].starts_at) == ("Checkpoints of orders are declined", T0)
+    assert (notice.alerts[0].title, notice.alerts[0].starts_at) == (
+        "Checkpoints of orders are declined",
+        T0,
+    )
 
 
 def test_the_wait_counts_from_the_first_evidence_so_that_a_cycles_own_delay_is_not_added():
@@ -51,7 +67,10 @@ def test_findings_of_one_family_are_told_together():
         opened(0, job)
     opened(0, "orders", "restart.loop")
     look(30)
-    assert sorted((notice.group, notice.alerts_total) for notice in told()) == [("prod-eu/checkpoint", 3), ("prod-eu/restart", 1)]
+    assert sorted((notice.group, notice.alerts_total) for notice in told()) == [
+        ("prod-eu/checkpoint", 3),
+        ("prod-eu/restart", 1),
+    ]
 
 
 def test_news_of_a_group_come_no_more_often_than_its_interval():
@@ -62,7 +81,10 @@ def test_news_of_a_group_come_no_more_often_than_its_interval():
     assert kinds() == ["firing"]
     look(330)
     assert kinds() == ["firing", "firing"]
-    assert told()[1].changed == {Alert.objects.get(job_name="clicks").uid} and told()[1].alerts_total == 2
+    assert (
+        told()[1].changed == {Alert.objects.get(job_name="clicks").uid}
+        and told()[1].alerts_total == 2
+    )
 
 
 def test_its_end_is_told_after_it_stayed_away():
@@ -169,7 +191,11 @@ def test_a_blind_cluster_is_one_notice_that_names_what_it_holds_back():
     by_group = {notice.group: notice for notice in told()}
     assert set(by_group) == {"prod-eu/collect", "prod-us/checkpoint"}
     (alert,) = by_group["prod-eu/collect"].alerts
-    assert (alert.muted_count, len(alert.muted), alert.muted[0]) == (60, 50, "job-00: checkpoint.declined")
+    assert (alert.muted_count, len(alert.muted), alert.muted[0]) == (
+        60,
+        50,
+        "job-00: checkpoint.declined",
+    )
 
 
 def test_when_the_cluster_is_seen_again_what_still_fires_surfaces_in_one_notice():
@@ -180,7 +206,10 @@ def test_when_the_cluster_is_seen_again_what_still_fires_surfaces_in_one_notice(
         closed(row, 300, last_seen=0)
     closed(dark, 600)
     looks(615, 1_500)
-    assert sorted((notice.group, notice.kind, notice.firing_total, notice.alerts_total) for notice in told()[1:]) == [
+    assert sorted(
+        (notice.group, notice.kind, notice.firing_total, notice.alerts_total)
+        for notice in told()[1:]
+    ) == [
         ("prod-eu/checkpoint", "firing", 6, 6),
         ("prod-eu/collect", "resolved", 0, 1),
     ]
@@ -233,7 +262,10 @@ def test_what_is_held_back_by_a_cluster_that_comes_and_goes_is_told_when_it_has_
 
 def test_what_is_critical_and_is_over_before_its_cluster_is_seen_again_is_told_then():
     dark = blind(100)
-    critical, warning = (opened(50, job, severity=severity) for job, severity in (("orders", "critical"), ("clicks", "warning")))
+    critical, warning = (
+        opened(50, job, severity=severity)
+        for job, severity in (("orders", "critical"), ("clicks", "warning"))
+    )
     look(130)
     for row in (critical, warning):
         closed(row, 140, last_seen=60)
@@ -251,7 +283,9 @@ def test_what_is_critical_and_is_over_before_its_cluster_is_seen_again_is_told_t
 def silent_of(silent: int, watched: int, suspended: int = 0) -> str:
     """Why an alert of the first is held back."""
     for number in range(watched + suspended):
-        cluster(f"c{number}", at=T0, operator_state=OperatorState.SUSPENDED if number >= watched else "")
+        cluster(
+            f"c{number}", at=T0, operator_state=OperatorState.SUSPENDED if number >= watched else ""
+        )
     for number in range(silent):
         blind(0, f"c{number}")
     row = opened(0, cluster="c0")
@@ -259,7 +293,9 @@ def silent_of(silent: int, watched: int, suspended: int = 0) -> str:
     return the_alert_of(row).muted_by
 
 
-@pytest.mark.parametrize(("silent", "watched"), [(1, 1), (1, 2), (2, 2), (2, 3), (2, 4), (3, 4), (3, 5)])
+@pytest.mark.parametrize(
+    ("silent", "watched"), [(1, 1), (1, 2), (2, 2), (2, 3), (2, 4), (3, 4), (3, 5)]
+)
 def test_when_half_of_the_clusters_are_silent_at_once_nothing_is_held_back(silent, watched):
     assert silent_of(silent, watched) == ""
 
@@ -285,27 +321,47 @@ def critical_that_ended_in_the_dark(ended: float) -> Finding:
 
 
 def silence(since: float) -> None:
-    actions.silence(parse_lines("cluster=prod-eu"), at(since), at(9_000), "known", person(operator=True), at(since))
+    actions.silence(
+        parse_lines("cluster=prod-eu"),
+        at(since),
+        at(9_000),
+        "known",
+        person(operator=True),
+        at(since),
+    )
 
 
 def window(since: float, weekly: bool) -> None:
     week_s, begin = 7 * 86_400, at(since)
-    times = {"weekday": begin.weekday(), "time_of_day": begin.time(), "duration_s": 9_000} if weekly else {"ends_at": at(9_000)}
+    times = (
+        {"weekday": begin.weekday(), "time_of_day": begin.time(), "duration_s": 9_000}
+        if weekly
+        else {"ends_at": at(9_000)}
+    )
     starts_at = at(since - week_s) if weekly else begin
     matchers = [one.as_json() for one in parse_lines("cluster=prod-eu")]
     actions.save_window(
-        MaintenanceWindow(matchers=matchers, reason="upgrades", starts_at=starts_at, **times), person(operator=True), starts_at
+        MaintenanceWindow(matchers=matchers, reason="upgrades", starts_at=starts_at, **times),
+        person(operator=True),
+        starts_at,
     )
 
 
 @pytest.mark.parametrize(
-    "mute", [silence, partial(window, weekly=False), partial(window, weekly=True)], ids=["silence", "window", "weekly window"]
+    "mute",
+    [silence, partial(window, weekly=False), partial(window, weekly=True)],
+    ids=["silence", "window", "weekly window"],
 )
-def test_what_is_critical_and_ended_in_the_dark_is_told_though_people_mute_its_cluster_afterwards(mute):
+def test_what_is_critical_and_ended_in_the_dark_is_told_though_people_mute_its_cluster_afterwards(
+    mute,
+):
     row = critical_that_ended_in_the_dark(140)
     mute(600)
     looks(600, 1_500)
-    assert [notice.kind for notice in told() if notice.group == "prod-eu/checkpoint"] == ["firing", "resolved"]
+    assert [notice.kind for notice in told() if notice.group == "prod-eu/checkpoint"] == [
+        "firing",
+        "resolved",
+    ]
     assert the_alert_of(row).told_at is not None
 
 
@@ -333,7 +389,9 @@ def the_alert_of(row):
 
 
 def test_silenced_it_is_not_told_until_the_silence_ends():
-    actions.silence(parse_lines('job=~"ord.*"'), at(0), at(3_600), "known", person(operator=True), at(0))
+    actions.silence(
+        parse_lines('job=~"ord.*"'), at(0), at(3_600), "known", person(operator=True), at(0)
+    )
     opened(0)
     looks(15, 120)
     assert kinds() == [] and the_alert().muted_by == "silence"
@@ -342,7 +400,9 @@ def test_silenced_it_is_not_told_until_the_silence_ends():
 
 
 def test_what_ends_within_a_silence_is_never_told():
-    actions.silence(parse_lines("cluster=prod-eu"), at(0), at(3_600), "known", person(operator=True), at(0))
+    actions.silence(
+        parse_lines("cluster=prod-eu"), at(0), at(3_600), "known", person(operator=True), at(0)
+    )
     closed(opened(0), 30)
     looks(60, 400)
     look(3_700)
@@ -362,11 +422,16 @@ def test_a_silence_that_is_ended_early_lets_go_at_once():
 def test_a_weekly_window_mutes_only_in_its_hours():
     actions.save_window(
         MaintenanceWindow(
-            matchers=[one.as_json() for one in parse_lines("cluster=prod-eu")], reason="upgrades", starts_at=at(-86_400),
-            weekday=T0.weekday(), time_of_day=T0.time(), duration_s=3_600,
+            matchers=[one.as_json() for one in parse_lines("cluster=prod-eu")],
+            reason="upgrades",
+            starts_at=at(-86_400),
+            weekday=T0.weekday(),
+            time_of_day=T0.time(),
+            duration_s=3_600,
         ),
-        person(operator=True), at(-86_400),
-    )  # fmt: skip
+        person(operator=True),
+        at(-86_400),
+    )
     opened(0)
     looks(30, 90)
     assert kinds() == [] and the_alert().muted_by == "maintenance"
@@ -382,14 +447,22 @@ def test_a_rule_that_is_switched_off_for_a_job_alerts_no_more_and_says_so():
     from tests.webapp.builders import job
 
     job(at=T0, cluster=row.cluster, job_id=row.job_id)
-    setting_actions.save(setting_actions.checked(row.rule, row.cluster, row.job_id, {"alerts": False}), person(operator=True))
+    setting_actions.save(
+        setting_actions.checked(row.rule, row.cluster, row.job_id, {"alerts": False}),
+        person(operator=True),
+    )
     looks(45, 400)
     assert kinds() == ["firing", "resolved"]
-    assert [one.job_name for one in told()[1].alerts if one.status == "resolved"] == ["orders"] and told()[1].firing_total == 1
+    assert [one.job_name for one in told()[1].alerts if one.status == "resolved"] == [
+        "orders"
+    ] and told()[1].firing_total == 1
 
 
 def test_a_hold_time_before_firing_keeps_short_ones_quiet():
-    setting_actions.save(setting_actions.checked("checkpoint.declined", "", "", {"hold_before_s": 300}), person(operator=True))
+    setting_actions.save(
+        setting_actions.checked("checkpoint.declined", "", "", {"hold_before_s": 300}),
+        person(operator=True),
+    )
     closed(opened(0), 30)
     opened(0, "clicks")
     looks(30, 400)
@@ -397,7 +470,10 @@ def test_a_hold_time_before_firing_keeps_short_ones_quiet():
 
 
 def test_a_severity_that_somebody_set_is_told_instead_of_the_rules_own():
-    setting_actions.save(setting_actions.checked("checkpoint.declined", "", "", {"severity": "critical"}), person(operator=True))
+    setting_actions.save(
+        setting_actions.checked("checkpoint.declined", "", "", {"severity": "critical"}),
+        person(operator=True),
+    )
     opened(0)
     look(30)
     assert told()[0].alerts[0].severity == "critical"
@@ -417,7 +493,9 @@ def test_while_a_run_is_being_loaded_its_findings_are_waited_for():
 
 def test_more_alerts_than_a_notice_lists_reach_everybody_they_concern(on_call):
     only_last = somebody_listens(matchers=[one.as_json() for one in parse_lines("job=job-349")])
-    Finding.objects.bulk_create([unsaved(0, f"job-{number:03}", job_id=f"{number:032x}") for number in range(350)])
+    Finding.objects.bulk_create(
+        [unsaved(0, f"job-{number:03}", job_id=f"{number:032x}") for number in range(350)]
+    )
     look(30)
     all_of_them, (one,) = told(on_call), told(only_last)
     assert {(part.alerts_total, part.firing_total) for part in all_of_them} == {(350, 350)}
@@ -462,7 +540,9 @@ def test_a_group_says_when_it_is_due():
 
 
 def test_many_open_alerts_cost_no_query_each(django_assert_max_num_queries):
-    Finding.objects.bulk_create([unsaved(0, f"job-{number}", job_id=f"{number:032x}") for number in range(300)])
+    Finding.objects.bulk_create(
+        [unsaved(0, f"job-{number}", job_id=f"{number:032x}") for number in range(300)]
+    )
     look(30)
     with django_assert_max_num_queries(26):
         look(45)
@@ -472,8 +552,12 @@ def test_links_lead_back(settings):
     opened(0)
     look(30)
     links = told()[0].alerts[0].links
-    assert links["alert"].endswith(f"/alerts/{the_alert().uid}") and links["runbook"].endswith("#runbook-title")
-    assert set(links) == {"alert", "finding", "incident", "runbook", "job"} and all(link.startswith("http") for link in links.values())
+    assert links["alert"].endswith(f"/alerts/{the_alert().uid}") and links["runbook"].endswith(
+        "#runbook-title"
+    )
+    assert set(links) == {"alert", "finding", "incident", "runbook", "job"} and all(
+        link.startswith("http") for link in links.values()
+    )
 
 
 def test_an_alert_lasts_over_a_pause_shorter_than_its_hold():

@@ -8,7 +8,16 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from ingest.messages import plural
-from tests.webapp.alerting.builders import at, closed, kinds, look, looks, opened, somebody_listens, told
+from tests.webapp.alerting.builders import (
+    at,
+    closed,
+    kinds,
+    look,
+    looks,
+    opened,
+    somebody_listens,
+    told,
+)
 from tests.webapp.alerting.test_recordings import imported
 from tests.webapp.builders import fact, job, person
 from webapp.alerting import incident_actions
@@ -34,12 +43,23 @@ def on_call(db):
 
 
 def root(start: float = 0, job: str = "orders", **fields) -> Finding:
-    return opened(start, job, "pressure.root", subject_kind="vertex", subject_id=MAP, subject="map", title="map back-pressures", **fields)
+    return opened(
+        start,
+        job,
+        "pressure.root",
+        subject_kind="vertex",
+        subject_id=MAP,
+        subject="map",
+        title="map back-pressures",
+        **fields,
+    )
 
 
 def expired(start: float = 0, job: str = "orders", held_by: str = MAP, **fields) -> Finding:
     data = {"held_by": {"vertex_id": held_by}, **fields.pop("data", {})}
-    return opened(start, job, "checkpoint.expired", title="Checkpoints expired", data=data, **fields)
+    return opened(
+        start, job, "checkpoint.expired", title="Checkpoints expired", data=data, **fields
+    )
 
 
 def the_incident() -> Incident:
@@ -52,7 +72,12 @@ def test_an_expiry_and_the_pressure_that_holds_the_barrier_are_one_incident_told
     root(5)
     looks(15, 60)
     found = the_incident()
-    assert (found.rule, found.title, found.severity, found.finding_count) == ("pressure.root", "map back-pressures", "critical", 2)
+    assert (found.rule, found.title, found.severity, found.finding_count) == (
+        "pressure.root",
+        "map back-pressures",
+        "critical",
+        2,
+    )
     (notice,) = told()
     assert notice.group == "prod-eu/pressure"
     assert [alert.rule for alert in notice.alerts] == ["pressure.root", "checkpoint.expired"]
@@ -70,7 +95,11 @@ def test_incident_alert_api_and_page_say_what_the_finding_says_now(client):
     found = the_incident()
     assert (found.title, Alert.objects.get().title) == (now_says, now_says)
     client.force_login(person())
-    for place in (reverse("incident", args=[found.uid]), f"/api/v1/incidents/{found.uid}/", "/api/v1/alerts/"):
+    for place in (
+        reverse("incident", args=[found.uid]),
+        f"/api/v1/incidents/{found.uid}/",
+        "/api/v1/alerts/",
+    ):
         answer = client.get(place).content.decode()
         assert "18 restart episodes" in answer and "map back-pressures" not in answer
 
@@ -97,7 +126,9 @@ def test_a_cause_found_late_joins_the_group_somebody_was_told_in_and_the_address
     assert title_of(notices[-1]).startswith("[firing 2] prod-eu: map back-pressures")
 
 
-def test_two_incidents_that_turn_out_to_be_one_keep_the_older_address_and_the_other_leads_there(client):
+def test_two_incidents_that_turn_out_to_be_one_keep_the_older_address_and_the_other_leads_there(
+    client,
+):
     opened(0, rule="checkpoint.late_message", severity="warning", subject_id="late")
     looks(15, 45)
     root(60)
@@ -110,7 +141,9 @@ def test_two_incidents_that_turn_out_to_be_one_keep_the_older_address_and_the_ot
     assert (newer.state, newer.merged_into_id) == (IncidentState.MERGED, older.pk)
     assert set(Alert.objects.values_list("incident", flat=True)) == {older.uid}
     client.force_login(person("viewer"))
-    assert client.get(reverse("incident", args=[newer.uid])).url == reverse("incident", args=[older.uid])
+    assert client.get(reverse("incident", args=[newer.uid])).url == reverse(
+        "incident", args=[older.uid]
+    )
 
 
 def test_jobs_that_lost_one_taskmanager_are_one_incident_of_several_jobs():
@@ -133,8 +166,11 @@ def test_one_acknowledgement_is_for_all_of_it_and_for_what_joins_unless_that_is_
     opened(50, rule="checkpoint.stalled", severity="critical", subject_id="stalled")
     look(60)
     assert {row.rule: row.acknowledged_name for row in Alert.objects.all()} == {
-        "checkpoint.expired": "anna", "pressure.root": "anna", "checkpoint.uploads_after_end": "anna", "checkpoint.stalled": "",
-    }  # fmt: skip
+        "checkpoint.expired": "anna",
+        "pressure.root": "anna",
+        "checkpoint.uploads_after_end": "anna",
+        "checkpoint.stalled": "",
+    }
     assert incident_actions.take_back(found, who, at(70)) == 3
     assert not Alert.objects.filter(acknowledged_at__isnull=False).exists()
 
@@ -154,7 +190,9 @@ def test_an_acknowledgement_does_not_count_for_an_incident_that_begins_anew():
 def test_one_silence_holds_back_all_of_it_and_what_joins():
     root(0)
     look(5)
-    incident_actions.silence(the_incident(), timedelta(hours=1), "", person("anna", operator=True), at(6))
+    incident_actions.silence(
+        the_incident(), timedelta(hours=1), "", person("anna", operator=True), at(6)
+    )
     expired(8)
     looks(15, 300)
     assert kinds() == []
@@ -175,7 +213,10 @@ def test_an_incident_ends_with_its_last_finding_and_its_end_is_told_in_one_notic
     found = the_incident()
     assert (found.state, found.ended_at) == (IncidentState.CLOSED, at(120))
     assert set(Alert.objects.values_list("state", flat=True)) == {AlertState.RESOLVED}
-    assert [(notice.kind, notice.group) for notice in told()][-1] == ("resolved", "prod-eu/pressure")
+    assert [(notice.kind, notice.group) for notice in told()][-1] == (
+        "resolved",
+        "prod-eu/pressure",
+    )
 
 
 def test_a_finding_made_anew_leaves_no_hole():
@@ -186,7 +227,10 @@ def test_a_finding_made_anew_leaves_no_hole():
     row.delete()
     look(45)
     found.refresh_from_db()
-    assert (found.finding_count, IncidentMember.objects.filter(finding__isnull=True).count()) == (1, 0)
+    assert (found.finding_count, IncidentMember.objects.filter(finding__isnull=True).count()) == (
+        1,
+        0,
+    )
     root(50)
     look(60)
     assert (the_incident().uid, the_incident().finding_count) == (found.uid, 2)
@@ -200,7 +244,10 @@ def test_where_the_cause_is_no_longer_kept_what_most_follows_from_gives_the_name
     assert the_incident().rule == "pressure.root"
     Finding.objects.filter(rule="pressure.root").delete()
     forget_deleted_findings()
-    assert (the_incident().rule, the_incident().title) == ("checkpoint.expired", "Checkpoints expired")
+    assert (the_incident().rule, the_incident().title) == (
+        "checkpoint.expired",
+        "Checkpoints expired",
+    )
 
 
 def test_looking_again_changes_nothing():
@@ -249,28 +296,50 @@ def expiry(client):
     return the_incident()
 
 
-def test_the_page_has_the_cause_on_top_and_a_time_line_of_what_happened_and_was_done(client, expiry):
+def test_the_page_has_the_cause_on_top_and_a_time_line_of_what_happened_and_was_done(
+    client, expiry
+):
     client.post(reverse("incident-acknowledge", args=[expiry.uid]), {"comment": "ticket 7"})
     client.post(reverse("incident-silence", args=[expiry.uid]), {"hours": "4", "reason": "known"})
-    shown = client.get(reverse("incident", args=[expiry.uid]), {"from": "2026-03-01T11:00:00Z", "to": "2026-03-01T13:00:00Z"})
+    shown = client.get(
+        reverse("incident", args=[expiry.uid]),
+        {"from": "2026-03-01T11:00:00Z", "to": "2026-03-01T13:00:00Z"},
+    )
     page = shown.content.decode()
     assert page.index("<h1>map back-pressures</h1>") < page.index("Checkpoints expired")
-    for said in ("Found: map back-pressures", "Fired: 2 alerts", "Notified: 2 alerts", "follows from"):
+    for said in (
+        "Found: map back-pressures",
+        "Fired: 2 alerts",
+        "Notified: 2 alerts",
+        "follows from",
+    ):
         assert said in page
     assert f"/jobs/{expiry.cluster}/{expiry.job_id}/before-after/?at=" in page
     (silence,) = Silence.objects.all()
-    assert (silence.matcher_lines, silence.ends_at - silence.starts_at) == (f'incident="{expiry.uid}"', timedelta(hours=4))
-    later = client.get(reverse("incident", args=[expiry.uid]), {"from": "now-1h", "to": "now"}).content.decode()
+    assert (silence.matcher_lines, silence.ends_at - silence.starts_at) == (
+        f'incident="{expiry.uid}"',
+        timedelta(hours=4),
+    )
+    later = client.get(
+        reverse("incident", args=[expiry.uid]), {"from": "now-1h", "to": "now"}
+    ).content.decode()
     assert "Acknowledged by anna: 2 alerts" in later
     assert "Silenced by anna" in later
-    empty = client.get(reverse("incident", args=[expiry.uid]), {"from": "2026-03-01T01:00:00Z", "to": "2026-03-01T02:00:00Z"})
+    empty = client.get(
+        reverse("incident", args=[expiry.uid]),
+        {"from": "2026-03-01T01:00:00Z", "to": "2026-03-01T02:00:00Z"},
+    )
     assert "Nothing happened in this time" in empty.content.decode()
 
 
 def test_the_page_says_first_what_it_costs_and_who_was_notified(client, expiry):
     fact(job(expiry.cluster, at=at(0), job_id=expiry.job_id, name="orders"), 1, at(1))
     page = client.get(reverse("incident", args=[expiry.uid])).content.decode()
-    assert page.index("What it costs") < page.index("0 of 1 known checkpoint failed.") < page.index("Who was notified")
+    assert (
+        page.index("What it costs")
+        < page.index("0 of 1 known checkpoint failed.")
+        < page.index("Who was notified")
+    )
     assert page.index("Who was notified") < page.index("the cause, then what follows from it")
 
 
@@ -279,21 +348,35 @@ def test_what_came_back_many_times_is_one_row_and_a_long_time_line_is_folded(cli
     for start in range(60, 1_500, 60):
         closed(expired(start, severity="critical"), start + 20)
         look(start + 30)
-    page = client.get(reverse("incident", args=[expiry.uid]), {"from": "2026-03-01T11:00:00Z", "to": "2026-03-01T13:00:00Z"})
-    (often,) = [one for one in page.context["matters"] if one.shown.finding.rule == "checkpoint.expired"]
+    page = client.get(
+        reverse("incident", args=[expiry.uid]),
+        {"from": "2026-03-01T11:00:00Z", "to": "2026-03-01T13:00:00Z"},
+    )
+    (often,) = [
+        one for one in page.context["matters"] if one.shown.finding.rule == "checkpoint.expired"
+    ]
     assert often.shown.episodes == len(page.context["members"]) - 1
-    assert (often.first_seen, often.last_seen) == (at(0), max(one.finding.last_seen for one, _ in page.context["members"]))
+    assert (often.first_seen, often.last_seen) == (
+        at(0),
+        max(one.finding.last_seen for one, _ in page.context["members"]),
+    )
     whole = page.content.decode()
     assert f"All {len(page.context['members'])} findings, one by one" in whole
     folded = page.context["folded_count"]
-    shown = sum(len(moments) for name in ("days", "folded", "last_days") for _, moments in page.context[name])
+    shown = sum(
+        len(moments)
+        for name in ("days", "folded", "last_days")
+        for _, moments in page.context[name]
+    )
     assert f"{folded} moments between" in whole
     assert shown == folded + 18
 
 
 def test_alerts_that_fire_stand_before_those_that_are_resolved(client, expiry):
     Alert.objects.filter(rule="pressure.root").update(state=AlertState.FIRING, severity_rank=1)
-    Alert.objects.filter(rule="checkpoint.expired").update(state=AlertState.RESOLVED, severity_rank=3)
+    Alert.objects.filter(rule="checkpoint.expired").update(
+        state=AlertState.RESOLVED, severity_rank=3
+    )
     alerts = client.get(reverse("incident", args=[expiry.uid])).context["alerts"]
     assert [alert.rule for alert, _, _ in alerts] == ["pressure.root", "checkpoint.expired"]
 
@@ -317,12 +400,19 @@ def test_who_may_not_operate_may_look_and_change_nothing(client, expiry):
     assert not the_incident().is_acknowledged
 
 
-def test_the_list_is_narrowed_and_downloaded_and_says_what_closed(client, expiry, django_assert_max_num_queries):
+def test_the_list_is_narrowed_and_downloaded_and_says_what_closed(
+    client, expiry, django_assert_max_num_queries
+):
     with django_assert_max_num_queries(12):
         page = client.get(reverse("incidents")).content.decode()
     assert expiry.uid in page
-    assert "No incident matches" in client.get(reverse("incidents"), {"severity": "warning"}).content.decode()
-    (row,) = json.loads(b"".join(client.get(reverse("incidents-export", args=["json"])).streaming_content))
+    assert (
+        "No incident matches"
+        in client.get(reverse("incidents"), {"severity": "warning"}).content.decode()
+    )
+    (row,) = json.loads(
+        b"".join(client.get(reverse("incidents-export", args=["json"])).streaming_content)
+    )
     assert (row["uid"], row["finding_count"]) == (expiry.uid, 2)
 
 
@@ -334,8 +424,19 @@ def test_the_api_and_the_command_say_the_same(client, expiry, capsys):
     assert {one["incident"] for one in found["alerts"]} == {expiry.uid}
     call_command("incidents", "--json")
     (line,) = capsys.readouterr().out.splitlines()
-    assert json.loads(line)["uid"] == client.get(reverse("api-incidents-list")).json()["results"][0]["uid"] == expiry.uid
-    assert client.post(f"{address}acknowledge/", {"comment": ""}, "application/json").json()["acknowledged_name"] == "anna"
+    assert (
+        json.loads(line)["uid"]
+        == client.get(reverse("api-incidents-list")).json()["results"][0]["uid"]
+        == expiry.uid
+    )
+    assert (
+        client.post(f"{address}acknowledge/", {"comment": ""}, "application/json").json()[
+            "acknowledged_name"
+        ]
+        == "anna"
+    )
     assert client.post(f"{address}acknowledge/", {}, "application/json").status_code == 409
-    assert client.post(f"{address}silence/", {"lasts_s": 600}, "application/json").status_code == 201
+    assert (
+        client.post(f"{address}silence/", {"lasts_s": 600}, "application/json").status_code == 201
+    )
     assert client.post(f"{address}take-back/").json()["acknowledged_name"] == ""

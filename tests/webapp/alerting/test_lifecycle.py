@@ -1,4 +1,6 @@
-"""Whatever comes and goes, and however late it is looked at: one open alert, no firing lost, an end to everything."""
+"""Whatever comes and goes, and however late it is looked at: one open alert, no firing lost, an end
+to everything.
+"""
 
 from datetime import timedelta
 
@@ -53,9 +55,13 @@ def test_every_stream_ends_resolved_and_told(stream, every_s):
 @settings(max_examples=examples(60, 500), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600)))
 def test_notices_of_one_subject_alternate(stream, every_s):
-    """Nobody is told twice that it fires unless it grew worse, and every end follows a beginning."""
+    """Nobody is told twice that it fires unless it grew worse, and every end follows a
+    beginning.
+    """
     same_rank = [Span(span.start, span.end) for span in stream]
-    kinds = [kind for _, kind in Player().play(same_rank, every_s, stream[-1].end + LONG_AFTER).notices]
+    kinds = [
+        kind for _, kind in Player().play(same_rank, every_s, stream[-1].end + LONG_AFTER).notices
+    ]
     assert kinds == ["firing", "resolved"] * (len(kinds) // 2)
 
 
@@ -68,7 +74,9 @@ def test_seeing_it_all_again_tells_nothing(stream, every_s):
     for span in stream:
         played.see(span.as_seen(end), end)
     played.pass_time(end + 1)
-    assert played.notices == before and len(played.alerts) == len({life.starts_at for life in played.alerts})
+    assert played.notices == before and len(played.alerts) == len(
+        {life.starts_at for life in played.alerts}
+    )
 
 
 @settings(max_examples=examples(50, 500), deadline=None)
@@ -98,7 +106,11 @@ def test_two_failures_ten_quiet_minutes_then_a_burst_fires_again():
 
 def test_what_came_and_went_between_two_looks_fires_and_is_resolved():
     step = take(None, closed_episode(0, 10), PLAIN, at(60))
-    assert (step.life.state, step.life.told, step.life.tell_since) == (AlertState.FIRING, Notified.NOTHING, at(0))
+    assert (step.life.state, step.life.told, step.life.tell_since) == (
+        AlertState.FIRING,
+        Notified.NOTHING,
+        at(0),
+    )
     assert tick(step.life, PLAIN, at(60 + 120)).life.state == AlertState.RESOLVED
 
 
@@ -133,7 +145,9 @@ def test_three_firings_within_half_an_hour_are_flapping_and_then_ten_quiet_minut
 
 
 def test_firings_further_apart_do_not_flap():
-    played = Player().play([Span(start, start + 10) for start in (0, 1_500, 3_000, 4_500)], 10, 6_000)
+    played = Player().play(
+        [Span(start, start + 10) for start in (0, 1_500, 3_000, 4_500)], 10, 6_000
+    )
     assert len(played.alerts) == 4 and not any(life.flapping for life in played.alerts)
 
 
@@ -146,9 +160,16 @@ def test_a_worse_severity_is_news_and_a_better_one_is_not():
 
 def test_an_episode_that_goes_on_after_its_end_was_told_is_told_again():
     firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
-    over = notified(tick(take(firing, closed_episode(0, 60), PLAIN, at(100)).life, PLAIN, at(300)).life)
+    over = notified(
+        tick(take(firing, closed_episode(0, 60), PLAIN, at(100)).life, PLAIN, at(300)).life
+    )
     again = take(over, open_episode(0, 400), PLAIN, at(410)).life
-    assert (again.state, again.told, again.starts_at, again.ends_at) == (AlertState.FIRING, Notified.NOTHING, at(0), None)
+    assert (again.state, again.told, again.starts_at, again.ends_at) == (
+        AlertState.FIRING,
+        Notified.NOTHING,
+        at(0),
+        None,
+    )
 
 
 def test_an_alert_whose_finding_is_gone_ends_after_its_hold_time():

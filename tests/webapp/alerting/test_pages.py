@@ -1,4 +1,6 @@
-"""Pages of alerts: what is listed, what people may do, and that neither costs more with more rows."""
+"""Pages of alerts: what is listed, what people may do, and that neither costs more with more
+rows.
+"""
 
 from datetime import timedelta
 
@@ -24,7 +26,10 @@ def _empty_cache():
 
 def alerting(*jobs: str, **fields) -> list[Finding]:
     at = timezone.now()
-    rows = [opened(0, name, **{"first_seen": at, "last_seen": at, "as_of": at, **fields}) for name in jobs or ("orders",)]
+    rows = [
+        opened(0, name, **{"first_seen": at, "last_seen": at, "as_of": at, **fields})
+        for name in jobs or ("orders",)
+    ]
     evaluate(at)
     return rows
 
@@ -61,8 +66,12 @@ def test_filters_narrow_the_list(viewer, query, names):
     alerting("orders")
     alerting("payments", severity="critical")
     alerting("clicks", cluster="prod-us", rule="restart.loop")
-    Alert.objects.filter(job_name="payments").update(acknowledged_at=timezone.now(), acknowledged_name="olga")
-    assert {one.job_name for one in viewer.get(reverse("alerts") + query).context["page"].rows} == names
+    Alert.objects.filter(job_name="payments").update(
+        acknowledged_at=timezone.now(), acknowledged_name="olga"
+    )
+    assert {
+        one.job_name for one in viewer.get(reverse("alerts") + query).context["page"].rows
+    } == names
 
 
 def test_the_number_of_queries_does_not_grow_with_the_list(viewer, django_assert_max_num_queries):
@@ -77,10 +86,15 @@ def test_the_number_of_queries_does_not_grow_with_the_list(viewer, django_assert
 
 def test_an_operator_acknowledges_in_place_with_a_comment(operator):
     alerting()
-    operator.post(reverse("alerts-acknowledge"), {"only": the_alert().uid, "comment": "INC-7", "next": "/alerts/"})
+    operator.post(
+        reverse("alerts-acknowledge"),
+        {"only": the_alert().uid, "comment": "INC-7", "next": "/alerts/"},
+    )
     row = the_alert()
     assert (row.acknowledged_name, row.acknowledge_comment) == ("olga", "INC-7")
-    assert AlertEvent.objects.filter(alert=row, kind="acknowledged", who="olga", comment="INC-7").exists()
+    assert AlertEvent.objects.filter(
+        alert=row, kind="acknowledged", who="olga", comment="INC-7"
+    ).exists()
 
 
 def test_several_are_acknowledged_at_once_and_taken_back(operator):
@@ -92,14 +106,19 @@ def test_several_are_acknowledged_at_once_and_taken_back(operator):
     assert Alert.objects.filter(acknowledged_at__isnull=False).count() == 1
 
 
-@pytest.mark.parametrize("name", ["alerts-acknowledge", "silence-new", "maintenance-new", "threshold-save"])
+@pytest.mark.parametrize(
+    "name", ["alerts-acknowledge", "silence-new", "maintenance-new", "threshold-save"]
+)
 def test_viewers_only_look(viewer, name):
     assert viewer.post(reverse(name), {}).status_code == 403
 
 
 def test_the_way_back_stays_on_this_site(operator):
     alerting()
-    answer = operator.post(reverse("alerts-acknowledge"), {"only": the_alert().uid, "next": "https://evil.example.org/"})
+    answer = operator.post(
+        reverse("alerts-acknowledge"),
+        {"only": the_alert().uid, "next": "https://evil.example.org/"},
+    )
     assert answer.url == reverse("alerts")
 
 
@@ -108,7 +127,14 @@ def test_an_alert_tells_its_story_and_where_to_go(operator):
     (row,) = alerting()
     evaluate(timezone.now() + timedelta(minutes=1))
     page = text(operator.get(reverse("alert", args=(the_alert().uid,))))
-    for words in ("Checkpoints of orders are declined", "Free the disk.", "fired", "Silence this", "Nobody has acknowledged it", "on call"):
+    for words in (
+        "Checkpoints of orders are declined",
+        "Free the disk.",
+        "fired",
+        "Silence this",
+        "Nobody has acknowledged it",
+        "on call",
+    ):
         assert words in page
     assert reverse("finding", args=(row.pk,)) in page and "#runbook-title" in page
 
@@ -142,16 +168,26 @@ def test_an_unknown_alert_is_not_found(viewer):
 def test_a_hostile_name_is_harmless_everywhere(operator):
     alerting(HOSTILE[:300], title=HOSTILE, subject=HOSTILE, cause=HOSTILE, next_step=HOSTILE)
     uid = the_alert().uid
-    for path in (reverse("alerts"), reverse("alert", args=(uid,)), reverse("silence-new") + "?matchers=" + "job%3D%3Cscript%3E"):
+    for path in (
+        reverse("alerts"),
+        reverse("alert", args=(uid,)),
+        reverse("silence-new") + "?matchers=" + "job%3D%3Cscript%3E",
+    ):
         page = text(operator.get(path))
         assert "<script>alert" not in page and "&lt;script&gt;" in page
-    table = b"".join(operator.get(reverse("alerts-export", args=("csv",))).streaming_content).decode()
+    table = b"".join(
+        operator.get(reverse("alerts-export", args=("csv",))).streaming_content
+    ).decode()
     assert "\n=cmd" not in table and ",=cmd" not in table and ',"=cmd' not in table
 
 
 def test_silencing_this_fills_in_the_form_and_shows_what_matches(operator):
     alerting("orders", "clicks")
-    page = operator.get(operator.get(reverse("alert", args=(Alert.objects.get(job_name="orders").uid,))).context["silence_url"])
+    page = operator.get(
+        operator.get(reverse("alert", args=(Alert.objects.get(job_name="orders").uid,))).context[
+            "silence_url"
+        ]
+    )
     assert page.context["matches"]["count"] == 1 and "cluster=&quot;prod-eu&quot;" in text(page)
 
 
@@ -165,7 +201,9 @@ def test_a_silence_needs_matchers_a_reason_and_an_end(operator):
     ):
         assert operator.post(reverse("silence-new"), given).status_code == 200
     assert not Silence.objects.exists()
-    operator.post(reverse("silence-new"), {"matchers": "job=orders", "ends_at": "now+2h", "reason": "known"})
+    operator.post(
+        reverse("silence-new"), {"matchers": "job=orders", "ends_at": "now+2h", "reason": "known"}
+    )
     made = Silence.objects.get()
     assert (made.author_name, made.matcher_lines) == ("olga", 'job="orders"')
     operator.post(reverse("silence-end", args=(made.pk,)))
@@ -174,7 +212,13 @@ def test_a_silence_needs_matchers_a_reason_and_an_end(operator):
 
 
 def test_a_weekly_window_is_planned_and_ended(operator):
-    given = {"matchers": "cluster=prod-eu", "reason": "upgrades", "weekday": "1", "time_of_day": "02:00", "hours": "1.5"}
+    given = {
+        "matchers": "cluster=prod-eu",
+        "reason": "upgrades",
+        "weekday": "1",
+        "time_of_day": "02:00",
+        "hours": "1.5",
+    }
     operator.post(reverse("maintenance-new"), given)
     made = MaintenanceWindow.objects.get()
     assert (made.weekday, made.duration_s, made.ends_at) == (1, 5_400, None)
@@ -186,7 +230,11 @@ def test_a_weekly_window_is_planned_and_ended(operator):
 def test_a_window_without_an_end_or_a_duration_is_refused_in_words(operator):
     page = text(operator.post(reverse("maintenance-new"), {"matchers": "cluster=a", "reason": "x"}))
     assert "Say when the window ends" in page
-    page = text(operator.post(reverse("maintenance-new"), {"matchers": "cluster=a", "reason": "x", "weekday": "1"}))
+    page = text(
+        operator.post(
+            reverse("maintenance-new"), {"matchers": "cluster=a", "reason": "x", "weekday": "1"}
+        )
+    )
     assert "needs its time of day" in page and not MaintenanceWindow.objects.exists()
 
 
@@ -195,11 +243,23 @@ def test_a_setting_is_previewed_on_the_last_week_and_saved_with_its_author(opera
     for number in range(3):
         begin = at - timedelta(days=1, hours=number)
         row = opened(0, "orders", first_seen=begin, last_seen=begin, as_of=begin)
-        Finding.objects.filter(pk=row.pk).update(state="closed", closed_at=begin + timedelta(minutes=3))
+        Finding.objects.filter(pk=row.pk).update(
+            state="closed", closed_at=begin + timedelta(minutes=3)
+        )
     long_ago = at - timedelta(hours=12)
-    row = opened(0, "orders", first_seen=long_ago, last_seen=long_ago + timedelta(minutes=20), as_of=long_ago)
-    Finding.objects.filter(pk=row.pk).update(state="closed", closed_at=long_ago + timedelta(minutes=23))
-    asked = {"rule": "checkpoint.declined", "cluster": "", "job_id": "", "hold_before_s": "300", "severity": "critical"}
+    row = opened(
+        0, "orders", first_seen=long_ago, last_seen=long_ago + timedelta(minutes=20), as_of=long_ago
+    )
+    Finding.objects.filter(pk=row.pk).update(
+        state="closed", closed_at=long_ago + timedelta(minutes=23)
+    )
+    asked = {
+        "rule": "checkpoint.declined",
+        "cluster": "",
+        "job_id": "",
+        "hold_before_s": "300",
+        "severity": "critical",
+    }
     preview = operator.get(reverse("alert-setting"), asked, headers={"HX-Request": "true"})
     comparison = preview.context["comparison"]
     assert (comparison.now.fired, comparison.then.fired, comparison.then.critical) == (4, 1, 1)
@@ -214,12 +274,26 @@ def test_a_setting_is_previewed_on_the_last_week_and_saved_with_its_author(opera
 
 def test_a_moved_threshold_is_saved_for_the_scope_that_was_chosen(operator):
     of = job(at=timezone.now())
-    given = {"cluster": of.cluster, "job_id": of.job_id, "rule": "pressure.root", "pressure.root.backpressured_ratio": "0.7"}
+    given = {
+        "cluster": of.cluster,
+        "job_id": of.job_id,
+        "rule": "pressure.root",
+        "pressure.root.backpressured_ratio": "0.7",
+    }
     operator.post(reverse("threshold-save"), {**given, "scope": "job"})
     made = ThresholdOverride.objects.get()
-    assert (made.key, made.value, made.cluster, made.job_id) == ("pressure.root.backpressured_ratio", 0.7, of.cluster, of.job_id)
+    assert (made.key, made.value, made.cluster, made.job_id) == (
+        "pressure.root.backpressured_ratio",
+        0.7,
+        of.cluster,
+        of.job_id,
+    )
     assert made.author.username == "olga"
-    answer = operator.post(reverse("threshold-save"), {**given, "pressure.root.backpressured_ratio": "7", "scope": "all"}, follow=True)
+    answer = operator.post(
+        reverse("threshold-save"),
+        {**given, "pressure.root.backpressured_ratio": "7", "scope": "all"},
+        follow=True,
+    )
     assert "must be a number from" in text(answer) and ThresholdOverride.objects.count() == 1
     operator.post(reverse("threshold-remove", args=(made.pk,)))
     assert not ThresholdOverride.objects.exists()
@@ -238,7 +312,9 @@ def test_past_alerts_are_listed_with_their_end(viewer):
     closed(row, 60)
     for minutes in (1, 10):
         evaluate(timezone.now() + timedelta(minutes=minutes))
-    assert "ended 2026-03-01 12:01:00 UTC" in text(viewer.get(reverse("alerts") + "?state=resolved"))
+    assert "ended 2026-03-01 12:01:00 UTC" in text(
+        viewer.get(reverse("alerts") + "?state=resolved")
+    )
 
 
 def test_the_page_of_a_job_says_how_its_alerts_stand(operator):
@@ -253,4 +329,7 @@ def test_prometheus_sees_open_alerts_by_state_and_severity(operator):
     alerting("orders", "clicks")
     page = text(operator.get("/metrics"))
     assert 'weir_alerts{state="firing",severity="warning"} 2' in page
-    assert 'weir_alerts{state="firing",severity="critical"} 0' in page and "weir_alerts_waiting 2" in page
+    assert (
+        'weir_alerts{state="firing",severity="critical"} 0' in page
+        and "weir_alerts_waiting 2" in page
+    )

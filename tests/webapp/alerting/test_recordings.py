@@ -1,4 +1,6 @@
-"""Recorded incidents, judged by the rules, through findings and alerts to a real receiver: told once, and once only."""
+"""Recorded incidents, judged by the rules, through findings and alerts to a real receiver: told
+once, and once only.
+"""
 
 import json
 from collections import defaultdict
@@ -27,7 +29,9 @@ from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
 SIGHT = SERVING_TABLES["finding_sight"]
-OF_FINDING = ServingTable(SIGHT.name, SIGHT.row, (), tuple(one for one in SIGHT.columns if one.name in COLUMNS))
+OF_FINDING = ServingTable(
+    SIGHT.name, SIGHT.row, (), tuple(one for one in SIGHT.columns if one.name in COLUMNS)
+)
 
 
 @pytest.fixture
@@ -42,7 +46,9 @@ def instant(ms: int) -> datetime:
 
 
 def imported(name: str) -> None:
-    """Sights and judgements of a recording as Spark hands them over; only the windows were made by it before."""
+    """Sights and judgements of a recording as Spark hands them over; only the windows were made by
+    it before.
+    """
     sights, starts, ends = [], defaultdict(list), defaultdict(int)
     for window in recorded_windows(name):
         starts[window.cluster, window.job_id].append(window.window_start_ms)
@@ -50,17 +56,34 @@ def imported(name: str) -> None:
         for finding in diagnose(window).findings:
             plain = finding_to_plain(finding)
             told = served_rows([{name: plain[name] for name in COLUMNS}], OF_FINDING)[0]
-            at = {"window_start": instant(window.window_start_ms), "seen_at": instant(plain["seen_at_ms"]), "as_of": instant(window.at_ms)}
-            sights.append(row("finding_sight", cluster=window.cluster, job_id=window.job_id, job_name=window.job_name, **at, **told))
+            at = {
+                "window_start": instant(window.window_start_ms),
+                "seen_at": instant(plain["seen_at_ms"]),
+                "as_of": instant(window.at_ms),
+            }
+            sights.append(
+                row(
+                    "finding_sight",
+                    cluster=window.cluster,
+                    job_id=window.job_id,
+                    job_name=window.job_name,
+                    **at,
+                    **told,
+                )
+            )
     judgements, jobs = [], []
     for (cluster, job_id), begins in starts.items():
         end = instant(ends[cluster, job_id])
         runs = [{"first": min(begins) // 1000, "last": max(begins) // 1000}]
         key = {"cluster": cluster, "job_id": job_id, "as_of": end}
-        judgements.append(row("job_judgement", **key, judged_to=end, windows=json.dumps(runs), unknowns="[]"))
+        judgements.append(
+            row("job_judgement", **key, judged_to=end, windows=json.dumps(runs), unknowns="[]")
+        )
         jobs.append(row("job_current", **key, state="FINISHED", terminal=True, end_time=end))
     for cluster in {cluster for cluster, _job in starts}:
-        Cluster.objects.get_or_create(name=cluster, defaults={"kind": "recording", "enabled": False})
+        Cluster.objects.get_or_create(
+            name=cluster, defaults={"kind": "recording", "enabled": False}
+        )
     load(judgements, sights, jobs)
 
 
@@ -71,7 +94,11 @@ def told(receiver: Receiver) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("name", "rule"),
-    [("1.20.5-F", "checkpoint.expired"), ("1.20.5-E", "checkpoint.declined"), ("1.12.5-G", "checkpoint.full_after_savepoint")],
+    [
+        ("1.20.5-F", "checkpoint.expired"),
+        ("1.20.5-E", "checkpoint.declined"),
+        ("1.12.5-G", "checkpoint.full_after_savepoint"),
+    ],
 )
 def test_an_imported_incident_is_told_once_with_its_cause_and_its_end(receiver, name, rule):
     now = timezone.now()
@@ -83,10 +110,18 @@ def test_an_imported_incident_is_told_once_with_its_cause_and_its_end(receiver, 
     for notice in notices:
         by_group[notice["group"]].append(notice["kind"])
     assert all(kinds == ["firing", "resolved"] for kinds in by_group.values()), by_group
-    fired = [alert for notice in notices if notice["kind"] == "firing" for alert in notice["alerts"]]
-    assert rule in {alert["rule"] for alert in fired} and all(alert["cause"] and alert["next_step"] for alert in fired)
-    assert not {"info"} & {alert["severity"] for alert in fired} and "pressure.transit" not in {alert["rule"] for alert in fired}
-    assert sorted(alert["uid"] for alert in fired) == sorted(Alert.objects.values_list("uid", flat=True))
+    fired = [
+        alert for notice in notices if notice["kind"] == "firing" for alert in notice["alerts"]
+    ]
+    assert rule in {alert["rule"] for alert in fired} and all(
+        alert["cause"] and alert["next_step"] for alert in fired
+    )
+    assert not {"info"} & {alert["severity"] for alert in fired} and "pressure.transit" not in {
+        alert["rule"] for alert in fired
+    }
+    assert sorted(alert["uid"] for alert in fired) == sorted(
+        Alert.objects.values_list("uid", flat=True)
+    )
 
     imported(name)
     for hours in (1, 5, 30):

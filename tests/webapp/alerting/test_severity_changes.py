@@ -1,8 +1,20 @@
-"""One finding whose severity falls and rises again: every rise that is news is told, and flapping is not."""
+"""One finding whose severity falls and rises again: every rise that is news is told, and flapping
+is not.
+"""
 
 import pytest
 
-from tests.webapp.alerting.builders import at, closed, kinds, look, looks, opened, somebody_listens, the_alert, told
+from tests.webapp.alerting.builders import (
+    at,
+    closed,
+    kinds,
+    look,
+    looks,
+    opened,
+    somebody_listens,
+    the_alert,
+    told,
+)
 from tests.webapp.builders import person
 from webapp.alerting import actions, incident_actions, setting_actions
 from webapp.alerting.models import Alert
@@ -41,7 +53,9 @@ def acknowledge_alert(seconds: float) -> None:
 
 
 def acknowledge_incident(seconds: float) -> None:
-    incident_actions.acknowledge(Incident.objects.get(), person(operator=True), "a warning, later", at(seconds))
+    incident_actions.acknowledge(
+        Incident.objects.get(), person(operator=True), "a warning, later", at(seconds)
+    )
 
 
 def test_what_was_a_warning_for_an_hour_and_is_critical_again_is_told_again():
@@ -62,7 +76,9 @@ def test_it_is_told_though_nothing_was_looked_at_while_it_was_a_warning():
 
 @pytest.mark.parametrize("acknowledge", [acknowledge_alert, acknowledge_incident])
 @pytest.mark.parametrize("warning_for_s", [60, 3_600])
-def test_what_was_acknowledged_as_a_warning_is_told_when_it_is_critical_again(acknowledge, warning_for_s):
+def test_what_was_acknowledged_as_a_warning_is_told_when_it_is_critical_again(
+    acknowledge, warning_for_s
+):
     told_critical_and_fell_to_a_warning_at(200)
     acknowledge(200 + warning_for_s / 2)
     becomes("critical", 200 + warning_for_s)
@@ -96,7 +112,8 @@ def flaps(every_s: int, until: int, first: str, then: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "then", "expected"), [("critical", "warning", ["firing"]), ("warning", "critical", ["firing", "changed"])]
+    ("first", "then", "expected"),
+    [("critical", "warning", ["firing"]), ("warning", "critical", ["firing", "changed"])],
 )
 def test_a_severity_that_flaps_every_minute_for_two_hours_is_told_once(first, then, expected):
     opened(0, severity=first)
@@ -113,7 +130,9 @@ def test_what_is_critical_every_twenty_minutes_is_told_each_time():
 
 def test_a_silence_in_between_makes_no_rise_be_told_twice_nor_never():
     told_critical_and_fell_to_a_warning_at(200)
-    actions.silence(parse_lines("job=orders"), at(210), at(3_000), "known", person(operator=True), at(210))
+    actions.silence(
+        parse_lines("job=orders"), at(210), at(3_000), "known", person(operator=True), at(210)
+    )
     looks(215, 3_100, 60)
     becomes("critical", 3_400)
     looks(3_415, 4_500)
@@ -122,14 +141,19 @@ def test_a_silence_in_between_makes_no_rise_be_told_twice_nor_never():
 
 def test_what_was_acknowledged_with_the_incident_that_it_joined_as_a_warning_is_told_when_it_is_critical_again():
     lost = {"rule": "restart.loop", "data": {"lost_taskmanagers": ["tm-7"]}}
-    setting_actions.save(setting_actions.checked("restart.loop", "", "", {"hold_after_s": 86_400}), person("olga", operator=True))
+    setting_actions.save(
+        setting_actions.checked("restart.loop", "", "", {"hold_after_s": 86_400}),
+        person("olga", operator=True),
+    )
     row = opened(0, rule="restart.loop", severity="critical")
     looks(15, 60)
     closed(row, 70)
     later = 12 * 3_600
     opened(later, "clicks", **lost)
     look(later + 15)
-    incident_actions.acknowledge(Incident.objects.get(job_name="clicks"), person(operator=True), "", at(later + 20))
+    incident_actions.acknowledge(
+        Incident.objects.get(job_name="clicks"), person(operator=True), "", at(later + 20)
+    )
     row = opened(later + 25, **lost)
     looks(later + 30, later + 400)
     orders, before = Alert.objects.get(job_name="orders"), len(told())

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from tests.attacks.scale import examples
-from tests.webapp.alerting.builders import T0, at, closed, look, looks, opened, somebody_listens, unsaved
+from tests.webapp.alerting.builders import (
+    T0,
+    at,
+    closed,
+    look,
+    looks,
+    opened,
+    somebody_listens,
+    unsaved,
+)
 from tests.webapp.alerting.streams import Span, spans
 from tests.webapp.builders import cluster
 from tests.webapp.delivery.builders import LOOPBACK
@@ -58,7 +67,10 @@ def test_twenty_restarts_a_minute_for_ten_minutes_are_at_most_three_notices(rece
             closed(opened(second + step, rule="restart.loop"), second + step + 1)
         look(second + 15)
     looks(630, 3_600, 60)
-    assert brief(arrived(receiver)) == [("prod-eu/restart", "firing", 1), ("prod-eu/restart", "resolved", 0)]
+    assert brief(arrived(receiver)) == [
+        ("prod-eu/restart", "firing", 1),
+        ("prod-eu/restart", "resolved", 0),
+    ]
     row = Alert.objects.get()
     assert row.flapping and row.firings == 200
 
@@ -73,13 +85,17 @@ def test_twenty_restarting_jobs_are_told_together_as_well(receiver):
     assert len(notices) <= 3 and notices[-1]["kind"] == "resolved" and Alert.objects.count() == 20
 
 
-def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_return_shows_what_is_wrong(receiver):
+def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_return_shows_what_is_wrong(
+    receiver,
+):
     cluster("prod-eu", at=at(-200))
     Cluster.objects.update(last_collected_at=at(0), consecutive_failures=6, created_at=at(-3_600))
     for name in ("prod-us", "prod-asia"):
         cluster(name, at=at(0))
     fields = {"rule": "checkpoint.stalled", "subject_id": "job"}
-    rows = [unsaved(0, f"job-{number:04}", job_id=f"{number:032x}", **fields) for number in range(1_000)]
+    rows = [
+        unsaved(0, f"job-{number:04}", job_id=f"{number:032x}", **fields) for number in range(1_000)
+    ]
     Finding.objects.bulk_create(rows)
     for second in range(0, 1_800, 120):
         blind_clusters.watch(at(second))
@@ -89,12 +105,24 @@ def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_retur
     (alert,) = dark[0]["alerts"]
     assert alert["muted_count"] == 1_000 and len(alert["muted"]) == 50
 
-    Cluster.objects.update(last_success_at=at(1_800), last_collected_at=at(1_800), consecutive_failures=0)
+    Cluster.objects.update(
+        last_success_at=at(1_800), last_collected_at=at(1_800), consecutive_failures=0
+    )
     blind_clusters.watch(at(1_801))
-    marks.close(list(Finding.objects.filter(rule="checkpoint.stalled", job_id__gte=f"{300:032x}").values_list("pk", flat=True)), at(1_800))
+    marks.close(
+        list(
+            Finding.objects.filter(
+                rule="checkpoint.stalled", job_id__gte=f"{300:032x}"
+            ).values_list("pk", flat=True)
+        ),
+        at(1_800),
+    )
     looks(1_815, 3_600, 60)
     back = arrived(receiver)[1:]
-    assert sorted(brief(back)) == [("prod-eu/checkpoint", "firing", 300), ("prod-eu/collect", "resolved", 0)]
+    assert sorted(brief(back)) == [
+        ("prod-eu/checkpoint", "firing", 300),
+        ("prod-eu/collect", "resolved", 0),
+    ]
     surfaced = next(notice for notice in back if notice["group"] == "prod-eu/checkpoint")
     assert len(surfaced["alerts"]) == 300 and surfaced["alerts_total"] == 300
 
@@ -111,7 +139,9 @@ def test_two_failures_ten_quiet_minutes_then_a_burst_fires(receiver):
     looks(690, 1_200)
     notices = arrived(receiver)
     assert [notice["kind"] for notice in notices] == ["firing", "resolved", "firing"]
-    assert notices[-1]["alerts"][0]["starts_at"] == (T0 + timedelta(seconds=620)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    assert notices[-1]["alerts"][0]["starts_at"] == (T0 + timedelta(seconds=620)).isoformat(
+        timespec="milliseconds"
+    ).replace("+00:00", "Z")
 
 
 def test_the_state_is_rows_so_that_no_restart_between_two_looks_tells_anything_twice(receiver):
@@ -134,7 +164,9 @@ def test_every_endpoint_hears_of_what_it_asked_for_and_nothing_else(receiver):
     look(30)
     arrived(receiver)
     (got,) = receiver.of("/ok/critical")
-    assert [alert["job_name"] for alert in json.loads(got.body)["data"]["alerts"]] == ["payments"] and critical.pk
+    assert [alert["job_name"] for alert in json.loads(got.body)["data"]["alerts"]] == [
+        "payments"
+    ] and critical.pk
 
 
 class Streams(TestCase):
@@ -142,7 +174,9 @@ class Streams(TestCase):
 
     @settings(max_examples=examples(4, 30), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(spans(most=4), min_size=1, max_size=3), st.sampled_from((15, 60, 300)))
-    def test_one_open_alert_nothing_lost_an_end_to_everything(self, streams: list[list[Span]], every_s: int) -> None:
+    def test_one_open_alert_nothing_lost_an_end_to_everything(
+        self, streams: list[list[Span]], every_s: int
+    ) -> None:
         listener = somebody_listens()
         rows: dict[tuple[int, int], Finding] = {}
         until = max(stream[-1].end for stream in streams) + 1_800
@@ -150,7 +184,11 @@ class Streams(TestCase):
             for who, stream in enumerate(streams):
                 for number, span in enumerate(stream):
                     key, mine = (who, number), [one for (of, _), one in rows.items() if of == who]
-                    if key not in rows and second >= span.start and all(one.state == "closed" for one in mine):
+                    if (
+                        key not in rows
+                        and second >= span.start
+                        and all(one.state == "closed" for one in mine)
+                    ):
                         rows[key] = opened(span.start, f"job-{who}")
                     if key in rows and second > span.end and rows[key].state == "open":
                         closed(rows[key], span.end)
@@ -159,7 +197,10 @@ class Streams(TestCase):
             assert len(open_of) == len(set(open_of))
         assert len(rows) == sum(len(stream) for stream in streams)
         assert sum(Alert.objects.values_list("firings", flat=True)) == len(rows)
-        assert not Alert.objects.filter(state__in=OPEN).exists() and not Alert.objects.filter(tell_since__isnull=False).exists()
+        assert (
+            not Alert.objects.filter(state__in=OPEN).exists()
+            and not Alert.objects.filter(tell_since__isnull=False).exists()
+        )
         for who in range(len(streams)):
             told = [
                 one.status

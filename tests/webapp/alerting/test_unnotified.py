@@ -1,4 +1,6 @@
-"""The page of an incident says why nobody was notified: the reason that holds, reached by evaluations as they happen."""
+"""The page of an incident says why nobody was notified: the reason that holds, reached by
+evaluations as they happen.
+"""
 
 import re
 from datetime import timedelta
@@ -10,7 +12,16 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.webapp.alerting.builders import T0, at, blind, closed, look, looks, opened, somebody_listens
+from tests.webapp.alerting.builders import (
+    T0,
+    at,
+    blind,
+    closed,
+    look,
+    looks,
+    opened,
+    somebody_listens,
+)
 from tests.webapp.builders import cluster, person
 from webapp.accounts.models import User
 from webapp.alerting import actions, incident_actions, setting_actions
@@ -47,12 +58,19 @@ def page(who: User, seconds: float, of: Incident | None = None) -> str:
     client = Client()
     client.force_login(who)
     with time_machine.travel(at(seconds), tick=False):
-        return client.get(reverse("incident", args=[(of or Incident.objects.get()).uid])).content.decode()
+        return client.get(
+            reverse("incident", args=[(of or Incident.objects.get()).uid])
+        ).content.decode()
 
 
 def said(who: User, seconds: float, of: Incident | None = None) -> str:
     """What stands below "Who was notified", as one text."""
-    section = page(who, seconds, of).partition('id="told-title"')[2].partition("</section>")[0].partition("</h2>")[2]
+    section = (
+        page(who, seconds, of)
+        .partition('id="told-title"')[2]
+        .partition("</section>")[0]
+        .partition("</h2>")[2]
+    )
     return " ".join(re.sub(r"<[^>]+>", " ", section).replace(" Deliveries", " ").split())
 
 
@@ -68,7 +86,12 @@ def set_for(rule: str, who: User, **values) -> None:
 
 def weekly_window(who: User) -> None:
     window = MaintenanceWindow(
-        reason="upgrades", starts_at=at(-60), weekday=T0.weekday(), time_of_day=T0.time(), duration_s=3_600, **matching("cluster=prod-eu")
+        reason="upgrades",
+        starts_at=at(-60),
+        weekday=T0.weekday(),
+        time_of_day=T0.time(),
+        duration_s=3_600,
+        **matching("cluster=prod-eu"),
     )
     actions.save_window(window, who, at(-60))
 
@@ -79,12 +102,23 @@ def weekly_window(who: User) -> None:
         ((), "There is no endpoint."),
         (({"enabled": False},), "All endpoints are disabled."),
         ((matching("cluster=other"),), "No enabled endpoint matches the labels."),
-        ((matching("cluster=other"), {"enabled": False}), "No enabled endpoint matches the labels."),
-        ((MUST_BE_CRITICAL, {"enabled": False}), "Less severe than what the enabled endpoints that match the labels take."),
-        ((MUST_BE_CRITICAL, matching("cluster=other")), "Less severe than what the enabled endpoints that match the labels take."),
+        (
+            (matching("cluster=other"), {"enabled": False}),
+            "No enabled endpoint matches the labels.",
+        ),
+        (
+            (MUST_BE_CRITICAL, {"enabled": False}),
+            "Less severe than what the enabled endpoints that match the labels take.",
+        ),
+        (
+            (MUST_BE_CRITICAL, matching("cluster=other")),
+            "Less severe than what the enabled endpoints that match the labels take.",
+        ),
     ],
 )
-def test_no_endpoint_takes_it_neither_while_its_notice_is_due_nor_when_it_was_made(otto, endpoints, reason):
+def test_no_endpoint_takes_it_neither_while_its_notice_is_due_nor_when_it_was_made(
+    otto, endpoints, reason
+):
     for fields in endpoints:
         somebody_listens(**fields)
     opened(0)
@@ -107,13 +141,18 @@ def test_an_endpoint_that_was_added_later_is_said_to_take_it_by_now(otto):
     assert why(otto, 61) == "No endpoint took the notice; one would by now."
 
 
-def test_a_notice_that_an_endpoint_took_for_another_incident_alone_notified_nobody_of_this_one(otto):
+def test_a_notice_that_an_endpoint_took_for_another_incident_alone_notified_nobody_of_this_one(
+    otto,
+):
     picky = somebody_listens(**MUST_BE_CRITICAL)
     opened(0, severity="critical")
     opened(0, "clicks")
     looks(15, 60)
     alone = Incident.objects.get(severity="warning")
-    assert why(otto, 61, alone) == "Less severe than what the enabled endpoints that match the labels take."
+    assert (
+        why(otto, 61, alone)
+        == "Less severe than what the enabled endpoints that match the labels take."
+    )
     assert picky.name in said(otto, 61, Incident.objects.get(severity="critical"))
     Endpoint.objects.update(min_severity="warning")
     assert why(otto, 61, alone) == "No delivery names it; an endpoint would take it by now."
@@ -123,10 +162,14 @@ def test_deliveries_that_are_not_kept_are_no_proof_that_nobody_was_notified(otto
     opened(0)
     looks(15, 60)
     Delivery.objects.all().delete()
-    assert said(otto, 61) == "? Whether anybody was notified is no longer known: deliveries of that time are not kept."
+    assert said(otto, 61) == (
+        "? Whether anybody was notified is no longer known: deliveries of that time are not kept."
+    )
 
 
-def test_a_notice_is_due_when_its_group_has_waited_and_overdue_where_nothing_evaluates(otto, on_call):
+def test_a_notice_is_due_when_its_group_has_waited_and_overdue_where_nothing_evaluates(
+    otto, on_call
+):
     opened(0)
     look(5)
     assert why(otto, 6) == "The notice is due in 4 s."
@@ -135,10 +178,14 @@ def test_a_notice_is_due_when_its_group_has_waited_and_overdue_where_nothing_eva
     assert "Nobody was notified" not in page(otto, 376)
 
 
-def test_a_silence_mutes_from_the_moment_it_is_made_and_what_was_muted_is_due_when_it_ended(otto, on_call):
+def test_a_silence_mutes_from_the_moment_it_is_made_and_what_was_muted_is_due_when_it_ended(
+    otto, on_call
+):
     opened(0)
     look(5)
-    made = incident_actions.silence(Incident.objects.get(), timedelta(hours=1), "known", otto, at(6))
+    made = incident_actions.silence(
+        Incident.objects.get(), timedelta(hours=1), "known", otto, at(6)
+    )
     assert why(otto, 7) == "Muted by a silence."
     looks(8, 60)
     assert why(otto, 61) == "Muted by a silence."
@@ -171,7 +218,10 @@ def test_a_cluster_that_is_not_seen_mutes_its_alerts_and_not_its_own(otto, on_ca
     opened(0)
     blind(0)
     looks(15, 60)
-    assert why(otto, 61, Incident.objects.get(rule="checkpoint.declined")) == "Muted: the cluster is not seen."
+    assert (
+        why(otto, 61, Incident.objects.get(rule="checkpoint.declined"))
+        == "Muted: the cluster is not seen."
+    )
     assert on_call.name in said(otto, 61, Incident.objects.get(rule="collect.blind"))
 
 
@@ -236,7 +286,9 @@ def test_what_is_less_severe_than_a_warning_does_not_alert(otto, on_call):
 def test_what_explains_another_finding_does_not_alert_though_nobody_switched_it_off(otto, on_call):
     opened(0, rule="pressure.transit")
     look(15)
-    assert why(otto, 16) == NOTHING_ALERTS + "What explains another finding does not alert by itself."
+    assert (
+        why(otto, 16) == NOTHING_ALERTS + "What explains another finding does not alert by itself."
+    )
 
 
 @pytest.mark.parametrize(
@@ -246,7 +298,9 @@ def test_what_explains_another_finding_does_not_alert_though_nobody_switched_it_
         ({"severity": "info"}, "The severity that is set for the rule is below a warning."),
     ],
 )
-def test_what_people_set_for_its_rule_is_the_reason_until_they_take_it_back(otto, on_call, values, reason):
+def test_what_people_set_for_its_rule_is_the_reason_until_they_take_it_back(
+    otto, on_call, values, reason
+):
     set_for("checkpoint.declined", otto, **values)
     opened(0)
     look(15)
@@ -292,7 +346,10 @@ def test_an_alert_that_lasted_on_into_a_later_incident_is_said_to_be_there(otto,
     opened(7_200)
     looks(7_215, 7_260)
     first, second = Incident.objects.order_by("id")
-    assert said(otto, 7_261, first) == "? Its alert lasted on, and is part of another incident. Incident"
+    assert (
+        said(otto, 7_261, first)
+        == "? Its alert lasted on, and is part of another incident. Incident"
+    )
     assert reverse("incident", args=[second.uid]) in page(otto, 7_261, first)
     assert on_call.name in said(otto, 7_261, second)
 
@@ -303,7 +360,10 @@ def test_what_was_set_differently_when_it_ended_is_not_explained_by_what_is_set_
     looks(75, 90)
     set_for("checkpoint.declined", otto, alerts=True)
     look(105)
-    assert why(otto, 106) == NOTHING_ALERTS + "By what is set now it would alert; when it was evaluated it did not."
+    assert (
+        why(otto, 106)
+        == NOTHING_ALERTS + "By what is set now it would alert; when it was evaluated it did not."
+    )
 
 
 def test_without_findings_and_alerts_nothing_is_claimed(otto, on_call):
@@ -311,7 +371,9 @@ def test_without_findings_and_alerts_nothing_is_claimed(otto, on_call):
     looks(15, 60)
     Finding.objects.all().delete()
     Alert.objects.all().delete()
-    assert said(otto, 61) == "? Whether anybody was notified is no longer known: its findings and alerts are not kept."
+    assert said(otto, 61) == (
+        "? Whether anybody was notified is no longer known: its findings and alerts are not kept."
+    )
 
 
 def test_who_sees_some_clusters_is_told_of_no_endpoint_and_of_none_that_is_missing(otto):
@@ -337,7 +399,9 @@ def queries(who: User, of: Incident) -> int:
 
 
 @pytest.mark.parametrize(("alerts", "more"), [(True, 2), (False, 4)])
-def test_a_reason_costs_a_few_queries_however_many_alerts_and_findings_there_are_and_none_where_somebody_was_notified(otto, alerts, more):
+def test_a_reason_costs_a_few_queries_however_many_alerts_and_findings_there_are_and_none_where_somebody_was_notified(
+    otto, alerts, more
+):
     if not alerts:
         set_for("restart.loop", otto, alerts=False)
     somebody_listens(**matching("rule=checkpoint.declined"))
@@ -346,7 +410,10 @@ def test_a_reason_costs_a_few_queries_however_many_alerts_and_findings_there_are
         opened(0, f"job-{number}", "restart.loop", data={"lost_taskmanagers": ["tm-7"]})
     opened(0, "alone", "restart.loop")
     looks(15, 60)
-    many, one, notified = (Incident.objects.get(**of) for of in ({"job_count": 40}, {"job_name": "alone"}, {"rule": "checkpoint.declined"}))
+    many, one, notified = (
+        Incident.objects.get(**of)
+        for of in ({"job_count": 40}, {"job_name": "alone"}, {"rule": "checkpoint.declined"})
+    )
     assert queries(otto, many) == queries(otto, one) == queries(otto, notified) + more
 
 
@@ -357,16 +424,24 @@ def test_the_page_of_an_alert_gives_the_same_reason(otto, on_call):
     client = Client()
     client.force_login(otto)
     address = reverse("alert", args=[Alert.objects.get().uid])
-    assert "<b>Nobody was notified</b>Pending: it has not lasted for the hold time yet.</div>" in client.get(address).content.decode()
+    assert (
+        "<b>Nobody was notified</b>Pending: it has not lasted for the hold time yet.</div>"
+        in client.get(address).content.decode()
+    )
     looks(300, 330)
     assert "Nobody was notified" not in client.get(address).content.decode()
     Delivery.objects.all().delete()
     gone = client.get(address).content.decode()
-    assert "Nobody was notified" not in gone and "Whether anybody was notified is no longer known" in gone
+    assert (
+        "Nobody was notified" not in gone
+        and "Whether anybody was notified is no longer known" in gone
+    )
 
 
 @pytest.mark.parametrize(("of_critical_only", "whom"), [(True, "nobody"), (False, "that it fires")])
-def test_the_page_of_an_alert_calls_nobody_notified_by_a_notice_that_no_endpoint_took(otto, of_critical_only, whom):
+def test_the_page_of_an_alert_calls_nobody_notified_by_a_notice_that_no_endpoint_took(
+    otto, of_critical_only, whom
+):
     somebody_listens(**(MUST_BE_CRITICAL if of_critical_only else {}))
     opened(0)
     looks(15, 60)

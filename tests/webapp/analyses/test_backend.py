@@ -38,7 +38,11 @@ def taken_up(recording: str, home: Path) -> JobCurrent:
 
 def shown(viewer: Client, name: str, job_id: str) -> str:
     """What comes after the page itself."""
-    return words_of(viewer.get(reverse("backend", args=(name, job_id)), headers={"HX-Request": "true"}).content.decode())
+    return words_of(
+        viewer.get(
+            reverse("backend", args=(name, job_id)), headers={"HX-Request": "true"}
+        ).content.decode()
+    )
 
 
 def words_of(page: str) -> str:
@@ -46,7 +50,9 @@ def words_of(page: str) -> str:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_page_api_and_command_show_rocksdb_as_flink_measured_it(version: str, home: Path, viewer: Client) -> None:
+def test_page_api_and_command_show_rocksdb_as_flink_measured_it(
+    version: str, home: Path, viewer: Client
+) -> None:
     played = f"{version}/write-stall"
     own = taken_up(f"incidents/{played}", home)
     document = viewer.get(reverse("api-job-analysis-backend", args=(CLUSTER, own.job_id))).json()
@@ -63,9 +69,14 @@ def test_page_api_and_command_show_rocksdb_as_flink_measured_it(version: str, ho
         ("block_cache_capacity_bytes", "block-cache-capacity", "max"),
     ):
         assert enrich[figure] == told(played, "enrich", f"rocksdb_{end}", aggregate)[-1], figure
-    stopped, slowed = (told(played, "enrich", f"rocksdb_{end}", "max") for end in ("is-write-stopped", "actual-delayed-write-rate"))
+    stopped, slowed = (
+        told(played, "enrich", f"rocksdb_{end}", "max")
+        for end in ("is-write-stopped", "actual-delayed-write-rate")
+    )
     assert enrich["samples"] == len(stopped)
-    assert enrich["stalled"] == sum(bool(one or other) for one, other in zip(stopped, slowed, strict=True))
+    assert enrich["stalled"] == sum(
+        bool(one or other) for one, other in zip(stopped, slowed, strict=True)
+    )
     assert facts["is_rocksdb"] is True
     options = {one["key"]: (one["value"], one["is_set"]) for one in tables["options"]["rows"]}
     assert options["state.backend.rocksdb.compaction.style"] == ("NONE", True)
@@ -75,7 +86,11 @@ def test_page_api_and_command_show_rocksdb_as_flink_measured_it(version: str, ho
     assert document["verdict"]["sentence"] in page
     assert "Buffer debloating is on" in page
     assert "RocksDB stopped or slowed the writes of enrich" in page
-    apart = [one["distance_ms"] for one in tables.get("inputs", {}).get("rows", ()) if one["distance_ms"] is not None]
+    apart = [
+        one["distance_ms"]
+        for one in tables.get("inputs", {}).get("rows", ())
+        if one["distance_ms"] is not None
+    ]
     if version == "1.20.5":
         assert 115_000 < apart[0] < 130_000
         assert "fed" not in tables
@@ -83,21 +98,34 @@ def test_page_api_and_command_show_rocksdb_as_flink_measured_it(version: str, ho
         assert not apart
         first, second = tables["fed"]["rows"]
         assert (first["vertex"], first["unknown_because"]) == ("matched", None)
-        assert ms_of(first["sent_watermark"]) == told(played, "Source: Sequence Source -> first -> first times", SENT, "min")[-1]
-        assert ms_of(second["sent_watermark"]) == told(played, "Source: Sequence Source -> second -> second times", SENT, "min")[-1]
-        assert (first["behind_ms"], second["behind_ms"]) == (0, ms_of(first["sent_watermark"]) - ms_of(second["sent_watermark"]))
+        assert (
+            ms_of(first["sent_watermark"])
+            == told(played, "Source: Sequence Source -> first -> first times", SENT, "min")[-1]
+        )
+        assert (
+            ms_of(second["sent_watermark"])
+            == told(played, "Source: Sequence Source -> second -> second times", SENT, "min")[-1]
+        )
+        assert (first["behind_ms"], second["behind_ms"]) == (
+            0,
+            ms_of(first["sent_watermark"]) - ms_of(second["sent_watermark"]),
+        )
         assert "Source: Sequence Source -&gt; second -&gt; second times" in page
     assert "which of them is slower is unknown" not in page
 
 
-def test_where_metrics_are_off_the_page_says_so_and_how_to_switch_them_on(home: Path, viewer: Client) -> None:
+def test_where_metrics_are_off_the_page_says_so_and_how_to_switch_them_on(
+    home: Path, viewer: Client
+) -> None:
     own = taken_up("incidents/1.20.5/transactions", home)
     page = shown(viewer, CLUSTER, own.job_id)
     assert "whether it stalls is unknown" in page
     assert "state.backend.rocksdb.metrics.is-write-stopped: true" in page
 
 
-def test_a_job_of_which_nothing_is_known_has_a_page(home: Path, viewer: Client, django_assert_max_num_queries) -> None:
+def test_a_job_of_which_nothing_is_known_has_a_page(
+    home: Path, viewer: Client, django_assert_max_num_queries
+) -> None:
     now = datetime(2026, 11, 21, 4, tzinfo=UTC)
     cluster("prod-eu", at=now)
     own = job("prod-eu", at=now, name="orders", configuration=None, checkpoint_config=None)
@@ -110,14 +138,26 @@ def test_a_job_of_which_nothing_is_known_has_a_page(home: Path, viewer: Client, 
 @pytest.mark.parametrize(
     ("named", "rocksdb"),
     [
-        ("EmbeddedRocksDBStateBackend", True), ("RocksDBStateBackend", True), ("HashMapStateBackend", False), ("FsStateBackend", False),
-        ("Unknown", None), ("shop.OwnBackend", None), (None, None),
+        ("EmbeddedRocksDBStateBackend", True),
+        ("RocksDBStateBackend", True),
+        ("HashMapStateBackend", False),
+        ("FsStateBackend", False),
+        ("Unknown", None),
+        ("shop.OwnBackend", None),
+        (None, None),
     ],
-)  # fmt: skip
-def test_only_a_backend_that_flink_names_is_known_to_be_without_rocksdb(home: Path, viewer: Client, named: str, rocksdb: bool) -> None:
+)
+def test_only_a_backend_that_flink_names_is_known_to_be_without_rocksdb(
+    home: Path, viewer: Client, named: str, rocksdb: bool
+) -> None:
     now = datetime(2026, 11, 21, 4, tzinfo=UTC)
     cluster("prod-eu", at=now)
-    own = job("prod-eu", at=now, name="orders", checkpoint_config={"state_backend": named, "checkpoint_storage": "Unknown"})
+    own = job(
+        "prod-eu",
+        at=now,
+        name="orders",
+        checkpoint_config={"state_backend": named, "checkpoint_storage": "Unknown"},
+    )
     page = shown(viewer, "prod-eu", own.job_id)
     assert ("does not keep its state in RocksDB" in page) == (rocksdb is False)
     assert ("Whether this job keeps its state in RocksDB is not known" in page) == (rocksdb is None)

@@ -1,4 +1,6 @@
-"""An analysis of ten lines stands at every door: page of the job or root, own page, API, OpenAPI, command, report and menu."""
+"""An analysis of ten lines stands at every door: page of the job or root, own page, API, OpenAPI,
+command, report and menu.
+"""
 
 import json
 from collections.abc import Iterator
@@ -35,14 +37,25 @@ class OneParameter(ListFilters):
 
 @pytest.fixture
 def ten_lines(settings, monkeypatch) -> Iterator[None]:
-    """Declared as a module of ``webapp.analyses.job`` would declare it, and addresses made again."""
+    """Declared as a module of ``webapp.analyses.job`` would declare it, and addresses made
+    again.
+    """
     monkeypatch.setattr(registry, "_DECLARED", dict(registry.all_analyses()))
 
-    @registry.analysis("ten-lines", title=message("Ten lines"), summary=message("a test"), tab="more", in_report=True)
+    @registry.analysis(
+        "ten-lines",
+        title=message("Ten lines"),
+        summary=message("a test"),
+        tab="more",
+        in_report=True,
+    )
     def ten_lines(job: JobCurrent, asked: Asked) -> Document:
         named = Facts((Fact("name", message("Name"), job.name),))
         columns = (Column("size_bytes", message("Size"), "bytes"),)
-        return Document(Verdict("warn", SENTENCE), (named, Table("sizes", message("Sizes"), columns, ((2_000,),))))
+        return Document(
+            Verdict("warn", SENTENCE),
+            (named, Table("sizes", message("Sizes"), columns, ((2_000,),))),
+        )
 
     @ten_lines.draws("drawn")
     def drawn(job: JobCurrent, asked: Asked) -> Drawn:
@@ -50,9 +63,14 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
 
     monkeypatch.setattr(registry, "_OF_ROOT", dict(registry.all_root_analyses()))
 
-    @registry.root_analysis("ten-lines", title=message("Ten lines"), summary=message("a test"), parameters=OneParameter)
+    @registry.root_analysis(
+        "ten-lines", title=message("Ten lines"), summary=message("a test"), parameters=OneParameter
+    )
     def of_root(figures: RootFigures, asked: Asked) -> Document:
-        return Document(Verdict("ok", SENTENCE), (Facts((Fact("word", message("Name"), asked.parameters.values.get("word")),)),))
+        return Document(
+            Verdict("ok", SENTENCE),
+            (Facts((Fact("word", message("Name"), asked.parameters.values.get("word")),)),),
+        )
 
     @of_root.draws("drawn")
     def drawn_of_root(figures: RootFigures, asked: Asked) -> Drawn:
@@ -74,11 +92,16 @@ def test_an_analysis_of_ten_lines_stands_at_every_door(ten_lines: None, viewer: 
     page = reverse("ten-lines", args=("prod-eu", own.job_id))
 
     assert SENTENCE in viewer.get(page).content.decode()
-    assert f'href="{page}"' in viewer.get(reverse("job", args=("prod-eu", own.job_id))).content.decode()
+    assert (
+        f'href="{page}"'
+        in viewer.get(reverse("job", args=("prod-eu", own.job_id))).content.decode()
+    )
     chart = reverse("ten-lines-chart-drawn", args=("prod-eu", own.job_id))
     assert viewer.get(chart).json()["figure"] == {"data": []}
 
-    document = viewer.get(reverse("api-job-analysis-ten-lines", args=("prod-eu", own.job_id))).json()
+    document = viewer.get(
+        reverse("api-job-analysis-ten-lines", args=("prod-eu", own.job_id))
+    ).json()
     assert document["verdict"] == {"tone": "warn", "sentence": SENTENCE}
     assert document["blocks"][1]["rows"] == [{"size_bytes": 2_000}]
     listed = viewer.get(reverse("api-job-analyses", args=("prod-eu", own.job_id))).json()
@@ -99,7 +122,9 @@ def test_an_analysis_of_a_root_stands_at_every_door(ten_lines: None, viewer: Cli
     assert f'<input type="hidden" name="uri" value="{ROOT}">' in page
     assert "● " not in page, "its audit is late"
     address = reverse("storage-ten-lines")
-    assert f'href="{address}?' in viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    assert (
+        f'href="{address}?' in viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    )
     figure = viewer.get(reverse("storage-ten-lines-chart-drawn"), {"uri": ROOT}).json()["figure"]
     assert figure == {"data": [ROOT]}
 
@@ -109,7 +134,10 @@ def test_an_analysis_of_a_root_stands_at_every_door(ten_lines: None, viewer: Cli
     assert document["as_of"] == plain(figures.as_of)
     described = SchemaGenerator().get_schema(request=None, public=True)["paths"]
     of_root = described["/api/v1/storage-analyses/ten-lines/"]["get"]["parameters"]
-    assert {(one["name"], one.get("required", False)) for one in of_root} == {("root", True), ("word", False)}
+    assert {(one["name"], one.get("required", False)) for one in of_root} == {
+        ("root", True),
+        ("word", False),
+    }
 
     assert json.loads(printed(ROOT, "ten-lines", "--json", "--set", "word=snow")) == document
     assert SENTENCE in printed(ROOT, "ten-lines")

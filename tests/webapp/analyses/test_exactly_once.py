@@ -1,4 +1,6 @@
-"""Transactions of recorded jobs: page, API and command, against Flink's own log lines and against each other."""
+"""Transactions of recorded jobs: page, API and command, against Flink's own log lines and against
+each other.
+"""
 
 import json
 import re
@@ -25,8 +27,15 @@ pytestmark = pytest.mark.django_db
 
 
 def taken_up(recording: str, home: Path) -> JobCurrent:
-    models = {JOB_CURRENT: JobCurrent, JOB_START: JobStart, CHECKPOINT_FACT: CheckpointFact, LOG_EVENT: LogEvent}
-    for model, rows in zip(models.values(), served_tables(FIXTURES / recording, home, *models), strict=True):
+    models = {
+        JOB_CURRENT: JobCurrent,
+        JOB_START: JobStart,
+        CHECKPOINT_FACT: CheckpointFact,
+        LOG_EVENT: LogEvent,
+    }
+    for model, rows in zip(
+        models.values(), served_tables(FIXTURES / recording, home, *models), strict=True
+    ):
         model.objects.bulk_create(model(**row) for row in rows)  # type: ignore[attr-defined]
     own = JobCurrent.objects.get()
     cluster(CLUSTER, at=own.as_of, url=f"/recordings/{CLUSTER}", kind="recording")
@@ -44,46 +53,70 @@ def words_of(page: str) -> str:
 
 
 @pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
-def test_page_api_and_command_say_what_flinks_sink_logged(version: str, home: Path, viewer: Client) -> None:
+def test_page_api_and_command_say_what_flinks_sink_logged(
+    version: str, home: Path, viewer: Client
+) -> None:
     job = taken_up(f"incidents/{version}/short-transactions", home)
     log = text(f"{version}/short-transactions")
-    document = viewer.get(reverse("api-job-analysis-exactly-once", args=(CLUSTER, job.job_id))).json()
+    document = viewer.get(
+        reverse("api-job-analysis-exactly-once", args=(CLUSTER, job.job_id))
+    ).json()
     facts = facts_of(document)
     assert document == json.loads(printed(CLUSTER, job.job_id, "exactly-once", "--json"))
-    assert (facts["timeout_ms"], facts["mode"], facts["interval_ms"]) == (12_000, "exactly_once", 8_000)
+    assert (facts["timeout_ms"], facts["mode"], facts["interval_ms"]) == (
+        12_000,
+        "exactly_once",
+        8_000,
+    )
     assert facts["lost"] == log.count("Data loss might have occurred")
-    # One sink subtask: Flink tells how long each transaction was open that was committed with a checkpoint.
+    # One sink subtask: Flink tells how long each transaction was open that was committed with a
+    # checkpoint.
     by_sink = list(open_at_commits(f"{version}/short-transactions"))
     of_commits = [one["open_ms"] for one in reversed(tables_of(document)["commits"]["rows"])]
     assert len(of_commits) == len(by_sink) >= 5
-    assert all(-500 <= ours - theirs < 2_500 for ours, theirs in zip(of_commits, by_sink, strict=True))
+    assert all(
+        -500 <= ours - theirs < 2_500 for ours, theirs in zip(of_commits, by_sink, strict=True)
+    )
     recovered = [int(ms) for ms in re.findall(r"has been open for (\d+) ms", log)]
     assert facts["needed_ms"] >= max(recovered) - 500
-    page = words_of(viewer.get(reverse("exactly-once", args=(CLUSTER, job.job_id))).content.decode())
+    page = words_of(
+        viewer.get(reverse("exactly-once", args=(CLUSTER, job.job_id))).content.decode()
+    )
     assert document["verdict"]["sentence"] in page
     assert advice_of(document)[0] in page
-    assert document["verdict"]["sentence"] in printed(CLUSTER, job.job_id, "exactly-once").splitlines()[0]
+    assert (
+        document["verdict"]["sentence"]
+        in printed(CLUSTER, job.job_id, "exactly-once").splitlines()[0]
+    )
 
 
-def test_a_long_time_out_is_fine_and_one_that_is_entered_counts_instead(home: Path, viewer: Client) -> None:
+def test_a_long_time_out_is_fine_and_one_that_is_entered_counts_instead(
+    home: Path, viewer: Client
+) -> None:
     job = taken_up("incidents/1.20.5/transactions", home)
     address = reverse("api-job-analysis-exactly-once", args=(CLUSTER, job.job_id))
     document = viewer.get(address).json()
     facts = facts_of(document)
     assert (facts["timeout_ms"], facts["timeout_is_set"], facts["lost"]) == (900_000, False, 0)
     assert document["verdict"]["sentence"].startswith("Transactions are open for up to ")
-    ThresholdOverride.objects.create(key="sink.transaction_timeout.set_ms", value=4_000, cluster=CLUSTER, job_id=job.job_id)
+    ThresholdOverride.objects.create(
+        key="sink.transaction_timeout.set_ms", value=4_000, cluster=CLUSTER, job_id=job.job_id
+    )
     document = viewer.get(address).json()
     facts = facts_of(document)
     assert (facts["timeout_ms"], facts["timeout_is_set"]) == (4_000, True)
     assert "is lost" in document["verdict"]["sentence"]
 
 
-def test_without_a_log_that_tells_the_time_out_is_unknown_not_fine(viewer: Client, django_assert_max_num_queries) -> None:
+def test_without_a_log_that_tells_the_time_out_is_unknown_not_fine(
+    viewer: Client, django_assert_max_num_queries
+) -> None:
     now = datetime(2026, 11, 21, 4, tzinfo=UTC)
     cluster("prod-eu", at=now)
     own = job("prod-eu", at=now, name="orders")
     with django_assert_max_num_queries(17):
-        page = words_of(viewer.get(reverse("exactly-once", args=("prod-eu", own.job_id))).content.decode())
+        page = words_of(
+            viewer.get(reverse("exactly-once", args=("prod-eu", own.job_id))).content.decode()
+        )
     assert "? The transaction time-out of its sinks is not known" in page
     assert "Nothing can be advised" in page

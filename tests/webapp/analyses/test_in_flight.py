@@ -1,4 +1,6 @@
-"""Data in flight of real jobs: persisted as Flink told it; what can be in flight, recounted channel by channel."""
+"""Data in flight of real jobs: persisted as Flink told it; what can be in flight, recounted channel
+by channel.
+"""
 
 import html
 import json
@@ -46,8 +48,12 @@ def advice_of(of):
 
 
 def buffers_by_hand(recording):
-    """Channel by channel, from Flink's plan: 2 for each, 8 floating for each gate and partition, 5 of overdraft for each partition."""
-    plan = [one["body"] for one in answers(recording) if re.fullmatch("/jobs/[0-9a-f]{32}", one["path"])][-1]
+    """Channel by channel, from Flink's plan: 2 for each, 8 floating for each gate and partition, 5
+    of overdraft for each partition.
+    """
+    plan = [
+        one["body"] for one in answers(recording) if re.fullmatch("/jobs/[0-9a-f]{32}", one["path"])
+    ][-1]
     parallelism = {one["id"]: one["parallelism"] for one in plan["vertices"]}
     count = 0
     for node in plan["plan"]["nodes"]:
@@ -55,28 +61,51 @@ def buffers_by_hand(recording):
             source, target = parallelism[edge["id"]], parallelism[node["id"]]
             pointwise = edge["ship_strategy"] in ("FORWARD", "RESCALE")
             for consumer in range(target):
-                channels = [one for one in range(source) if not pointwise or consumer * source // target <= one < max(
-                    (consumer + 1) * source // target, consumer * source // target + 1)]  # fmt: skip
+                channels = [
+                    one
+                    for one in range(source)
+                    if not pointwise
+                    or consumer * source // target
+                    <= one
+                    < max((consumer + 1) * source // target, consumer * source // target + 1)
+                ]
                 count += 2 * len(channels) + 8
             for producer in range(source):
-                partitions = [one for one in range(target) if not pointwise or one * source // target <= producer < max(
-                    (one + 1) * source // target, one * source // target + 1)]  # fmt: skip
+                partitions = [
+                    one
+                    for one in range(target)
+                    if not pointwise
+                    or one * source // target
+                    <= producer
+                    < max((one + 1) * source // target, one * source // target + 1)
+                ]
                 count += max(len(partitions) + 1, 2 * len(partitions) + 8) + 5
     return count
 
 
-@pytest.mark.parametrize("recording", ["recordings/1.20.5/L2", "incidents/1.20.5/overtaking", "incidents/2.3.0/overtaking"])
-def test_what_was_persisted_is_what_flink_told_and_no_more_than_can_be_in_flight(recording, home, viewer: Client):
+@pytest.mark.parametrize(
+    "recording",
+    ["recordings/1.20.5/L2", "incidents/1.20.5/overtaking", "incidents/2.3.0/overtaking"],
+)
+def test_what_was_persisted_is_what_flink_told_and_no_more_than_can_be_in_flight(
+    recording, home, viewer: Client
+):
     of = taken_up(recording, home)
     at = (CLUSTER, of.job_id)
     document = viewer.get(reverse("api-job-analysis-in-flight", args=at)).json()
     facts, tables = facts_of(document), tables_of(document)
-    told = [one["body"]["history"] for one in answers(recording) if one["path"].endswith("/checkpoints")][-1]
+    told = [
+        one["body"]["history"] for one in answers(recording) if one["path"].endswith("/checkpoints")
+    ][-1]
     persisted = {one["id"]: one["persisted_data"] for one in told if one["status"] == "COMPLETED"}
     shown = {int(one["checkpoint_id"]): one["bytes"] for one in tables["checkpoints"]["rows"]}
-    both = shown.keys() & persisted.keys()  # Flink's history holds savepoints too, and more than are shown
+    both = (
+        shown.keys() & persisted.keys()
+    )  # Flink's history holds savepoints too, and more than are shown
     assert len(both) >= 5
-    assert {number: shown[number] for number in both} == {number: persisted[number] for number in both}
+    assert {number: shown[number] for number in both} == {
+        number: persisted[number] for number in both
+    }
     assert facts["buffers"] == buffers_by_hand(recording)
     assert 0 < facts["persisted_bytes"] <= facts["most_bytes"] == facts["buffers"] * 32 * 1024
     assert facts["unaligned"] is True

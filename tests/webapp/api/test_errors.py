@@ -27,7 +27,11 @@ def signed_in(*, operator: bool = True, csrf: bool = True) -> Client:
 @pytest.fixture
 def writer() -> APIClient:
     client = APIClient(raise_request_exception=False)
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('robot', operator=True), 'test', 'write')[1]}")
+    client.credentials(
+        HTTP_AUTHORIZATION=(
+            f"Bearer {ApiToken.objects.issue(person('robot', operator=True), 'test', 'write')[1]}"
+        )
+    )
     return client
 
 
@@ -35,13 +39,21 @@ def error_of(answer: Any, status: int) -> dict[str, Any]:
     assert answer.status_code == status, answer.content[:500]
     assert answer.headers["Content-Type"] == "application/json"
     told = answer.json()
-    assert set(told) == {"error"} and {"code", "message"} <= set(told["error"]) <= {"code", "message", "fields", "request_id"}
+    assert set(told) == {"error"} and {"code", "message"} <= set(told["error"]) <= {
+        "code",
+        "message",
+        "fields",
+        "request_id",
+    }
     assert told["error"]["code"] and told["error"]["message"]
     return dict(told["error"])
 
 
 def test_brackets_without_end_are_no_json(writer: APIClient) -> None:
-    assert error_of(writer.post(SILENCES, DEEP, content_type="application/json"), 400)["code"] == "parse_error"
+    assert (
+        error_of(writer.post(SILENCES, DEEP, content_type="application/json"), 400)["code"]
+        == "parse_error"
+    )
 
 
 @pytest.mark.parametrize("operator", [True, False])
@@ -58,7 +70,10 @@ def test_brackets_without_end_from_a_browser_with_its_csrf_token() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"\xff\xfe\x00", b"", b"{", b"[1e400]", b"[-1e999]", b"[NaN]", b'["\\ud800"]', b'{"\\udfff": 1}', b'{"a": [{"b": "\\ud83d"}]}',
+        b"\xff\xfe\x00", b"", b"{", b"[1e400]", b"[-1e999]", b"[NaN]", b'["\\ud800"]', (b'{"\\udfff": '
+                                                                                       b'1}'), (b'{"a": '
+                                                                                                b'[{"b": '
+                                                                                               b'"\\ud83d"}]}'),
         b"9" * 5_000, b"\xef\xbb\xbf{}", b'{"a":' * 5_000,
     ],
 )  # fmt: skip
@@ -67,25 +82,46 @@ def test_what_is_no_json_that_can_be_kept_is_refused(writer: APIClient, body: by
 
 
 def test_pairs_of_halves_are_one_character(writer: APIClient) -> None:
-    told = b'{"matchers": [{"label": "job", "operator": "=", "value": "a"}], "reason": "\\ud83e\\udd84", "ends_at": "2099-01-01T00:00:00Z"}'
+    told = (
+        b'{"matchers": [{"label": "job", "operator": "=", "value": "a"}], "reason": '
+        b'"\\ud83e\\udd84", "ends_at": "2099-01-01T00:00:00Z"}'
+    )
     answer = writer.post(SILENCES, told, content_type="application/json")
     assert answer.status_code == 400 and "ends_at" not in answer.json()["error"].get("fields", {})
     assert "days" in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("content_type", ["application/json", "application/x-www-form-urlencoded", "text/plain"])
-def test_a_large_body_is_refused_by_token_and_by_session(writer: APIClient, content_type: str) -> None:
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "application/x-www-form-urlencoded", "text/plain"]
+)
+def test_a_large_body_is_refused_by_token_and_by_session(
+    writer: APIClient, content_type: str
+) -> None:
     for client in (writer, signed_in(csrf=False)):
-        error_of(client.post(SILENCES, TOO_LARGE, content_type=content_type), 413 if content_type == "application/json" else 415)
+        error_of(
+            client.post(SILENCES, TOO_LARGE, content_type=content_type),
+            413 if content_type == "application/json" else 415,
+        )
 
 
 def test_a_body_that_is_just_small_enough_is_read(writer: APIClient) -> None:
     body = json.dumps({"reason": "x" * (LARGEST_BODY_BYTES - 20)})
-    assert "reason" in error_of(writer.post(SILENCES, body, content_type="application/json"), 400)["fields"]
+    assert (
+        "reason"
+        in error_of(writer.post(SILENCES, body, content_type="application/json"), 400)["fields"]
+    )
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/", "/api/v2/jobs/", "/api/v1/nothing", "/api/v1/jobs/%00/", "/api/v1/docs/x", "/api/v1/silences/0/"]
+    "path",
+    [
+        "/api/",
+        "/api/v2/jobs/",
+        "/api/v1/nothing",
+        "/api/v1/jobs/%00/",
+        "/api/v1/docs/x",
+        "/api/v1/silences/0/",
+    ],
 )
 @pytest.mark.parametrize("method", ["get", "post", "put", "delete", "patch"])
 def test_what_is_not_there_is_said_as_json_whatever_is_asked(path: str, method: str) -> None:
@@ -106,10 +142,17 @@ def test_a_write_without_csrf_token_is_refused_as_json(path: str) -> None:
 
 
 def test_a_host_that_is_not_ours_is_refused_as_json() -> None:
-    error_of(Client(raise_request_exception=False).get("/api/v1/jobs/", headers={"Host": "evil.example"}), 400)
+    error_of(
+        Client(raise_request_exception=False).get(
+            "/api/v1/jobs/", headers={"Host": "evil.example"}
+        ),
+        400,
+    )
 
 
-def test_a_bug_is_answered_as_json_without_what_it_was(writer: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_answered_as_json_without_what_it_was(
+    writer: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(self: Any) -> Any:
         raise RuntimeError("hunter2")
 

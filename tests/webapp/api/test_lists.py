@@ -7,7 +7,20 @@ from django.urls import reverse
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from tests.webapp.builders import T0, annotation, cluster, event, exception, expired, fact, finding, job, person, unsaved_fact, window
+from tests.webapp.builders import (
+    T0,
+    annotation,
+    cluster,
+    event,
+    exception,
+    expired,
+    fact,
+    finding,
+    job,
+    person,
+    unsaved_fact,
+    window,
+)
 from tests.webapp.hosts.builders import host_event, runs_on
 from tests.webapp.storage.builders import root, whole_audit
 from webapp.accounts.models import ApiToken
@@ -18,11 +31,32 @@ from webapp.work.models import PipelineRun, SkippedInput
 
 pytestmark = pytest.mark.django_db
 LISTS = (
-    "clusters", "jobs", "checkpoints", "rollups", "checkpoint-uploads", "size-trends", "pressure-windows", "log-events", "exceptions",
-    "annotations", "pipeline-runs", "skipped-inputs", "findings", "host-events", "job-hosts",
-    "storage-roots", "storage-audits", "storage-root-figures", "storage-verdicts", "storage-jobs", "storage-checkpoints", "storage-chains",
-    "storage-missing", "storage-doubts", "storage-age-rules",
-)  # fmt: skip
+    "clusters",
+    "jobs",
+    "checkpoints",
+    "rollups",
+    "checkpoint-uploads",
+    "size-trends",
+    "pressure-windows",
+    "log-events",
+    "exceptions",
+    "annotations",
+    "pipeline-runs",
+    "skipped-inputs",
+    "findings",
+    "host-events",
+    "job-hosts",
+    "storage-roots",
+    "storage-audits",
+    "storage-root-figures",
+    "storage-verdicts",
+    "storage-jobs",
+    "storage-checkpoints",
+    "storage-chains",
+    "storage-missing",
+    "storage-doubts",
+    "storage-age-rules",
+)
 
 
 def url(name):
@@ -41,13 +75,28 @@ def everything():
     finding(of, "pressure.root", now)
     runs_on("host-0", of, now)
     host_event("host-0", of, "decline", now)
-    counts = {f"{outcome}_count": 0 for outcome in ("completed", "declined", "expired", "subsumed", "aborted", "failed", "preflight")}
+    counts = {
+        f"{outcome}_count": 0
+        for outcome in (
+            "completed",
+            "declined",
+            "expired",
+            "subsumed",
+            "aborted",
+            "failed",
+            "preflight",
+        )
+    }
     keys = {"cluster": of.cluster, "job_id": of.job_id, "as_of": now}
-    CheckpointRollup.objects.create(**keys, **counts, in_progress_count=0, savepoint_count=0, period="hour", period_start=now)
+    CheckpointRollup.objects.create(
+        **keys, **counts, in_progress_count=0, savepoint_count=0, period="hour", period_start=now
+    )
     SizeTrend.objects.create(**keys)
     CheckpointUpload.objects.create(**keys, checkpoint_id=1, trigger_time=now)
     PipelineRun.objects.create(kind="spark", key="spark/cycle", attempt="a", started_at=now)
-    SkippedInput.objects.create(cluster="c", observed_at=now, subject="/x", reason="timeout", as_of=now)
+    SkippedInput.objects.create(
+        cluster="c", observed_at=now, subject="/x", reason="timeout", as_of=now
+    )
     root()
     AgeRuleResult.objects.create(audit=whole_audit(as_of=now), days=7)
     return of
@@ -73,7 +122,11 @@ def test_nobody_reads_without_signing_in(client, name):
 @pytest.mark.parametrize("name", LISTS)
 def test_nothing_can_be_written(name):
     client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('o', operator=True), 't', 'write')[1]}")
+    client.credentials(
+        HTTP_AUTHORIZATION=(
+            f"Bearer {ApiToken.objects.issue(person('o', operator=True), 't', 'write')[1]}"
+        )
+    )
     for method in (client.post, client.put, client.patch, client.delete):
         answer = method(url(name), {}, format="json")
         assert answer.status_code == 405
@@ -82,13 +135,19 @@ def test_nothing_can_be_written(name):
 
 @pytest.mark.parametrize("text", ["", "weir_", "weir_nope", "\x00", "ünï"])
 def test_a_wrong_token_is_refused(text):
-    answer = APIClient().get(url("jobs"), headers={"Authorization": f"Bearer {text}".encode().decode("latin-1")})
+    answer = APIClient().get(
+        url("jobs"), headers={"Authorization": f"Bearer {text}".encode().decode("latin-1")}
+    )
     assert answer.status_code == 401
 
 
 def test_an_expired_token_is_refused():
-    _token, text = ApiToken.objects.issue(person(), "old", expires_at=timezone.now() - timedelta(seconds=1))
-    assert APIClient().get(url("jobs"), headers={"Authorization": f"Bearer {text}"}).status_code == 401
+    _token, text = ApiToken.objects.issue(
+        person(), "old", expires_at=timezone.now() - timedelta(seconds=1)
+    )
+    assert (
+        APIClient().get(url("jobs"), headers={"Authorization": f"Bearer {text}"}).status_code == 401
+    )
 
 
 def test_a_session_of_the_pages_reads_too(client):
@@ -98,7 +157,9 @@ def test_a_session_of_the_pages_reads_too(client):
 
 def test_following_next_gives_every_checkpoint_once_newest_first(api):
     of = job(at=T0)
-    CheckpointFact.objects.bulk_create([unsaved_fact(of, n, T0 + timedelta(minutes=n // 2)) for n in range(25)])
+    CheckpointFact.objects.bulk_create(
+        [unsaved_fact(of, n, T0 + timedelta(minutes=n // 2)) for n in range(25)]
+    )
     seen, link = [], f"{url('checkpoints')}?page_size=10"
     while link:
         answer = api.get(link).json()
@@ -113,7 +174,12 @@ def test_filters_combine(api):
     fact(of, 1, T0)
     expired(of, 2, T0 + timedelta(hours=1))
     expired(of, 3, T0 + timedelta(hours=5))
-    asked = {"cluster": of.cluster, "job_id": of.job_id, "outcome": "expired", "to": (T0 + timedelta(hours=2)).isoformat()}
+    asked = {
+        "cluster": of.cluster,
+        "job_id": of.job_id,
+        "outcome": "expired",
+        "to": (T0 + timedelta(hours=2)).isoformat(),
+    }
     rows = api.get(url("checkpoints"), asked).json()["results"]
     assert [row["checkpoint_id"] for row in rows] == [2]
     assert rows[0]["not_acknowledged"][0]["subtasks"] == [0, 1, 2]
@@ -122,10 +188,19 @@ def test_filters_combine(api):
 @pytest.mark.parametrize(
     "asked",
     [
-        {"outcome": "nice"}, {"checkpoint_id": "x"}, {"checkpoint_id": "9" * 19}, {"is_savepoint": "1"}, {"from": "gestern"},
-        {"page_size": "0"}, {"page_size": "1001"}, {"page_size": "²"}, {"cursor": "x"}, {"outcom": "expired"}, {"cluster": "a\x00"},
+        {"outcome": "nice"},
+        {"checkpoint_id": "x"},
+        {"checkpoint_id": "9" * 19},
+        {"is_savepoint": "1"},
+        {"from": "gestern"},
+        {"page_size": "0"},
+        {"page_size": "1001"},
+        {"page_size": "²"},
+        {"cursor": "x"},
+        {"outcom": "expired"},
+        {"cluster": "a\x00"},
     ],
-)  # fmt: skip
+)
 def test_a_wrong_parameter_is_named_and_never_ignored(api, asked):
     answer = api.get(url("checkpoints"), asked)
     assert answer.status_code == 400
@@ -144,7 +219,10 @@ def test_one_job_comes_with_its_graph_and_its_status(api):
     assert "graph" not in api.get(url("jobs")).json()["results"][0]
 
 
-@pytest.mark.parametrize("path", ["/api/v1/jobs/a/b/", "/api/v1/nothing", "/api/v1/clusters/none/", "/api/v1/jobs/a%00/b/"])
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/jobs/a/b/", "/api/v1/nothing", "/api/v1/clusters/none/", "/api/v1/jobs/a%00/b/"],
+)
 def test_what_is_not_there_is_answered_as_json(api, path):
     answer = api.get(path)
     assert answer.status_code == 404

@@ -7,7 +7,9 @@ from django.urls import reverse
 from tests.webapp.api.test_lists import LISTS
 
 BESIDE = 9
-"""Single clusters, findings, jobs; files and X-rays of storage; plans, one plan, its files and its journal."""
+"""Single clusters, findings, jobs; files and X-rays of storage; plans, one plan, its files and its
+journal.
+"""
 
 
 def test_the_document_is_valid_and_complete(tmp_path, db):
@@ -30,5 +32,9 @@ def test_the_page_of_the_api_lists_every_operation(client, api):
     paths = api.get(reverse("api-schema")).json()["paths"]
     client.force_login(person())
     page = client.get(reverse("api-docs")).content.decode()
-    assert page.count("<h2><code>GET /api/v1/") == sum("get" in operations for operations in paths.values()) > len(LISTS) + BESIDE
+    assert (
+        page.count("<h2><code>GET /api/v1/")
+        == sum("get" in operations for operations in paths.values())
+        > len(LISTS) + BESIDE
+    )
     assert "not_acknowledged" in page

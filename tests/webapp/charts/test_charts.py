@@ -16,7 +16,14 @@ END = T0 + timedelta(hours=1)
 
 
 def bar(number=1, minute=1, **fields):
-    defaults = {"outcome": "completed", "end_to_end_ms": 1_000, "start_delay_ms": 600, "alignment_ms": 200, "sync_ms": 50, "async_ms": 100}
+    defaults = {
+        "outcome": "completed",
+        "end_to_end_ms": 1_000,
+        "start_delay_ms": 600,
+        "alignment_ms": 200,
+        "sync_ms": 50,
+        "async_ms": 100,
+    }
     return CheckpointBar(number, T0 + timedelta(minutes=minute), **{**defaults, **fields})
 
 
@@ -32,7 +39,9 @@ def test_phases_and_the_rest_add_up_to_end_to_end():
 
 
 def test_without_phases_all_of_the_bar_is_unknown():
-    figure, _note = timeline([bar(start_delay_ms=None, alignment_ms=None, sync_ms=None, async_ms=None)], T0, END)
+    figure, _note = timeline(
+        [bar(start_delay_ms=None, alignment_ms=None, sync_ms=None, async_ms=None)], T0, END
+    )
     assert heights(figure)["other or unknown"] == [1_000]
 
 
@@ -61,7 +70,9 @@ def test_a_week_of_checkpoints_keeps_every_failure_and_says_what_it_left_out():
     failed = next(trace for trace in figure.data if trace.name == "failed")
     assert len(failed.x) == 11
     assert max(len(trace.x) for trace in figure.data) <= MOST_BARS
-    assert note == f"{MOST_BARS} of 10,080 checkpoints drawn: the failed or slowest one of each slice of time."
+    assert note == (
+        f"{MOST_BARS} of 10,080 checkpoints drawn: the failed or slowest one of each slice of time."
+    )
 
 
 def test_no_trace_of_a_month_of_sizes_is_longer_than_a_screen_shows():
@@ -71,41 +82,68 @@ def test_no_trace_of_a_month_of_sizes_is_longer_than_a_screen_shows():
 
 
 def test_a_version_that_reports_uploads_only_says_so():
-    figure, note = size_over_time(drawn_of([SizePoint(1, T0, 0, None, 500), SizePoint(2, T0, 0, 900, 900, is_savepoint=True)]), T0, END)
+    figure, note = size_over_time(
+        drawn_of(
+            [SizePoint(1, T0, 0, None, 500), SizePoint(2, T0, 0, 900, 900, is_savepoint=True)]
+        ),
+        T0,
+        END,
+    )
     assert "uploads only" in note
     assert [len(trace.x) for trace in figure.data if trace.name == "full state"] == [0]
 
 
 def test_the_trend_goes_on_dotted_to_the_end_of_the_range():
     trend = Trend(T0, T0 + timedelta(minutes=30), 1_000_000.0)
-    figure, _note = size_over_time(drawn_of([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)]), T0, END, trend)
+    figure, _note = size_over_time(
+        drawn_of([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)]), T0, END, trend
+    )
     forecast = next(trace for trace in figure.data if trace.name == "forecast")
     assert list(forecast.y) == [5_000_000, 5_500_000]
 
 
 def test_a_trend_without_a_forecast_is_not_drawn_into_the_future():
     trend = Trend(T0, T0 + timedelta(minutes=30), 1_000_000.0, forecast=False)
-    figure, _note = size_over_time(drawn_of([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)]), T0, END, trend)
+    figure, _note = size_over_time(
+        drawn_of([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)]), T0, END, trend
+    )
     assert [trace.name for trace in figure.data if trace.name in ("trend", "forecast")] == ["trend"]
 
 
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", '<a href="javascript:alert(1)">x</a>', "<b>bold</b>&amp;"])
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", '<a href="javascript:alert(1)">x</a>', "<b>bold</b>&amp;"]
+)
 def test_hostile_names_reach_a_chart_as_text(name):
-    figure, _note = timeline([bar(slowest=name, reason=name)], T0, END, events=[Annotation(T0, "restart", name)])
+    figure, _note = timeline(
+        [bar(slowest=name, reason=name)], T0, END, events=[Annotation(T0, "restart", name)]
+    )
     row = PoolRow(name, 0, "in", [(T0, 0.5)])
     for text in (figure.to_json(), heat_map([row], T0, END).to_json()):
-        assert not {"<script", "<a ", "<b>bold"} & {part for part in ("<script", "<a ", "<b>bold") if part in text.replace("\\u003c", "<")}
+        assert not {"<script", "<a ", "<b>bold"} & {
+            part for part in ("<script", "<a ", "<b>bold") if part in text.replace("\\u003c", "<")
+        }
 
 
 def test_colours_are_tokens_only():
-    figure, _note = timeline([bar(), bar(2, 2, outcome="declined")], T0, END, 1_000, [Annotation(T0, "savepoint", "savepoint 1")])
+    figure, _note = timeline(
+        [bar(), bar(2, 2, outcome="declined")],
+        T0,
+        END,
+        1_000,
+        [Annotation(T0, "savepoint", "savepoint 1")],
+    )
     json = figure.to_json() + heat_map([PoolRow("a", 0, "in", [(T0, 0.5)])], T0, END).to_json()
     assert "var(--start-delay)" in json
     assert '"#' not in json and "rgb(" not in json
 
 
 def test_a_pool_cell_is_the_largest_usage_of_its_slice_and_unknown_stays_blank():
-    row = PoolRow("map", 3, "in", [(T0 + timedelta(minutes=m), u) for m, u in ((0, 0.1), (10, 0.9), (20, 0.3))])
+    row = PoolRow(
+        "map",
+        3,
+        "in",
+        [(T0 + timedelta(minutes=m), u) for m, u in ((0, 0.1), (10, 0.9), (20, 0.3))],
+    )
     figure = heat_map([row], T0, END)
     cells = list(figure.data[0].z[0])
     assert max(cell for cell in cells if cell is not None) == 0.9
@@ -114,14 +152,19 @@ def test_a_pool_cell_is_the_largest_usage_of_its_slice_and_unknown_stays_blank()
 
 
 def test_annotations_that_would_run_into_each_other_lose_their_words_and_keep_their_lines():
-    layout, note = drawn([Annotation(T0 + timedelta(seconds=n), "restart", "restart") for n in range(200)], T0, END)
+    layout, note = drawn(
+        [Annotation(T0 + timedelta(seconds=n), "restart", "restart") for n in range(200)], T0, END
+    )
     assert len(layout["shapes"]) == 80
     assert [a["text"] for a in layout["annotations"]] == ["↻ restart"]
     assert note == "The newest 80 of 200 annotations are drawn."
 
 
 def test_annotations_outside_of_the_range_are_not_drawn():
-    assert drawn([Annotation(T0 - timedelta(days=1), "restart", "")], T0, END) == ({"shapes": [], "annotations": []}, "")
+    assert drawn([Annotation(T0 - timedelta(days=1), "restart", "")], T0, END) == (
+        {"shapes": [], "annotations": []},
+        "",
+    )
 
 
 def test_a_savepoint_beside_a_checkpoint_does_not_make_all_bars_hairlines():

@@ -59,9 +59,14 @@ def test_a_deep_graph_is_cut_and_narrow_boxes_are_left_out():
 @pytest.mark.parametrize("version", VERSIONS)
 def test_boxes_of_recorded_graphs_lie_within_those_above(version):
     for one in graphs(version):
-        frames = [(frame.depth, frame.name, frame.samples) for frame in flame_graph(one["body"]).frames]
+        frames = [
+            (frame.depth, frame.name, frame.samples) for frame in flame_graph(one["body"]).frames
+        ]
         boxes = icicle(frames).boxes
         for box in boxes[1:]:
             left, right = percent(box.x), percent(box.x) + percent(box.width)
             above = [other for other in boxes if other.row == box.row - 1]
-            assert any(percent(o.x) - 0.01 <= left and right <= percent(o.x) + percent(o.width) + 0.01 for o in above), box
+            assert any(
+                percent(o.x) - 0.01 <= left and right <= percent(o.x) + percent(o.width) + 0.01
+                for o in above
+            ), box

@@ -49,7 +49,9 @@ def test_an_edge_over_several_layers_runs_past_the_vertices_between():
 
 
 def test_downwards_is_the_same_graph_turned():
-    across, down = (lay_out("abc", [("a", "b"), ("b", "c")], geometry) for geometry in (FULL, NARROW))
+    across, down = (
+        lay_out("abc", [("a", "b"), ("b", "c")], geometry) for geometry in (FULL, NARROW)
+    )
     assert [node.x for node in across.nodes] == sorted({node.x for node in across.nodes})
     assert [node.y for node in down.nodes] == sorted({node.y for node in down.nodes})
     assert down.width < 200 < across.width
@@ -58,12 +60,16 @@ def test_downwards_is_the_same_graph_turned():
 def test_a_dense_graph_of_two_hundred_is_laid_out_in_no_time():
     keys = [str(n) for n in range(200)]
     started = time.perf_counter()
-    layout = lay_out(keys, [(a, b) for a in keys for b in keys if int(a) < int(b) <= int(a) + 20], COMPACT)
+    layout = lay_out(
+        keys, [(a, b) for a in keys for b in keys if int(a) < int(b) <= int(a) + 20], COMPACT
+    )
     assert time.perf_counter() - started < 2
     assert len(layout.nodes) == 200
 
 
-edges = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from([*NAMES, "unknown"])), max_size=40)
+edges = st.lists(
+    st.tuples(st.sampled_from(NAMES), st.sampled_from([*NAMES, "unknown"])), max_size=40
+)
 
 
 @given(edges)
@@ -72,8 +78,13 @@ def test_any_graph_even_with_cycles_is_drawn_without_overlaps(links):
     boxes = [(node.x, node.y) for node in layout.nodes]
     assert len(boxes) == len(NAMES)
     for number, (x, y) in enumerate(boxes):
-        assert 0 <= x <= layout.width - FULL.node_width and 0 <= y <= layout.height - FULL.node_height
-        assert not any(abs(x - other_x) < FULL.node_width and abs(y - other_y) < FULL.node_height for other_x, other_y in boxes[:number])
+        assert (
+            0 <= x <= layout.width - FULL.node_width and 0 <= y <= layout.height - FULL.node_height
+        )
+        assert not any(
+            abs(x - other_x) < FULL.node_width and abs(y - other_y) < FULL.node_height
+            for other_x, other_y in boxes[:number]
+        )
 
 
 @given(edges)

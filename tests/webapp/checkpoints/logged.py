@@ -22,7 +22,9 @@ def served_events(recording: str) -> dict[Key, list[dict[str, Any]]]:
     events = pa.Table.from_pylist(rows, EVENT).combine_chunks().to_batches()
     for row in located(pa.Table.from_batches(map(with_served, events))).to_pylist():
         if row["job_id"] and row["checkpoint_id"] is not None:
-            found[row["job_id"], row["checkpoint_id"]].append(row | {"vertex_name": row["task"], "fields": json.loads(row["fields"])})
+            found[row["job_id"], row["checkpoint_id"]].append(
+                row | {"vertex_name": row["task"], "fields": json.loads(row["fields"])}
+            )
     for events in found.values():
         events.sort(key=lambda event: event["ts"])
     return found

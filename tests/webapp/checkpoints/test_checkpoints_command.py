@@ -20,8 +20,21 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _facts(db: None) -> None:
     rows = [
-        fact(2, trigger_time=AT + timedelta(minutes=1), outcome="declined", reason="CHECKPOINT_DECLINED"),
-        fact(1, is_savepoint=True, end_to_end_ms=12, state_bytes=34, checkpointed_bytes=5, subtasks=4, acknowledged=4),
+        fact(
+            2,
+            trigger_time=AT + timedelta(minutes=1),
+            outcome="declined",
+            reason="CHECKPOINT_DECLINED",
+        ),
+        fact(
+            1,
+            is_savepoint=True,
+            end_to_end_ms=12,
+            state_bytes=34,
+            checkpointed_bytes=5,
+            subtasks=4,
+            acknowledged=4,
+        ),
         fact(9, cluster="other", job_id="b" * 32),
     ]
     for name, stored in (("checkpoint_fact", rows), ("job_current", [job(name="orders")])):
@@ -39,7 +52,11 @@ def test_each_fact_is_one_object_a_line_with_every_column() -> None:
     assert tuple(facts[0]) == CHECKPOINT_FACT.column_names
     assert [found["checkpoint_id"] for found in facts] == [1, 2, 9]
     assert facts[0]["trigger_time"] == "2025-03-01T12:00:00.000Z"
-    assert (facts[0]["is_savepoint"], facts[0]["outcome"], facts[0]["reason"]) == (True, "completed", None)
+    assert (facts[0]["is_savepoint"], facts[0]["outcome"], facts[0]["reason"]) == (
+        True,
+        "completed",
+        None,
+    )
 
 
 def test_facts_can_be_narrowed_by_cluster_job_and_outcome() -> None:

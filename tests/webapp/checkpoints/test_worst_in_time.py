@@ -22,22 +22,33 @@ ROWS = 1_500
 
 @pytest.fixture
 def facts() -> Any:
-    """Of two attempts, as they come: at round times and at odd ones, several at once, figures missing and alike."""
+    """Of two attempts, as they come: at round times and at odd ones, several at once, figures
+    missing and alike.
+    """
     draw = random.Random(7)
     cluster(at=T0)
     attempts = [job(at=T0, name=name) for name in ("earlier", "later")]
     another = job(at=T0, name="another")
     rows = [
         unsaved_fact(
-            draw.choice(attempts), number, T0 + timedelta(minutes=draw.randrange(40_000), milliseconds=draw.choice((0, 0, 1, 999))),
+            draw.choice(attempts),
+            number,
+            T0
+            + timedelta(minutes=draw.randrange(40_000), milliseconds=draw.choice((0, 0, 1, 999))),
             outcome=draw.choice(("completed",) * 6 + ("expired", "declined", "in_progress")),
-            is_savepoint=draw.choice((None, False, False, False, True)), end_to_end_ms=draw.choice((None, 0, 900, draw.randrange(10**6))),
-            state_bytes=draw.choice((None, 5, draw.randrange(10**12))), checkpointed_bytes=draw.choice((None, 0, 7, draw.randrange(10**9))),
+            is_savepoint=draw.choice((None, False, False, False, True)),
+            end_to_end_ms=draw.choice((None, 0, 900, draw.randrange(10**6))),
+            state_bytes=draw.choice((None, 5, draw.randrange(10**12))),
+            checkpointed_bytes=draw.choice((None, 0, 7, draw.randrange(10**9))),
         )
         for number in range(ROWS)
-    ]  # fmt: skip
-    CheckpointFact.objects.bulk_create([*rows, unsaved_fact(another, 1, T0, outcome="expired", end_to_end_ms=10**7)])
-    return querysets.of_attempts("prod-eu", [one.job_id for one in attempts], T0, T0 + timedelta(days=30))
+    ]
+    CheckpointFact.objects.bulk_create(
+        [*rows, unsaved_fact(another, 1, T0, outcome="expired", end_to_end_ms=10**7)]
+    )
+    return querysets.of_attempts(
+        "prod-eu", [one.job_id for one in attempts], T0, T0 + timedelta(days=30)
+    )
 
 
 def ordered(facts: Any) -> list[CheckpointFact]:
@@ -74,16 +85,26 @@ def test_checkpoints_of_one_instant_are_one_slice(facts):
 
 
 def test_no_checkpoint_is_nothing(db):
-    (found,) = worst_in_time.worst_in_time(CheckpointFact.objects.all(), Wanted(20, [F("id").desc()], Q()))
+    (found,) = worst_in_time.worst_in_time(
+        CheckpointFact.objects.all(), Wanted(20, [F("id").desc()], Q())
+    )
     assert (list(found.ids), found.total) == ([], 0)
 
 
 def test_sizes_are_those_that_python_would_draw_of_all_completed_ones(facts):
     every = [
-        SizePoint(row.checkpoint_id, row.trigger_time, row.end_to_end_ms, row.state_bytes, row.checkpointed_bytes,
-                  bool(row.is_savepoint), row.job_id)
-        for row in ordered(facts) if row.outcome == "completed"
-    ]  # fmt: skip
+        SizePoint(
+            row.checkpoint_id,
+            row.trigger_time,
+            row.end_to_end_ms,
+            row.state_bytes,
+            row.checkpointed_bytes,
+            bool(row.is_savepoint),
+            row.job_id,
+        )
+        for row in ordered(facts)
+        if row.outcome == "completed"
+    ]
     assert querysets.sizes(facts) == drawn_of(every)
 
 

@@ -46,7 +46,9 @@ class FreshFromDisk:
 
 @dataclass
 class DyingFiles(TreeFiles):
-    """Kills the process, without a word, before or after the move or deletion number ``after``; or between its two steps."""
+    """Kills the process, without a word, before or after the move or deletion number ``after``; or
+    between its two steps.
+    """
 
     after: int
     late: bool
@@ -86,11 +88,19 @@ class Carried:
 
     def run(self) -> Run:
         return Run(
-            PlanReader(self.reader.folder, self.reader.name), self.files, RateLimit(None), lambda: self.now, by="test", ordered_by="olga"
+            PlanReader(self.reader.folder, self.reader.name),
+            self.files,
+            RateLimit(None),
+            lambda: self.now,
+            by="test",
+            ordered_by="olga",
         )
 
     def watch(self) -> Watch:
-        roots, planned = self.storage().roots, PlannedPaths(part["path"] for part in self.reader.parts())
+        roots, planned = (
+            self.storage().roots,
+            PlannedPaths(part["path"] for part in self.reader.parts()),
+        )
         return Watch(lambda: metadata_below(roots), planned, sleep=lambda s: None)
 
     def storage(self) -> Storage:
@@ -123,16 +133,33 @@ def plan(world: World, folder: Path, *, waste: bool = False, **changes: object) 
     audit = world.audit(folder / "audits")
     root = PlannedRoot(world.uri, str(world.root), str(world.quarantine))
     request = {
-        "verdict_files": audit.verdict_files, "audit_id": audit.audit_id, "audits": [SearchedAudit(audit.audit_id, NOW.isoformat())],
-        "as_of": NOW, "age_guard": GUARD, "searched_roots": [world.uri], "roots": [root], "withheld": [], "created_at": NOW,
-        "created_by": "olga", "lifetime": timedelta(days=7), "grace": timedelta(days=3), "waste": waste,
-    }  # fmt: skip
+        "verdict_files": audit.verdict_files,
+        "audit_id": audit.audit_id,
+        "audits": [SearchedAudit(audit.audit_id, NOW.isoformat())],
+        "as_of": NOW,
+        "age_guard": GUARD,
+        "searched_roots": [world.uri],
+        "roots": [root],
+        "withheld": [],
+        "created_at": NOW,
+        "created_by": "olga",
+        "lifetime": timedelta(days=7),
+        "grace": timedelta(days=3),
+        "waste": waste,
+    }
     files = PlanFolder(str(folder / "plans" / uuid.uuid4().hex))
     name, _ = build(PlanRequest(**{**request, **changes}), files)  # type: ignore[arg-type]
     return Carried(world, folder, PlanReader(files, name))
 
 
-def die_during(carried: Carried, act: Callable[[Carried], None], after: int, *, late: bool = False, in_between: bool = False) -> bool:
+def die_during(
+    carried: Carried,
+    act: Callable[[Carried], None],
+    after: int,
+    *,
+    late: bool = False,
+    in_between: bool = False,
+) -> bool:
     """Do it in a process that dies in the middle; whether it came that far."""
     pid = os.fork()
     if pid == 0:
@@ -142,9 +169,11 @@ def die_during(carried: Carried, act: Callable[[Carried], None], after: int, *, 
 
 
 def kill_at_step(carried: Carried, act: Callable[[Carried], None], step: int) -> bool:
-    """Do it in a process that is killed with -9 right before its step number ``step``; whether it came that far.
+    """Do it in a process that is killed with -9 right before its step number ``step``; whether it
+    came that far.
 
-    Steps are looks at files, moves, deletions, audits and whatever is written to the folder of the plan.
+    Steps are looks at files, moves, deletions, audits and whatever is written to the folder of the
+    plan.
     """
     pid = os.fork()
     if pid == 0:
@@ -159,7 +188,11 @@ def kill_at_step(carried: Carried, act: Callable[[Carried], None], step: int) ->
 
             return stepping
 
-        for of, names in ((TreeFiles, ("stat", "move", "delete", "remove_empty")), (PlanFolder, ("write",)), (FreshFromDisk, ("fresh",))):
+        for of, names in (
+            (TreeFiles, ("stat", "move", "delete", "remove_empty")),
+            (PlanFolder, ("write",)),
+            (FreshFromDisk, ("fresh",)),
+        ):
             for name in names:
                 setattr(of, name, counted(getattr(of, name)))
         _act_and_leave(carried, act)
@@ -183,14 +216,22 @@ def _has_died(pid: int, how: int) -> bool:
 def effects_equal_the_journal(carried: Carried) -> None:
     """Every file is where the journal says, and nothing moved that it does not tell of."""
     places = carried.run().places
-    planned = {row["path"]: places.of(row) for part in carried.reader.parts() for row in part.to_pylist()}
+    planned = {
+        row["path"]: places.of(row) for part in carried.reader.parts() for row in part.to_pylist()
+    }
     restored = {row.path for row in carried.rows("undo") if row.outcome == FileOutcome.RESTORED}
     purged = {row.path for row in carried.rows("purge") if row.outcome == FileOutcome.PURGED}
     told = {row.path: row for row in carried.rows("apply")}
     for path, file in planned.items():
-        away = path in told and told[path].outcome == FileOutcome.QUARANTINED and path not in restored
+        away = (
+            path in told and told[path].outcome == FileOutcome.QUARANTINED and path not in restored
+        )
         assert Path(file.target).exists() == (away and path not in purged), path
-        if Path(file.target).exists() and Path(file.source).exists():  # somebody took the place of a file that was moved
+        if (
+            Path(file.target).exists() and Path(file.source).exists()
+        ):  # somebody took the place of a file that was moved
             assert not Path(file.source).samefile(file.target), path
     kept = sorted(str(path) for path in carried.world.quarantine.rglob("*") if path.is_file())
-    assert kept == sorted(file.target for path, file in planned.items() if Path(file.target).exists())
+    assert kept == sorted(
+        file.target for path, file in planned.items() if Path(file.target).exists()
+    )

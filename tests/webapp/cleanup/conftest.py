@@ -21,7 +21,9 @@ def orphan(world: World) -> Path:
 
 
 @pytest.fixture
-def audited(db: None, world: World, orphan: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def audited(
+    db: None, world: World, orphan: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> World:
     stored.register(world)
     stored.audit_of(world, home / "runs")
     stored.audit_by_world(monkeypatch, world, home / "runs")

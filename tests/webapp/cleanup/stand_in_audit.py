@@ -1,4 +1,6 @@
-"""Keeps the contract of the job ``audit`` without a JVM: the plain reckoning of a world over what really lies there."""
+"""Keeps the contract of the job ``audit`` without a JVM: the plain reckoning of a world over what
+really lies there.
+"""
 
 import json
 from collections.abc import Sequence
@@ -30,17 +32,28 @@ def run_job(words: Sequence[str]) -> int:
     run_dir, name = Path(arguments["--run-dir"]), arguments["--attempt"]
     (asked,) = json.loads(Path(arguments["--request"]).read_text())["audits"]
     (root,) = asked["roots"]
-    world, at = World(Path(root["uri"].removeprefix("file:"))), datetime.fromisoformat(asked["as_of"])
+    world, at = (
+        World(Path(root["uri"].removeprefix("file:"))),
+        datetime.fromisoformat(asked["as_of"]),
+    )
     found = world.audit(run_dir / "found", at)
     rows = pq.read_table(found.verdict_files).to_pylist()
     tables = {
-        "storage_file": _written(run_dir, "storage_file", [row | {"audit_id": name} for row in rows]),
+        "storage_file": _written(
+            run_dir, "storage_file", [row | {"audit_id": name} for row in rows]
+        ),
         "storage_reference": _written(
-            run_dir, "storage_reference", [row | {"audit_id": name} for row in pq.read_table(found.reference_files).to_pylist()]
+            run_dir,
+            "storage_reference",
+            [row | {"audit_id": name} for row in pq.read_table(found.reference_files).to_pylist()],
         ),
     }
     for table in AUDIT_TABLES.values():
-        told = [_row(table, audit_id=name, root=world.uri, as_of=at, cleanable=root["attested"])] if table.name == "storage_root" else []
+        told = (
+            [_row(table, audit_id=name, root=world.uri, as_of=at, cleanable=root["attested"])]
+            if table.name == "storage_root"
+            else []
+        )
         tables[table.name] = _written(run_dir, table.name, told, _schema(table))
     manifests.write(manifests.Manifest("audit", name, {}, {}, tables, {}, at, at), str(run_dir))
     return 0
@@ -54,7 +67,9 @@ def _schema(table: ServingTable) -> pa.Schema:
     return pa.schema([(column.name, _TYPES[column.kind]) for column in table.columns])
 
 
-def _written(run_dir: Path, name: str, rows: list[dict[str, Any]], schema: pa.Schema | None = None) -> manifests.Output:
+def _written(
+    run_dir: Path, name: str, rows: list[dict[str, Any]], schema: pa.Schema | None = None
+) -> manifests.Output:
     path = run_dir / name / "part-0.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(rows, schema), path)

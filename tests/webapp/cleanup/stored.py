@@ -1,4 +1,6 @@
-"""A world whose audit lies in the database and on disk, as the pipeline leaves it; Spark is the plain reckoning of the world."""
+"""A world whose audit lies in the database and on disk, as the pipeline leaves it; Spark is the
+plain reckoning of the world.
+"""
 
 from datetime import timedelta
 from pathlib import Path
@@ -19,13 +21,17 @@ from webapp.work.perform import perform
 COUNTED = ("live", "retained_waste", "orphan", "young", "kept", "missing")
 NO_FIGURES = {
     **{f"{verdict}_{unit}": 0 for verdict in COUNTED for unit in ("files", "bytes")},
-    **dict.fromkeys(("segmented_files", "segmented_file_bytes", "live_segment_bytes", "unlisted", "doubts"), 0),
+    **dict.fromkeys(
+        ("segmented_files", "segmented_file_bytes", "live_segment_bytes", "unlisted", "doubts"), 0
+    ),
 }
 
 
 def register(world: World, **fields: Any) -> StorageRoot:
     """As an operator does who attests that all readers are known."""
-    return StorageRoot.objects.create(uri=world.uri, attested_at=NOW, attested_name="olga", **fields)
+    return StorageRoot.objects.create(
+        uri=world.uri, attested_at=NOW, attested_name="olga", **fields
+    )
 
 
 def audit_of(world: World, folder: Path, **figures: Any) -> StorageAudit:
@@ -34,18 +40,41 @@ def audit_of(world: World, folder: Path, **figures: Any) -> StorageAudit:
     run_dir = folder / found.audit_id
     files = tuple(str(Path(file).relative_to(run_dir)) for file in found.verdict_files)
     output = manifests.Output(len(world.verdicts()), files)
-    tables = {"storage_file": output, "storage_reference": manifests.Output(0, ("references.parquet",))}
-    path = manifests.write(manifests.Manifest("audit", found.audit_id, {}, {}, tables, {}, NOW, NOW), str(run_dir))
-    row = StorageAudit.objects.create(
-        audit_id=found.audit_id, state=AuditState.LOADED, roots=[world.uri], as_of=NOW, run_dir=str(run_dir), manifest_path=path
+    tables = {
+        "storage_file": output,
+        "storage_reference": manifests.Output(0, ("references.parquet",)),
+    }
+    path = manifests.write(
+        manifests.Manifest("audit", found.audit_id, {}, {}, tables, {}, NOW, NOW), str(run_dir)
     )
-    told = {"files": 3, "bytes": 300, "metadata_files": 2, "checkpoints": 2, "size_histogram": [], "cleanable": True, "not_cleanable": []}
-    RootFigures.objects.create(audit=row, root=world.uri, as_of=NOW, **{**NO_FIGURES, **told, **figures})
+    row = StorageAudit.objects.create(
+        audit_id=found.audit_id,
+        state=AuditState.LOADED,
+        roots=[world.uri],
+        as_of=NOW,
+        run_dir=str(run_dir),
+        manifest_path=path,
+    )
+    told = {
+        "files": 3,
+        "bytes": 300,
+        "metadata_files": 2,
+        "checkpoints": 2,
+        "size_histogram": [],
+        "cleanable": True,
+        "not_cleanable": [],
+    }
+    RootFigures.objects.create(
+        audit=row, root=world.uri, as_of=NOW, **{**NO_FIGURES, **told, **figures}
+    )
     return row
 
 
 def made(world: World, *, waste: bool = False, name: str = "olga") -> CleanupPlan:
-    """Asked for and built. The clock of plans is the real one, the world's is long ago: nothing in it is young."""
+    """Asked for and built.
+
+    The clock of plans is the real one, the world's is long ago: nothing in it is young.
+    """
     plan = planning.request_plan([world.uri], waste=waste, user=None, name=name, at=timezone.now())
     return done(plan)
 
@@ -70,4 +99,8 @@ def done(plan: CleanupPlan) -> CleanupPlan:
 
 def audit_by_world(monkeypatch: pytest.MonkeyPatch, world: World, folder: Path) -> None:
     """The audit right before an apply looks at the disk as it is then."""
-    monkeypatch.setattr(execution, "_fresh_audits", lambda *_: FreshFromDisk(world, folder, timezone.now() - timedelta(seconds=1)))
+    monkeypatch.setattr(
+        execution,
+        "_fresh_audits",
+        lambda *_: FreshFromDisk(world, folder, timezone.now() - timedelta(seconds=1)),
+    )

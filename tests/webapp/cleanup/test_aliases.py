@@ -1,4 +1,6 @@
-"""One directory under two names, through the doors that an operator uses and with real audits by Spark: nothing of it ever goes."""
+"""One directory under two names, through the doors that an operator uses and with real audits by
+Spark: nothing of it ever goes.
+"""
 
 import json
 import shutil
@@ -20,7 +22,9 @@ from webapp.storage.models import StorageRoot
 __all__ = ["home"]
 
 Alias = Callable[[Path, Path, ExitStack], tuple[str, str]]
-"""Makes another name of a directory; returns what a root of it is registered with: URI, and where it is read."""
+"""Makes another name of a directory; returns what a root of it is registered with: URI, and where
+it is read.
+"""
 
 
 def by_symlink(directory: Path, name: Path, stack: ExitStack) -> tuple[str, str]:
@@ -33,7 +37,9 @@ def by_read_at(directory: Path, name: Path, stack: ExitStack) -> tuple[str, str]
 
 
 def by_copy(directory: Path, name: Path, stack: ExitStack) -> tuple[str, str]:
-    """As another mount of the same storage looks from here, of which no number tells that it is the same."""
+    """As another mount of the same storage looks from here, of which no number tells that it is the
+    same.
+    """
     shutil.copytree(directory, name)
     return f"hdfs://{name.name}/flink", str(name)
 
@@ -58,13 +64,24 @@ SEEN_WHEN_REGISTERED: tuple[Alias, ...] = (by_symlink, by_read_at, by_mount)
 def test_no_plan_holds_anything_of_a_directory_with_two_names(home: Path) -> None:
     now = timezone.now()
     old = now - timedelta(days=60)
-    job(cluster(at=now + timedelta(days=1)).name, at=now, job_id=name_of_job(1), state="CANCELED", terminal=True)
+    job(
+        cluster(at=now + timedelta(days=1)).name,
+        at=now,
+        job_id=name_of_job(1),
+        state="CANCELED",
+        terminal=True,
+    )
     with ExitStack() as stack:
         played: dict[str, str] = {}
         for number, alias in enumerate(ALIASES, start=11):
             world = World(home / f"ckpt-{number}")
             job("prod-eu", at=now, job_id=name_of_job(number), state="CANCELED", terminal=True)
-            world.checkpoint(number, 7, [world.file(world.job(number) / "shared", at=old) for _ in range(3)], at=old)
+            world.checkpoint(
+                number,
+                7,
+                [world.file(world.job(number) / "shared", at=old) for _ in range(3)],
+                at=old,
+            )
             world.file(world.job(number) / "shared", at=old)
             try:
                 uri, read_at = alias(world.root, home / f"alias-{number}", stack)
@@ -76,7 +93,9 @@ def test_no_plan_holds_anything_of_a_directory_with_two_names(home: Path) -> Non
                 with pytest.raises(CommandError, match="one directory"):
                     run("add_storage_root", uri, "--read-at", read_at)
             # The other name came to be after both were registered.
-            StorageRoot.objects.create(uri=uri, read_at=read_at, attested_at=now, attested_name="olga")
+            StorageRoot.objects.create(
+                uri=uri, read_at=read_at, attested_at=now, attested_name="olga"
+            )
             played |= {world.uri: uri, uri: world.uri}
         run("audit_storage", "--as-of", (now - timedelta(days=30)).isoformat())
         lines = [json.loads(line) for line in run("audit_storage", "--json").splitlines()]

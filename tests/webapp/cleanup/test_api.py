@@ -42,19 +42,28 @@ def test_plans_and_their_files_are_read(plan: CleanupPlan, orphan: Path) -> None
 
 @pytest.mark.parametrize(
     ("scope", "operator", "is_superuser", "code"),
-    [("read", True, True, 403), ("write", True, True, 403), ("approve", True, False, 403), ("approve", True, True, 200)],
+    [
+        ("read", True, True, 403),
+        ("write", True, True, 403),
+        ("approve", True, False, 403),
+        ("approve", True, True, 200),
+    ],
 )
 def test_a_token_approves_only_with_that_scope_and_the_persons_right(
     plan: CleanupPlan, scope: str, operator: bool, is_superuser: bool, code: int
 ) -> None:
-    answer = client(scope, operator=operator, is_superuser=is_superuser).post(f"{PLANS}{plan.pk}/approve/")
+    answer = client(scope, operator=operator, is_superuser=is_superuser).post(
+        f"{PLANS}{plan.pk}/approve/"
+    )
     plan.refresh_from_db()
     assert answer.status_code == code
     assert (plan.state == PlanState.APPROVED) == (code == 200)
     assert ("token robot" in plan.approved_through) == (code == 200)
 
 
-def test_a_plan_is_asked_for_applied_and_undone(plan: CleanupPlan, audited: World, orphan: Path) -> None:
+def test_a_plan_is_asked_for_applied_and_undone(
+    plan: CleanupPlan, audited: World, orphan: Path
+) -> None:
     api = client("write")
     made = api.post(PLANS, {"roots": [audited.uri]}, format="json")
     assert made.status_code == 202 and made.json()["state"] == "building"

@@ -1,4 +1,6 @@
-"""An approved plan carried out on a real disk: what goes, what stays and why, and that no checkpoint misses anything."""
+"""An approved plan carried out on a real disk: what goes, what stays and why, and that no
+checkpoint misses anything.
+"""
 
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +18,9 @@ from webapp.cleanup.errors import Halted, PlanDamaged, PlanRefused
 from webapp.cleanup.manifest import PlannedRoot, SearchedAudit
 
 
-def test_orphans_go_to_quarantine_and_everything_else_stays(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_orphans_go_to_quarantine_and_everything_else_stays(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     before = set(world.all_files())
     carried = plan(world, tmp_path)
     carried.apply()
@@ -25,7 +29,9 @@ def test_orphans_go_to_quarantine_and_everything_else_stays(world: World, orphan
     effects_equal_the_journal(carried)
 
 
-def test_what_was_moved_is_put_back_byte_for_byte(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_what_was_moved_is_put_back_byte_for_byte(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     content, modified = orphan.read_bytes(), orphan.stat().st_mtime_ns
     carried = plan(world, tmp_path)
     carried.apply()
@@ -34,7 +40,9 @@ def test_what_was_moved_is_put_back_byte_for_byte(world: World, orphan: Path, tm
     assert not world.quarantine.exists() or not any(world.quarantine.rglob("*"))
 
 
-def test_a_place_that_was_taken_meanwhile_is_left_to_who_took_it(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_place_that_was_taken_meanwhile_is_left_to_who_took_it(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     carried.apply()
     orphan.write_bytes(b"newer")
@@ -44,7 +52,9 @@ def test_a_place_that_was_taken_meanwhile_is_left_to_who_took_it(world: World, o
     effects_equal_the_journal(carried)
 
 
-def test_a_file_that_changed_since_the_plan_is_skipped_and_said(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_file_that_changed_since_the_plan_is_skipped_and_said(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     orphan.write_bytes(orphan.read_bytes() + b"x")
     date(orphan, OLD)
@@ -62,7 +72,9 @@ def test_a_file_that_is_gone_is_said_to_be_gone(world: World, orphan: Path, tmp_
     assert carried.outcomes("apply") == {orphan.name: "gone"}
 
 
-def test_a_file_that_the_audit_right_before_judges_otherwise_stays(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_file_that_the_audit_right_before_judges_otherwise_stays(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     world.checkpoint(2, 5, [orphan], at=NOW)
     carried.apply()
@@ -70,7 +82,9 @@ def test_a_file_that_the_audit_right_before_judges_otherwise_stays(world: World,
     assert carried.outcomes("apply") == {orphan.name: "judged_anew"}
 
 
-def test_a_file_that_a_checkpoint_refers_to_since_the_last_audit_stays(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_file_that_a_checkpoint_refers_to_since_the_last_audit_stays(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     watch = carried.watch()
 
@@ -86,7 +100,9 @@ def test_a_file_that_a_checkpoint_refers_to_since_the_last_audit_stays(world: Wo
     assert row.outcome == "referred" and row.detail and row.detail.endswith("chk-5/_metadata")
 
 
-def test_a_new_checkpoint_that_cannot_be_read_stops_everything(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_new_checkpoint_that_cannot_be_read_stops_everything(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
 
     class Meanwhile:
@@ -101,7 +117,9 @@ def test_a_new_checkpoint_that_cannot_be_read_stops_everything(world: World, orp
     assert orphan.exists() and not carried.rows("apply")
 
 
-def test_doubts_of_the_audit_right_before_stop_it_before_a_file_is_touched(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_doubts_of_the_audit_right_before_stop_it_before_a_file_is_touched(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     world.reasons = ["in_doubt"]
     with pytest.raises(Halted, match="in_doubt"):
@@ -109,7 +127,9 @@ def test_doubts_of_the_audit_right_before_stop_it_before_a_file_is_touched(world
     assert orphan.exists() and not carried.rows("apply")
 
 
-def test_a_plan_that_expires_on_the_way_is_not_carried_on(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_plan_that_expires_on_the_way_is_not_carried_on(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     carried.now = NOW + timedelta(days=8)
     with pytest.raises(Halted, match="expired"):
@@ -117,7 +137,9 @@ def test_a_plan_that_expires_on_the_way_is_not_carried_on(world: World, orphan: 
     assert orphan.exists()
 
 
-def test_a_plan_that_rests_on_an_audit_of_the_future_is_not_carried_out(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_plan_that_rests_on_an_audit_of_the_future_is_not_carried_out(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path, audits=[SearchedAudit("made-up", "2030-01-01T00:00:00.000Z")])
     with pytest.raises(Halted, match="yet to come"):
         carried.apply()
@@ -136,19 +158,29 @@ def test_links_are_neither_moved_nor_followed(world: World, orphan: Path, tmp_pa
 
 
 @pytest.mark.parametrize("where", ["ckpt", "ckpt/quarantine", "."])
-def test_a_quarantine_where_the_next_audit_would_look_is_refused(world: World, orphan: Path, tmp_path: Path, where: str) -> None:
+def test_a_quarantine_where_the_next_audit_would_look_is_refused(
+    world: World, orphan: Path, tmp_path: Path, where: str
+) -> None:
     root = PlannedRoot(world.uri, str(world.root), str(tmp_path / where))
     with pytest.raises(PlanRefused, match="quarantine"):
         plan(world, tmp_path, roots=[root])
 
 
-def test_a_quarantine_behind_a_link_into_the_root_is_refused(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_quarantine_behind_a_link_into_the_root_is_refused(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     (tmp_path / "link").symlink_to(world.root)
     with pytest.raises(PlanRefused, match="quarantine"):
-        plan(world, tmp_path, roots=[PlannedRoot(world.uri, str(world.root), str(tmp_path / "link" / "q"))])
+        plan(
+            world,
+            tmp_path,
+            roots=[PlannedRoot(world.uri, str(world.root), str(tmp_path / "link" / "q"))],
+        )
 
 
-def test_the_same_plan_applied_twice_changes_nothing_more(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_the_same_plan_applied_twice_changes_nothing_more(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     carried.apply()
     rows = carried.rows("apply")
@@ -156,7 +188,9 @@ def test_the_same_plan_applied_twice_changes_nothing_more(world: World, orphan: 
     assert carried.rows("apply") == rows
 
 
-def test_a_purge_deletes_what_waited_in_quarantine(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_purge_deletes_what_waited_in_quarantine(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     carried.apply()
     carried.purge()
@@ -164,7 +198,9 @@ def test_a_purge_deletes_what_waited_in_quarantine(world: World, orphan: Path, t
     effects_equal_the_journal(carried)
 
 
-def test_no_purge_on_a_changed_journal(world: World, orphan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_purge_on_a_changed_journal(
+    world: World, orphan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (plan_builder, plan_reader, manifest):
         monkeypatch.setattr(module, "CHUNK_ROWS", 1)
     other = world.file(world.job(1) / "shared")
@@ -174,10 +210,15 @@ def test_no_purge_on_a_changed_journal(world: World, orphan: Path, tmp_path: Pat
     first.write_text(first.read_text().replace("quarantined", "failed"))
     with pytest.raises(PlanDamaged, match="changed after it was written"):
         carried.purge()
-    assert len([path for path in world.quarantine.rglob("*") if path.is_file()]) == 2 and not other.exists()
+    assert (
+        len([path for path in world.quarantine.rglob("*") if path.is_file()]) == 2
+        and not other.exists()
+    )
 
 
-def test_nothing_is_purged_while_a_checkpoint_refers_to_any_of_it(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_nothing_is_purged_while_a_checkpoint_refers_to_any_of_it(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     carried.apply()
     world.checkpoint(2, 5, [world.job(1) / "chk-1" / "_metadata"])  # something that is there
@@ -198,7 +239,11 @@ def test_a_checkpoint_that_is_waste_goes_before_its_files(world: World, tmp_path
     first, *rest = carried.reader.chunks()
     assert first.is_metadata and first.rows["path"].to_pylist() == [f"file:{folder}/_metadata"]
     carried.apply()
-    assert not any(path.exists() for path in files) and not (folder / "_metadata").exists() and len(rest) == 1
+    assert (
+        not any(path.exists() for path in files)
+        and not (folder / "_metadata").exists()
+        and len(rest) == 1
+    )
 
 
 def test_a_checkpoint_that_stays_keeps_its_files(world: World, tmp_path: Path) -> None:
@@ -231,7 +276,9 @@ def test_storage_that_refuses_everything_is_not_asked_forever(world: World, tmp_
     assert (outcomes.count("failed"), outcomes.count("not_reached")) == (20, 20)
 
 
-def test_a_move_that_was_cut_off_is_taken_back_where_the_file_is_needed_by_then(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_move_that_was_cut_off_is_taken_back_where_the_file_is_needed_by_then(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     assert die_during(carried, Carried.apply, 0, in_between=True)
     world.checkpoint(2, 5, [orphan], at=NOW)
@@ -240,7 +287,9 @@ def test_a_move_that_was_cut_off_is_taken_back_where_the_file_is_needed_by_then(
     effects_equal_the_journal(carried)
 
 
-def test_a_move_that_was_cut_off_is_taken_back_where_the_file_changed_since(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_move_that_was_cut_off_is_taken_back_where_the_file_changed_since(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     assert die_during(carried, Carried.apply, 0, in_between=True)
     date(orphan, NOW)
@@ -249,7 +298,9 @@ def test_a_move_that_was_cut_off_is_taken_back_where_the_file_changed_since(worl
     effects_equal_the_journal(carried)
 
 
-def test_a_move_that_was_cut_off_is_ended_where_the_file_may_still_go(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_move_that_was_cut_off_is_ended_where_the_file_may_still_go(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     carried = plan(world, tmp_path)
     assert die_during(carried, Carried.apply, 0, in_between=True)
     carried.apply()
@@ -264,7 +315,9 @@ def test_a_checkpoint_comes_back_after_its_files(world: World, tmp_path: Path) -
     carried.apply()
     for after in range(4):
         die_during(carried, Carried.undo, after and 1)
-        assert not world.unresolved() and ((folder / "_metadata").exists() <= all(path.exists() for path in files))
+        assert not world.unresolved() and (
+            (folder / "_metadata").exists() <= all(path.exists() for path in files)
+        )
     carried.undo()
     assert (folder / "_metadata").exists() and not world.unresolved()
 
@@ -280,7 +333,9 @@ class _Told:
 
 
 NAMES = st.sampled_from(["own", "own", "link", "read_at"])
-SLOW = settings(max_examples=examples(12, 100), deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(
+    max_examples=examples(12, 100), deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 @SLOW
@@ -302,12 +357,35 @@ def test_after_any_plan_every_checkpoint_resolves_all_its_references(
 
 @SLOW
 @given(
-    seed=st.integers(0, 2**32), waste=st.booleans(), late=st.booleans(), in_between=st.booleans(),
-    deaths=st.lists(st.integers(0, 8), min_size=1, max_size=3), change=st.sampled_from(["nothing", "refer", "touch", "remove"]),
-    verb=st.sampled_from(["apply", "undo", "purge"]), name=NAMES,
-)  # fmt: skip
-@example(seed=1, waste=True, late=False, in_between=False, deaths=[1], change="remove", verb="undo", name="own")
-@example(seed=1, waste=True, late=False, in_between=False, deaths=[1], change="remove", verb="undo", name="link")
+    seed=st.integers(0, 2**32),
+    waste=st.booleans(),
+    late=st.booleans(),
+    in_between=st.booleans(),
+    deaths=st.lists(st.integers(0, 8), min_size=1, max_size=3),
+    change=st.sampled_from(["nothing", "refer", "touch", "remove"]),
+    verb=st.sampled_from(["apply", "undo", "purge"]),
+    name=NAMES,
+)
+@example(
+    seed=1,
+    waste=True,
+    late=False,
+    in_between=False,
+    deaths=[1],
+    change="remove",
+    verb="undo",
+    name="own",
+)
+@example(
+    seed=1,
+    waste=True,
+    late=False,
+    in_between=False,
+    deaths=[1],
+    change="remove",
+    verb="undo",
+    name="link",
+)
 def test_killed_anywhere_with_the_tree_changing_effects_equal_the_journal(
     tmp_path_factory: pytest.TempPathFactory,
     seed: int,
@@ -341,7 +419,9 @@ def test_killed_anywhere_with_the_tree_changing_effects_equal_the_journal(
 
 
 def _named(world: World, name: str) -> World:
-    """As an audit sees it that knows the directory by another name only, and takes all of it for unreferenced."""
+    """As an audit sees it that knows the directory by another name only, and takes all of it for
+    unreferenced.
+    """
     if name == "link":
         (world.root.parent / "link").symlink_to(world.root)
         return world.by_another_name(world.root.parent / "link")
@@ -354,7 +434,11 @@ def _is_needed(world: World, path: str) -> bool:
 
 def _change(world: World, change: str) -> None:
     """Something that lives in the tree does something to a file that may be in the plan."""
-    orphans = [row["listed_path"] for row in world.verdicts() if row["verdict"] == "orphan" and not _is_needed(world, row["listed_path"])]
+    orphans = [
+        row["listed_path"]
+        for row in world.verdicts()
+        if row["verdict"] == "orphan" and not _is_needed(world, row["listed_path"])
+    ]
     if not orphans:
         return
     path = Path(world.random.choice(orphans))

@@ -1,4 +1,6 @@
-"""What is remembered of files holds when their root gets another name, and of whatever order audits came in."""
+"""What is remembered of files holds when their root gets another name, and of whatever order audits
+came in.
+"""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -21,8 +23,18 @@ def rename(one: World, settings, name: str = "hdfs://ns/flink") -> None:  # type
     """Everything of the root is called another way from now on, as the operator declares."""
     settings.WEIR = replace(settings.WEIR, storage_aliases={f"file:{one.root}": name})
     StorageRoot.objects.all().delete()
-    run("add_storage_root", name, "--read-at", str(one.root), "--quarantine", f"file:{one.quarantine}", "--attest", "olga",
-        "--cluster", "app-a")  # fmt: skip
+    run(
+        "add_storage_root",
+        name,
+        "--read-at",
+        str(one.root),
+        "--quarantine",
+        f"file:{one.quarantine}",
+        "--attest",
+        "olga",
+        "--cluster",
+        "app-a",
+    )
 
 
 @pytest.mark.parametrize("vanished", [True, False])
@@ -65,7 +77,9 @@ def test_files_stay_where_nobody_declared_that_their_root_had_another_name(
     assert not fleet.clean_up_all()
 
 
-def test_what_nothing_needs_goes_under_the_name_that_its_root_gets_later(home: Path, settings) -> None:  # type: ignore[no-untyped-def]
+def test_what_nothing_needs_goes_under_the_name_that_its_root_gets_later(
+    home: Path, settings
+) -> None:  # type: ignore[no-untyped-def]
     fleet = Fleet(home)
     one, others = write_ended_job(fleet, "app-a", 5)
     audit(30)
@@ -83,14 +97,23 @@ def test_what_an_inventory_of_the_past_shows_is_not_forgotten(home: Path) -> Non
     hidden = first.rename(home / "aside")
     audit(26)
     hidden.rename(first)
-    run("audit_storage", str(one.root), "--listing", listed, "--as-of", (NOW - timedelta(days=28)).isoformat())
+    run(
+        "audit_storage",
+        str(one.root),
+        "--listing",
+        listed,
+        "--as-of",
+        (NOW - timedelta(days=28)).isoformat(),
+    )
     first.rename(home / "put-elsewhere")
     audit(20)
     run("audit_storage")
     assert not fleet.clean_up_all() & {*needed}
 
 
-def test_what_an_inventory_of_one_root_shows_is_not_forgotten_by_an_audit_of_another_that_is_newer(home: Path) -> None:
+def test_what_an_inventory_of_one_root_shows_is_not_forgotten_by_an_audit_of_another_that_is_newer(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     one, needed = write_ended_job(fleet, "app-a", 5)
     other, _ = write_ended_job(fleet, "app-b", 6)
@@ -99,7 +122,14 @@ def test_what_an_inventory_of_one_root_shows_is_not_forgotten_by_an_audit_of_ano
     tell("app-b", **completed(other, 14, NOW - timedelta(days=29), 6))
     listed = inventory(other, home / "inventory.csv")
     audit(26, str(one.root))
-    run("audit_storage", str(other.root), "--listing", listed, "--as-of", (NOW - timedelta(days=28)).isoformat())
+    run(
+        "audit_storage",
+        str(other.root),
+        "--listing",
+        listed,
+        "--as-of",
+        (NOW - timedelta(days=28)).isoformat(),
+    )
     first.rename(home / "put-elsewhere")
     other.checkpoint(6, 15, [], at=NOW - timedelta(days=27))
     tell("app-b", **completed(other, 15, NOW - timedelta(days=27), 6))

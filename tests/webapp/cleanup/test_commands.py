@@ -79,19 +79,32 @@ def test_an_unapproved_plan_is_not_applied(run: Run, plan: CleanupPlan, orphan: 
     assert code == 3 and "not approved" in said and orphan.exists()
 
 
-def test_apply_and_undo_show_what_became_of_the_files(run: Run, plan: CleanupPlan, orphan: Path) -> None:
+def test_apply_and_undo_show_what_became_of_the_files(
+    run: Run, plan: CleanupPlan, orphan: Path
+) -> None:
     approve(plan)
-    assert "Moved to the quarantine" in run("apply_cleanup", plan.short_name, "--apply") and not orphan.exists()
+    assert (
+        "Moved to the quarantine" in run("apply_cleanup", plan.short_name, "--apply")
+        and not orphan.exists()
+    )
     code, said = code_of(run, "apply_cleanup", plan.short_name, "--purge")
     assert code == 3 and "can be undone until" in said
-    assert json.loads(run("apply_cleanup", plan.short_name, "--undo", "--json"))["undo"]["restored"] == 1 and orphan.exists()
+    assert (
+        json.loads(run("apply_cleanup", plan.short_name, "--undo", "--json"))["undo"]["restored"]
+        == 1
+        and orphan.exists()
+    )
 
 
-def test_what_is_done_is_not_done_again_and_is_no_error(run: Run, plan: CleanupPlan, orphan: Path) -> None:
+def test_what_is_done_is_not_done_again_and_is_no_error(
+    run: Run, plan: CleanupPlan, orphan: Path
+) -> None:
     approve(plan)
     first = run("apply_cleanup", plan.short_name, "--apply", "--json")
     assert run("apply_cleanup", plan.short_name, "--apply", "--json") == first
-    assert "in quarantine already: there is nothing left to do" in run("apply_cleanup", plan.short_name, "--apply")
+    assert "in quarantine already: there is nothing left to do" in run(
+        "apply_cleanup", plan.short_name, "--apply"
+    )
     CleanupPlan.objects.update(purge_at=timezone.now())
     first = run("apply_cleanup", plan.short_name, "--purge", "--json")
     assert json.loads(first)["state"] == "purged"
@@ -108,16 +121,23 @@ def test_a_purge_that_a_worker_ends_after_the_plan_was_read_is_no_error(
         raise PlanActionRefused("Plan cannot be purged: it is purged.")
 
     monkeypatch.setitem(apply_cleanup.VERBS, "purge", too_late)
-    assert json.loads(run("apply_cleanup", plan.short_name, "--purge", "--json"))["state"] == "purged"
+    assert (
+        json.loads(run("apply_cleanup", plan.short_name, "--purge", "--json"))["state"] == "purged"
+    )
 
 
-def test_doubt_that_stopped_a_worker_is_exit_code_1(run: Run, plan: CleanupPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doubt_that_stopped_a_worker_is_exit_code_1(
+    run: Run, plan: CleanupPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def stopped(of: CleanupPlan, *_order: object) -> None:
         of.state, of.trouble = PlanState.HALTED, "A checkpoint cannot be read."
         of.save()
 
     monkeypatch.setitem(apply_cleanup.VERBS, "apply", stopped)
-    assert code_of(run, "apply_cleanup", plan.short_name, "--apply") == (1, "A checkpoint cannot be read.")
+    assert code_of(run, "apply_cleanup", plan.short_name, "--apply") == (
+        1,
+        "A checkpoint cannot be read.",
+    )
 
 
 def test_doubt_is_exit_code_1(run: Run, plan: CleanupPlan, audited: World, orphan: Path) -> None:
@@ -132,7 +152,9 @@ def test_what_names_no_plan_is_refused(run: Run, plan: CleanupPlan, name: str) -
     assert code_of(run, "apply_cleanup", name, "--apply")[0] == 2
 
 
-def test_a_person_approves_by_signing_in(run: Run, plan: CleanupPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_approves_by_signing_in(
+    run: Run, plan: CleanupPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     person("olga", operator=True)
     monkeypatch.setenv(approve_cleanup.VARIABLE, "wrong")
     assert code_of(run, "approve_cleanup", plan.short_name, "--user", "olga")[0] == 3

@@ -1,4 +1,6 @@
-"""What an earlier audit learned, or nobody could learn, keeps files: real audits, plans, applies and purges take none of them."""
+"""What an earlier audit learned, or nobody could learn, keeps files: real audits, plans, applies
+and purges take none of them.
+"""
 
 from datetime import timedelta
 from pathlib import Path
@@ -28,7 +30,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def write_ended_job(fleet: Fleet, name: str, number: int) -> tuple[World, list[Path]]:
-    """An ended job, the files of its last checkpoint 13, and two more old ones that nothing needs yet, which are returned."""
+    """An ended job, the files of its last checkpoint 13, and two more old ones that nothing needs
+    yet, which are returned.
+    """
     one = fleet.application(name, number)
     shared = one.job(number) / "shared"
     others = [one.file(shared, at=OLD) for _ in range(2)]
@@ -44,7 +48,9 @@ def test_what_nothing_needs_goes(home: Path) -> None:
     assert fleet.clean_up_all() == set(others)
 
 
-def test_what_a_checkpoint_refers_to_stays_when_its_cluster_and_its_root_are_removed(home: Path) -> None:
+def test_what_a_checkpoint_refers_to_stays_when_its_cluster_and_its_root_are_removed(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     _, needed = write_ended_job(fleet, "app-a", 5)
     other, _ = write_ended_job(fleet, "app-b", 6)
@@ -82,7 +88,9 @@ def test_files_stay_of_a_dead_job_whose_last_checkpoint_lies_where_nobody_looks(
     assert not fleet.clean_up_all()
 
 
-def test_an_earlier_run_whose_checkpoint_has_the_number_does_not_stand_for_the_last_one(home: Path) -> None:
+def test_an_earlier_run_whose_checkpoint_has_the_number_does_not_stand_for_the_last_one(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     one, before = fleet.application("app-a"), OLD - timedelta(days=9)
     shared = one.job(REPEATED) / "shared"
@@ -96,7 +104,11 @@ def test_an_earlier_run_whose_checkpoint_has_the_number_does_not_stand_for_the_l
 
 def test_two_heirs_of_two_runs_of_one_id_leave_nothing_behind_that_lies_between(home: Path) -> None:
     fleet = Fleet(home)
-    one, first, second = fleet.application("app-a"), fleet.application("app-y", 7), fleet.application("app-z", 8)
+    one, first, second = (
+        fleet.application("app-a"),
+        fleet.application("app-y", 7),
+        fleet.application("app-z", 8),
+    )
     start, later = OLD + timedelta(days=4), OLD + timedelta(days=6)
     shared = one.job(REPEATED) / "shared"
     one.checkpoint(REPEATED, 3, [one.file(shared, at=start)], at=start)
@@ -115,19 +127,29 @@ def test_two_heirs_of_two_runs_of_one_id_leave_nothing_behind_that_lies_between(
 def test_two_checkpoints_none_of_which_proves_it_do_not_wean_a_job(home: Path) -> None:
     fleet = Fleet(home)
     origin, heir = fleet.application("app-x", 5), fleet.application("app-a")
-    origin.checkpoint(5, 50, [origin.file(origin.job(5) / "shared", at=OLD) for _ in range(2)], at=OLD)
+    origin.checkpoint(
+        5, 50, [origin.file(origin.job(5) / "shared", at=OLD) for _ in range(2)], at=OLD
+    )
     tell("app-x", state="CANCELED", terminal=True, **completed(origin, 50, OLD, 5))
     before, later = OLD - timedelta(days=9), OLD + timedelta(days=2)
     shared = heir.job(REPEATED) / "shared"
     heir.checkpoint(REPEATED, 100, [heir.file(shared, at=before)], at=before)
     heir.checkpoint(REPEATED, 3, [heir.file(shared, at=later)], at=later)
     of_heir = completed(heir, 51, OLD + timedelta(days=1, hours=12))
-    tell("app-a", state="CANCELED", terminal=True, **restored(origin, 50, OLD + timedelta(days=1), 5), **of_heir)
+    tell(
+        "app-a",
+        state="CANCELED",
+        terminal=True,
+        **restored(origin, 50, OLD + timedelta(days=1), 5),
+        **of_heir,
+    )
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 
 
-def test_what_an_earlier_run_discarded_says_nothing_of_a_checkpoint_of_that_number(home: Path) -> None:
+def test_what_an_earlier_run_discarded_says_nothing_of_a_checkpoint_of_that_number(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     one, now = fleet.application("app-d"), timezone.now()
     shared, written = one.job(REPEATED) / "shared", now - timedelta(days=5)

@@ -34,7 +34,9 @@ os.environ["WEIR_APPROVER_PASSWORD"] = json.loads(told("ensure_admin", "--json")
 told("approve_cleanup", name, "--user", "admin")
 print(name)
 """
-"""The commands before the one that is killed, in one process: most of the time of each is its start."""
+"""The commands before the one that is killed, in one process: most of the time of each is its
+start.
+"""
 APPLIED = 'told("apply_cleanup", name, "--apply")\n'
 PROJECT = Path(__file__).resolve().parents[3]
 FILES = 60
@@ -45,18 +47,41 @@ class Commands:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))
+        }
         settings = "tests.webapp.cleanup.site_settings"
-        self.environment = clean | {"DJANGO_SETTINGS_MODULE": settings, "WEIR_HOME": str(home), "WEIR_CLEANUP_FILES_PER_S": "40"}
+        self.environment = clean | {
+            "DJANGO_SETTINGS_MODULE": settings,
+            "WEIR_HOME": str(home),
+            "WEIR_CLEANUP_FILES_PER_S": "40",
+        }
 
     def start(self, *command: str) -> "subprocess.Popen[bytes]":
         words = [sys.executable, "manage.py", *command]
         with (self.home / "killed.log").open("ab") as log:
-            return subprocess.Popen(words, env=self.environment, cwd=PROJECT, stdout=log, stderr=log, start_new_session=True)
+            return subprocess.Popen(
+                words,
+                env=self.environment,
+                cwd=PROJECT,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def __call__(self, *command: str) -> str:
         words = [sys.executable, "manage.py", *command]
-        done = subprocess.run(words, env=self.environment, cwd=PROJECT, capture_output=True, text=True, timeout=240, check=False)
+        done = subprocess.run(
+            words,
+            env=self.environment,
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -66,7 +91,9 @@ def commands(tmp_path: Path) -> Commands:
     return Commands(home_with_database(tmp_path / "home"))
 
 
-def approved(commands: Commands, tmp_path: Path, then: str = "") -> tuple[World, list[Path], list[Path], str]:
+def approved(
+    commands: Commands, tmp_path: Path, then: str = ""
+) -> tuple[World, list[Path], list[Path], str]:
     """A world, what its checkpoint needs, its orphans, and the plan of these."""
     world = World(tmp_path / "ckpt")
     needed = [world.file(world.job(1) / "shared") for _ in range(3)]
@@ -76,7 +103,9 @@ def approved(commands: Commands, tmp_path: Path, then: str = "") -> tuple[World,
     return world, needed, orphans, told.splitlines()[-1]
 
 
-def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everything(commands: Commands, tmp_path: Path) -> None:
+def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everything(
+    commands: Commands, tmp_path: Path
+) -> None:
     world, needed, orphans, name = approved(commands, tmp_path)
 
     kill_when(commands.start("apply_cleanup", name, "--apply"), lambda: gone(orphans) >= FILES // 3)
@@ -98,7 +127,9 @@ def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everyth
     assert not gone(orphans)
 
 
-def test_a_purge_killed_in_the_middle_goes_on_and_deletes_nothing_else(commands: Commands, tmp_path: Path) -> None:
+def test_a_purge_killed_in_the_middle_goes_on_and_deletes_nothing_else(
+    commands: Commands, tmp_path: Path
+) -> None:
     world, needed, orphans, name = approved(commands, tmp_path, APPLIED)
     grace_is_over(commands)
 
@@ -136,7 +167,15 @@ def journal_of(commands: Commands, name: str):
     (folder,) = (commands.home / "plans").iterdir()
     reader = PlanReader(PlanFolder(str(folder)), name)
     places = Places(reader.manifest, name)
-    targets = {row["path"]: places.of(row).target for part in reader.parts() for row in part.to_pylist()}
+    targets = {
+        row["path"]: places.of(row).target for part in reader.parts() for row in part.to_pylist()
+    }
     journal = Journal(reader.folder, name, "apply")
-    rows = {row.path: (row, targets[row.path]) for chunk in journal.done() for row in journal.read(chunk).rows}
-    return rows, sorted(target for path, (row, target) in rows.items() if row.outcome == "quarantined")
+    rows = {
+        row.path: (row, targets[row.path])
+        for chunk in journal.done()
+        for row in journal.read(chunk).rows
+    }
+    return rows, sorted(
+        target for path, (row, target) in rows.items() if row.outcome == "quarantined"
+    )

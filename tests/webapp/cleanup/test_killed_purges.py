@@ -1,4 +1,6 @@
-"""A purge that is killed with -9 right before each of its steps in turn: nothing live is lost, it goes on, the journal is right."""
+"""A purge that is killed with -9 right before each of its steps in turn: nothing live is lost, it
+goes on, the journal is right.
+"""
 
 import shutil
 from pathlib import Path
@@ -15,7 +17,9 @@ MOST_STEPS = 200
 
 
 @pytest.mark.parametrize("waste", [False, True])
-def test_killed_before_any_step_it_goes_on_and_tells_the_truth(tmp_path: Path, waste: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_before_any_step_it_goes_on_and_tells_the_truth(
+    tmp_path: Path, waste: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (plan_builder, plan_reader, manifest):
         monkeypatch.setattr(module, "CHUNK_ROWS", 2)
     world = World(tmp_path / "ckpt", Random(7))
@@ -36,7 +40,9 @@ def test_killed_before_any_step_it_goes_on_and_tells_the_truth(tmp_path: Path, w
             break
         assert all(file.exists() for file in needed) and not world.unresolved()
         told = {row.path for row in carried.rows("purge") if row.outcome == "purged"}
-        assert not any(Path(file.target).exists() for file in _planned(carried) if file.path in told)
+        assert not any(
+            Path(file.target).exists() for file in _planned(carried) if file.path in told
+        )
         carried.purge()
         assert list(carried.outcomes("purge").values()) == ["purged"] * going
         effects_equal_the_journal(carried)

@@ -1,4 +1,6 @@
-"""A clean-up in an S3-compatible store under the attack of two names: what a checkpoint needs by the one is not taken by the other."""
+"""A clean-up in an S3-compatible store under the attack of two names: what a checkpoint needs by
+the one is not taken by the other.
+"""
 
 import uuid
 from collections.abc import Callable
@@ -40,13 +42,19 @@ from webapp.storage.registration import save
 __all__ = ["endpoint", "store"]
 
 JOB = name_of_job(1)
-NAMES = [("s3://state/flink", "s3a://state/flink"), ("s3://other/flink", "s3://state/flink"), ("hdfs://gateway/flink", "s3a://state/flink")]
+NAMES = [
+    ("s3://state/flink", "s3a://state/flink"),
+    ("s3://other/flink", "s3://state/flink"),
+    ("hdfs://gateway/flink", "s3a://state/flink"),
+]
 """What a root is called, and where it is read; references say ``s3://state/flink``."""
 
 
 @dataclass
 class Bucket:
-    """Two files of a job and its checkpoint that needs one of them; an audit that knows the root by ``uri`` only."""
+    """Two files of a job and its checkpoint that needs one of them; an audit that knows the root by
+    ``uri`` only.
+    """
 
     s3: Any
     folder: Path
@@ -57,15 +65,23 @@ class Bucket:
     now: datetime = field(default_factory=lambda: datetime.now(UTC) + timedelta(days=60))
 
     def __post_init__(self) -> None:
-        self.needed, self.orphan = (f"{JOB}/shared/{uuid.UUID(int=Random(seed).getrandbits(128))}" for seed in (1, 2))
+        self.needed, self.orphan = (
+            f"{JOB}/shared/{uuid.UUID(int=Random(seed).getrandbits(128))}" for seed in (1, 2)
+        )
         for name in (self.needed, self.orphan):
             self.s3.pipe(f"state/flink/{name}", b"state")
         self.checkpoint(1, self.needed)
 
     def checkpoint(self, number: int, *names: str) -> None:
-        shared = {f"{place:06}.sst": w.file(5, f"s3a://state/flink/{name}") for place, name in enumerate(names)}
+        shared = {
+            f"{place:06}.sst": w.file(5, f"s3a://state/flink/{name}")
+            for place, name in enumerate(names)
+        }
         state = w.incremental(w.byte_stream("meta", b"meta"), shared, {}, new=True)
-        self.s3.pipe(f"state/flink/{JOB}/chk-{number}/_metadata", w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])]))
+        self.s3.pipe(
+            f"state/flink/{JOB}/chk-{number}/_metadata",
+            w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])]),
+        )
 
     @property
     def root(self) -> Root:
@@ -78,15 +94,30 @@ class Bucket:
             if not tree.exists(f"{self.read_at}/{below}"):
                 continue
             found = tree.stat(f"{self.read_at}/{below}")
-            rows.append({
-                "root": self.uri, "path": f"{self.uri}/{below}", "listed_path": f"{self.read_at}/{below}", "bytes": found.bytes,
-                "modified": found.modified, "first_seen_at": found.modified, "verdict": "orphan", "reason": "unreferenced",
-                "kind": "unknown", "place": "shared", "cluster": "prod", "job_id": JOB,
-                "unreferenced_since": self.now - timedelta(hours=12),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "root": self.uri,
+                    "path": f"{self.uri}/{below}",
+                    "listed_path": f"{self.read_at}/{below}",
+                    "bytes": found.bytes,
+                    "modified": found.modified,
+                    "first_seen_at": found.modified,
+                    "verdict": "orphan",
+                    "reason": "unreferenced",
+                    "kind": "unknown",
+                    "place": "shared",
+                    "cluster": "prod",
+                    "job_id": JOB,
+                    "unreferenced_since": self.now - timedelta(hours=12),
+                }
+            )
         verdicts = write_verdicts(self.folder / name, rows, name)
         references = self.folder / name / "references.parquet"
-        row = {"audit_id": name, "metadata_path": f"{self.uri}/{JOB}/chk-1/_metadata", "path": f"s3://state/flink/{self.needed}"}
+        row = {
+            "audit_id": name,
+            "metadata_path": f"{self.uri}/{JOB}/chk-1/_metadata",
+            "path": f"s3://state/flink/{self.needed}",
+        }
         pq.write_table(pa.Table.from_pylist([row]), references)
         return FreshAudit(name, self.now, verdicts, [str(references)])
 
@@ -94,15 +125,34 @@ class Bucket:
         audit, folder = self.fresh(), PlanFolder(str(self.folder / "plan"))
         root = PlannedRoot(self.uri, self.read_at, "s3://state/quarantine", "copy")
         request = PlanRequest(
-            audit.verdict_files, audit.audit_id, [SearchedAudit(audit.audit_id, self.now.isoformat())], self.now, timedelta(hours=72),
-            [self.uri], [root], [], self.now, "olga", timedelta(days=7), timedelta(days=3),
-        )  # fmt: skip
+            audit.verdict_files,
+            audit.audit_id,
+            [SearchedAudit(audit.audit_id, self.now.isoformat())],
+            self.now,
+            timedelta(hours=72),
+            [self.uri],
+            [root],
+            [],
+            self.now,
+            "olga",
+            timedelta(days=7),
+            timedelta(days=3),
+        )
         return PlanReader(folder, build(request, folder)[0])
 
     def run(self, reader: PlanReader, files: TreeFiles) -> tuple[Run, Watch, Storage]:
         planned = PlannedPaths(part["path"] for part in reader.parts())
-        run = Run(PlanReader(reader.folder, reader.name), files, RateLimit(None), lambda: self.now + timedelta(hours=1))
-        return run, Watch(lambda: metadata_below([self.root]), planned, sleep=lambda s: None), Storage([self.root])
+        run = Run(
+            PlanReader(reader.folder, reader.name),
+            files,
+            RateLimit(None),
+            lambda: self.now + timedelta(hours=1),
+        )
+        return (
+            run,
+            Watch(lambda: metadata_below([self.root]), planned, sleep=lambda s: None),
+            Storage([self.root]),
+        )
 
 
 @pytest.fixture(params=NAMES, ids=lambda names: names[0])
@@ -112,18 +162,27 @@ def bucket(request: pytest.FixtureRequest, store: Any, tmp_path: Path) -> Bucket
 
 def outcomes(run: Run, verb: str) -> dict[str, str]:
     journal = run.journal(verb)
-    return {row.path.rpartition("/")[2]: row.outcome for chunk in journal.done() for row in journal.read(chunk).rows}
+    return {
+        row.path.rpartition("/")[2]: row.outcome
+        for chunk in journal.done()
+        for row in journal.read(chunk).rows
+    }
 
 
 def test_what_is_needed_by_the_other_name_stays_and_the_orphan_goes(bucket: Bucket) -> None:
     reader = bucket.plan()
     run, watch, storage = bucket.run(reader, TreeFiles())
     Applying(run, bucket, watch, storage)()
-    assert outcomes(run, "apply") == {Path(bucket.needed).name: "referred", Path(bucket.orphan).name: "quarantined"}
+    assert outcomes(run, "apply") == {
+        Path(bucket.needed).name: "referred",
+        Path(bucket.orphan).name: "quarantined",
+    }
     run, watch, storage = bucket.run(reader, TreeFiles())
     purge(run, bucket, watch, storage)
     assert outcomes(run, "purge") == {Path(bucket.orphan).name: "purged"}
-    assert tree.exists(f"s3://state/flink/{bucket.needed}") and not bucket.s3.find("state/quarantine")
+    assert tree.exists(f"s3://state/flink/{bucket.needed}") and not bucket.s3.find(
+        "state/quarantine"
+    )
 
 
 def test_a_checkpoint_that_comes_to_miss_a_file_gets_it_back(bucket: Bucket) -> None:
@@ -144,12 +203,16 @@ def test_a_checkpoint_that_comes_to_miss_a_file_gets_it_back(bucket: Bucket) -> 
 
 
 @pytest.mark.django_db
-def test_two_names_of_one_place_in_a_bucket_are_seen_by_registration_and_by_listing(bucket: Bucket, tmp_path: Path) -> None:
+def test_two_names_of_one_place_in_a_bucket_are_seen_by_registration_and_by_listing(
+    bucket: Bucket, tmp_path: Path
+) -> None:
     StorageRoot.objects.create(uri="s3://state/flink/", read_at="")
     with pytest.raises(ValidationError, match="one directory"):
         save(StorageRoot(uri="s3://third/flink", read_at=bucket.read_at), [])
     visited = VisitedDirectories()
     list_root(Root("s3://state/flink"), str(tmp_path / "one"), visited=visited)
-    listed = list_root(Root("s3://third/flink", bucket.read_at), str(tmp_path / "two"), visited=visited)
+    listed = list_root(
+        Root("s3://third/flink", bucket.read_at), str(tmp_path / "two"), visited=visited
+    )
     assert [skip.reason for skip in listed.unlisted] == [SECOND_NAME]
     assert [skip.subject for skip in visited.skips_of("s3://state/flink")] == ["s3://state/flink"]

@@ -115,7 +115,9 @@ def test_a_withdrawn_plan_stays_withdrawn(audited: World) -> None:
         orders.start_apply(plan, "olga", timezone.now())
 
 
-def test_a_plan_stopped_in_doubt_is_applied_when_the_doubt_is_settled(audited: World, orphan: Path) -> None:
+def test_a_plan_stopped_in_doubt_is_applied_when_the_doubt_is_settled(
+    audited: World, orphan: Path
+) -> None:
     plan = approved(audited)
     audited.reasons = ["in_doubt"]
     orders.start_apply(plan, "olga", timezone.now())
@@ -130,7 +132,9 @@ def test_a_plan_stopped_in_doubt_is_applied_when_the_doubt_is_settled(audited: W
     assert plan.state == PlanState.QUARANTINED and not orphan.exists() and not plan.trouble
 
 
-def test_a_quarantine_is_purged_when_its_time_is_over_and_not_before(audited: World, orphan: Path) -> None:
+def test_a_quarantine_is_purged_when_its_time_is_over_and_not_before(
+    audited: World, orphan: Path
+) -> None:
     plan = approved(audited)
     orders.start_apply(plan, "olga", timezone.now())
     stored.done(plan)
@@ -166,11 +170,18 @@ def test_an_order_wakes_its_work_and_a_tick_keeps_it(audited: World) -> None:
     [
         (lambda: StorageRoot.objects.update(attested_at=None), "attested"),
         (lambda: StorageRoot.objects.all().delete(), "not registered"),
-        (lambda: AuditDoubt.objects.create(audit=StorageAudit.objects.get(), subject="s", reason="unlisted", root=""), "doubts"),
+        (
+            lambda: AuditDoubt.objects.create(
+                audit=StorageAudit.objects.get(), subject="s", reason="unlisted", root=""
+            ),
+            "doubts",
+        ),
         (lambda: StorageAudit.objects.update(withheld=_withheld()), "not part"),
     ],
 )
-def test_of_a_root_that_may_not_be_cleaned_the_plan_holds_nothing_and_says_why(audited: World, change, says: str) -> None:
+def test_of_a_root_that_may_not_be_cleaned_the_plan_holds_nothing_and_says_why(
+    audited: World, change, says: str
+) -> None:
     change()
     plan = stored.made(audited)
     assert plan.files == 0 and says in " ".join(plan.summary["withheld_roots"][0]["reasons"])
@@ -179,7 +190,9 @@ def test_of_a_root_that_may_not_be_cleaned_the_plan_holds_nothing_and_says_why(a
 
 
 def _withheld() -> dict[str, str]:
-    return {StorageRoot.objects.get().uri: "The registered root s3://b/x is not part of this audit."}
+    return {
+        StorageRoot.objects.get().uri: "The registered root s3://b/x is not part of this audit."
+    }
 
 
 def test_without_an_audit_there_is_no_plan(audited: World) -> None:
@@ -196,7 +209,9 @@ def test_a_quarantine_within_a_root_is_refused_and_said(audited: World) -> None:
     assert plan.state == PlanState.REFUSED and "quarantine" in plan.trouble
 
 
-def test_a_root_registered_around_the_quarantine_since_stops_the_plan(audited: World, orphan: Path) -> None:
+def test_a_root_registered_around_the_quarantine_since_stops_the_plan(
+    audited: World, orphan: Path
+) -> None:
     plan = approved(audited)
     StorageRoot.objects.create(uri=f"file:{audited.quarantine}")
     orders.start_apply(plan, "olga", timezone.now())

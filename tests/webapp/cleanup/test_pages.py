@@ -52,12 +52,16 @@ def address(plan: CleanupPlan, name: str = "cleanup-plan", *more: str) -> str:
 
 
 def approve(client: Client, plan: CleanupPlan, name: str | None = None) -> list[str]:
-    answer = client.post(address(plan, "cleanup-plan-approve"), {"name": plan.short_name if name is None else name})
+    answer = client.post(
+        address(plan, "cleanup-plan-approve"), {"name": plan.short_name if name is None else name}
+    )
     plan.refresh_from_db()
     return [str(message) for message in get_messages(answer.wsgi_request)]
 
 
-def test_a_plan_shows_each_file_with_its_proof(viewer: Client, plan: CleanupPlan, orphan: Path) -> None:
+def test_a_plan_shows_each_file_with_its_proof(
+    viewer: Client, plan: CleanupPlan, orphan: Path
+) -> None:
     page = viewer.get(address(plan)).content.decode()
     assert str(orphan) in page and plan.name in page
     assert "Two audits found nothing that refers to it" in page
@@ -75,27 +79,44 @@ def test_a_plan_without_a_file_does_not_wait_for_approval(viewer: Client, audite
     plan = stored.made(audited)
     assert (plan.files, plan.state) == (0, PlanState.PLANNED)
     for page in (viewer.get(reverse("cleanup-plans")), viewer.get(address(plan))):
-        assert "holds no file" in page.content.decode() and "waits for approval" not in page.content.decode()
+        assert (
+            "holds no file" in page.content.decode()
+            and "waits for approval" not in page.content.decode()
+        )
 
 
-def test_an_operator_asks_for_a_plan_and_the_workers_make_it(operator: Client, audited: World) -> None:
+def test_an_operator_asks_for_a_plan_and_the_workers_make_it(
+    operator: Client, audited: World
+) -> None:
     answer = operator.post(reverse("cleanup-plan-make"), {"root": audited.uri})
     plan = CleanupPlan.objects.get()
-    assert answer.url == address(plan) and plan.state == PlanState.BUILDING and plan.created_name == "olga"
+    assert (
+        answer.url == address(plan)
+        and plan.state == PlanState.BUILDING
+        and plan.created_name == "olga"
+    )
     assert b"being made" in operator.get(address(plan)).content
     assert stored.done(plan).files == 1
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator"])
-def test_only_who_may_approves(role: str, request: pytest.FixtureRequest, plan: CleanupPlan) -> None:
+def test_only_who_may_approves(
+    role: str, request: pytest.FixtureRequest, plan: CleanupPlan
+) -> None:
     said = approve(request.getfixturevalue(role), plan)
     assert plan.state == PlanState.PLANNED and "administrator" in said[0]
 
 
-def test_an_administrator_approves_by_typing_the_plans_name(admin: Client, plan: CleanupPlan) -> None:
+def test_an_administrator_approves_by_typing_the_plans_name(
+    admin: Client, plan: CleanupPlan
+) -> None:
     assert "Type" in approve(admin, plan, "yes")[0] and plan.state == PlanState.PLANNED
     assert "approved" in approve(admin, plan)[-1]
-    assert (plan.state, plan.approved_name, plan.approved_through) == (PlanState.APPROVED, "ada", "page")
+    assert (plan.state, plan.approved_name, plan.approved_through) == (
+        PlanState.APPROVED,
+        "ada",
+        "page",
+    )
 
 
 def test_from_approval_to_undo_by_the_page(admin: Client, plan: CleanupPlan, orphan: Path) -> None:
@@ -103,7 +124,12 @@ def test_from_approval_to_undo_by_the_page(admin: Client, plan: CleanupPlan, orp
     admin.post(address(plan, "cleanup-plan-order", "apply"))
     stored.done(plan)
     page = admin.get(address(plan)).content.decode()
-    assert not orphan.exists() and "Moved to the quarantine" in page and str(Path(plan.folder)) not in page and orphan.name in page
+    assert (
+        not orphan.exists()
+        and "Moved to the quarantine" in page
+        and str(Path(plan.folder)) not in page
+        and orphan.name in page
+    )
     admin.post(address(plan, "cleanup-plan-order", "undo"))
     stored.done(plan)
     assert orphan.exists() and "Put back where it was" in admin.get(address(plan)).content.decode()
@@ -119,10 +145,19 @@ def test_a_plan_whose_files_are_damaged_says_so(viewer: Client, plan: CleanupPla
     assert b"was changed after the plan was made" in viewer.get(address(plan)).content
 
 
-def test_progress_asks_again_while_it_is_at_work_and_then_fetches_the_page(viewer: Client, plan: CleanupPlan) -> None:
-    CleanupPlan.objects.update(state=PlanState.APPLYING, progress={"apply": {"quarantined": 3, "chunks": 9, "chunks_done": 4}})
+def test_progress_asks_again_while_it_is_at_work_and_then_fetches_the_page(
+    viewer: Client, plan: CleanupPlan
+) -> None:
+    CleanupPlan.objects.update(
+        state=PlanState.APPLYING,
+        progress={"apply": {"quarantined": 3, "chunks": 9, "chunks_done": 4}},
+    )
     working = viewer.get(address(plan, "cleanup-plan-progress"))
-    assert b"every 3s" in working.content and b"4 of 9" in working.content and "HX-Refresh" not in working
+    assert (
+        b"every 3s" in working.content
+        and b"4 of 9" in working.content
+        and "HX-Refresh" not in working
+    )
     CleanupPlan.objects.update(state=PlanState.QUARANTINED)
     assert viewer.get(address(plan, "cleanup-plan-progress"))["HX-Refresh"] == "true"
 
@@ -131,8 +166,14 @@ def test_files_and_journal_are_downloads(admin: Client, plan: CleanupPlan, orpha
     orders.approve(plan, person_of(admin), timezone.now())
     orders.start_apply(plan, "olga", timezone.now())
     stored.done(plan)
-    files = json.loads(b"".join(admin.get(address(plan, "cleanup-plan-export", "json")).streaming_content))
-    journal = json.loads(b"".join(admin.get(address(plan, "cleanup-journal-export", "apply", "json")).streaming_content))
+    files = json.loads(
+        b"".join(admin.get(address(plan, "cleanup-plan-export", "json")).streaming_content)
+    )
+    journal = json.loads(
+        b"".join(
+            admin.get(address(plan, "cleanup-journal-export", "apply", "json")).streaming_content
+        )
+    )
     assert [row["path"] for row in files] == [row["path"] for row in journal] == [f"file:{orphan}"]
     assert journal[0]["outcome"] == "quarantined"
 

@@ -1,4 +1,6 @@
-"""From verdicts to the files of a plan: what gets in, what is left out and why, and that parts come in order."""
+"""From verdicts to the files of a plan: what gets in, what is left out and why, and that parts come
+in order.
+"""
 
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +23,14 @@ _MICROSECONDS = pa.timestamp("us", tz="UTC")
 def planned(world: World, tmp_path: Path, rows: list[dict[str, Any]], **changes: Any) -> Carried:
     """A plan of these rows, whatever lies on the disk."""
     files = worlds.write_verdicts(tmp_path / "told", rows, "a")
-    return plan(world, tmp_path, verdict_files=files, audit_id="a", audits=[SearchedAudit("a", NOW.isoformat())], **changes)
+    return plan(
+        world,
+        tmp_path,
+        verdict_files=files,
+        audit_id="a",
+        audits=[SearchedAudit("a", NOW.isoformat())],
+        **changes,
+    )
 
 
 def row_of(world: World, **changes: Any) -> dict[str, Any]:
@@ -37,8 +46,14 @@ def paths(carried: Carried) -> list[str]:
 def test_an_orphan_with_its_proof_gets_in(world: World, orphan: Path, tmp_path: Path) -> None:
     carried = planned(world, tmp_path, [row_of(world)])
     (row,) = next(iter(carried.reader.parts())).to_pylist()
-    assert row["path"] == f"file:{orphan}" and row["age_ms"] == int((NOW - worlds.OLD).total_seconds() * 1000)
-    assert (row["reason"], row["place"], row["job_id"]) == ("unreferenced", "shared", worlds.name_of_job(1))
+    assert row["path"] == f"file:{orphan}" and row["age_ms"] == int(
+        (NOW - worlds.OLD).total_seconds() * 1000
+    )
+    assert (row["reason"], row["place"], row["job_id"]) == (
+        "unreferenced",
+        "shared",
+        worlds.name_of_job(1),
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,26 +81,44 @@ def test_a_row_that_lacks_a_part_of_its_proof_is_left_out_and_counted(
     assert carried.reader.manifest.withheld_files == {reason: 1}
 
 
-def test_instants_to_the_microsecond_as_spark_writes_them_are_read(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_instants_to_the_microsecond_as_spark_writes_them_are_read(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     (file,) = worlds.write_verdicts(tmp_path / "spark", [row_of(world)], "a", 1)
     exact = pq.read_table(file)
     schema = pa.schema(
-        [pa.field(column.name, _MICROSECONDS if pa.types.is_timestamp(column.type) else column.type) for column in exact.schema]
+        [
+            pa.field(
+                column.name, _MICROSECONDS if pa.types.is_timestamp(column.type) else column.type
+            )
+            for column in exact.schema
+        ]
     )
     row = exact.cast(schema).to_pylist()[0]
-    row |= {name: row[name] + timedelta(microseconds=457) for name in ("first_seen_at", "unreferenced_since")}
+    row |= {
+        name: row[name] + timedelta(microseconds=457)
+        for name in ("first_seen_at", "unreferenced_since")
+    }
     pq.write_table(pa.Table.from_pylist([row], schema), file)
     as_of = NOW + timedelta(microseconds=789)
-    assert paths(plan(world, tmp_path, verdict_files=[file], audit_id="a", as_of=as_of)) == [f"file:{orphan}"]
+    assert paths(plan(world, tmp_path, verdict_files=[file], audit_id="a", as_of=as_of)) == [
+        f"file:{orphan}"
+    ]
 
 
-def test_a_path_that_climbs_out_of_its_root_is_left_out(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_path_that_climbs_out_of_its_root_is_left_out(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     climbing = row_of(world, listed_path=f"{world.root}/../elsewhere/{orphan.name}")
-    assert planned(world, tmp_path, [climbing]).reader.manifest.withheld_files == {"outside_its_root": 1}
+    assert planned(world, tmp_path, [climbing]).reader.manifest.withheld_files == {
+        "outside_its_root": 1
+    }
 
 
 @pytest.mark.parametrize("verdict", ["live", "young", "kept", "retained_waste"])
-def test_other_verdicts_are_no_matter_of_a_plan(world: World, orphan: Path, tmp_path: Path, verdict: str) -> None:
+def test_other_verdicts_are_no_matter_of_a_plan(
+    world: World, orphan: Path, tmp_path: Path, verdict: str
+) -> None:
     carried = planned(world, tmp_path, [row_of(world, verdict=verdict)])
     assert (carried.reader.manifest.total_files, carried.reader.manifest.withheld_files) == (0, {})
 
@@ -108,14 +141,20 @@ def test_parts_are_sorted_and_bounded_however_the_audit_was_cut(
 ) -> None:
     monkeypatch.setattr(plan_builder, "PART_ROWS", 7)
     row = row_of(world)
-    many = [row | {"path": f"{row['path']}-{number:03}", "listed_path": f"{row['listed_path']}-{number:03}"} for number in range(40)]
+    many = [
+        row
+        | {"path": f"{row['path']}-{number:03}", "listed_path": f"{row['listed_path']}-{number:03}"}
+        for number in range(40)
+    ]
     carried = planned(world, tmp_path, many)
     assert paths(carried) == sorted(row["path"] for row in many)
     assert [part.rows for part in carried.reader.manifest.parts] == [7] * 5 + [5]
 
 
 @pytest.mark.parametrize("parts", [1, 2])
-def test_verdicts_out_of_order_make_no_plan(world: World, orphan: Path, tmp_path: Path, parts: int) -> None:
+def test_verdicts_out_of_order_make_no_plan(
+    world: World, orphan: Path, tmp_path: Path, parts: int
+) -> None:
     row = row_of(world)
     rows = [row | {"path": row["path"] + letter} for letter in "adbc"]
     files = worlds.write_verdicts(tmp_path / "told", rows, "a", parts, in_order=False)
@@ -123,19 +162,30 @@ def test_verdicts_out_of_order_make_no_plan(world: World, orphan: Path, tmp_path
         plan(world, tmp_path, verdict_files=files, audit_id="a")
 
 
-def test_what_is_more_than_a_plan_holds_is_left_for_the_next(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_what_is_more_than_a_plan_holds_is_left_for_the_next(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     row = row_of(world)
-    many = [row | {"path": f"{row['path']}-{number}", "listed_path": f"{row['listed_path']}-{number}"} for number in range(9)]
+    many = [
+        row | {"path": f"{row['path']}-{number}", "listed_path": f"{row['listed_path']}-{number}"}
+        for number in range(9)
+    ]
     carried = planned(world, tmp_path, many, most_files=4)
-    assert len(paths(carried)) == 4 and carried.reader.manifest.withheld_files == {"more_than_a_plan_holds": 5}
+    assert len(paths(carried)) == 4 and carried.reader.manifest.withheld_files == {
+        "more_than_a_plan_holds": 5
+    }
 
 
-def test_nothing_of_a_root_that_is_not_to_be_cleaned_gets_in(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_nothing_of_a_root_that_is_not_to_be_cleaned_gets_in(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     other = PlannedRoot("file:/other", "/other", "/other.q")
     assert planned(world, tmp_path, [row_of(world)], roots=[other]).reader.manifest.total_files == 0
 
 
-def test_the_name_of_a_plan_is_that_of_its_content(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_the_name_of_a_plan_is_that_of_its_content(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     row = row_of(world)
     one, same = planned(world, tmp_path, [row]), planned(world, tmp_path, [row])
     other = planned(world, tmp_path, [row | {"bytes": row["bytes"] + 1}])

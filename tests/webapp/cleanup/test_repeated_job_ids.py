@@ -1,6 +1,8 @@
-"""Applications whose jobs all have the id 000…0, each with a root of its own: real audits, plans, applies and purges.
+"""Applications whose jobs all have the id 000…0, each with a root of its own: real audits, plans,
+applies and purges.
 
-Every job of an application cluster with high availability has that id, so what is known of one says nothing of the others.
+Every job of an application cluster with high availability has that id, so what is known of one says
+nothing of the others.
 """
 
 from collections.abc import Callable
@@ -41,7 +43,13 @@ class Fleet:
         # Seen again and again while this test takes its time.
         cluster(name, at=timezone.now() + timedelta(days=1))
         self.worlds[name] = world
-        row = {"state": "RUNNING", "terminal": False, "start_time": OLD, "last_completed_id": None, "last_completed_at": None}
+        row = {
+            "state": "RUNNING",
+            "terminal": False,
+            "start_time": OLD,
+            "last_completed_id": None,
+            "last_completed_at": None,
+        }
         job(name, at=NOW, job_id=name_of_job(number), **row | told)
         run("add_storage_root", str(world.root), "--attest", "olga", "--cluster", name)
         return world
@@ -53,7 +61,9 @@ class Fleet:
         run("audit_storage")
 
     def clean_up_all(self) -> set[Path]:
-        """Whatever a plan takes, waste as well, is applied and purged; returns the files that are gone."""
+        """Whatever a plan takes, waste as well, is applied and purged; returns the files that are
+        gone.
+        """
         before = {path for world in self.worlds.values() for path in world.all_files()}
         user = person("ada")
         user.is_superuser = True
@@ -71,7 +81,9 @@ def ended(world: World, number: int, at: datetime = OLD) -> dict[str, object]:
     return {"state": "CANCELED", "terminal": True} | completed(world, number, at)
 
 
-def completed(world: World, number: int, at: datetime = OLD, job_number: int = REPEATED) -> dict[str, object]:
+def completed(
+    world: World, number: int, at: datetime = OLD, job_number: int = REPEATED
+) -> dict[str, object]:
     path = f"file:{world.job(job_number)}/chk-{number}"
     return {"last_completed_id": number, "last_completed_at": at, "last_completed_path": path}
 
@@ -80,11 +92,19 @@ def tell(name: str, **told: object) -> None:
     assert JobCurrent.objects.filter(cluster=name).update(**told) == 1
 
 
-def restored(origin: World, number: int, at: datetime, origin_job: int = REPEATED) -> dict[str, object]:
-    return {"restored_path": f"file:{origin.job(origin_job)}/chk-{number}", "restored_checkpoint_id": number, "restored_at": at}
+def restored(
+    origin: World, number: int, at: datetime, origin_job: int = REPEATED
+) -> dict[str, object]:
+    return {
+        "restored_path": f"file:{origin.job(origin_job)}/chk-{number}",
+        "restored_checkpoint_id": number,
+        "restored_at": at,
+    }
 
 
-def test_the_last_state_of_an_application_is_not_waste_because_another_one_was_succeeded(home: Path) -> None:
+def test_the_last_state_of_an_application_is_not_waste_because_another_one_was_succeeded(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     one, other = fleet.application("app-a"), fleet.application("app-b")
     heir = fleet.application("app-y", 7)
@@ -103,7 +123,9 @@ def test_the_last_state_of_an_application_is_not_waste_because_another_one_was_s
     assert gone == {*left, other.job(REPEATED) / "chk-60" / "_metadata"}
 
 
-def test_a_checkpoint_stays_that_a_running_application_was_restored_from_while_another_one_is_whole(home: Path) -> None:
+def test_a_checkpoint_stays_that_a_running_application_was_restored_from_while_another_one_is_whole(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     origin = fleet.application("app-x", 5)
     fleet.application("app-a")
@@ -120,7 +142,9 @@ def test_a_checkpoint_stays_that_a_running_application_was_restored_from_while_a
     assert not fleet.clean_up_all()
 
 
-def test_files_stay_whose_checkpoint_a_rule_deleted_while_another_application_discarded_its_own(home: Path) -> None:
+def test_files_stay_whose_checkpoint_a_rule_deleted_while_another_application_discarded_its_own(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     one, other = fleet.application("app-d"), fleet.application("app-b")
     shared = [one.file(one.job(REPEATED) / "shared", at=OLD) for _ in range(2)]
@@ -143,20 +167,43 @@ def test_an_application_that_needs_files_of_another_one_is_not_self_contained(ho
     one.checkpoint(REPEATED, 50, [inherited], at=OLD)
     tell("app-a", **ended(one, 50))
     later = OLD + timedelta(days=2)
-    other.checkpoint(REPEATED, 51, [inherited, other.file(other.job(REPEATED) / "shared", at=later)], at=later)
+    other.checkpoint(
+        REPEATED, 51, [inherited, other.file(other.job(REPEATED) / "shared", at=later)], at=later
+    )
     tell("app-b", **restored(one, 50, OLD + timedelta(days=1)), **completed(other, 51, later))
     fleet.audit_twice()
-    found = CheckpointStorage.objects.filter(metadata_path__startswith=f"file:{other.root}/").latest("audit_id")
+    found = CheckpointStorage.objects.filter(
+        metadata_path__startswith=f"file:{other.root}/"
+    ).latest("audit_id")
     assert (found.foreign_files, found.self_contained) == (1, False)
     assert not fleet.clean_up_all()
 
 
-def test_in_one_root_nothing_of_applications_that_share_a_directory_is_deletable(home: Path) -> None:
+def test_in_one_root_nothing_of_applications_that_share_a_directory_is_deletable(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     shared = fleet.application("app-a")
     cluster("app-b", at=timezone.now() + timedelta(days=1))
-    run("add_storage_root", str(shared.root), "--attest", "olga", "--cluster", "app-a", "--cluster", "app-b", "--replace")
-    job("app-b", at=NOW, job_id=name_of_job(REPEATED), state="CANCELED", terminal=True, **completed(shared, 9))
+    run(
+        "add_storage_root",
+        str(shared.root),
+        "--attest",
+        "olga",
+        "--cluster",
+        "app-a",
+        "--cluster",
+        "app-b",
+        "--replace",
+    )
+    job(
+        "app-b",
+        at=NOW,
+        job_id=name_of_job(REPEATED),
+        state="CANCELED",
+        terminal=True,
+        **completed(shared, 9),
+    )
     shared.checkpoint(REPEATED, 9, [shared.file(shared.job(REPEATED) / "shared", at=OLD)], at=OLD)
     shared.file(shared.job(REPEATED) / "shared", at=OLD)
     tell("app-a", **ended(shared, 9))
@@ -174,7 +221,11 @@ def test_a_live_directory_that_lists_short_once_loses_nothing(home: Path, missin
     own = [world.file(world.job(REPEATED) / "shared", at=OLD) for _ in range(2)]
     world.checkpoint(REPEATED, 6, [own[0]], at=OLD)
     newest = world.checkpoint(REPEATED, 7, [own[1], *inherited], at=OLD + timedelta(days=2))
-    tell("app-a", **restored(origin, 5, OLD + timedelta(days=1), 5), **completed(world, 7, OLD + timedelta(days=2)))
+    tell(
+        "app-a",
+        **restored(origin, 5, OLD + timedelta(days=1), 5),
+        **completed(world, 7, OLD + timedelta(days=2)),
+    )
     aside = world.root.with_name("aside")
     hidden = world.job(REPEATED) if missing == "everything" else newest
 

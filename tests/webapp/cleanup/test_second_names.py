@@ -1,4 +1,6 @@
-"""A plan of a directory under a second name, made by an audit that did not see it: no checkpoint loses what it needs."""
+"""A plan of a directory under a second name, made by an audit that did not see it: no checkpoint
+loses what it needs.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,13 @@ from django.utils import timezone
 from ingest.storage.tree import Stat
 from tests.mounts import mounts
 from tests.webapp.cleanup import stored
-from tests.webapp.cleanup.carrying import Carried, FreshFromDisk, effects_equal_the_journal, kill_at_step, plan
+from tests.webapp.cleanup.carrying import (
+    Carried,
+    FreshFromDisk,
+    effects_equal_the_journal,
+    kill_at_step,
+    plan,
+)
 from tests.webapp.cleanup.test_orders import approved
 from tests.webapp.cleanup.worlds import NOW, World
 from webapp.cleanup import execution, orders
@@ -78,14 +86,18 @@ def test_what_a_checkpoint_needs_by_its_first_name_is_not_moved_by_the_second(
     effects_equal_the_journal(carried)
 
 
-def test_what_a_new_checkpoint_refers_to_by_the_first_name_stays(world: World, orphan: Path, named: Named, tmp_path: Path) -> None:
+def test_what_a_new_checkpoint_refers_to_by_the_first_name_stays(
+    world: World, orphan: Path, named: Named, tmp_path: Path
+) -> None:
     carried = plan(named(world), tmp_path)
     carried.recheck = lambda: _Then(carried, lambda: world.checkpoint(2, 5, [orphan], at=NOW))  # type: ignore[method-assign,assignment,return-value]
     carried.apply()
     assert carried.outcomes("apply")[orphan.name] == "referred" and not world.unresolved()
 
 
-def test_everything_is_put_back_when_a_checkpoint_newly_misses_a_file(world: World, orphan: Path, named: Named, tmp_path: Path) -> None:
+def test_everything_is_put_back_when_a_checkpoint_newly_misses_a_file(
+    world: World, orphan: Path, named: Named, tmp_path: Path
+) -> None:
     second = world.file(world.job(1) / "shared")
     carried = plan(named(world), tmp_path)
     carried.files = _Late(completing(world, [orphan, second]))
@@ -96,13 +108,17 @@ def test_everything_is_put_back_when_a_checkpoint_newly_misses_a_file(world: Wor
     effects_equal_the_journal(carried)
 
 
-def test_putting_back_goes_on_where_it_was_killed(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_putting_back_goes_on_where_it_was_killed(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     for _ in range(4):
         world.file(world.job(1) / "shared")
     link = tmp_path / "link"
     link.symlink_to(world.root)
     carried = plan(world.by_another_name(link), tmp_path)
-    complete = completing(world, [world.root / path.relative_to(link) for path in _planned(carried)])
+    complete = completing(
+        world, [world.root / path.relative_to(link) for path in _planned(carried)]
+    )
     carried.apply()
     complete()
     step = 0
@@ -117,7 +133,9 @@ def test_putting_back_goes_on_where_it_was_killed(world: World, orphan: Path, tm
     effects_equal_the_journal(carried)
 
 
-def test_nothing_is_purged_that_a_checkpoint_misses_by_the_first_name(world: World, orphan: Path, named: Named, tmp_path: Path) -> None:
+def test_nothing_is_purged_that_a_checkpoint_misses_by_the_first_name(
+    world: World, orphan: Path, named: Named, tmp_path: Path
+) -> None:
     carried, complete = plan(named(world), tmp_path), completing(world, [orphan])
     carried.apply()
     complete()
@@ -128,7 +146,9 @@ def test_nothing_is_purged_that_a_checkpoint_misses_by_the_first_name(world: Wor
     assert not world.unresolved()
 
 
-def test_a_copy_that_somebody_keeps_elsewhere_does_not_hold_up_a_purge(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_a_copy_that_somebody_keeps_elsewhere_does_not_hold_up_a_purge(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     kept = world.root / "kept-by-olga" / orphan.name
     kept.parent.mkdir()
     kept.write_bytes(orphan.read_bytes())
@@ -139,7 +159,9 @@ def test_a_copy_that_somebody_keeps_elsewhere_does_not_hold_up_a_purge(world: Wo
     assert carried.outcomes("purge") == {orphan.name: "purged"} and not world.unresolved()
 
 
-def test_other_upper_and_lower_case_is_no_other_file(world: World, orphan: Path, tmp_path: Path) -> None:
+def test_other_upper_and_lower_case_is_no_other_file(
+    world: World, orphan: Path, tmp_path: Path
+) -> None:
     """As a file system that takes both for one may have it in a reference."""
     carried = plan(world, tmp_path)
     shouted = orphan.parent / orphan.name.upper()
@@ -149,7 +171,9 @@ def test_other_upper_and_lower_case_is_no_other_file(world: World, orphan: Path,
     assert carried.outcomes("apply")[orphan.name] == "referred" and orphan.exists()
 
 
-def test_a_plan_that_was_put_back_is_over_and_says_why(audited: World, orphan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_that_was_put_back_is_over_and_says_why(
+    audited: World, orphan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = approved(audited)
     orders.start_apply(made, "olga", timezone.now())
     late = _Late(completing(audited, [orphan]))
@@ -169,4 +193,6 @@ def completing(world: World, files: list[Path]) -> Callable[[], object]:
 
 
 def _planned(carried: Carried) -> list[Path]:
-    return [Path(path) for part in carried.reader.parts() for path in part["listed_path"].to_pylist()]
+    return [
+        Path(path) for part in carried.reader.parts() for path in part["listed_path"].to_pylist()
+    ]

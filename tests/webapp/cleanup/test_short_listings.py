@@ -1,4 +1,6 @@
-"""What lists short without an error, while the checkpoint that needs it is moved away: nothing of it is ever deleted."""
+"""What lists short without an error, while the checkpoint that needs it is moved away: nothing of
+it is ever deleted.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,7 +87,9 @@ def test_files_stay_that_were_written_right_before_they_listed_short(home: Path)
     assert not fleet.clean_up_all() & {*needed}
 
 
-def test_files_stay_in_a_root_that_was_not_audited_when_their_checkpoint_in_another_was_moved_away(home: Path) -> None:
+def test_files_stay_in_a_root_that_was_not_audited_when_their_checkpoint_in_another_was_moved_away(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     _, needed = write_ended_job(fleet, "app-a", 5)
     other, _ = write_ended_job(fleet, "app-b", 6)
@@ -129,7 +133,9 @@ def test_what_was_written_since_a_listing_and_needed_by_nothing_goes(home: Path)
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_what_a_checkpoint_referred_to_that_came_and_went_after_the_apply_is_not_purged(home: Path, whole: bool) -> None:
+def test_what_a_checkpoint_referred_to_that_came_and_went_after_the_apply_is_not_purged(
+    home: Path, whole: bool
+) -> None:
     fleet = Fleet(home)
     one, needed = write_ended_job(fleet, "app-a", 5)
     first = one.savepoint("savepoint-000005-0123456789ab", needed, at=OLD)

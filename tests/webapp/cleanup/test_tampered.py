@@ -1,4 +1,6 @@
-"""Journals and quarantines that somebody laid hands on: nothing is moved or deleted on their word, least of all elsewhere."""
+"""Journals and quarantines that somebody laid hands on: nothing is moved or deleted on their word,
+least of all elsewhere.
+"""
 
 import json
 from collections.abc import Callable
@@ -12,7 +14,11 @@ from tests.webapp.cleanup.worlds import World
 from webapp.cleanup import manifest, plan_builder, plan_reader
 from webapp.cleanup.errors import CleanupError, Halted, PlanDamaged, PlanRefused
 
-VERBS: dict[str, Callable[[Carried], None]] = {"apply": Carried.apply, "undo": Carried.undo, "purge": Carried.purge}
+VERBS: dict[str, Callable[[Carried], None]] = {
+    "apply": Carried.apply,
+    "undo": Carried.undo,
+    "purge": Carried.purge,
+}
 CHUNKS = 3
 
 Lines = list[dict[str, Any]]
@@ -57,7 +63,11 @@ def rewrite(path: Path, change: Callable[[Lines], Lines | None]) -> None:
 
 def everything(carried: Carried) -> dict[str, bytes]:
     above = carried.world.root.parent
-    kept = (path for path in above.rglob("*") if path.is_file() and not path.is_relative_to(above / "audits"))
+    kept = (
+        path
+        for path in above.rglob("*")
+        if path.is_file() and not path.is_relative_to(above / "audits")
+    )
     return {str(path): path.read_bytes() for path in kept}
 
 
@@ -66,7 +76,10 @@ def a_row_is_taken_out(carried: Carried) -> None:
 
 
 def a_row_is_added(carried: Carried) -> None:
-    rewrite(effect(carried), lambda lines: [lines[0], lines[1] | {"path": "file:/etc/passwd"}, *lines[1:]])
+    rewrite(
+        effect(carried),
+        lambda lines: [lines[0], lines[1] | {"path": "file:/etc/passwd"}, *lines[1:]],
+    )
 
 
 def an_outcome_is_changed(carried: Carried) -> None:
@@ -74,11 +87,21 @@ def an_outcome_is_changed(carried: Carried) -> None:
 
 
 def a_place_leaves_the_quarantine(carried: Carried) -> None:
-    rewrite(effect(carried), lambda lines: lines[1].update(quarantine=str(carried.world.root.parent / "outside" / "precious")))
+    rewrite(
+        effect(carried),
+        lambda lines: lines[1].update(
+            quarantine=str(carried.world.root.parent / "outside" / "precious")
+        ),
+    )
 
 
 def a_place_steps_upwards(carried: Carried) -> None:
-    rewrite(effect(carried), lambda lines: lines[1].update(quarantine=lines[1]["quarantine"] + "/../../../../../outside/precious"))
+    rewrite(
+        effect(carried),
+        lambda lines: lines[1].update(
+            quarantine=lines[1]["quarantine"] + "/../../../../../outside/precious"
+        ),
+    )
 
 
 def the_last_effect_is_changed(carried: Carried) -> None:
@@ -108,7 +131,11 @@ def an_effect_is_no_text(carried: Carried) -> None:
 
 def an_intent_names_a_file_outside(carried: Carried) -> None:
     intent = folder_of(carried) / f"{CHUNKS - 1:08}.0123456789ab.intent.jsonl"
-    intent.write_text('{"record":"intent"}\n{"path":"file:' + str(carried.world.root.parent / "outside" / "precious") + '"}\n')
+    intent.write_text(
+        '{"record":"intent"}\n{"path":"file:'
+        + str(carried.world.root.parent / "outside" / "precious")
+        + '"}\n'
+    )
 
 
 def a_chunk_is_added_that_the_plan_has_not(carried: Carried) -> None:
@@ -121,16 +148,28 @@ def something_else_lies_there(carried: Carried) -> None:
 
 
 TAMPERED = [
-    a_row_is_taken_out, a_row_is_added, an_outcome_is_changed, a_place_leaves_the_quarantine, a_place_steps_upwards,
-    the_last_effect_is_changed, the_last_effect_is_of_another_hand, an_effect_is_copied_to_another_chunk, an_effect_from_the_middle_is_gone,
-    an_effect_is_cut_off, an_effect_is_no_text, an_intent_names_a_file_outside, a_chunk_is_added_that_the_plan_has_not,
+    a_row_is_taken_out,
+    a_row_is_added,
+    an_outcome_is_changed,
+    a_place_leaves_the_quarantine,
+    a_place_steps_upwards,
+    the_last_effect_is_changed,
+    the_last_effect_is_of_another_hand,
+    an_effect_is_copied_to_another_chunk,
+    an_effect_from_the_middle_is_gone,
+    an_effect_is_cut_off,
+    an_effect_is_no_text,
+    an_intent_names_a_file_outside,
+    a_chunk_is_added_that_the_plan_has_not,
     something_else_lies_there,
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("tamper", TAMPERED, ids=lambda tamper: tamper.__name__)
-def test_a_journal_of_another_hand_stops_everything(carried: Carried, tamper: Callable[[Carried], None], verb: str) -> None:
+def test_a_journal_of_another_hand_stops_everything(
+    carried: Carried, tamper: Callable[[Carried], None], verb: str
+) -> None:
     tamper(carried)
     before = everything(carried)
     with pytest.raises(PlanDamaged, match="journal"):
@@ -139,13 +178,17 @@ def test_a_journal_of_another_hand_stops_everything(carried: Carried, tamper: Ca
 
 
 @pytest.mark.parametrize("verb", ["undo", "purge"])
-def test_the_end_of_a_journal_that_was_lost_is_found_by_looking(carried: Carried, verb: str) -> None:
+def test_the_end_of_a_journal_that_was_lost_is_found_by_looking(
+    carried: Carried, verb: str
+) -> None:
     """The intent is there, the effect is not: as after a crash."""
     carried.apply()
     effect(carried, CHUNKS - 1).unlink()
     VERBS[verb](carried)
     effects_equal_the_journal(carried)
-    assert not carried.world.unresolved() and not any(path.is_file() for path in carried.world.quarantine.rglob("*"))
+    assert not carried.world.unresolved() and not any(
+        path.is_file() for path in carried.world.quarantine.rglob("*")
+    )
 
 
 def swapped(carried: Carried, place: Path) -> Path:
@@ -158,7 +201,9 @@ def swapped(carried: Carried, place: Path) -> Path:
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("depth", ["plan", "root", "job", "shared"])
-def test_a_link_within_the_quarantine_is_not_followed(carried: Carried, depth: str, verb: str) -> None:
+def test_a_link_within_the_quarantine_is_not_followed(
+    carried: Carried, depth: str, verb: str
+) -> None:
     names = {"plan": 1, "root": 2, "job": 3, "shared": 4}
     any_file = next(path for path in carried.world.quarantine.rglob("*") if path.is_file())
     steps = any_file.relative_to(carried.world.quarantine).parts[: names[depth]]
@@ -171,10 +216,16 @@ def test_a_link_within_the_quarantine_is_not_followed(carried: Carried, depth: s
     before = everything(carried)
     with pytest.raises(CleanupError, match=r"link|journal"):
         VERBS[verb](carried)
-        raise PlanDamaged("the journal is as it was") if verb == "apply" else AssertionError("not stopped")
+        raise (
+            PlanDamaged("the journal is as it was")
+            if verb == "apply"
+            else AssertionError("not stopped")
+        )
     now = everything(carried)
     assert {path: now.get(path) for path in before if "elsewhere" in path or "outside" in path} == {
-        path: content for path, content in before.items() if "elsewhere" in path or "outside" in path
+        path: content
+        for path, content in before.items()
+        if "elsewhere" in path or "outside" in path
     }
 
 
@@ -190,7 +241,9 @@ def test_a_file_in_quarantine_that_is_a_link_by_now_is_left_alone(carried: Carri
 
 
 @pytest.mark.parametrize("verb", ["undo", "purge"])
-def test_a_quarantine_that_leads_into_the_root_by_now_is_refused(carried: Carried, verb: str) -> None:
+def test_a_quarantine_that_leads_into_the_root_by_now_is_refused(
+    carried: Carried, verb: str
+) -> None:
     quarantine = carried.world.quarantine
     inside = carried.world.root / "kept"
     quarantine.rename(inside)
@@ -201,7 +254,9 @@ def test_a_quarantine_that_leads_into_the_root_by_now_is_refused(carried: Carrie
     assert everything(carried) == before
 
 
-def test_a_quarantine_that_was_moved_to_another_disk_and_linked_is_still_the_quarantine(carried: Carried) -> None:
+def test_a_quarantine_that_was_moved_to_another_disk_and_linked_is_still_the_quarantine(
+    carried: Carried,
+) -> None:
     swapped(carried, carried.world.quarantine)
     carried.undo()
     assert set(carried.outcomes("undo").values()) == {"restored"}

@@ -1,4 +1,6 @@
-"""Files that somebody needs of whom little was seen: real audits, plans, applies and purges take none of them."""
+"""Files that somebody needs of whom little was seen: real audits, plans, applies and purges take
+none of them.
+"""
 
 import os
 from datetime import timedelta
@@ -10,7 +12,16 @@ from django.utils import timezone
 
 from tests.ingest.metadata import writing
 from tests.webapp.builders import cluster, fact, job, person
-from tests.webapp.cleanup.test_repeated_job_ids import NOW, OLD, REPEATED, Fleet, completed, ended, restored, tell
+from tests.webapp.cleanup.test_repeated_job_ids import (
+    NOW,
+    OLD,
+    REPEATED,
+    Fleet,
+    completed,
+    ended,
+    restored,
+    tell,
+)
 from tests.webapp.cleanup.test_whole import home, run
 from tests.webapp.cleanup.worlds import World, name_of_job
 from webapp.cleanup import orders
@@ -20,13 +31,21 @@ from webapp.storage.models import CheckpointStorage, StorageRoot
 
 __all__ = ["home"]
 pytestmark = pytest.mark.django_db(transaction=True)
-NOTHING_COMPLETED = {"last_completed_id": None, "last_completed_at": None, "last_completed_path": None}
+NOTHING_COMPLETED = {
+    "last_completed_id": None,
+    "last_completed_at": None,
+    "last_completed_path": None,
+}
 
 
 def forked(fleet: Fleet) -> World:
-    """Job 5 of app-x ended with chk-5, and job 7 of app-c was restored from it and is whole: chk-5 is waste unless one more needs it."""
+    """Job 5 of app-x ended with chk-5, and job 7 of app-c was restored from it and is whole: chk-5
+    is waste unless one more needs it.
+    """
     origin, heir = fleet.application("app-x", 5), fleet.application("app-c", 7)
-    origin.checkpoint(5, 5, [origin.file(origin.job(5) / "shared", at=OLD) for _ in range(2)], at=OLD)
+    origin.checkpoint(
+        5, 5, [origin.file(origin.job(5) / "shared", at=OLD) for _ in range(2)], at=OLD
+    )
     tell("app-x", state="CANCELED", terminal=True, **completed(origin, 5, OLD, 5))
     later = OLD + timedelta(days=2)
     heir.checkpoint(7, 6, [heir.file(heir.job(7) / "shared", at=later)], at=later)
@@ -46,19 +65,33 @@ def test_what_one_heir_has_left_behind_goes_where_there_is_no_other(home: Path) 
 
 
 @pytest.mark.parametrize("name", ["link", "other authority", "copy"])
-def test_a_second_heir_that_was_restored_by_another_name_keeps_its_origin(home: Path, name: str) -> None:
+def test_a_second_heir_that_was_restored_by_another_name_keeps_its_origin(
+    home: Path, name: str
+) -> None:
     fleet = Fleet(home)
     origin = forked(fleet)
     fleet.application("app-b", 8)
     (home / "mnt").symlink_to(origin.root)
     below = f"{name_of_job(5)}/chk-5"
-    path = {"link": f"file:{home}/mnt/{below}", "other authority": f"hdfs://nn1.example:8020/flink/{below}", "copy": f"file:{home}/of-5"}
-    tell("app-b", restored_path=path[name], restored_checkpoint_id=5, restored_at=OLD + timedelta(days=3), **NOTHING_COMPLETED)
+    path = {
+        "link": f"file:{home}/mnt/{below}",
+        "other authority": f"hdfs://nn1.example:8020/flink/{below}",
+        "copy": f"file:{home}/of-5",
+    }
+    tell(
+        "app-b",
+        restored_path=path[name],
+        restored_checkpoint_id=5,
+        restored_at=OLD + timedelta(days=3),
+        **NOTHING_COMPLETED,
+    )
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 
 
-def test_a_second_heir_by_another_name_that_appears_after_the_apply_stops_the_purge(home: Path) -> None:
+def test_a_second_heir_by_another_name_that_appears_after_the_apply_stops_the_purge(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     origin = forked(fleet)
     fleet.application("app-b", 8)
@@ -73,19 +106,36 @@ def test_a_second_heir_by_another_name_that_appears_after_the_apply_stops_the_pu
     orders.approve(plan, user, timezone.now())
     run("apply_cleanup", str(plan.name), "--apply", "--json")
     path = f"file:{home}/mnt/{name_of_job(5)}/chk-5"
-    tell("app-b", state="RUNNING", terminal=False, restored_path=path, restored_at=timezone.now(), **NOTHING_COMPLETED)
+    tell(
+        "app-b",
+        state="RUNNING",
+        terminal=False,
+        restored_path=path,
+        restored_at=timezone.now(),
+        **NOTHING_COMPLETED,
+    )
     CleanupPlan.objects.update(purge_at=timezone.now())
     with pytest.raises(CommandError, match="may not be cleaned"):
         run("apply_cleanup", str(plan.name), "--purge", "--json")
     assert any(path.name == "_metadata" for path in origin.quarantine.rglob("*"))
 
 
-def test_a_job_restored_from_nobody_knows_where_keeps_all_beside_an_old_checkpoint_of_its_own(home: Path) -> None:
+def test_a_job_restored_from_nobody_knows_where_keeps_all_beside_an_old_checkpoint_of_its_own(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     forked(fleet)
     other, before = fleet.application("app-b"), OLD - timedelta(days=5)
-    other.checkpoint(REPEATED, 50, [other.file(other.job(REPEATED) / "shared", at=before)], at=before)
-    tell("app-b", restored_path=None, restored_checkpoint_id=5, restored_at=OLD + timedelta(days=3), **completed(other, 50, before))
+    other.checkpoint(
+        REPEATED, 50, [other.file(other.job(REPEATED) / "shared", at=before)], at=before
+    )
+    tell(
+        "app-b",
+        restored_path=None,
+        restored_checkpoint_id=5,
+        restored_at=OLD + timedelta(days=3),
+        **completed(other, 50, before),
+    )
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 
@@ -95,12 +145,20 @@ def test_a_job_of_which_no_restore_was_read_though_flink_counts_one_keeps_all(ho
     forked(fleet)
     fleet.application("app-b", 8)
     counts = {"at": NOW.isoformat(), "checkpoints_total": 0, "checkpoints_restored": 1}
-    tell("app-b", restored_path=None, restored_at=None, restored_checkpoint_id=None, flink_counts=counts)
+    tell(
+        "app-b",
+        restored_path=None,
+        restored_at=None,
+        restored_checkpoint_id=None,
+        flink_counts=counts,
+    )
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 
 
-def test_a_cluster_that_cannot_be_seen_may_have_an_heir_of_which_nobody_has_heard(home: Path) -> None:
+def test_a_cluster_that_cannot_be_seen_may_have_an_heir_of_which_nobody_has_heard(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     forked(fleet)
     fleet.application("app-b", 8)
@@ -129,7 +187,9 @@ def test_a_failed_checkpoint_explains_no_unreadable_one_of_an_earlier_run(home: 
 
 
 @pytest.mark.parametrize("how", ["failover", "moved savepoint"])
-def test_task_owned_files_stay_where_the_last_restore_does_not_tell_from_whom_a_job_stems(home: Path, how: str) -> None:
+def test_task_owned_files_stay_where_the_last_restore_does_not_tell_from_whom_a_job_stems(
+    home: Path, how: str
+) -> None:
     fleet = Fleet(home)
     one, heir = fleet.application("app-x", 5), fleet.application("app-b", 8)
     one.file(one.job(5) / "taskowned", at=OLD)
@@ -138,16 +198,24 @@ def test_task_owned_files_stay_where_the_last_restore_does_not_tell_from_whom_a_
     heir.checkpoint(8, 9, [heir.file(heir.job(8) / "shared", at=later)], at=later)
     tell("app-b", **restored(heir, 9, later + timedelta(days=1), 8), **completed(heir, 9, later, 8))
     if how == "moved savepoint":
-        tell("app-b", restored_path=f"file:{one.root}/saved/before-upgrade", restored_at=OLD + timedelta(days=1))
+        tell(
+            "app-b",
+            restored_path=f"file:{one.root}/saved/before-upgrade",
+            restored_at=OLD + timedelta(days=1),
+        )
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 
 
 @pytest.mark.parametrize("how", ["copy", "short", "wider root"])
-def test_that_a_vanished_checkpoint_referred_to_a_file_is_not_forgotten(home: Path, how: str) -> None:
+def test_that_a_vanished_checkpoint_referred_to_a_file_is_not_forgotten(
+    home: Path, how: str
+) -> None:
     fleet = Fleet(home)
     one = fleet.application("app-a", 5)
-    first = one.checkpoint(5, 12, [one.file(one.job(5) / "shared", at=OLD) for _ in range(2)], at=OLD)
+    first = one.checkpoint(
+        5, 12, [one.file(one.job(5) / "shared", at=OLD) for _ in range(2)], at=OLD
+    )
     one.checkpoint(5, 13, [one.file(one.job(5) / "shared", at=OLD)], at=OLD)
     tell("app-a", **({"state": "CANCELED", "terminal": True} | completed(one, 13, OLD, 5)))
     if how == "wider root":
@@ -191,14 +259,36 @@ def test_a_second_writer_of_a_shared_directory_is_not_forgotten_with_its_row(hom
     fleet = Fleet(home)
     shared, heir = fleet.application("app-a"), fleet.application("app-y", 7)
     cluster("app-b", at=timezone.now() + timedelta(days=1))
-    run("add_storage_root", str(shared.root), "--attest", "olga", "--cluster", "app-a", "--cluster", "app-b", "--replace")
-    shared.checkpoint(REPEATED, 9, [shared.file(shared.job(REPEATED) / "shared", at=OLD) for _ in range(2)], at=OLD)
+    run(
+        "add_storage_root",
+        str(shared.root),
+        "--attest",
+        "olga",
+        "--cluster",
+        "app-a",
+        "--cluster",
+        "app-b",
+        "--replace",
+    )
+    shared.checkpoint(
+        REPEATED,
+        9,
+        [shared.file(shared.job(REPEATED) / "shared", at=OLD) for _ in range(2)],
+        at=OLD,
+    )
     shared.checkpoint(REPEATED, 50, [shared.file(shared.job(REPEATED) / "shared", at=OLD)], at=OLD)
     tell("app-a", **ended(shared, 50))
     later = OLD + timedelta(days=2)
     heir.checkpoint(7, 51, [heir.file(heir.job(7) / "shared", at=later)], at=later)
     tell("app-y", **restored(shared, 50, OLD + timedelta(days=1)), **completed(heir, 51, later, 7))
-    of_other = job("app-b", at=NOW, job_id=name_of_job(REPEATED), state="CANCELED", terminal=True, **completed(shared, 9))
+    of_other = job(
+        "app-b",
+        at=NOW,
+        job_id=name_of_job(REPEATED),
+        state="CANCELED",
+        terminal=True,
+        **completed(shared, 9),
+    )
     fleet.audit_twice()
     of_other.delete()
     run("audit_storage")
@@ -207,9 +297,20 @@ def test_a_second_writer_of_a_shared_directory_is_not_forgotten_with_its_row(hom
 
 def test_an_old_checkpoint_of_a_higher_number_does_not_stand_for_the_newest_one(home: Path) -> None:
     fleet = Fleet(home)
-    world, before, lately = fleet.application("app-a"), OLD - timedelta(days=9), NOW - timedelta(days=31)
-    world.checkpoint(REPEATED, 50, [world.file(world.job(REPEATED) / "shared", at=before)], at=before)
-    newest = world.checkpoint(REPEATED, 7, [world.file(world.job(REPEATED) / "shared", at=OLD) for _ in range(2)], at=lately)
+    world, before, lately = (
+        fleet.application("app-a"),
+        OLD - timedelta(days=9),
+        NOW - timedelta(days=31),
+    )
+    world.checkpoint(
+        REPEATED, 50, [world.file(world.job(REPEATED) / "shared", at=before)], at=before
+    )
+    newest = world.checkpoint(
+        REPEATED,
+        7,
+        [world.file(world.job(REPEATED) / "shared", at=OLD) for _ in range(2)],
+        at=lately,
+    )
     tell("app-a", **completed(world, 7, lately), start_time=OLD)
     newest.rename(home / "between-two-listings")
     audit(30)
@@ -218,12 +319,17 @@ def test_an_old_checkpoint_of_a_higher_number_does_not_stand_for_the_newest_one(
     assert not fleet.clean_up_all()
 
 
-def test_a_checkpoint_with_a_reference_that_is_no_path_is_not_called_self_contained(home: Path) -> None:
+def test_a_checkpoint_with_a_reference_that_is_no_path_is_not_called_self_contained(
+    home: Path,
+) -> None:
     fleet = Fleet(home)
     one = fleet.application("app-a", 5)
     folder, own = one.job(5) / "chk-3", one.file(one.job(5) / "shared", at=OLD)
     folder.mkdir()
-    shared = {"1.sst": writing.file(10, f"file:{own}"), "2.sst": writing.file(7, "alluxio-cache:somewhere/else/1")}
+    shared = {
+        "1.sst": writing.file(10, f"file:{own}"),
+        "2.sst": writing.file(7, "alluxio-cache:somewhere/else/1"),
+    }
     state = writing.incremental(writing.byte_stream("meta", b"meta"), shared, {}, new=True)
     subtask = writing.operator(4, [writing.subtask(4, 0, keyed=state)])
     (folder / "_metadata").write_bytes(writing.metadata(4, [subtask], checkpoint=3))

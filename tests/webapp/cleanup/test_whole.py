@@ -1,4 +1,6 @@
-"""Everything together with real audits by Spark: two audits, a plan, an apply with a new checkpoint in between, a purge."""
+"""Everything together with real audits by Spark: two audits, a plan, an apply with a new checkpoint
+in between, a purge.
+"""
 
 import csv
 import json
@@ -36,7 +38,9 @@ def inventory(world: World, file: Path) -> str:
         writer.writerow(["path", "bytes", "modified"])
         for path in world.all_files():
             found = path.stat()
-            writer.writerow([str(path), found.st_size, datetime.fromtimestamp(found.st_mtime, UTC).isoformat()])
+            writer.writerow(
+                [str(path), found.st_size, datetime.fromtimestamp(found.st_mtime, UTC).isoformat()]
+            )
     return str(file)
 
 
@@ -53,16 +57,28 @@ def test_from_two_audits_to_an_empty_quarantine(home: Path) -> None:
     told = {"state": "CANCELED", "terminal": True, "last_completed_id": 7, "last_completed_at": old}
     job(cluster(at=now + timedelta(days=1)).name, at=now, job_id=name_of_job(1), **told)
     run("add_storage_root", str(world.root), "--attest", "olga", "--cluster", "prod-eu")
-    # Another root, with another job of its own and a savepoint that holds on to a file of the first: that is no second name.
+    # Another root, with another job of its own and a savepoint that holds on to a file of the
+    # first: that is no second name.
     other = World(home / "other", Random(1))
     other.checkpoint(3, 2, [other.file(other.job(3) / "shared", at=old)], at=old)
     other.savepoint("savepoint-000000-0123456789ab", [needed[0]], at=old)
     run("add_storage_root", str(other.root), "--attest", "olga", "--cluster", "prod-eu")
 
     month_ago = (now - timedelta(days=30)).isoformat()
-    run("audit_storage", str(world.root), "--listing", inventory(world, home / "inventory.csv"), "--as-of", month_ago)
+    run(
+        "audit_storage",
+        str(world.root),
+        "--listing",
+        inventory(world, home / "inventory.csv"),
+        "--as-of",
+        month_ago,
+    )
     young = world.file(world.job(1) / "shared", at=now)
-    told, of_other = [line for line in map(json.loads, run("audit_storage", "--json").splitlines()) if "cleanable" in line]
+    told, of_other = [
+        line
+        for line in map(json.loads, run("audit_storage", "--json").splitlines())
+        if "cleanable" in line
+    ]
     assert of_other["cleanable"] and of_other["checkpoints"] == 2, of_other
     assert told["orphan"]["files"] == 5 and told["cleanable"], told
 
@@ -81,6 +97,8 @@ def test_from_two_audits_to_an_empty_quarantine(home: Path) -> None:
     assert not world.unresolved() and foreign.exists() and young.exists()
 
     CleanupPlan.objects.update(purge_at=timezone.now())
-    assert json.loads(run("apply_cleanup", head["plan"], "--purge", "--json"))["purge"]["purged"] == 4
+    assert (
+        json.loads(run("apply_cleanup", head["plan"], "--purge", "--json"))["purge"]["purged"] == 4
+    )
     assert not any(path.is_file() for path in world.quarantine.rglob("*"))
     assert not world.unresolved() and all(path.exists() for path in needed)

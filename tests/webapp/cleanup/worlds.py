@@ -1,4 +1,6 @@
-"""Checkpoint storage on a real disk: jobs, chains, orphans and waste, judged by a plain reckoning of a few lines."""
+"""Checkpoint storage on a real disk: jobs, chains, orphans and waste, judged by a plain reckoning
+of a few lines.
+"""
 
 import os
 import uuid
@@ -31,9 +33,11 @@ def name_of_job(number: int) -> str:
 
 @dataclass
 class World:
-    """``waste`` are directories of checkpoints that nobody needs. Everything else is judged from what lies on the disk.
+    """``waste`` are directories of checkpoints that nobody needs. Everything else is judged from
+    what lies on the disk.
 
-    References name where the files were written. ``named`` is what the root is called instead, "" for the same.
+    References name where the files were written. ``named`` is what the root is called instead, ""
+    for the same.
     """
 
     root: Path
@@ -52,9 +56,13 @@ class World:
         return self.uri + str(path)[len(str(self.root)) :]
 
     def by_another_name(self, root: Path, named: str = "") -> "World":
-        """The same directory as an audit sees it that does not know: nothing refers to a file by this name."""
+        """The same directory as an audit sees it that does not know: nothing refers to a file by
+        this name.
+        """
         waste = {root / folder.relative_to(self.root) for folder in self.waste}
-        return World(root, self.random, waste, named=named, removed_by_others=self.removed_by_others)
+        return World(
+            root, self.random, waste, named=named, removed_by_others=self.removed_by_others
+        )
 
     @property
     def quarantine(self) -> Path:
@@ -67,11 +75,15 @@ class World:
         """A file with a name that Flink might give."""
         path = folder / str(uuid.UUID(int=self.random.getrandbits(128)))
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(self.random.randbytes(self.random.randrange(1, 200) if size is None else size))
+        path.write_bytes(
+            self.random.randbytes(self.random.randrange(1, 200) if size is None else size)
+        )
         date(path, at)
         return path
 
-    def checkpoint(self, job: int, number: int, files: list[Path], *, at: datetime = OLD, waste: bool = False) -> Path:
+    def checkpoint(
+        self, job: int, number: int, files: list[Path], *, at: datetime = OLD, waste: bool = False
+    ) -> Path:
         """``_metadata`` that refers to the files; returns its directory."""
         folder = self.job(job) / f"chk-{number}"
         self.snapshot(folder, number, files, at=at)
@@ -85,14 +97,21 @@ class World:
 
     def snapshot(self, folder: Path, number: int, files: list[Path], *, at: datetime) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
-        shared = {f"{place:06}.sst": w.file(path.stat().st_size, f"file:{path}") for place, path in enumerate(files)}
+        shared = {
+            f"{place:06}.sst": w.file(path.stat().st_size, f"file:{path}")
+            for place, path in enumerate(files)
+        }
         state = w.incremental(w.byte_stream("meta", b"meta"), shared, {}, new=True)
-        (folder / "_metadata").write_bytes(w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])], checkpoint=number))
+        (folder / "_metadata").write_bytes(
+            w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])], checkpoint=number)
+        )
         date(folder / "_metadata", at)
         return folder
 
     def all_files(self) -> list[Path]:
-        return sorted(path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink())
+        return sorted(
+            path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink()
+        )
 
     def referred(self, *, needed_only: bool = False) -> dict[str, str]:
         """Canonical path → a ``_metadata`` that refers to it."""
@@ -104,9 +123,15 @@ class World:
         return found
 
     def unresolved(self) -> list[str]:
-        """What any checkpoint that is there refers to and that is not there, but for what others removed."""
+        """What any checkpoint that is there refers to and that is not there, but for what others
+        removed.
+        """
         paths = {path: Path(path.removeprefix("file:")) for path in self.referred()}
-        return [uri for uri, path in paths.items() if not path.exists() and path.resolve() not in self.removed_by_others]
+        return [
+            uri
+            for uri, path in paths.items()
+            if not path.exists() and path.resolve() not in self.removed_by_others
+        ]
 
     def verdicts(self, at: datetime = NOW) -> list[dict[str, Any]]:
         """Of all files that are not live, sorted by path."""
@@ -122,14 +147,28 @@ class World:
             if path.name == "_metadata" or uri in referred:
                 verdict, reason = "retained_waste", "superseded"
             elif placed.place in ("exclusive", "shared"):
-                verdict, reason = ("orphan", "unreferenced") if modified < at - GUARD else ("young", "age_guard")
-            rows.append({
-                "root": self.uri, "path": uri, "listed_path": str(path), "bytes": found.st_size, "modified": modified,
-                "first_seen_at": min(modified, at), "verdict": verdict, "reason": reason,
-                "kind": "unknown" if verdict == "orphan" else None,
-                "place": placed.place, "cluster": "prod", "job_id": placed.job_id, "checkpoint_id": placed.checkpoint_id,
-                "unreferenced_since": at - timedelta(hours=12) if verdict == "orphan" else None, "last_referrer": None,
-            })  # fmt: skip
+                verdict, reason = (
+                    ("orphan", "unreferenced") if modified < at - GUARD else ("young", "age_guard")
+                )
+            rows.append(
+                {
+                    "root": self.uri,
+                    "path": uri,
+                    "listed_path": str(path),
+                    "bytes": found.st_size,
+                    "modified": modified,
+                    "first_seen_at": min(modified, at),
+                    "verdict": verdict,
+                    "reason": reason,
+                    "kind": "unknown" if verdict == "orphan" else None,
+                    "place": placed.place,
+                    "cluster": "prod",
+                    "job_id": placed.job_id,
+                    "checkpoint_id": placed.checkpoint_id,
+                    "unreferenced_since": at - timedelta(hours=12) if verdict == "orphan" else None,
+                    "last_referrer": None,
+                }
+            )
         return rows
 
     def audit(self, folder: Path, at: datetime = NOW) -> FreshAudit:
@@ -142,13 +181,23 @@ class World:
             for metadata in self.root.rglob("_metadata")
             for path in refers_to(metadata)
         ]
-        table = pa.Table.from_pylist(references, pa.schema([(column, pa.string()) for column in ("audit_id", "metadata_path", "path")]))
+        table = pa.Table.from_pylist(
+            references,
+            pa.schema([(column, pa.string()) for column in ("audit_id", "metadata_path", "path")]),
+        )
         pq.write_table(table, folder / name / "references.parquet")
         blocked = {self.uri: tuple(self.reasons)} if self.reasons else {}
         return FreshAudit(name, at, verdicts, [str(folder / name / "references.parquet")], blocked)
 
 
-def write_verdicts(folder: Path, rows: list[dict[str, Any]], audit_id: str, parts: int = 2, *, in_order: bool = True) -> list[str]:
+def write_verdicts(
+    folder: Path,
+    rows: list[dict[str, Any]],
+    audit_id: str,
+    parts: int = 2,
+    *,
+    in_order: bool = True,
+) -> list[str]:
     """Sorted Parquet parts, named so that their names do not sort."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = sorted(rows, key=lambda row: (row["root"], row["path"])) if in_order else rows
@@ -171,10 +220,14 @@ def date(path: Path, at: datetime) -> None:
 
 
 def chain(world: World, jobs: int = 3) -> Iterator[Path]:
-    """Jobs restored one from the other, each with own and inherited files, orphans and young files; yields the checkpoints."""
+    """Jobs restored one from the other, each with own and inherited files, orphans and young files;
+    yields the checkpoints.
+    """
     inherited: list[Path] = []
     for number in range(1, jobs + 1):
-        own = [world.file(world.job(number) / "shared") for _ in range(world.random.randrange(1, 6))]
+        own = [
+            world.file(world.job(number) / "shared") for _ in range(world.random.randrange(1, 6))
+        ]
         kept = [path for path in inherited if world.random.random() < 0.6]
         is_waste = number < jobs and world.random.random() < 0.4
         yield world.checkpoint(number, 10 * number, own + kept, waste=is_waste)
@@ -183,7 +236,10 @@ def chain(world: World, jobs: int = 3) -> Iterator[Path]:
         for _ in range(world.random.randrange(0, 3)):
             world.file(world.job(number) / f"chk-{10 * number + 1}")
         for _ in range(world.random.randrange(0, 3)):
-            world.file(world.job(number) / "shared", at=NOW - timedelta(hours=world.random.randrange(1, 60)))
+            world.file(
+                world.job(number) / "shared",
+                at=NOW - timedelta(hours=world.random.randrange(1, 60)),
+            )
         world.file(world.root / "recovery" / "default")
         inherited = own + kept
 

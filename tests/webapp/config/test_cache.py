@@ -6,7 +6,9 @@ from webapp.config.cache import ForgivingRedisCache
 
 
 def test_without_its_server_every_look_up_is_a_miss(tmp_path: Path) -> None:
-    cache = ForgivingRedisCache(f"unix://{tmp_path}/nobody.sock", {"OPTIONS": {"socket_connect_timeout": 1}})
+    cache = ForgivingRedisCache(
+        f"unix://{tmp_path}/nobody.sock", {"OPTIONS": {"socket_connect_timeout": 1}}
+    )
     cache.set("key", "value", 10)
     assert cache.get("key", "default") == "default"
     assert cache.add("key", "value") is True

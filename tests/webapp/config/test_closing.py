@@ -1,4 +1,6 @@
-"""What an instance keeps can be read by its user alone, however it was made, and nothing else is touched."""
+"""What an instance keeps can be read by its user alone, however it was made, and nothing else is
+touched.
+"""
 
 import os
 import stat
@@ -25,16 +27,36 @@ def _usual_umask() -> Iterator[None]:
 
 
 def run(*command: str, home: Path, **variables: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
-    environment = kept | {"WEIR_HOME": str(home), "DJANGO_SETTINGS_MODULE": "webapp.config.settings"} | variables
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("WEIR_", "DJANGO_"))
+    }
+    environment = (
+        kept
+        | {"WEIR_HOME": str(home), "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
+        | variables
+    )
     words = [sys.executable, *command]
-    done = subprocess.run(words, env=environment, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        words,
+        env=environment,
+        cwd=PROJECT_DIR,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def open_ones(folder: Path, mask: int = 0o077) -> list[str]:
-    return [str(path) for path in (folder, *folder.rglob("*")) if not path.is_symlink() and path.stat().st_mode & mask]
+    return [
+        str(path)
+        for path in (folder, *folder.rglob("*"))
+        if not path.is_symlink() and path.stat().st_mode & mask
+    ]
 
 
 def mode(path: Path) -> int:
@@ -75,18 +97,27 @@ def test_links_and_what_is_not_of_the_home_stay_as_they_are(tmp_path: Path) -> N
     (foreign / "file").touch()
     (home / "papers").mkdir()
     (home / "letter.txt").touch()
-    for name, target in (("lake", foreign), ("logs", foreign), ("instance.lock", foreign / "file"), ("runs", tmp_path / "nowhere")):
+    for name, target in (
+        ("lake", foreign),
+        ("logs", foreign),
+        ("instance.lock", foreign / "file"),
+        ("runs", tmp_path / "nowhere"),
+    ):
         (home / name).symlink_to(target)
     for path in (foreign, home / "papers"):
         path.chmod(0o755)
     for path in (foreign / "file", home / "letter.txt"):
         path.chmod(0o644)
     run("manage.py", "ensure_admin", home=home)
-    assert [mode(path) for path in (foreign, foreign / "file", home / "papers", home / "letter.txt")] == [0o755, 0o644, 0o755, 0o644]
+    assert [
+        mode(path) for path in (foreign, foreign / "file", home / "papers", home / "letter.txt")
+    ] == [0o755, 0o644, 0o755, 0o644]
 
 
 @pytest.mark.parametrize("foreign", ["sticky", "no home", "its user's"])
-def test_a_folder_that_is_no_home_stays_open(tmp_path: Path, foreign: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_no_home_stays_open(
+    tmp_path: Path, foreign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if foreign != "no home":
         (tmp_path / "weir.sqlite3").touch()
     tmp_path.chmod(0o1777 if foreign == "sticky" else 0o755)
@@ -108,22 +139,48 @@ def test_files_of_others_stay_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["-c", "import webapp.config.celery as c; c.app.conf.broker_url; import os; print(oct(os.umask(0)))"],
+        [
+            "-c",
+            (
+                "import webapp.config.celery as c; c.app.conf.broker_url; import os; "
+                "print(oct(os.umask(0)))"
+            ),
+        ],
         ["-c", "import webapp.config.wsgi, os; print(oct(os.umask(0)))"],
     ],
 )
-def test_workers_and_the_web_server_write_for_themselves_alone(tmp_path: Path, command: Sequence[str]) -> None:
+def test_workers_and_the_web_server_write_for_themselves_alone(
+    tmp_path: Path, command: Sequence[str]
+) -> None:
     assert run(*command, home=tmp_path / "home").split()[-1] == "0o77"
 
 
 def test_stages_by_hand_write_for_themselves_alone(tmp_path: Path) -> None:
-    Lake(str(tmp_path / "lake")).append([Observed("c", NOON, "rest", (Skip("/jobs", "timeout", "x"),))])
-    words = ("cycle", "--lake", str(tmp_path / "nothing"), "--run-dir", str(tmp_path / "runs/one"), "--attempt", "a-1")
+    Lake(str(tmp_path / "lake")).append(
+        [Observed("c", NOON, "rest", (Skip("/jobs", "timeout", "x"),))]
+    )
+    words = (
+        "cycle",
+        "--lake",
+        str(tmp_path / "nothing"),
+        "--run-dir",
+        str(tmp_path / "runs/one"),
+        "--attempt",
+        "a-1",
+    )
     run("-m", "spark_jobs", *words, home=tmp_path / "home")
     assert (tmp_path / "runs/one/manifest.json").exists()
     assert open_ones(tmp_path / "runs") == []
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "file").touch()
-    run("-m", "ingest", "listing", str(tree), "--out", str(tmp_path / "listed"), home=tmp_path / "home")
+    run(
+        "-m",
+        "ingest",
+        "listing",
+        str(tree),
+        "--out",
+        str(tmp_path / "listed"),
+        home=tmp_path / "home",
+    )
     assert open_ones(tmp_path / "listed") == []

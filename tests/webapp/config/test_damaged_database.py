@@ -1,4 +1,6 @@
-"""An SQLite file that is damaged: commands, the start and pages name the file and a way out, which works."""
+"""An SQLite file that is damaged: commands, the start and pages name the file and a way out, which
+works.
+"""
 
 import http.client
 import shutil
@@ -32,10 +34,15 @@ def damaged(tmp_path: Path) -> Installation:
     [("manage.py", "ensure_admin"), ("manage.py", "migrate"), ("-m", "webapp.launch.prepare")],
     ids=["command", "migrate", "start"],
 )
-def test_what_is_started_says_which_file_is_damaged_and_what_to_do(damaged: Installation, words: tuple[str, ...]) -> None:
+def test_what_is_started_says_which_file_is_damaged_and_what_to_do(
+    damaged: Installation, words: tuple[str, ...]
+) -> None:
     done = damaged.run(*words)
     assert done.returncode == 1
-    assert str(damaged.home / "weir.sqlite3") in done.stderr and "run_pipeline --from-start" in done.stderr
+    assert (
+        str(damaged.home / "weir.sqlite3") in done.stderr
+        and "run_pipeline --from-start" in done.stderr
+    )
     assert "Traceback" not in done.stderr
 
 

@@ -1,4 +1,6 @@
-"""Settings that make no sense stop the start with one plain sentence; what is secret stays secret."""
+"""Settings that make no sense stop the start with one plain sentence; what is secret stays
+secret.
+"""
 
 import os
 import stat
@@ -54,7 +56,9 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("WEIR_FIELD_KEYS", ",", "Fernet keys"),
     ],
 )
-def test_nonsense_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str) -> None:
+def test_nonsense_is_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(RefusedSetting) as refusal:
         environment.Environment()
@@ -75,7 +79,9 @@ def test_nonsense_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch, na
         ("WEIR_LAKE_OPTIONS", f"AWS_SECRET_ACCESS_KEY={CANARY}"),
     ],
 )
-def test_a_refusal_does_not_show_secrets(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_a_refusal_does_not_show_secrets(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(RefusedSetting) as refusal:
         environment.Environment()
@@ -107,7 +113,9 @@ def test_generated_keys_are_kept_and_readable_by_the_owner_only(tmp_path: Path) 
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_a_home_that_cannot_be_written_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_cannot_be_written_is_said_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocker = tmp_path / "file"
     blocker.touch()
     monkeypatch.setenv("WEIR_HOME", str(blocker))
@@ -116,9 +124,16 @@ def test_a_home_that_cannot_be_written_is_said_in_words(tmp_path: Path, monkeypa
 
 
 def test_postgresql_keeps_and_checks_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WEIR_DATABASE_URL", "postgresql://weir:p%40ss@db.example.org:5433/weir?sslmode=require")
+    monkeypatch.setenv(
+        "WEIR_DATABASE_URL", "postgresql://weir:p%40ss@db.example.org:5433/weir?sslmode=require"
+    )
     database = environment.Environment().database
-    assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"]) == ("weir", "p@ss", "db.example.org", 5433)
+    assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"]) == (
+        "weir",
+        "p@ss",
+        "db.example.org",
+        5433,
+    )
     assert database["OPTIONS"] == {"sslmode": "require"} | WAITS
     assert database["CONN_HEALTH_CHECKS"] is True
 
@@ -130,15 +145,25 @@ def test_the_embedded_redis_is_found_by_its_note(tmp_path: Path) -> None:
 
 
 def manage(home: Path, *command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    found = {**os.environ, "WEIR_HOME": str(home), "DJANGO_SETTINGS_MODULE": "webapp.config.settings", **variables}
+    found = {
+        **os.environ,
+        "WEIR_HOME": str(home),
+        "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
+        **variables,
+    }
     words = [sys.executable, "manage.py", *command]
-    return subprocess.run(words, env=found, capture_output=True, text=True, cwd=environment.PROJECT_DIR, check=False)
+    return subprocess.run(
+        words, env=found, capture_output=True, text=True, cwd=environment.PROJECT_DIR, check=False
+    )
 
 
 def test_a_command_says_what_is_wrong_and_shows_no_traceback(tmp_path: Path) -> None:
     done = manage(tmp_path, "check", WEIR_COLLECT_INTERVAL_S="often")
     assert done.returncode == 2
-    assert done.stderr == "The environment variable WEIR_COLLECT_INTERVAL_S is 'often', but must be a whole number from 3 to 3600.\n"
+    assert done.stderr == (
+        "The environment variable WEIR_COLLECT_INTERVAL_S is 'often', but must be a whole "
+        "number from 3 to 3600.\n"
+    )
 
 
 def test_production_settings_pass_the_deployment_checks(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Redis that is frozen, dead or slow: every page and every save answers in time, and what is due is done later."""
+"""Redis that is frozen, dead or slow: every page and every save answers in time, and what is due is
+done later.
+"""
 
 import os
 import signal
@@ -68,10 +70,16 @@ class Between:
                 return
             server = socket.socket(socket.AF_UNIX)
             server.connect(str(self._to))
-            threading.Thread(target=self._carry, args=(client, server, lambda: 0.0), daemon=True).start()
-            threading.Thread(target=self._carry, args=(server, client, lambda: self.answer_after_s), daemon=True).start()
+            threading.Thread(
+                target=self._carry, args=(client, server, lambda: 0.0), daemon=True
+            ).start()
+            threading.Thread(
+                target=self._carry, args=(server, client, lambda: self.answer_after_s), daemon=True
+            ).start()
 
-    def _carry(self, source: socket.socket, target: socket.socket, after_s: Callable[[], float]) -> None:
+    def _carry(
+        self, source: socket.socket, target: socket.socket, after_s: Callable[[], float]
+    ) -> None:
         try:
             while data := source.recv(65536):
                 time.sleep(after_s())
@@ -135,8 +143,14 @@ def behind(site: Site, between: Between, tmp_path_factory: pytest.TempPathFactor
 @contextmanager
 def pages(site: Site, folder: Path, redis: Path) -> Iterator[int]:
     """The web server over the site's database."""
-    variables = {"WEIR_DATABASE_URL": f"sqlite:///{site.home}/weir.sqlite3", "WEIR_REDIS_URL": f"unix://{redis}"}
-    secrets = {name.upper(): (site.home / "secrets" / name).read_text() for name in ("secret_key", "field_keys")}
+    variables = {
+        "WEIR_DATABASE_URL": f"sqlite:///{site.home}/weir.sqlite3",
+        "WEIR_REDIS_URL": f"unix://{redis}",
+    }
+    secrets = {
+        name.upper(): (site.home / "secrets" / name).read_text()
+        for name in ("secret_key", "field_keys")
+    }
     variables |= {f"WEIR_{name}": value for name, value in secrets.items()}
     with serving(folder, **variables) as (port, _):
         yield port
@@ -178,7 +192,12 @@ def test_pages_and_saves_do_not_wait_for_redis(
 
 @pytest.mark.parametrize("answer_after_s", [0.1, 0.29, 1.0])
 def test_a_slow_one_is_left_alone(
-    site: Site, session: str, between: Between, behind: int, monkeypatch: pytest.MonkeyPatch, answer_after_s: float
+    site: Site,
+    session: str,
+    between: Between,
+    behind: int,
+    monkeypatch: pytest.MonkeyPatch,
+    answer_after_s: float,
 ) -> None:
     warm(behind, session)
     monkeypatch.setattr(between, "answer_after_s", answer_after_s)

@@ -31,11 +31,21 @@ print(alive)
 """
 
 
-AS_THE_SERVER = "import gc; from webapp.config.garbage import look_for_garbage_rarely; look_for_garbage_rarely()"
+AS_THE_SERVER = (
+    "import gc; from webapp.config.garbage import look_for_garbage_rarely; "
+    "look_for_garbage_rarely()"
+)
 
 
 def printed(code: str, begins: str = AS_THE_SERVER) -> int:
-    done = subprocess.run([sys.executable, "-c", begins + code], cwd=PROJECT_DIR, capture_output=True, text=True, timeout=240, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", begins + code],
+        cwd=PROJECT_DIR,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=True,
+    )
     return int(done.stdout)
 
 

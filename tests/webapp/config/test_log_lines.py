@@ -1,4 +1,6 @@
-"""What a line of Weir's log belongs to, from the browser to the Spark job; and what never stands in one."""
+"""What a line of Weir's log belongs to, from the browser to the Spark job; and what never stands in
+one.
+"""
 
 import json
 import logging
@@ -37,7 +39,9 @@ def lines() -> Iterator[Lines]:
 
 
 def test_each_answer_has_an_id_of_its_own_and_nobody_chooses_it() -> None:
-    seen = {Client().get("/healthz", headers={"X-Request-ID": GIVEN})["X-Request-ID"] for _ in range(3)}
+    seen = {
+        Client().get("/healthz", headers={"X-Request-ID": GIVEN})["X-Request-ID"] for _ in range(3)
+    }
     assert len(seen) == 3 and GIVEN not in seen
 
 
@@ -48,9 +52,13 @@ def test_a_declared_proxy_gives_ids_but_no_hostile_ones(weir: WeirSettings, host
     assert Client().get("/healthz", headers={"X-Request-ID": hostile})["X-Request-ID"] != hostile
 
 
-def test_what_broke_is_found_in_the_log_by_the_id_on_the_page(viewer: Client, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_broke_is_found_in_the_log_by_the_id_on_the_page(
+    viewer: Client, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object) -> None:
-        raise RuntimeError("bearer token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2VjcmV0c2VjcmV0c2VjcmV0")
+        raise RuntimeError(
+            "bearer token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2VjcmV0c2VjcmV0c2VjcmV0"
+        )
 
     monkeypatch.setattr(fleet, "render", broken)
     viewer.raise_request_exception = False
@@ -75,12 +83,16 @@ def test_the_access_log_names_the_request() -> None:
         start_response("200 OK", [])
         return []
 
-    AccessLog(application, said.append)({"PATH_INFO": "/", "REQUEST_METHOD": "GET"}, lambda *_: None)  # type: ignore[arg-type]
+    AccessLog(application, said.append)(
+        {"PATH_INFO": "/", "REQUEST_METHOD": "GET"}, lambda *_: None
+    )  # type: ignore[arg-type]
     assert said[0].endswith(f" {GIVEN}")
 
 
 @pytest.mark.django_db
-def test_a_run_belongs_to_the_request_that_asked_for_it_and_the_next_one_does_not(lines: Lines) -> None:
+def test_a_run_belongs_to_the_request_that_asked_for_it_and_the_next_one_does_not(
+    lines: Lines,
+) -> None:
     with log_lines.of_request(GIVEN):
         DueWork.objects.make_due("spark/cycle", 30, timezone.now())
     for _ in range(2):
@@ -91,7 +103,9 @@ def test_a_run_belongs_to_the_request_that_asked_for_it_and_the_next_one_does_no
         lease.complete(timezone.now())
     first, second = PipelineRun.objects.order_by("id")
     assert (first.request_id, second.request_id) == (GIVEN, "")
-    told = [(line["run"], line.get("request_id")) for line in lines() if line["message"] == "working"]
+    told = [
+        (line["run"], line.get("request_id")) for line in lines() if line["message"] == "working"
+    ]
     assert told == [(first.attempt, GIVEN), (second.attempt, None)]
 
 
@@ -111,18 +125,27 @@ def test_a_hint_carries_the_request_into_the_task(monkeypatch: pytest.MonkeyPatc
     assert seen == [GIVEN, ""]
 
 
-def test_a_spark_job_and_its_log_know_run_and_request(home: Path, settings: Any, weir: WeirSettings) -> None:
+def test_a_spark_job_and_its_log_know_run_and_request(
+    home: Path, settings: Any, weir: WeirSettings
+) -> None:
     settings.SPARK_JOB = "tests.webapp.config.logged.run_job"
     weir(log_format=log_lines.JSON)
     record = RunRecord(PipelineRun(), logging.getLogger("test").info)
     with log_lines.of_request(GIVEN), log_lines.of_run("spark-1"):
         spark_job.run([], record, "spark-1")
     told = json.loads((home / "logs" / "runs" / "spark-1.log").read_text())
-    assert (told["run"], told["request_id"], told["logger"], told["level"]) == ("spark-1", GIVEN, "spark_jobs.fold", "WARNING")
+    assert (told["run"], told["request_id"], told["logger"], told["level"]) == (
+        "spark-1",
+        GIVEN,
+        "spark_jobs.fold",
+        "WARNING",
+    )
     assert "a rule failed" in told["message"] and "hunter2" not in json.dumps(told)
 
 
-def test_only_the_newest_logs_of_runs_stay_and_nothing_that_was_rotated_out_of_others(home: Path, settings: Any) -> None:
+def test_only_the_newest_logs_of_runs_stay_and_nothing_that_was_rotated_out_of_others(
+    home: Path, settings: Any
+) -> None:
     settings.SPARK_JOB = "tests.webapp.config.logged.run_job"
     folder = home / "logs" / "runs"
     folder.mkdir(parents=True)
@@ -131,11 +154,17 @@ def test_only_the_newest_logs_of_runs_stay_and_nothing_that_was_rotated_out_of_o
             (folder / name).touch()
     spark_job.run([], RunRecord(PipelineRun(), logging.getLogger("test").info), "spark-999")
     kept = sorted(path.name for path in folder.iterdir())
-    assert len(kept) == spark_job.LOGS_KEPT + 1 and kept[0] == "spark-025.log" and kept[-1] == "spark-999.log"
+    assert (
+        len(kept) == spark_job.LOGS_KEPT + 1
+        and kept[0] == "spark-025.log"
+        and kept[-1] == "spark-999.log"
+    )
 
 
 def test_text_names_both_before_the_message() -> None:
-    record = logging.LogRecord("webapp", logging.INFO, "x.py", 1, "said %s", ("password=hunter2hunter2",), None)
+    record = logging.LogRecord(
+        "webapp", logging.INFO, "x.py", 1, "said %s", ("password=hunter2hunter2",), None
+    )
     with log_lines.of_request(GIVEN), log_lines.of_run("spark-1"):
         line = log_lines.TextFormatter().format(record)
     assert f"INFO webapp [spark-1 {GIVEN}] said" in line and "hunter2" not in line

@@ -1,4 +1,6 @@
-"""Notices, endpoints and deliveries for tests: each builder takes what the test is about and fills in the rest."""
+"""Notices, endpoints and deliveries for tests: each builder takes what the test is about and fills
+in the rest.
+"""
 
 import ipaddress
 import itertools
@@ -20,8 +22,9 @@ EVIDENCE = (
     {"name": "busy", "value": 986.123456, "unit": "ms/s", "threshold": 500, "comparison": ">="},
 )
 LINKS = {
-    name: f"https://weir.example.org/{name}/alr_1?from=a&to=b" for name in ("alert", "finding", "runbook", "job")
-}  # fmt: skip
+    name: f"https://weir.example.org/{name}/alr_1?from=a&to=b"
+    for name in ("alert", "finding", "runbook", "job")
+}
 
 
 def alert(**fields: Any) -> NoticeAlert:

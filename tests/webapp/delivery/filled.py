@@ -1,4 +1,6 @@
-"""``python -m tests.webapp.delivery.filled URL COUNT ENDPOINTS``: a database that is migrated gets that many notices to deliver."""
+"""``python -m tests.webapp.delivery.filled URL COUNT ENDPOINTS``: a database that is migrated gets
+that many notices to deliver.
+"""
 
 import sys
 
@@ -17,14 +19,25 @@ def main(url: str, count: int, endpoints: int) -> None:
 
     for number in range(endpoints):
         wants = (matcher("team", "=", str(number)),)
-        enter(Endpoint(), EndpointEntry(name=f"e{number}", url=f"{url}/e{number}", matchers=wants), addresses.policy(), None)
+        enter(
+            Endpoint(),
+            EndpointEntry(name=f"e{number}", url=f"{url}/e{number}", matchers=wants),
+            addresses.policy(),
+            None,
+        )
     for start in range(0, count, 100):
         told = [
-            alert(uid=f"alr_{number}", family=f"f{number % 23}", labels={"team": str(number % endpoints)})
+            alert(
+                uid=f"alr_{number}",
+                family=f"f{number % 23}",
+                labels={"team": str(number % endpoints)},
+            )
             for number in range(start, min(start + 100, count))
         ]
         with transaction.atomic():
-            outbox.queue_all([notice(one, made_at=timezone.now(), uid=f"ntc_{one.uid}") for one in told])
+            outbox.queue_all(
+                [notice(one, made_at=timezone.now(), uid=f"ntc_{one.uid}") for one in told]
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What the receivers' documentation says of their requests, as JSON schemas: fields, kinds, enumerations, lengths."""
+"""What the receivers' documentation says of their requests, as JSON schemas: fields, kinds,
+enumerations, lengths.
+"""
 
 from typing import Any
 
@@ -8,10 +10,19 @@ def _text(most: int | None = None) -> dict[str, Any]:
 
 
 def _object(required: list[str], closed: bool = True, **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "required": required, "additionalProperties": not closed, "properties": properties}
+    return {
+        "type": "object",
+        "required": required,
+        "additionalProperties": not closed,
+        "properties": properties,
+    }
 
 
-_LABELS = {"type": "object", "propertyNames": {"pattern": "^[a-zA-Z_][a-zA-Z0-9_]*$"}, "additionalProperties": {"type": "string"}}
+_LABELS = {
+    "type": "object",
+    "propertyNames": {"pattern": "^[a-zA-Z_][a-zA-Z0-9_]*$"},
+    "additionalProperties": {"type": "string"},
+}
 _DATE = {"type": "string", "format": "date-time"}
 
 ALERTMANAGER = {
@@ -26,7 +37,9 @@ ALERTMANAGER = {
     ),
 }
 
-_PLAIN_TEXT = _object(["type", "text"], type={"const": "plain_text"}, text=_text(3000), emoji={"type": "boolean"})
+_PLAIN_TEXT = _object(
+    ["type", "text"], type={"const": "plain_text"}, text=_text(3000), emoji={"type": "boolean"}
+)
 SLACK = _object(
     ["text", "blocks"],
     text=_text(40_000),
@@ -40,14 +53,26 @@ SLACK = _object(
                 _object(
                     ["type", "text"],
                     type={"const": "header"},
-                    text={**_PLAIN_TEXT, "properties": {**_PLAIN_TEXT["properties"], "text": _text(150)}},
+                    text={
+                        **_PLAIN_TEXT,
+                        "properties": {**_PLAIN_TEXT["properties"], "text": _text(150)},
+                    },
                 ),
                 _object(
                     ["type", "text"],
                     type={"const": "section"},
-                    text=_object(["type", "text"], type={"const": "mrkdwn"}, text=_text(3000), verbatim={"type": "boolean"}),
+                    text=_object(
+                        ["type", "text"],
+                        type={"const": "mrkdwn"},
+                        text=_text(3000),
+                        verbatim={"type": "boolean"},
+                    ),
                 ),
-                _object(["type", "elements"], type={"const": "context"}, elements={"type": "array", "maxItems": 10, "items": _PLAIN_TEXT}),
+                _object(
+                    ["type", "elements"],
+                    type={"const": "context"},
+                    elements={"type": "array", "maxItems": 10, "items": _PLAIN_TEXT},
+                ),
             ]
         },
     },
@@ -89,7 +114,9 @@ FEISHU = _object(
     card=_object(
         ["header", "elements"],
         config=_object([], wide_screen_mode={"type": "boolean"}),
-        header=_object(["title"], title=_CARD_TEXT, template={"enum": ["blue", "green", "orange", "red"]}),
+        header=_object(
+            ["title"], title=_CARD_TEXT, template={"enum": ["blue", "green", "orange", "red"]}
+        ),
         elements={
             "type": "array",
             "items": {
@@ -122,6 +149,10 @@ DINGTALK = _object(
     at=_object([], isAtAll={"type": "boolean"}, atMobiles={"type": "array"}),
 )
 
-WECOM = _object(["msgtype", "markdown"], msgtype={"const": "markdown"}, markdown=_object(["content"], content=_text()))
+WECOM = _object(
+    ["msgtype", "markdown"],
+    msgtype={"const": "markdown"},
+    markdown=_object(["content"], content=_text()),
+)
 
 MOST_BYTES = {"pagerduty": 512 << 10, "feishu": 20_000, "dingtalk": 20_000, "slack": 200_000}

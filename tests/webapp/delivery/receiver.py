@@ -23,7 +23,8 @@ class Got:
 
 @dataclass
 class Receiver:
-    """``/204`` answers with that status; ``/ok``, ``/drip``, ``/endless``, ``/reset``, ``/silent``, ``/garbage`` do what they say.
+    """``/204`` answers with that status; ``/ok``, ``/drip``, ``/endless``, ``/reset``, ``/silent``,
+    ``/garbage`` do what they say.
 
     ``answers`` puts a body, headers or a list of statuses, one after the other, to a path.
     """
@@ -105,7 +106,9 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
 
     server = Server(("127.0.0.1", 0), Handler)
     if tls is not None:
-        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        server.socket = tls.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
     receiver.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -33,7 +33,9 @@ def _empty_cache() -> None:
 
 
 def client(scope: str, *, operator: bool = True) -> APIClient:
-    token = ApiToken.objects.issue(person(f"robot-{scope}-{operator}", operator=operator), "test", scope)[1]
+    token = ApiToken.objects.issue(
+        person(f"robot-{scope}-{operator}", operator=operator), "test", scope
+    )[1]
     found = APIClient()
     found.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
     return found
@@ -57,7 +59,12 @@ def test_an_endpoint_is_made_changed_and_removed_and_tells_its_secret_once() -> 
 
 
 def test_a_stored_key_does_not_go_with_a_changed_address_over_the_api() -> None:
-    found = endpoint("https://8.8.8.8/", format="alertmanager", credential_encrypted=encryption.encrypt("canary-key"), secret_encrypted="")
+    found = endpoint(
+        "https://8.8.8.8/",
+        format="alertmanager",
+        credential_encrypted=encryption.encrypt("canary-key"),
+        secret_encrypted="",
+    )
     one, api = reverse("api-endpoints-detail", args=[found.pk]), client("write")
     changed = {"name": found.name, "format": "alertmanager", "url": "https://8.8.4.4/"}
     answer = api.put(one, changed, format="json")
@@ -69,7 +76,9 @@ def test_a_stored_key_does_not_go_with_a_changed_address_over_the_api() -> None:
 
 
 def test_a_private_address_is_refused_by_field() -> None:
-    answer = client("write").post(reverse("api-endpoints-list"), {**NEW, "url": "https://10.0.0.1/"}, format="json")
+    answer = client("write").post(
+        reverse("api-endpoints-list"), {**NEW, "url": "https://10.0.0.1/"}, format="json"
+    )
     assert answer.status_code == 400
     assert "url" in answer.json()["error"]["fields"]
 
@@ -79,44 +88,62 @@ def test_a_private_address_is_refused_by_field() -> None:
     [
         ({"owner_email": f"{'x' * 250}@a.example"}, {"owner_email": ["Give one mail address."]}),
         ({"matchers": [{"label": "job", "operator": "?"}]},
-         {"matchers": ['0.operator: "?" is not a valid choice.', "0.value: This field is required."]}),
+         {"matchers": [('0.operator: "?" is not a valid '
+                       'choice.'), "0.value: This field is required."]}),
         ({"matchers": [{"label": "job", "operator": "=~", "value": "(x"}], "min_severity": "awful"},
-         {"matchers": ["'(x' for job is no regular expression that RE2 understands."], "min_severity": ['"awful" is not a valid choice.']}),
+         {"matchers": [("'(x' for job is no regular expression that RE2 "
+                       "understands.")], "min_severity": ['"awful" is not a valid choice.']}),
         ({"emails": ["", "a"]}, {"emails": ["0: This field may not be blank."]}),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_in_words_by_field_and_place(entered: dict[str, Any], fields: dict[str, list[str]]) -> None:
+def test_what_is_wrong_is_said_in_words_by_field_and_place(
+    entered: dict[str, Any], fields: dict[str, list[str]]
+) -> None:
     answer = client("write").post(reverse("api-endpoints-list"), {**NEW, **entered}, format="json")
     assert answer.json()["error"]["fields"] == fields and not Endpoint.objects.exists()
 
 
 def test_rotation_switch_and_test() -> None:
     api, found = client("write"), endpoint()
-    assert api.post(reverse("api-endpoints-rotate", args=[found.pk])).json()["secret"].startswith("whsec_")
+    assert (
+        api.post(reverse("api-endpoints-rotate", args=[found.pk]))
+        .json()["secret"]
+        .startswith("whsec_")
+    )
     assert api.post(reverse("api-endpoints-disable", args=[found.pk])).json()["enabled"] is False
     assert api.post(reverse("api-endpoints-enable", args=[found.pk])).json()["enabled"] is True
     assert api.post(reverse("api-endpoints-test", args=[found.pk])).status_code == 202
     assert Delivery.objects.get().kind == "test"
-    assert api.post(reverse("api-endpoints-rotate", args=[endpoint(format="slack").pk])).status_code == 409
+    assert (
+        api.post(reverse("api-endpoints-rotate", args=[endpoint(format="slack").pk])).status_code
+        == 409
+    )
 
 
 def test_deliveries_are_read_and_sent_again() -> None:
     api = client("write")
     row = delivery(endpoint(), notice(made_at=timezone.now()), state="dead")
-    assert api.get(reverse("api-deliveries-list"), {"state": "dead"}).json()["results"][0]["uid"] == row.uid
+    assert (
+        api.get(reverse("api-deliveries-list"), {"state": "dead"}).json()["results"][0]["uid"]
+        == row.uid
+    )
     one = api.get(reverse("api-deliveries-detail", args=[row.uid])).json()
     assert one["notice"]["alerts"][0]["title"] == "Checkpoints of orders are declined"
     assert api.post(reverse("api-deliveries-replay", args=[row.uid])).json()["state"] == "pending"
     assert api.post(reverse("api-deliveries-replay", args=[row.uid])).status_code == 409
     Delivery.objects.update(state="dead")
-    assert api.post(reverse("api-deliveries-replay-range"), {"from": "now-1h"}, format="json").json() == {"replayed": 1}
+    assert api.post(
+        reverse("api-deliveries-replay-range"), {"from": "now-1h"}, format="json"
+    ).json() == {"replayed": 1}
 
 
 def test_the_schema_of_notices_is_served() -> None:
     assert client("read").get(reverse("api-notice-schema")).json() == json.loads(json.dumps(SCHEMA))
 
 
-def test_the_command_adds_an_endpoint_and_never_takes_an_address_as_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_adds_an_endpoint_and_never_takes_an_address_as_an_argument(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("WEIR_ENDPOINT_URL", "https://8.8.8.8/hook")
     out = io.StringIO()
     call_command("add_endpoint", "pager", "--match", 'cluster="a"', "--json", stdout=out)

@@ -26,7 +26,9 @@ CANARY = "canary-4711-secret"
 
 
 @pytest.mark.django_db
-def test_a_canary_is_in_no_dump_log_page_admin_or_api(receiver: Receiver, weir: WeirSettings) -> None:
+def test_a_canary_is_in_no_dump_log_page_admin_or_api(
+    receiver: Receiver, weir: WeirSettings
+) -> None:
     weir(smtp_url=f"smtp://u:{CANARY}@127.0.0.1:9999")
     logged = io.StringIO()
     handler = logging.StreamHandler(logged)
@@ -34,7 +36,14 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(receiver: Receiver, weir: 
     logging.getLogger().addHandler(handler)
     logging.getLogger().setLevel(logging.DEBUG)
     secret = signing.new_secret()
-    paths = [f"/ok/{CANARY}", f"/500/{CANARY}", f"/reset/{CANARY}", f"/garbage/{CANARY}", f"/410/{CANARY}", f"/301/{CANARY}"]
+    paths = [
+        f"/ok/{CANARY}",
+        f"/500/{CANARY}",
+        f"/reset/{CANARY}",
+        f"/garbage/{CANARY}",
+        f"/410/{CANARY}",
+        f"/301/{CANARY}",
+    ]
     names = ["weir", "slack", "pagerduty", "dingtalk", "feishu", "alertmanager"]
     try:
         for path, name in zip(paths, names, strict=True):
@@ -51,7 +60,12 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(receiver: Receiver, weir: 
         dead = endpoint(f"http://{CANARY}.invalid/{CANARY}")
         delivery(dead)
         with pytest.raises(InputRefused) as refused:
-            enter(Endpoint(), EndpointEntry("x", url=f"https://10.0.0.1/{CANARY}", credential=CANARY), addresses.Policy(), None)
+            enter(
+                Endpoint(),
+                EndpointEntry("x", url=f"https://10.0.0.1/{CANARY}", credential=CANARY),
+                addresses.Policy(),
+                None,
+            )
         send_due(LOOPBACK)
         send_due(LOOPBACK)
     finally:
@@ -71,10 +85,22 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(receiver: Receiver, weir: 
     assert one is not None
     assert row is not None
     for page in (
-        *(reverse(name) for name in ("endpoints", "deliveries", "api-endpoints-list", "api-deliveries-list")),
-        *(reverse(name, args=[one.pk]) for name in ("endpoint", "endpoint-edit", "admin:delivery_endpoint_change")),
-        *(reverse("delivery", args=[uid]) for uid in Delivery.objects.values_list("uid", flat=True)),
-        *(reverse("api-deliveries-detail", args=[uid]) for uid in Delivery.objects.values_list("uid", flat=True)),
+        *(
+            reverse(name)
+            for name in ("endpoints", "deliveries", "api-endpoints-list", "api-deliveries-list")
+        ),
+        *(
+            reverse(name, args=[one.pk])
+            for name in ("endpoint", "endpoint-edit", "admin:delivery_endpoint_change")
+        ),
+        *(
+            reverse("delivery", args=[uid])
+            for uid in Delivery.objects.values_list("uid", flat=True)
+        ),
+        *(
+            reverse("api-deliveries-detail", args=[uid])
+            for uid in Delivery.objects.values_list("uid", flat=True)
+        ),
         reverse("admin:delivery_endpoint_changelist"),
         reverse("admin:delivery_delivery_change", args=[row.pk]),
     ):

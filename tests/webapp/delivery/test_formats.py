@@ -51,7 +51,14 @@ HOSTILE = [
 
 
 def outgoing(name: str, told: Notice, at: datetime = AT, **fields: Any) -> Outgoing:
-    to = Addressee(**{"url": "https://receiver.example.org/hook?key=k", "message_id": "msg_1", "credential": "s3cret", **fields})
+    to = Addressee(
+        **{
+            "url": "https://receiver.example.org/hook?key=k",
+            "message_id": "msg_1",
+            "credential": "s3cret",
+            **fields,
+        }
+    )
     found = FORMATS[name].render(told, to, at)
     assert isinstance(found, Outgoing)
     return found
@@ -62,25 +69,47 @@ def document(name: str, told: Notice, at: datetime = AT) -> Any:
 
 
 def mail(told: Notice) -> Mail:
-    found = FORMATS["email"].render(told, Addressee("", "msg_1", emails=("a@example.org", "b@example.org")), AT)
+    found = FORMATS["email"].render(
+        told, Addressee("", "msg_1", emails=("a@example.org", "b@example.org")), AT
+    )
     assert isinstance(found, Mail)
     return found
 
 
 def hostile(text: str, count: int = 3) -> Notice:
-    one = {"job_name": text, "subject": text, "title": text, "cause": text, "next_step": text, "labels": {text[:80] or "x": text}}
+    one = {
+        "job_name": text,
+        "subject": text,
+        "title": text,
+        "cause": text,
+        "next_step": text,
+        "labels": {text[:80] or "x": text},
+    }
     evidence = ({"name": text, "value": text, "unit": text},)
-    alerts = [alert(**one, evidence=evidence, muted=(text,), muted_count=1, acknowledged_by=text) for _ in range(count)]
+    alerts = [
+        alert(**one, evidence=evidence, muted=(text,), muted_count=1, acknowledged_by=text)
+        for _ in range(count)
+    ]
     return notice(*alerts, group=f"prod-eu/{text}")
 
 
 def test_every_format_can_be_chosen_and_is_documented() -> None:
     assert set(FORMATS) == set(FormatName.values), (
-        "name it in FormatName (webapp/delivery/choices.py), then `manage.py makemigrations delivery`"
+        "name it in FormatName (webapp/delivery/choices.py), then `manage.py makemigrations "
+        "delivery`"
     )
-    table = (PAGES / "alerts.md").read_text().partition("| format | what it is |\n")[2].partition("\n\n")[0]
-    named = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    assert set(FORMATS) == named, "name it in the table of formats in webapp/site/docs/pages/alerts.md"
+    table = (
+        (PAGES / "alerts.md")
+        .read_text()
+        .partition("| format | what it is |\n")[2]
+        .partition("\n\n")[0]
+    )
+    named = {
+        name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    assert set(FORMATS) == named, (
+        "name it in the table of formats in webapp/site/docs/pages/alerts.md"
+    )
 
 
 def test_every_format_of_webhooks_has_its_published_schema_and_is_tried_by_what_follows() -> None:
@@ -90,8 +119,14 @@ def test_every_format_of_webhooks_has_its_published_schema_and_is_tried_by_what_
 @pytest.mark.parametrize("name", SCHEMAS)
 @pytest.mark.parametrize("kind", ["firing", "changed", "resolved", "repeat", "test"])
 def test_every_kind_of_notice_fits_the_published_schema(name: str, kind: str) -> None:
-    told = notice(alert(status="resolved" if kind == "resolved" else "firing"), alert(status="resolved"), kind=kind)
-    jsonschema.Draft202012Validator(SCHEMAS[name], format_checker=jsonschema.FormatChecker()).validate(document(name, told))
+    told = notice(
+        alert(status="resolved" if kind == "resolved" else "firing"),
+        alert(status="resolved"),
+        kind=kind,
+    )
+    jsonschema.Draft202012Validator(
+        SCHEMAS[name], format_checker=jsonschema.FormatChecker()
+    ).validate(document(name, told))
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -134,7 +169,9 @@ def test_the_bots_of_markdown_load_no_picture_and_link_only_to_weir() -> None:
             content = told.get("text") or told["content"]
             assert "![" not in content
             assert "<" not in content
-            assert all(part.startswith("(https://weir.example.org/") for part in content.split("]")[1:])
+            assert all(
+                part.startswith("(https://weir.example.org/") for part in content.split("]")[1:]
+            )
 
 
 def test_feishu_shows_plain_text_only() -> None:
@@ -153,39 +190,65 @@ def test_the_count_of_what_is_not_shown_includes_what_the_notice_had_no_room_for
     assert document("pagerduty", told)["payload"]["custom_details"]["not_listed"] == 990
 
 
-def test_an_alertmanager_keeps_a_firing_alert_beyond_the_next_repeat_and_sees_the_end_in_the_past() -> None:
+def test_an_alertmanager_keeps_a_firing_alert_beyond_the_next_repeat_and_sees_the_end_in_the_past() -> (
+    None
+):
     firing, resolved = document("alertmanager", notice(alert(), alert(status="resolved")))
     assert datetime.fromisoformat(firing["endsAt"]) > AT + timedelta(hours=4)
-    assert datetime.fromisoformat(resolved["startsAt"]) < datetime.fromisoformat(resolved["endsAt"]) <= AT
+    assert (
+        datetime.fromisoformat(resolved["startsAt"])
+        < datetime.fromisoformat(resolved["endsAt"])
+        <= AT
+    )
 
 
 def test_an_alertmanager_is_told_the_end_of_the_severity_that_was() -> None:
     told = alert(severity="critical")
     entries = document("alertmanager", notice(told, kind="changed"))
-    ends = {entry["labels"]["severity"]: datetime.fromisoformat(entry["endsAt"]) for entry in entries}
+    ends = {
+        entry["labels"]["severity"]: datetime.fromisoformat(entry["endsAt"]) for entry in entries
+    }
     assert ends["critical"] > AT >= max(ends["warning"], ends["info"])
 
 
 def test_labels_of_an_alert_are_the_same_when_it_is_resolved() -> None:
     fires = alert(title="fires", cause="one", subject="s" * 900)
-    ends = alert(**{**vars(fires), "status": "resolved", "title": "over", "cause": "other", "ends_at": AT})
-    assert document("alertmanager", notice(fires))[0]["labels"] == document("alertmanager", notice(ends))[0]["labels"]
+    ends = alert(
+        **{**vars(fires), "status": "resolved", "title": "over", "cause": "other", "ends_at": AT}
+    )
+    assert (
+        document("alertmanager", notice(fires))[0]["labels"]
+        == document("alertmanager", notice(ends))[0]["labels"]
+    )
 
 
 @pytest.mark.parametrize(("credential", "header"), [("tok", "Bearer tok"), ("u:p", "Basic dTpw")])
 def test_an_alertmanager_may_want_a_sign_in(credential: str, header: str) -> None:
-    assert outgoing("alertmanager", notice(), credential=credential).headers["authorization"] == header
+    assert (
+        outgoing("alertmanager", notice(), credential=credential).headers["authorization"] == header
+    )
 
 
 def test_pagerduty_has_one_incident_a_group() -> None:
-    first, last = document("pagerduty", notice(alert())), document("pagerduty", notice(alert(status="resolved")))
+    first, last = (
+        document("pagerduty", notice(alert())),
+        document("pagerduty", notice(alert(status="resolved"))),
+    )
     assert (first["event_action"], last["event_action"]) == ("trigger", "resolve")
     assert first["dedup_key"] == last["dedup_key"]
-    assert document("pagerduty", hostile("x" * 5_000))["dedup_key"] != document("pagerduty", hostile("x" * 4_999))["dedup_key"]
+    assert (
+        document("pagerduty", hostile("x" * 5_000))["dedup_key"]
+        != document("pagerduty", hostile("x" * 4_999))["dedup_key"]
+    )
 
 
 def test_pagerduty_shows_the_worst_severity() -> None:
-    assert document("pagerduty", notice(alert(severity="info"), alert(severity="warning")))["payload"]["severity"] == "warning"
+    assert (
+        document("pagerduty", notice(alert(severity="info"), alert(severity="warning")))["payload"][
+            "severity"
+        ]
+        == "warning"
+    )
 
 
 def test_feishu_is_signed_with_timestamp_and_key() -> None:
@@ -197,7 +260,9 @@ def test_feishu_is_signed_with_timestamp_and_key() -> None:
 def test_dingtalk_is_signed_in_the_address() -> None:
     query = parse_qs(urlsplit(outgoing("dingtalk", notice()).url).query)
     signed = f"{query['timestamp'][0]}\ns3cret".encode()
-    assert base64.b64decode(query["sign"][0]) == hmac.new(b"s3cret", signed, hashlib.sha256).digest()
+    assert (
+        base64.b64decode(query["sign"][0]) == hmac.new(b"s3cret", signed, hashlib.sha256).digest()
+    )
     assert query["key"] == ["k"]
 
 
@@ -234,7 +299,13 @@ def test_a_mail_is_one_mail_whatever_a_name_holds(text: str) -> None:
 def test_a_mail_says_what_happened_why_and_what_to_do_in_both_bodies() -> None:
     told = mail(notice())
     for body in (told.text, told.html):
-        for word in ("Checkpoints of orders are declined", "ran out of disk", "Free disk space", "prod-eu", "986"):
+        for word in (
+            "Checkpoints of orders are declined",
+            "ran out of disk",
+            "Free disk space",
+            "prod-eu",
+            "986",
+        ):
             assert word in body
 
 

@@ -1,7 +1,9 @@
-"""Real workers, a real Redis, a real PostgreSQL and a real receiver: whatever is killed, flushed or cut, each notice arrives.
+"""Real workers, a real Redis, a real PostgreSQL and a real receiver: whatever is killed, flushed or
+cut, each notice arrives.
 
-1,000 notices to ten endpoints. Workers are killed (-9) by the receiver itself: in the middle of a POST, right after its
-answer (before or around the commit), and by the clock, which finds them before a POST too.
+1,000 notices to ten endpoints. Workers are killed (-9) by the receiver itself: in the middle of a
+POST, right after its answer (before or around the commit), and by the clock, which finds them
+before a POST too.
 """
 
 import json
@@ -77,7 +79,15 @@ class Delivering(Site):
             "WEIR_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
             "WEIR_WEBHOOK_ALLOW_HTTP": "true",
         }
-        filling = self.start(sys.executable, "-m", "tests.webapp.delivery.filled", url, str(NOTICES), str(ENDPOINTS), log="filling")
+        filling = self.start(
+            sys.executable,
+            "-m",
+            "tests.webapp.delivery.filled",
+            url,
+            str(NOTICES),
+            str(ENDPOINTS),
+            log="filling",
+        )
         assert filling.wait(120) == 0, self.logs()
 
     def sender(self) -> "Any":
@@ -96,7 +106,10 @@ class Delivering(Site):
 
     def cut(self) -> None:
         """Every connection to the database but this one."""
-        self.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+        self.rows(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            "AND datname = current_database()"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -113,14 +126,20 @@ def counting() -> Iterator[Counting]:
 
 
 @pytest.fixture
-def site(tmp_path: Path, server: Any, counting: Counting, request: pytest.FixtureRequest) -> Iterator[Delivering]:
+def site(
+    tmp_path: Path, server: Any, counting: Counting, request: pytest.FixtureRequest
+) -> Iterator[Delivering]:
     name = f"weir_{abs(hash(request.node.name))}"
     with Delivering(tmp_path / "home", migrated_database(server, name), counting.url) as found:
         yield found
 
 
 def all_told(site: Delivering, counting: Counting) -> None:
-    wait_for(lambda: site.count("delivery_delivery WHERE state <> 'delivered'") == 0, "the last delivery", 120)
+    wait_for(
+        lambda: site.count("delivery_delivery WHERE state <> 'delivered'") == 0,
+        "the last delivery",
+        120,
+    )
     known = {uid for (uid,) in site.rows("SELECT uid FROM delivery_delivery")}
     assert len(known) == NOTICES
     assert set(counting.ids) == known
@@ -129,7 +148,9 @@ def all_told(site: Delivering, counting: Counting) -> None:
     assert site.count("delivery_attempt WHERE number <> 1") == 0
 
 
-def test_workers_killed_at_every_step_lose_nothing_and_ids_are_stable(site: Delivering, counting: Counting) -> None:
+def test_workers_killed_at_every_step_lose_nothing_and_ids_are_stable(
+    site: Delivering, counting: Counting
+) -> None:
     killed: list[int] = []
 
     def strike(delay_s: float = 0.0) -> None:
@@ -139,7 +160,9 @@ def test_workers_killed_at_every_step_lose_nothing_and_ids_are_stable(site: Deli
             kill(site.worker_now)
 
     counting.before[150] = strike  # after the POST, before its answer
-    counting.after[350] = lambda: strike(random.uniform(0, 0.02))  # after the answer, before, in or after the commit
+    counting.after[350] = lambda: strike(
+        random.uniform(0, 0.02)
+    )  # after the answer, before, in or after the commit
     counting.after[550] = lambda: strike(random.uniform(0, 0.3))  # anywhere, before a POST too
     site.beat()
     site.sender()
@@ -151,7 +174,9 @@ def test_workers_killed_at_every_step_lose_nothing_and_ids_are_stable(site: Deli
     assert doubled <= len(killed) * MOST_AT_ONCE, doubled
 
 
-def test_redis_flushed_and_killed_and_connections_cut_lose_and_double_nothing(site: Delivering, counting: Counting) -> None:
+def test_redis_flushed_and_killed_and_connections_cut_lose_and_double_nothing(
+    site: Delivering, counting: Counting
+) -> None:
     counting.after[100] = site.flush_redis
     counting.after[250] = site.cut
     counting.after[400] = site.restart_redis

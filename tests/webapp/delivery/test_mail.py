@@ -25,14 +25,18 @@ class Letters:
     def __init__(self) -> None:
         self.kept: list[tuple[list[str], EmailMessage]] = []
 
-    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: Any) -> str:
+    async def handle_RCPT(
+        self, server: Any, session: Any, envelope: Any, address: str, options: Any
+    ) -> str:
         if address.startswith("nobody"):
             return "550 no such user"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
-        self.kept.append((envelope.rcpt_tos, message_from_bytes(envelope.content, policy=policy.default)))  # type: ignore[arg-type]
+        self.kept.append(
+            (envelope.rcpt_tos, message_from_bytes(envelope.content, policy=policy.default))
+        )  # type: ignore[arg-type]
         return "250 OK"
 
 
@@ -54,7 +58,9 @@ def mails(*addresses: str) -> Endpoint:
 
 
 def test_a_mail_arrives_with_both_bodies_and_an_id_that_stays(letters: Letters) -> None:
-    row = delivery(mails("a@example.org", "b@example.org"), notice(alert(job_name="orders <script>")))
+    row = delivery(
+        mails("a@example.org", "b@example.org"), notice(alert(job_name="orders <script>"))
+    )
     send_due(LOOPBACK)
     ((recipients, letter),) = letters.kept
     assert recipients == ["a@example.org", "b@example.org"]
@@ -78,7 +84,9 @@ def test_without_a_mail_server_the_log_says_what_is_missing() -> None:
     assert "WEIR_SMTP_URL" in Attempt.objects.get(delivery=row).detail
 
 
-def test_the_owner_hears_by_mail_that_an_endpoint_was_given_up(letters: Letters, receiver: Receiver) -> None:
+def test_the_owner_hears_by_mail_that_an_endpoint_was_given_up(
+    letters: Letters, receiver: Receiver
+) -> None:
     to = endpoint(f"{receiver.url}/410", name="pager", owner_email="owner@example.org")
     delivery(to)
     send_due(LOOPBACK)
@@ -90,7 +98,9 @@ def test_the_owner_hears_by_mail_that_an_endpoint_was_given_up(letters: Letters,
     assert "token" not in letter.as_string()
 
 
-def test_a_mail_server_that_is_away_does_not_hurt_the_endpoint_the_mail_is_about(receiver: Receiver, weir: WeirSettings) -> None:
+def test_a_mail_server_that_is_away_does_not_hurt_the_endpoint_the_mail_is_about(
+    receiver: Receiver, weir: WeirSettings
+) -> None:
     weir(smtp_url="smtp://127.0.0.1:9999")
     to = endpoint(f"{receiver.url}/410", owner_email="owner@example.org")
     delivery(to)

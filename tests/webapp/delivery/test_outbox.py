@@ -1,4 +1,6 @@
-"""Who hears of a notice: matchers and severity choose, and what is queued commits with the caller's rows or not at all."""
+"""Who hears of a notice: matchers and severity choose, and what is queued commits with the caller's
+rows or not at all.
+"""
 
 from typing import Any
 
@@ -53,7 +55,11 @@ def test_who_has_no_news_in_a_notice_is_left_in_peace_unless_it_is_a_repeat() ->
 @pytest.mark.django_db
 def test_for_whom_all_is_over_it_reads_resolved_though_others_still_fire() -> None:
     endpoint(matchers=wants("job=orders"))
-    outbox.queue(notice(alert(job_name="orders", status="resolved"), alert(job_name="clicks"), kind="changed"))
+    outbox.queue(
+        notice(
+            alert(job_name="orders", status="resolved"), alert(job_name="clicks"), kind="changed"
+        )
+    )
     assert (told().status, told().kind, told().firing_total) == ("resolved", "resolved", 0)
 
 
@@ -73,7 +79,10 @@ def test_of_very_many_alerts_machines_hear_every_one_in_parts_and_people_once() 
     assert outbox.queue(many) == 4
     parts = [row.notice for row in Delivery.objects.filter(endpoint__name="machine").order_by("id")]
     assert [one.uid for part in parts for one in part.alerts] == [one.uid for one in many.alerts]
-    assert [(part.part, part.parts, part.alerts_total) for part in parts] == [(1, 2, 1_000), (2, 2, 1_000)]
+    assert [(part.part, part.parts, part.alerts_total) for part in parts] == [
+        (1, 2, 1_000),
+        (2, 2, 1_000),
+    ]
     assert told(endpoint__name="people").alerts_total == 1_000
     assert [one.job_name for one in told(endpoint__name="one").alerts] == ["job-999"]
     assert outbox.queue(many) == 0
@@ -88,7 +97,9 @@ def test_a_part_stays_below_what_web_servers_take() -> None:
 
 
 @pytest.mark.django_db
-def test_an_endpoint_whose_stored_matchers_are_damaged_hears_everything_and_holds_up_nobody() -> None:
+def test_an_endpoint_whose_stored_matchers_are_damaged_hears_everything_and_holds_up_nobody() -> (
+    None
+):
     endpoint(matchers=[{"label": "job", "operator": "=~", "value": "("}])
     endpoint()
     assert outbox.queue(notice()) == 2
@@ -159,13 +170,17 @@ def test_a_label_that_is_missing_counts_as_empty() -> None:
     assert not match_all(parse_lines("team=x"), {})
 
 
-@pytest.mark.parametrize("bad", ["x", "=x", "a b=c", "é=x", 'a=~"("', "a=~" + "x" * 201, "a=" + "x" * 1_001, 'a=~"\\1"'])
+@pytest.mark.parametrize(
+    "bad", ["x", "=x", "a b=c", "é=x", 'a=~"("', "a=~" + "x" * 201, "a=" + "x" * 1_001, 'a=~"\\1"']
+)
 def test_matchers_that_make_no_sense_are_refused(bad: str) -> None:
     with pytest.raises(BadMatcher):
         parse_lines(bad)
 
 
-@pytest.mark.parametrize("bad", ["x", [1], [{"label": "a"}], [{"label": "a", "operator": "=", "value": 1}], None, {}])
+@pytest.mark.parametrize(
+    "bad", ["x", [1], [{"label": "a"}], [{"label": "a", "operator": "=", "value": 1}], None, {}]
+)
 def test_json_that_is_no_list_of_matchers_is_refused(bad: object) -> None:
     with pytest.raises(BadMatcher):
         from_json(bad)

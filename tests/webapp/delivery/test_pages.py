@@ -1,4 +1,6 @@
-"""Pages of endpoints and deliveries: viewers read, operators act, and nothing secret is ever shown."""
+"""Pages of endpoints and deliveries: viewers read, operators act, and nothing secret is ever
+shown.
+"""
 
 import re
 
@@ -16,7 +18,13 @@ from webapp.delivery.sending import send_due
 
 pytestmark = pytest.mark.django_db
 CANARY = "canary-4711"
-NEW = {"name": "pager", "format": "weir", "url": f"https://8.8.8.8/{CANARY}", "min_severity": "warning", "matchers": ""}
+NEW = {
+    "name": "pager",
+    "format": "weir",
+    "url": f"https://8.8.8.8/{CANARY}",
+    "min_severity": "warning",
+    "matchers": "",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +46,11 @@ def test_a_secret_is_shown_once_and_addresses_never(operator: Client) -> None:
     secret = re.search(r"whsec_[A-Za-z0-9+/=]+", shown)
     assert secret
     found = Endpoint.objects.get()
-    assert (found.created_name, found.url, found.secrets_at(timezone.now())) == ("olga", NEW["url"], (secret[0],))
+    assert (found.created_name, found.url, found.secrets_at(timezone.now())) == (
+        "olga",
+        NEW["url"],
+        (secret[0],),
+    )
     for name in ("endpoint", "endpoint-edit", "endpoint-remove"):
         page = text(operator.get(reverse(name, args=[found.pk])))
         assert CANARY not in page
@@ -59,29 +71,57 @@ def test_a_new_secret_lets_the_former_sign_for_a_day(operator: Client) -> None:
 
 @pytest.mark.parametrize("name", ["alertmanager", "pagerduty", "feishu", "dingtalk"])
 def test_a_stored_key_does_not_go_with_a_changed_address(operator: Client, name: str) -> None:
-    found = endpoint("https://8.8.8.8/kept", format=name, credential_encrypted=encryption.encrypt("canary-key"), secret_encrypted="")
+    found = endpoint(
+        "https://8.8.8.8/kept",
+        format=name,
+        credential_encrypted=encryption.encrypt("canary-key"),
+        secret_encrypted="",
+    )
     changed = {**NEW, "name": found.name, "format": name, "url": "https://8.8.4.4/kept"}
-    assert "enter it again" in text(operator.post(reverse("endpoint-edit", args=[found.pk]), changed))
+    assert "enter it again" in text(
+        operator.post(reverse("endpoint-edit", args=[found.pk]), changed)
+    )
     for moved in ("https://8.8.8.8:8443/kept", "https://dns.google.invalid/kept"):
         operator.post(reverse("endpoint-edit", args=[found.pk]), {**changed, "url": moved})
     assert Endpoint.objects.get().url == "https://8.8.8.8/kept"
-    operator.post(reverse("endpoint-edit", args=[found.pk]), {**changed, "url": "https://8.8.8.8:443/another/path"})
-    assert (Endpoint.objects.get().url, Endpoint.objects.get().credential) == ("https://8.8.8.8/another/path", "canary-key")
+    operator.post(
+        reverse("endpoint-edit", args=[found.pk]),
+        {**changed, "url": "https://8.8.8.8:443/another/path"},
+    )
+    assert (Endpoint.objects.get().url, Endpoint.objects.get().credential) == (
+        "https://8.8.8.8/another/path",
+        "canary-key",
+    )
     operator.post(reverse("endpoint-edit", args=[found.pk]), {**changed, "credential": "new-key"})
-    assert (Endpoint.objects.get().url, Endpoint.objects.get().credential) == ("https://8.8.4.4/kept", "new-key")
+    assert (Endpoint.objects.get().url, Endpoint.objects.get().credential) == (
+        "https://8.8.4.4/kept",
+        "new-key",
+    )
 
 
 def test_a_key_of_one_system_is_not_kept_for_another(operator: Client) -> None:
-    found = endpoint("https://8.8.8.8/kept", format="feishu", credential_encrypted=encryption.encrypt("canary-key"), secret_encrypted="")
-    operator.post(
-        reverse("endpoint-edit", args=[found.pk]), {**NEW, "name": found.name, "format": "alertmanager", "url": "https://8.8.4.4/"}
+    found = endpoint(
+        "https://8.8.8.8/kept",
+        format="feishu",
+        credential_encrypted=encryption.encrypt("canary-key"),
+        secret_encrypted="",
     )
-    assert (Endpoint.objects.get().format, Endpoint.objects.get().credential) == ("alertmanager", "")
+    operator.post(
+        reverse("endpoint-edit", args=[found.pk]),
+        {**NEW, "name": found.name, "format": "alertmanager", "url": "https://8.8.4.4/"},
+    )
+    assert (Endpoint.objects.get().format, Endpoint.objects.get().credential) == (
+        "alertmanager",
+        "",
+    )
 
 
 def test_a_change_without_an_address_keeps_the_stored_one(operator: Client) -> None:
     found = endpoint("https://8.8.8.8/kept")
-    operator.post(reverse("endpoint-edit", args=[found.pk]), {**NEW, "name": "renamed", "url": "", "matchers": 'cluster="a"\njob=~"b.*"'})
+    operator.post(
+        reverse("endpoint-edit", args=[found.pk]),
+        {**NEW, "name": "renamed", "url": "", "matchers": 'cluster="a"\njob=~"b.*"'},
+    )
     found.refresh_from_db()
     assert (found.name, found.url) == ("renamed", "https://8.8.8.8/kept")
     assert [str(one) for one in found.parsed_matchers] == ['cluster="a"', 'job=~"b.*"']
@@ -105,7 +145,9 @@ def test_a_change_without_an_address_keeps_the_stored_one(operator: Client) -> N
         ({"owner_email": f"{'x' * 250}@a.example"}, "Give one mail address"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_words(operator: Client, fields: dict[str, str], says: str) -> None:
+def test_what_makes_no_sense_is_refused_in_words(
+    operator: Client, fields: dict[str, str], says: str
+) -> None:
     endpoint(name="taken")
     assert says in text(operator.post(reverse("endpoint-add"), {**NEW, **fields}))
     assert Endpoint.objects.count() == 1
@@ -113,13 +155,19 @@ def test_what_makes_no_sense_is_refused_in_words(operator: Client, fields: dict[
 
 def test_pagerduty_needs_its_key_and_knows_its_address(operator: Client) -> None:
     with override_settings():
-        answer = operator.post(reverse("endpoint-add"), {**NEW, "format": "pagerduty", "url": "https://8.8.8.8/v2", "credential": CANARY})
+        answer = operator.post(
+            reverse("endpoint-add"),
+            {**NEW, "format": "pagerduty", "url": "https://8.8.8.8/v2", "credential": CANARY},
+        )
     assert answer.status_code == 302
     assert Endpoint.objects.get().credential == CANARY
     assert CANARY not in text(operator.get(answer.headers["location"]))
 
 
-@pytest.mark.parametrize("name", ["endpoint-edit", "endpoint-rotate", "endpoint-test", "endpoint-switch", "endpoint-remove"])
+@pytest.mark.parametrize(
+    "name",
+    ["endpoint-edit", "endpoint-rotate", "endpoint-test", "endpoint-switch", "endpoint-remove"],
+)
 def test_viewers_may_not_act(viewer: Client, name: str) -> None:
     found = endpoint()
     assert viewer.post(reverse(name, args=[found.pk]), {"name": found.name}).status_code == 403
@@ -147,13 +195,22 @@ def test_a_dead_delivery_is_sent_again_with_who_and_when(operator: Client) -> No
 
 def test_a_range_is_sent_again(operator: Client) -> None:
     to = endpoint()
-    rows = [delivery(to, notice(made_at=timezone.now()), state=state) for state in ("dead", "dead", "delivered", "pending")]
-    answer = operator.post(reverse("deliveries-replay"), {"from": "now-1h", "to": "now", "which": "dead", "endpoint": to.pk}, follow=True)
+    rows = [
+        delivery(to, notice(made_at=timezone.now()), state=state)
+        for state in ("dead", "dead", "delivered", "pending")
+    ]
+    answer = operator.post(
+        reverse("deliveries-replay"),
+        {"from": "now-1h", "to": "now", "which": "dead", "endpoint": to.pk},
+        follow=True,
+    )
     assert "2 deliveries are sent again" in text(answer)
     assert [Delivery.objects.get(pk=row.pk).replays for row in rows] == [1, 1, 0, 0]
 
 
-@pytest.mark.parametrize("sent", [{"from": "now", "to": "now-1h"}, {"from": "yesterday"}, {"from": ""}])
+@pytest.mark.parametrize(
+    "sent", [{"from": "now", "to": "now-1h"}, {"from": "yesterday"}, {"from": ""}]
+)
 def test_a_range_that_makes_no_sense_sends_nothing(operator: Client, sent: dict[str, str]) -> None:
     delivery(endpoint(), state="dead")
     operator.post(reverse("deliveries-replay"), {"which": "all", **sent})
@@ -187,11 +244,21 @@ def test_the_count_of_queries_does_not_grow_with_the_rows(viewer: Client, name: 
 def test_filters_and_pages_and_exports_agree(viewer: Client) -> None:
     to = endpoint(name="first")
     told = alert()
-    rows = [delivery(to, notice(told if number == 3 else alert()), state="dead" if number % 2 else "pending") for number in range(60)]
+    rows = [
+        delivery(
+            to, notice(told if number == 3 else alert()), state="dead" if number % 2 else "pending"
+        )
+        for number in range(60)
+    ]
     page = viewer.get(reverse("deliveries"), {"state": "dead", "endpoint": to.pk})
     assert len(page.context["rows"]) == 30
-    assert viewer.get(reverse("deliveries"), {"alert": told.uid}).context["rows"][0][0].uid == rows[3].uid
-    exported = b"".join(viewer.get(reverse("deliveries-export", args=["json"]), {"state": "dead"}).streaming_content)  # type: ignore[attr-defined]
+    assert (
+        viewer.get(reverse("deliveries"), {"alert": told.uid}).context["rows"][0][0].uid
+        == rows[3].uid
+    )
+    exported = b"".join(
+        viewer.get(reverse("deliveries-export", args=["json"]), {"state": "dead"}).streaming_content
+    )  # type: ignore[attr-defined]
     assert exported.count(b'"uid"') == 30
     assert "older" in text(viewer.get(reverse("deliveries")))
 
@@ -209,7 +276,10 @@ def test_hostile_names_are_text(viewer: Client) -> None:
 
 
 def test_a_delivery_says_how_many_alerts_there_are_where_it_shows_fewer(viewer: Client) -> None:
-    few, many = delivery(endpoint()), delivery(endpoint(), notice(*(alert() for _ in range(25)), alerts_total=25))
+    few, many = (
+        delivery(endpoint()),
+        delivery(endpoint(), notice(*(alert() for _ in range(25)), alerts_total=25)),
+    )
     assert "in all" not in text(viewer.get(reverse("delivery", args=[few.uid])))
     assert "25 in all" in text(viewer.get(reverse("delivery", args=[many.uid])))
 

@@ -16,7 +16,9 @@ WRITTEN_S = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
 
 @pytest.mark.django_db
-def test_a_delivery_that_never_succeeds_is_tried_ten_times_at_the_written_times_and_then_dead(receiver: Receiver) -> None:
+def test_a_delivery_that_never_succeeds_is_tried_ten_times_at_the_written_times_and_then_dead(
+    receiver: Receiver,
+) -> None:
     row = delivery(endpoint(f"{receiver.url}/500"))
     with time_machine.travel(T0, tick=False) as clock:
         for _ in WRITTEN_S:
@@ -25,11 +27,16 @@ def test_a_delivery_that_never_succeeds_is_tried_ten_times_at_the_written_times_
         send_due(LOOPBACK)
         clock.shift(timedelta(days=9))
         send_due(LOOPBACK)
-    times = list(Attempt.objects.filter(delivery=row).order_by("id").values_list("at", "latency_ms"))
+    times = list(
+        Attempt.objects.filter(delivery=row).order_by("id").values_list("at", "latency_ms")
+    )
     ended = [at + timedelta(milliseconds=latency) for at, latency in times]
     waited = [(later - earlier).total_seconds() for earlier, later in pairwise(ended)]
     assert len(times) == len(receiver.got) == 10
-    assert all(0.9 * written <= wait <= 1.1 * written for written, wait in zip(WRITTEN_S, waited, strict=True)), waited
+    assert all(
+        0.9 * written <= wait <= 1.1 * written
+        for written, wait in zip(WRITTEN_S, waited, strict=True)
+    ), waited
     assert Delivery.objects.get(pk=row.pk).state == "dead"
 
 

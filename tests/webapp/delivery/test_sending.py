@@ -35,14 +35,19 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network.Network.__init__, "__defaults__", (1.0, 1.0))
 
 
-def test_a_delivery_arrives_once_and_the_standard_library_of_the_specification_verifies_it(receiver: Receiver) -> None:
+def test_a_delivery_arrives_once_and_the_standard_library_of_the_specification_verifies_it(
+    receiver: Receiver,
+) -> None:
     to = endpoint(f"{receiver.url}/ok")
     row = sent(delivery(to))
     assert (row.state, row.attempts) == ("delivered", 1)
     (got,) = receiver.got
     assert got.headers["webhook-id"] == row.uid
     (secret,) = to.secrets_at(timezone.now())
-    assert Webhook(secret).verify(got.body, got.headers)["data"]["alerts"][0]["title"] == "Checkpoints of orders are declined"
+    assert (
+        Webhook(secret).verify(got.body, got.headers)["data"]["alerts"][0]["title"]
+        == "Checkpoints of orders are declined"
+    )
 
 
 @pytest.mark.parametrize("tampered", ["body", "webhook-id", "webhook-timestamp"])
@@ -62,7 +67,11 @@ def test_one_byte_changed_fails_verification(receiver: Receiver, tampered: str) 
 def test_both_secrets_verify_while_one_takes_over_from_the_other(receiver: Receiver) -> None:
     old = signing.new_secret()
     later = timezone.now() + timedelta(hours=1)
-    to = endpoint(f"{receiver.url}/ok", previous_secret_encrypted=encryption.encrypt(old), previous_secret_until=later)
+    to = endpoint(
+        f"{receiver.url}/ok",
+        previous_secret_encrypted=encryption.encrypt(old),
+        previous_secret_until=later,
+    )
     sent(delivery(to))
     got = receiver.got[0]
     for secret in (old, to.secrets_at(timezone.now())[0]):
@@ -116,12 +125,17 @@ def test_nobody_listening_and_no_such_name_are_told_apart(monkeypatch: pytest.Mo
         raise socket.gaierror(socket.EAI_NONAME, "no such name")
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    rows = [delivery(endpoint("http://127.0.0.1:9999/")), delivery(endpoint("http://weir-test.invalid/"))]
+    rows = [
+        delivery(endpoint("http://127.0.0.1:9999/")),
+        delivery(endpoint("http://weir-test.invalid/")),
+    ]
     send_due(LOOPBACK)
     assert [attempt(row).error for row in rows] == ["no_connection", "unknown_name"]
 
 
-def test_a_pause_that_is_asked_for_is_kept_to_by_all_deliveries_of_the_endpoint(receiver: Receiver) -> None:
+def test_a_pause_that_is_asked_for_is_kept_to_by_all_deliveries_of_the_endpoint(
+    receiver: Receiver,
+) -> None:
     receiver.headers["/503"] = {"retry-after": "3600"}
     to = endpoint(f"{receiver.url}/503")
     row = sent(delivery(to, notice(alert(family="a"))))
@@ -153,7 +167,9 @@ def test_the_second_attempt_does_not_wait_for_the_next_tick(
     assert 4 <= countdown <= 6
 
 
-def test_without_a_broker_what_is_queued_is_queued_all_the_same(monkeypatch: pytest.MonkeyPatch, weir: WeirSettings) -> None:
+def test_without_a_broker_what_is_queued_is_queued_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, weir: WeirSettings
+) -> None:
     weir(redis_url="redis://127.0.0.1:9999/0")
     monkeypatch.setattr(celery.conf, "broker_url", "redis://127.0.0.1:9999/0")
     outbox.hint()
@@ -170,7 +186,9 @@ def test_410_disables_the_endpoint_and_what_waits_for_it_is_dead(receiver: Recei
     assert sent(waiting).state == "dead"
 
 
-def test_an_endpoint_that_took_nothing_for_five_days_is_disabled_when_a_schedule_is_used_up(receiver: Receiver) -> None:
+def test_an_endpoint_that_took_nothing_for_five_days_is_disabled_when_a_schedule_is_used_up(
+    receiver: Receiver,
+) -> None:
     since = timezone.now() - timedelta(days=5, minutes=1)
     to = endpoint(f"{receiver.url}/500", failing_since=since)
     assert sent(delivery(to, tries=9)).state == "dead"
@@ -232,7 +250,10 @@ def test_old_news_is_not_told_to_an_alertmanager_after_newer(receiver: Receiver)
     send_due(LOOPBACK)
     Delivery.objects.filter(pk=first.pk).update(next_attempt_at=T0)
     send_due(LOOPBACK)
-    told = [[entry["labels"]["weir_fingerprint"] for entry in json.loads(got.body)] for got in receiver.got]
+    told = [
+        [entry["labels"]["weir_fingerprint"] for entry in json.loads(got.body)]
+        for got in receiver.got
+    ]
     assert told == [[one.fingerprint], [other.fingerprint]]
 
 

@@ -27,18 +27,31 @@ WRONG: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", ["weir", "alertmanager"])
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
 def test_a_receiver_whose_certificate_is_wrong_gets_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, viewer: Client, wrong: dict[str, Any], name: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    viewer: Client,
+    wrong: dict[str, Any],
+    name: str,
 ) -> None:
     authority, tls = server_side(tmp_path, **wrong)
     monkeypatch.setenv("SSL_CERT_FILE", authority)
     with receiving(tls) as receiver:
-        row = delivery(endpoint(f"{receiver.url}/ok", format=name, credential_encrypted=encryption.encrypt("canary-token")))
+        row = delivery(
+            endpoint(
+                f"{receiver.url}/ok",
+                format=name,
+                credential_encrypted=encryption.encrypt("canary-token"),
+            )
+        )
         send_due(LOOPBACK)
         assert not receiver.got
     attempt = Attempt.objects.get(delivery=row)
     assert (attempt.error, attempt.status, attempt.response) == ("tls", None, "")
     row = Delivery.objects.get(pk=row.pk)
-    assert (row.state, row.last_error) == (DeliveryState.PENDING, "tls")  # it may be renewed; the next attempt comes by itself
+    assert (row.state, row.last_error) == (
+        DeliveryState.PENDING,
+        "tls",
+    )  # it may be renewed; the next attempt comes by itself
     page = viewer.get(reverse("delivery", args=[row.uid])).content.decode()
     assert meaning("tls") in page
     assert "canary" not in page

@@ -34,7 +34,9 @@ RUN_ELSEWHERE = {
     "tar": "tests/webapp/documentation/test_saving.py",
     "-m ingest record": "tests/ingest/recordings/test_recorder.py",
 }
-"""How a command begins → the test that runs it, since it takes minutes, a real Flink, or an installation of its own."""
+"""How a command begins → the test that runs it, since it takes minutes, a real Flink, or an
+installation of its own.
+"""
 
 
 def named() -> Iterator[tuple[Path, str]]:
@@ -48,7 +50,11 @@ def named() -> Iterator[tuple[Path, str]]:
 def elsewhere(line: str) -> str | None:
     """The test that runs it, where that is not the one of the documentation."""
     begins = line.removeprefix(".venv/bin/python ")
-    known = max((one for one in RUN_ELSEWHERE if begins == one or begins.startswith(f"{one} ")), key=len, default=None)
+    known = max(
+        (one for one in RUN_ELSEWHERE if begins == one or begins.startswith(f"{one} ")),
+        key=len,
+        default=None,
+    )
     return RUN_ELSEWHERE[known] if known else None
 
 

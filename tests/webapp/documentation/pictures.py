@@ -1,7 +1,9 @@
 """Pictures of the five-minute tour, taken by Chromium of a running demo.
 
-``python -m tests.webapp.documentation.pictures http://127.0.0.1:8000 admin PASSWORD`` writes those of ``webapp/site/docs/pages/pictures``.
-Start the demo with ``make run`` some ten minutes before, so that its storage was audited and a plan waits for approval.
+``python -m tests.webapp.documentation.pictures http://127.0.0.1:8000 admin PASSWORD`` writes those
+of ``webapp/site/docs/pages/pictures``.
+Start the demo with ``make run`` some ten minutes before, so that its storage was audited and a plan
+waits for approval.
 """
 
 import argparse
@@ -15,7 +17,14 @@ from playwright.sync_api import Page, TimeoutError, sync_playwright
 
 FOLDER = Path(__file__).parents[3] / "webapp" / "site" / "docs" / "pages" / "pictures"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
 RANGE = "from=now-15m&to=now"
 """A demo has not run for long."""
 SIZE = {"width": 1280, "height": 800}
@@ -55,7 +64,9 @@ def checkpoint(page: Page) -> None:
 
 def pressure(page: Page) -> None:
     until_it_shows(page, "Where the pressure comes from", lambda: job(page, "clickstream-sessions"))
-    page.locator("#graph").evaluate("graph => window.scrollTo(0, graph.getBoundingClientRect().top + window.scrollY - 72)")
+    page.locator("#graph").evaluate(
+        "graph => window.scrollTo(0, graph.getBoundingClientRect().top + window.scrollY - 72)"
+    )
 
 
 def storage(page: Page) -> None:
@@ -69,14 +80,21 @@ def plan(page: Page) -> None:
 
 
 PICTURES: dict[str, Callable[[Page], None]] = {
-    "fleet": fleet, "job": declined, "checkpoint": checkpoint, "pressure": pressure, "storage": storage, "plan": plan,
-}  # fmt: skip
+    "fleet": fleet,
+    "job": declined,
+    "checkpoint": checkpoint,
+    "pressure": pressure,
+    "storage": storage,
+    "plan": plan,
+}
 
 
 def take(url: str, user: str, password: str, names: list[str], folder: Path) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_context(base_url=url, viewport=SIZE, color_scheme="light", reduced_motion="reduce").new_page()
+        page = browser.new_context(
+            base_url=url, viewport=SIZE, color_scheme="light", reduced_motion="reduce"
+        ).new_page()
         page.set_default_timeout(60_000)
         page.goto("/")
         page.fill("[name=username]", user)

@@ -1,4 +1,6 @@
-"""Every command that the documentation names is run: most of them here, one after the other, as a reader would."""
+"""Every command that the documentation names is run: most of them here, one after the other, as a
+reader would.
+"""
 
 import contextlib
 import io
@@ -12,7 +14,14 @@ from ingest.__main__ import main as ingest
 from ingest.replay.shipped import recordings
 from tests.storage_trees import lay_out
 from tests.webapp.builders import person, replica
-from tests.webapp.documentation.commands import INGEST, MANAGE, RUN_ELSEWHERE, elsewhere, named, words
+from tests.webapp.documentation.commands import (
+    INGEST,
+    MANAGE,
+    RUN_ELSEWHERE,
+    elsewhere,
+    named,
+    words,
+)
 from tests.webapp.storage.builders import audit, root_figures
 from tests.weir_settings import WeirSettings
 from webapp.config.environment import PROJECT_DIR
@@ -23,10 +32,14 @@ RECORDING = recordings() / "1.20.5" / "E"
 
 @pytest.fixture
 def given(db: None, home: Path, weir: WeirSettings, tmp_path: Path) -> dict[str, str]:
-    """What stands for the placeholders of the documentation; ids of jobs are put in as soon as there are any."""
+    """What stands for the placeholders of the documentation; ids of jobs are put in as soon as
+    there are any.
+    """
     sources = tmp_path / "sources.yml"
     (tmp_path / "inventory.json").write_text('[{"targets": ["jobmanager.example.org:8081"]}]')
-    sources.write_text(f"sources: [{{name: inventory, file_sd: {{files: [{tmp_path}/inventory.json]}}}}]")
+    sources.write_text(
+        f"sources: [{{name: inventory, file_sd: {{files: [{tmp_path}/inventory.json]}}}}]"
+    )
     weir(sources=str(sources))
     person("ada")
     person("prometheus")
@@ -36,14 +49,18 @@ def given(db: None, home: Path, weir: WeirSettings, tmp_path: Path) -> dict[str,
     return {
         "bundle": str(RECORDING),
         "report": str(tmp_path / "report"),
-        "LOG": str(next(path for path in sorted((RECORDING / "logs").rglob("*")) if path.is_file())),
+        "LOG": str(
+            next(path for path in sorted((RECORDING / "logs").rglob("*")) if path.is_file())
+        ),
         "METADATA": str(tree.metadata()[0].read_at),
         "ROOT": str(tree.directory),
     }
 
 
 @pytest.mark.django_db(transaction=True)
-def test_commands_of_the_documentation_do_what_they_are_named_for(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_the_documentation_do_what_they_are_named_for(
+    given: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran, failed = set(), {}
     for page, line in named():
         if elsewhere(line):
@@ -70,5 +87,9 @@ def test_commands_of_the_documentation_do_what_they_are_named_for(given: dict[st
 def test_what_is_not_run_here_is_named_and_run_by_the_test_that_is_declared(begins: str) -> None:
     assert any(elsewhere(line) == RUN_ELSEWHERE[begins] for _, line in named() if begins in line)
     text = (PROJECT_DIR / RUN_ELSEWHERE[begins]).read_text()
-    word = {"make run": "`make run`", "make run DEMO=0": 'WEIR_DEMO="false"', "make docs": "mkdocs"}.get(begins, begins.split()[-1])
+    word = {
+        "make run": "`make run`",
+        "make run DEMO=0": 'WEIR_DEMO="false"',
+        "make docs": "mkdocs",
+    }.get(begins, begins.split()[-1])
     assert word in text

@@ -33,13 +33,17 @@ class Reader:
     folder: Path
 
     def types(self, of: str) -> None:
-        """The block of commands in which ``of`` stands; each line by itself, with ``umask`` where it names one."""
+        """The block of commands in which ``of`` stands; each line by itself, with ``umask`` where
+        it names one.
+        """
         (section,) = SECTION.findall((PAGES / "operation.md").read_text())
         (block,) = (block for block in BLOCK.findall(section) if of in block)
         for line in block.splitlines():
             variables = self.installation.variables
             variables["PATH"] = f"{POSTGRES_BIN_PATH}:{variables['PATH']}"
-            ours = line.replace("BACKUP", str(self.folder)).replace(".venv/bin/python", sys.executable)
+            ours = line.replace("BACKUP", str(self.folder)).replace(
+                ".venv/bin/python", sys.executable
+            )
             done = subprocess.run(
                 ["bash", "-c", ours],
                 cwd=PROJECT_DIR,
@@ -64,7 +68,9 @@ def facts(seen: dict[str, Any]) -> set[tuple[Any, ...]]:
     return {tuple(row[name] for name in names) for row in seen["checkpoints"]}
 
 
-def test_an_installation_on_sqlite_is_there_again_with_what_came_while_it_was_saved(tmp_path: Path) -> None:
+def test_an_installation_on_sqlite_is_there_again_with_what_came_while_it_was_saved(
+    tmp_path: Path,
+) -> None:
     lived = Installation(home_with_database(tmp_path / "home"))
     here = Reader(lived, tmp_path / "saved")
     lived.story("live")
@@ -100,7 +106,9 @@ def content(file: Path) -> list[str]:
 
 
 @pytest.mark.cluster
-def test_an_installation_on_postgresql_is_there_again_in_another_database(server: Any, tmp_path: Path) -> None:
+def test_an_installation_on_postgresql_is_there_again_in_another_database(
+    server: Any, tmp_path: Path
+) -> None:
     lived = Installation(tmp_path / "home", postgresql.migrated_database(server, "lived_in"))
     server.psql("CREATE DATABASE restored;")
     restored = Installation(lived.home, lived.database_url.replace("/lived_in?", "/restored?"))

@@ -19,7 +19,11 @@ CYCLE = timedelta(seconds=settings.WEIR.judged_every_s)
 
 @pytest.fixture(autouse=True)
 def _fleet(db: None) -> None:
-    silent = {"last_success_at": NOW - 5 * CYCLE, "consecutive_failures": 5, "blind_since": NOW - 2 * CYCLE}
+    silent = {
+        "last_success_at": NOW - 5 * CYCLE,
+        "consecutive_failures": 5,
+        "blind_since": NOW - 2 * CYCLE,
+    }
     cluster("silent", at=NOW, **silent, last_error="connection refused")
     cluster("seen", at=NOW)
     for name in ("silent", "seen"):
@@ -34,7 +38,13 @@ def healths() -> list[tuple[str, str, int | None]]:
 def test_three_missed_cycles_are_one_critical_finding_of_the_cluster() -> None:
     blind_clusters.watch(NOW)
     found = Finding.objects.get()
-    assert (found.rule, found.cluster, found.job_id, found.state, found.severity) == ("collect.blind", "silent", "", "open", "critical")
+    assert (found.rule, found.cluster, found.job_id, found.state, found.severity) == (
+        "collect.blind",
+        "silent",
+        "",
+        "open",
+        "critical",
+    )
     assert "connection refused" in found.cause
 
 
@@ -47,7 +57,9 @@ def test_looking_again_prolongs_it() -> None:
 
 def test_it_is_closed_when_the_cluster_answers_again() -> None:
     blind_clusters.watch(NOW)
-    Cluster.objects.update(last_success_at=NOW + CYCLE, consecutive_failures=0, blind_since=None, last_error=None)
+    Cluster.objects.update(
+        last_success_at=NOW + CYCLE, consecutive_failures=0, blind_since=None, last_error=None
+    )
     blind_clusters.watch(NOW + CYCLE)
     found = Finding.objects.get()
     assert (found.state, found.closed_at) == ("closed", NOW + CYCLE)
@@ -55,7 +67,11 @@ def test_it_is_closed_when_the_cluster_answers_again() -> None:
 
 def test_jobs_of_a_silent_cluster_have_no_health_and_those_that_ended_keep_having_ended() -> None:
     blind_clusters.watch(NOW)
-    assert healths() == [("seen", "judged", 100), ("silent", "ended", None), ("silent", "unknown", None)]
+    assert healths() == [
+        ("seen", "judged", 100),
+        ("silent", "ended", None),
+        ("silent", "unknown", None),
+    ]
 
 
 def test_one_missed_cycle_is_no_finding() -> None:
@@ -66,13 +82,23 @@ def test_one_missed_cycle_is_no_finding() -> None:
 
 def test_a_cluster_that_was_not_asked_is_not_silent() -> None:
     """Weir's collector stood still for ten minutes: that is no silence of anybody else."""
-    Cluster.objects.update(last_collected_at=NOW - 20 * CYCLE, last_success_at=NOW - 20 * CYCLE, consecutive_failures=0, blind_since=None)
+    Cluster.objects.update(
+        last_collected_at=NOW - 20 * CYCLE,
+        last_success_at=NOW - 20 * CYCLE,
+        consecutive_failures=0,
+        blind_since=None,
+    )
     blind_clusters.watch(NOW)
     assert not Finding.objects.exists()
 
 
 def test_a_failure_before_it_was_not_asked_any_more_is_one_failure() -> None:
-    Cluster.objects.update(last_collected_at=NOW - 19 * CYCLE, last_success_at=NOW - 20 * CYCLE, consecutive_failures=1, blind_since=None)
+    Cluster.objects.update(
+        last_collected_at=NOW - 19 * CYCLE,
+        last_success_at=NOW - 20 * CYCLE,
+        consecutive_failures=1,
+        blind_since=None,
+    )
     blind_clusters.watch(NOW)
     assert not Finding.objects.exists()
 

@@ -21,7 +21,10 @@ def run(first: int, last: int) -> dict[str, int]:
 
 def gaps(runs: list[dict[str, int]], start: float, end: float) -> list[tuple[float, float]]:
     found = coverage(runs, at(start), at(end)).gaps
-    return [((since - T0) / timedelta(minutes=1), (until - T0) / timedelta(minutes=1)) for since, until in found]
+    return [
+        ((since - T0) / timedelta(minutes=1), (until - T0) / timedelta(minutes=1))
+        for since, until in found
+    ]
 
 
 def test_a_stretch_whose_every_minute_was_judged_is_whole() -> None:

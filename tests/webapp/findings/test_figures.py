@@ -33,7 +33,9 @@ def test_a_figure_is_said_in_its_unit(value, unit, words):
 
 
 def test_what_it_was_compared_with_is_said_in_the_same_unit():
-    (figure,) = figures([{"name": "busy", "value": 0.9, "unit": "ratio", "threshold": 0.5, "comparison": ">="}])
+    (figure,) = figures(
+        [{"name": "busy", "value": 0.9, "unit": "ratio", "threshold": 0.5, "comparison": ">="}]
+    )
     assert (figure.value, figure.compared) == ("90 %", "≥ 50 %")
 
 
@@ -43,5 +45,7 @@ def test_what_is_no_evidence_is_left_out(evidence):
 
 
 def test_a_threshold_that_was_not_reached_does_not_read_as_if_it_had_been():
-    (figure,) = figures([{"name": "lost", "value": 0.32, "unit": "ratio", "threshold": 0.5, "comparison": ">="}])
+    (figure,) = figures(
+        [{"name": "lost", "value": 0.32, "unit": "ratio", "threshold": 0.5, "comparison": ">="}]
+    )
     assert (figure.value, figure.compared) == ("32 %", "not ≥ 50 %")

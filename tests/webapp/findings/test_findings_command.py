@@ -13,16 +13,35 @@ from tests.webapp.builders import T0, finding, job
 pytestmark = pytest.mark.django_db
 
 AGREED = (
-    "rule", "severity", "confidence", "state", "cluster", "job_id", "job_name", "subject", "title", "evidence", "next_step",
-    "first_seen", "last_seen",
-)  # fmt: skip
+    "rule",
+    "severity",
+    "confidence",
+    "state",
+    "cluster",
+    "job_id",
+    "job_name",
+    "subject",
+    "title",
+    "evidence",
+    "next_step",
+    "first_seen",
+    "last_seen",
+)
 
 
 @pytest.fixture(autouse=True)
 def _findings(db: None) -> None:
     orders, other = job(at=T0, name="orders"), job("elsewhere", at=T0, name="other")
     finding(orders, "pressure.root", T0)
-    finding(orders, "checkpoint.declined", T0, state="closed", severity="warning", closed_at=T0, lasted=timedelta(hours=1))
+    finding(
+        orders,
+        "checkpoint.declined",
+        T0,
+        state="closed",
+        severity="warning",
+        closed_at=T0,
+        lasted=timedelta(hours=1),
+    )
     finding(other, "restart.loop", T0)
 
 
@@ -45,7 +64,11 @@ def test_each_finding_is_one_object_a_line_with_the_agreed_names_first() -> None
 
 def test_closed_ones_are_listed_with_their_state() -> None:
     states = {json.loads(line)["rule"]: json.loads(line)["state"] for line in printed("--json")}
-    assert states == {"pressure.root": "open", "checkpoint.declined": "closed", "restart.loop": "open"}
+    assert states == {
+        "pressure.root": "open",
+        "checkpoint.declined": "closed",
+        "restart.loop": "open",
+    }
 
 
 def test_they_can_be_narrowed_by_cluster_job_rule_state_and_severity() -> None:

@@ -40,21 +40,48 @@ def minute(number: float) -> datetime:
 def sight(number: int, subject: str = "v", seen_at: datetime | None = None, **fields: Any) -> Row:
     """Seen in the window of this minute, at its end unless said otherwise."""
     seen = seen_at or minute(number + 1)
-    texts = {"title": f"in window {number}", "severity": "warning", "confidence": "high", "evidence": "[]", "related": "[]", "data": "{}"}
-    key = {"cluster": "c", "job_id": JOB, "rule": RULE, "subject_id": subject, "window_start": minute(number)}
-    return row("finding_sight", **{**key, "seen_at": seen, "as_of": minute(number + 1), **texts, **fields})
+    texts = {
+        "title": f"in window {number}",
+        "severity": "warning",
+        "confidence": "high",
+        "evidence": "[]",
+        "related": "[]",
+        "data": "{}",
+    }
+    key = {
+        "cluster": "c",
+        "job_id": JOB,
+        "rule": RULE,
+        "subject_id": subject,
+        "window_start": minute(number),
+    }
+    return row(
+        "finding_sight", **{**key, "seen_at": seen, "as_of": minute(number + 1), **texts, **fields}
+    )
 
 
 def judgement(first: int, last: int) -> Row:
     runs = [{"first": int(minute(first).timestamp()), "last": int(minute(last).timestamp())}]
     judged_to = minute(last + 1)
-    return row("job_judgement", cluster="c", job_id=JOB, judged_to=judged_to, as_of=judged_to, windows=json.dumps(runs), unknowns="[]")
+    return row(
+        "job_judgement",
+        cluster="c",
+        job_id=JOB,
+        judged_to=judged_to,
+        as_of=judged_to,
+        windows=json.dumps(runs),
+        unknowns="[]",
+    )
 
 
 def load(judgements: Sequence[Row], sights: Iterable[Row] = (), jobs: Sequence[Row] = ()) -> None:
     """As the loader does, without files."""
     findings = FindingLoad(Guard(), lambda line: None)
-    for name, rows in (("job_current", list(jobs)), ("job_judgement", list(judgements)), ("finding_sight", list(sights))):
+    for name, rows in (
+        ("job_current", list(jobs)),
+        ("job_judgement", list(judgements)),
+        ("finding_sight", list(sights)),
+    ):
         findings.before(name, rows)
         upsert(SERVED[name].table, SERVED[name].model, rows, SERVED[name].derived)
     findings.finish([judgements])
@@ -62,13 +89,23 @@ def load(judgements: Sequence[Row], sights: Iterable[Row] = (), jobs: Sequence[R
 
 def found() -> list[tuple[Any, ...]]:
     names = ("subject_id", "first_seen", "last_seen", "state", "closed_at", "title")
-    return sorted((name, *((at - AT).total_seconds() / 60 if at else None for at in (first, last)), state, closed and (closed - AT), title)
-                  for name, first, last, state, closed, title in Finding.objects.values_list(*names))  # fmt: skip
+    return sorted(
+        (
+            name,
+            *((at - AT).total_seconds() / 60 if at else None for at in (first, last)),
+            state,
+            closed and (closed - AT),
+            title,
+        )
+        for name, first, last, state, closed, title in Finding.objects.values_list(*names)
+    )
 
 
 @pytest.fixture
 def recording(db: None) -> None:
-    Cluster.objects.get_or_create(name="c", defaults={"kind": ClusterKind.RECORDING, "enabled": False})
+    Cluster.objects.get_or_create(
+        name="c", defaults={"kind": ClusterKind.RECORDING, "enabled": False}
+    )
 
 
 pytestmark = pytest.mark.usefixtures("recording")
@@ -81,7 +118,10 @@ def test_sights_close_together_are_one_finding_with_the_newest_words() -> None:
 
 def test_a_pause_longer_than_the_hold_time_begins_another() -> None:
     load([judgement(0, 9)], [sight(0), sight(9)])
-    assert found() == [("v", 1, 1, "closed", timedelta(minutes=4), "in window 0"), ("v", 10, 10, "open", None, "in window 9")]
+    assert found() == [
+        ("v", 1, 1, "closed", timedelta(minutes=4), "in window 0"),
+        ("v", 10, 10, "open", None, "in window 9"),
+    ]
 
 
 def test_a_finding_closes_when_its_job_was_judged_for_long_without_a_sight() -> None:
@@ -93,7 +133,11 @@ def test_a_finding_closes_when_its_job_was_judged_for_long_without_a_sight() -> 
 
 
 def test_the_end_of_a_job_closes_its_findings() -> None:
-    load([judgement(0, 0)], [sight(0)], [job(JOB, terminal=True, state="CANCELED", end_time=minute(2), as_of=minute(2))])
+    load(
+        [judgement(0, 0)],
+        [sight(0)],
+        [job(JOB, terminal=True, state="CANCELED", end_time=minute(2), as_of=minute(2))],
+    )
     assert found() == [("v", 1, 1, "closed", timedelta(minutes=2), "in window 0")]
 
 
@@ -120,8 +164,12 @@ def test_a_late_run_joins_two_findings_and_keeps_the_number_of_the_first() -> No
     assert Finding.objects.get().pk == number
 
 
-def test_a_finding_keeps_its_number_while_its_only_minute_runs_and_is_told_of_later_instants() -> None:
-    """As a decline after a decline within one minute is: links that were sent of the first lead to what is known now."""
+def test_a_finding_keeps_its_number_while_its_only_minute_runs_and_is_told_of_later_instants() -> (
+    None
+):
+    """As a decline after a decline within one minute is: links that were sent of the first lead to
+    what is known now.
+    """
     load([judgement(0, 0)], [sight(0, seen_at=minute(0.2))])
     number = Finding.objects.get().pk
     for seen in (0.5, 0.9):
@@ -177,7 +225,9 @@ def test_a_job_that_ended_keeps_what_its_worst_finding_took() -> None:
     assert JobCurrent.objects.get().worst_finding_points == 15
 
 
-windows = st.dictionaries(st.integers(0, 40), st.sets(st.sampled_from(["v", "w"])), min_size=1, max_size=25)
+windows = st.dictionaries(
+    st.integers(0, 40), st.sets(st.sampled_from(["v", "w"])), min_size=1, max_size=25
+)
 
 
 class AnyOrder(TestCase):
@@ -185,9 +235,14 @@ class AnyOrder(TestCase):
 
     @given(said=windows, draw=st.data())
     @settings(max_examples=examples(15, 100), deadline=None)
-    def test_the_findings_are_those_of_one_run_over_everything(self, said: dict[int, set[str]], draw: Any) -> None:
+    def test_the_findings_are_those_of_one_run_over_everything(
+        self, said: dict[int, set[str]], draw: Any
+    ) -> None:
         def load_window(number: int) -> None:
-            load([judgement(number, number)], [sight(number, subject) for subject in sorted(said[number])])
+            load(
+                [judgement(number, number)],
+                [sight(number, subject) for subject in sorted(said[number])],
+            )
 
         order = draw.draw(st.permutations(sorted(said)))
         again = draw.draw(st.lists(st.sampled_from(order), max_size=5))
@@ -196,8 +251,17 @@ class AnyOrder(TestCase):
         piecewise = found()
         for model in (Finding, FindingSight, JobJudgement):
             model.objects.all().delete()
-        whole = row("job_judgement", cluster="c", job_id=JOB, judged_to=minute(max(said) + 1), as_of=minute(max(said) + 1), unknowns="[]",
-                    windows=json.dumps([json.loads(judgement(number, number)["windows"])[0] for number in sorted(said)]))  # fmt: skip
+        whole = row(
+            "job_judgement",
+            cluster="c",
+            job_id=JOB,
+            judged_to=minute(max(said) + 1),
+            as_of=minute(max(said) + 1),
+            unknowns="[]",
+            windows=json.dumps(
+                [json.loads(judgement(number, number)["windows"])[0] for number in sorted(said)]
+            ),
+        )
         load([whole], [sight(number, subject) for number in said for subject in said[number]])
         assert piecewise == found()
 
@@ -208,7 +272,10 @@ class AnyOrder(TestCase):
     ) -> None:
         for said in (first, second):
             for number in sorted(said):
-                load([judgement(number, number)], [sight(number, subject) for subject in said[number]])
+                load(
+                    [judgement(number, number)],
+                    [sight(number, subject) for subject in said[number]],
+                )
         after = found()
         for model in (Finding, FindingSight, JobJudgement):
             model.objects.all().delete()
@@ -222,6 +289,12 @@ def test_what_was_taken_back_is_remembered_under_its_number() -> None:
     number = Finding.objects.get().pk
     load([judgement(0, 0)])
     gone = WithdrawnFinding.objects.get()
-    assert (gone.number, gone.cluster, gone.job_id, gone.rule, gone.subject_id) == (number, "c", JOB, RULE, "v")
+    assert (gone.number, gone.cluster, gone.job_id, gone.rule, gone.subject_id) == (
+        number,
+        "c",
+        JOB,
+        RULE,
+        "v",
+    )
     load([judgement(0, 0)], [sight(0)])
     assert Finding.objects.get().pk != number

@@ -1,4 +1,6 @@
-"""Thresholds as people set them: the narrowest wins, here and in Spark, and nonsense is left out."""
+"""Thresholds as people set them: the narrowest wins, here and in Spark, and nonsense is left
+out.
+"""
 
 import pytest
 
@@ -14,9 +16,12 @@ JOB = "a" * 32
 
 
 @pytest.mark.parametrize(
-    ("cluster", "job_id", "value"), [("other", JOB, 5), ("c", "b" * 32, 7), ("c", JOB, 9), ("other", "b" * 32, 5)]
-)  # fmt: skip
-def test_the_narrowest_override_wins_here_and_in_spark(cluster: str, job_id: str, value: float) -> None:
+    ("cluster", "job_id", "value"),
+    [("other", JOB, 5), ("c", "b" * 32, 7), ("c", JOB, 9), ("other", "b" * 32, 5)],
+)
+def test_the_narrowest_override_wins_here_and_in_spark(
+    cluster: str, job_id: str, value: float
+) -> None:
     ThresholdOverride.objects.create(key=KEY, value=9, cluster="c", job_id=JOB)
     ThresholdOverride.objects.create(key=KEY, value=5)
     ThresholdOverride.objects.create(key=KEY, value=7, cluster="c")

@@ -90,7 +90,12 @@ def test_work_that_is_new_is_not_behind() -> None:
 
 def test_a_disk_that_stops_collection_is_told() -> None:
     DueWork.objects.update(last_success_at=NOW + timedelta(hours=1))
-    PipelineAlarm.objects.create(code="disk.budget", subject="/", detail="Nothing is collected: of the disk of / 1 MB are free.", since=NOW)
+    PipelineAlarm.objects.create(
+        code="disk.budget",
+        subject="/",
+        detail="Nothing is collected: of the disk of / 1 MB are free.",
+        since=NOW,
+    )
     tick(0, until=6)
     assert kinds() == [("firing", "Weir: disk")]
     assert "1 MB are free" in told()[0].alerts[0].cause

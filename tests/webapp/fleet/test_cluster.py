@@ -38,7 +38,13 @@ def test_a_cluster_that_makes_no_sense_is_refused(wrong: dict[str, Any], says: s
 
 @pytest.fixture
 def cluster(db: None) -> Cluster:
-    cluster = Cluster(name="c", url="http://h:8081", auth_scheme="basic", auth_user="me", log_globs=["/logs/*.log"])
+    cluster = Cluster(
+        name="c",
+        url="http://h:8081",
+        auth_scheme="basic",
+        auth_user="me",
+        log_globs=["/logs/*.log"],
+    )
     JOBMANAGER.keep(cluster, CANARY)
     cluster.save()
     return cluster
@@ -47,17 +53,29 @@ def cluster(db: None) -> Cluster:
 def test_the_collector_gets_everything(cluster: Cluster) -> None:
     source = Cluster.objects.get().source()
     assert source.auth is not None
-    assert (source.name, source.auth.user, source.auth.secret, source.logs.globs) == ("c", "me", CANARY, ("/logs/*.log",))
+    assert (source.name, source.auth.user, source.auth.secret, source.logs.globs) == (
+        "c",
+        "me",
+        CANARY,
+        ("/logs/*.log",),
+    )
 
 
-def test_the_secret_is_in_no_row_repr_log_or_admin_page(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_secret_is_in_no_row_repr_log_or_admin_page(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     client = Client()
     client.force_login(User.objects.create_superuser("root"))
     with caplog.at_level(logging.DEBUG):
         logging.getLogger("test").warning("%r %r", cluster, cluster.source())
         page = client.get(f"/admin/fleet/cluster/{cluster.pk}/change/")
     assert page.status_code == 200
-    seen = [repr(Cluster.objects.values().get()), repr(cluster.source()), caplog.text, page.content.decode()]
+    seen = [
+        repr(Cluster.objects.values().get()),
+        repr(cluster.source()),
+        caplog.text,
+        page.content.decode(),
+    ]
     assert not any(CANARY in text for text in seen)
     assert cluster.auth_secret_encrypted not in page.content.decode()
 
@@ -65,5 +83,7 @@ def test_the_secret_is_in_no_row_repr_log_or_admin_page(cluster: Cluster, caplog
 def test_credentials_in_any_log_line_are_taken_out() -> None:
     from ingest.log_lines import TextFormatter
 
-    record = logging.makeLogRecord({"msg": "asked %s", "args": (f"http://me:{CANARY}@h/",), "levelname": "INFO", "name": "x"})
+    record = logging.makeLogRecord(
+        {"msg": "asked %s", "args": (f"http://me:{CANARY}@h/",), "levelname": "INFO", "name": "x"}
+    )
     assert CANARY not in TextFormatter().format(record)

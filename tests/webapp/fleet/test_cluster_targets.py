@@ -1,4 +1,6 @@
-"""Where clusters and their logs may be: refused when entered and again at the connection, and nothing is told of what answered."""
+"""Where clusters and their logs may be: refused when entered and again at the connection, and
+nothing is told of what answered.
+"""
 
 import asyncio
 import re
@@ -44,13 +46,28 @@ METADATA = [
     "http://224.0.0.1:8081/",
     "http://255.255.255.255:8081/",
 ]
-UNREADABLE = ("http://2852039166/", "http://0251.0376.0251.0376/", "http://169.254.43518/", "http://0:8081/")
-ENTERED = {"name": "lab", "auth_scheme": "", "log_layout": "flink", "time_zone": "UTC", "metrics_interval_s": "30", "verify_tls": "on"}
+UNREADABLE = (
+    "http://2852039166/",
+    "http://0251.0376.0251.0376/",
+    "http://169.254.43518/",
+    "http://0:8081/",
+)
+ENTERED = {
+    "name": "lab",
+    "auth_scheme": "",
+    "log_layout": "flink",
+    "time_zone": "UTC",
+    "metrics_interval_s": "30",
+    "verify_tls": "on",
+}
 
 
 @contextmanager
 def serving(
-    status: int = 200, body: bytes = b"{}", headers: dict[str, str] | None = None, host: str = "127.0.0.1"
+    status: int = 200,
+    body: bytes = b"{}",
+    headers: dict[str, str] | None = None,
+    host: str = "127.0.0.1",
 ) -> Iterator[tuple[str, list[str]]]:
     """A server that answers everything alike, and what it was asked."""
     asked: list[str] = []
@@ -90,7 +107,9 @@ def asked(url: str) -> BadAnswer:
 @pytest.mark.django_db
 @pytest.mark.parametrize("button", [{"test": "1"}, {}], ids=["test", "save"])
 @pytest.mark.parametrize("url", METADATA)
-def test_a_metadata_address_cannot_be_entered_in_any_spelling(operator: Client, url: str, button: dict[str, str]) -> None:
+def test_a_metadata_address_cannot_be_entered_in_any_spelling(
+    operator: Client, url: str, button: dict[str, str]
+) -> None:
     for field in ("url", "history_url", "log_globs", "hdfs_audit_globs", "archive_dir"):
         # Audit logs alone are no source of a cluster.
         beside = {"log_globs": "/var/log/flink/*.log"} if field == "hdfs_audit_globs" else {}
@@ -102,14 +121,22 @@ def test_a_metadata_address_cannot_be_entered_in_any_spelling(operator: Client, 
 
 @pytest.mark.parametrize("url", METADATA)
 def test_a_row_of_before_is_refused_at_the_connection(url: str) -> None:
-    """The client itself refuses spellings that are no address by any standard, such as one large number."""
+    """The client itself refuses spellings that are no address by any standard, such as one large
+    number.
+    """
     error = asked(url)
     assert error.reason == ("http_error" if url in UNREADABLE else "refused_address")
     assert ("is not asked" in str(error)) == (url not in UNREADABLE)
 
 
 @pytest.mark.parametrize(
-    "glob", ["http://169.254.169.254/latest/*", "simplecache::http://169.254.169.254/x", "ftp://169.254.169.254/a", "https://2852039166/x"]
+    "glob",
+    [
+        "http://169.254.169.254/latest/*",
+        "simplecache::http://169.254.169.254/x",
+        "ftp://169.254.169.254/a",
+        "https://2852039166/x",
+    ],
 )
 def test_logs_and_archives_are_not_read_there(glob: str) -> None:
     files, skips = find([glob])
@@ -147,9 +174,13 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("leads_to", ["169.254.169.254", "fd00:ec2::254", "::ffff:169.254.169.254"])
-def test_a_name_that_leads_there_is_refused(operator: Client, monkeypatch: pytest.MonkeyPatch, leads_to: str) -> None:
+def test_a_name_that_leads_there_is_refused(
+    operator: Client, monkeypatch: pytest.MonkeyPatch, leads_to: str
+) -> None:
     answering(monkeypatch, leads_to)
-    page = operator.post(reverse("cluster-add"), {**ENTERED, "url": "http://jobmanager.example.org:8081"})
+    page = operator.post(
+        reverse("cluster-add"), {**ENTERED, "url": "http://jobmanager.example.org:8081"}
+    )
     assert "url" in page.context["form"].errors
     assert asked("http://jobmanager.example.org:8081").reason == "refused_address"
 
@@ -173,7 +204,10 @@ def test_a_name_that_changes_its_mind_after_the_check_is_refused_at_the_connecti
 
 def test_a_redirect_of_logs_over_http_is_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "127.0.0.1/32")
-    with serving(host="127.0.0.2") as (secret, got), serving(302, headers={"location": f"{secret}/x.log"}) as (url, _):
+    with (
+        serving(host="127.0.0.2") as (secret, got),
+        serving(302, headers={"location": f"{secret}/x.log"}) as (url, _),
+    ):
         files, skips = find([f"{url}/x.log"])
         assert not files and skips and not got
         with pytest.raises(Exception, match="cannot be"):
@@ -185,7 +219,11 @@ def test_only_the_networks_of_the_setting_are_asked(monkeypatch: pytest.MonkeyPa
     for address in ("10.1.2.3", "127.0.0.1", "8.8.8.8", "fd12::1", "::1", "192.168.0.1"):
         assert not refusal(address)
     monkeypatch.setenv(VARIABLE, "10.0.0.0/8, fd12::/16")
-    assert [address for address in ("10.1.2.3", "127.0.0.1", "8.8.8.8", "fd12::1", "::1", "::ffff:10.1.2.3") if not refusal(address)] == [
+    assert [
+        address
+        for address in ("10.1.2.3", "127.0.0.1", "8.8.8.8", "fd12::1", "::1", "::ffff:10.1.2.3")
+        if not refusal(address)
+    ] == [
         "10.1.2.3",
         "fd12::1",
         "::ffff:10.1.2.3",
@@ -202,14 +240,26 @@ def test_no_setting_opens_what_is_never_asked(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("status", "body"),
     [
-        (500, CANARY.encode()), (403, b'{"errors": ["' + CANARY.encode() + b'"]}'), (404, CANARY.encode()), (401, CANARY.encode()),
-        (503, b'{"errors": ["' + CANARY.encode() + b'"]}'), (200, CANARY.encode()), (200, f'{{"flink-version": "{CANARY}"}}'.encode()),
-        (200, f'{{"{CANARY}": 1}}'.encode()), (200, b"<html>" + CANARY.encode()),
+        (500, CANARY.encode()),
+        (403, b'{"errors": ["' + CANARY.encode() + b'"]}'),
+        (404, CANARY.encode()),
+        (401, CANARY.encode()),
+        (503, b'{"errors": ["' + CANARY.encode() + b'"]}'),
+        (200, CANARY.encode()),
+        (200, (f'{{"flink-version": "{CANARY}"}}').encode()),
+        (200, f'{{"{CANARY}": 1}}'.encode()),
+        (200, b"<html>" + CANARY.encode()),
     ],
-)  # fmt: skip
+)
 def test_nothing_of_what_answered_is_told(operator: Client, status: int, body: bytes) -> None:
     with serving(status, body) as (url, got):
-        entered = {**ENTERED, "url": url, "history_url": url, "log_globs": f"{url}/a*.log\n{url}/b.log", "archive_dir": url}
+        entered = {
+            **ENTERED,
+            "url": url,
+            "history_url": url,
+            "log_globs": f"{url}/a*.log\n{url}/b.log",
+            "archive_dir": url,
+        }
         tried = operator.post(reverse("cluster-add"), {**entered, "test": "1"}).content.decode()
         operator.post(reverse("cluster-add"), entered)
         shown = tried + operator.get(reverse("clusters")).content.decode()
@@ -220,8 +270,13 @@ def test_nothing_of_what_answered_is_told(operator: Client, status: int, body: b
 def test_the_form_asks_for_each_thing_once(operator):
     names = re.findall(
         r'<(?:input|select|textarea)[^>]* name="([^"]+)"',
-        operator.get(reverse("cluster-add")).content.decode().partition("<main")[2].partition("</main>")[0],
+        operator.get(reverse("cluster-add"))
+        .content.decode()
+        .partition("<main")[2]
+        .partition("</main>")[0],
     )
-    names = [name for name in names if name != "csrfmiddlewaretoken"]  # one for each form of the page
+    names = [
+        name for name in names if name != "csrfmiddlewaretoken"
+    ]  # one for each form of the page
     assert len(names) == len(set(names))
     assert {"url", "prometheus_url", "logs_are_pushed"} <= set(names)

@@ -1,4 +1,6 @@
-"""``add_cluster`` and ``import_recording``: what a person types, what is said back, what is kept."""
+"""``add_cluster`` and ``import_recording``: what a person types, what is said back, what is
+kept.
+"""
 
 import json
 from collections.abc import Iterator
@@ -31,9 +33,26 @@ def test_a_cluster_that_does_not_answer_is_not_registered() -> None:
 
 
 def test_a_cluster_can_be_registered_untested() -> None:
-    assert "c is registered." in run("add_cluster", "c", "http://127.0.0.1:9", "--untested", "--logs", "/a/*.log", "--logs", "/b/*.log")
+    assert "c is registered." in run(
+        "add_cluster",
+        "c",
+        "http://127.0.0.1:9",
+        "--untested",
+        "--logs",
+        "/a/*.log",
+        "--logs",
+        "/b/*.log",
+    )
     assert Cluster.objects.get().log_globs == ["/a/*.log", "/b/*.log"]
-    run("add_cluster", "c", "http://127.0.0.1:9", "--untested", "--replace", "--hdfs-audit", "/var/log/hdfs-audit.log")
+    run(
+        "add_cluster",
+        "c",
+        "http://127.0.0.1:9",
+        "--untested",
+        "--replace",
+        "--hdfs-audit",
+        "/var/log/hdfs-audit.log",
+    )
     assert Cluster.objects.get().hdfs_audit_globs == ["/var/log/hdfs-audit.log"]
 
 
@@ -68,7 +87,9 @@ def test_input_that_makes_no_sense_is_refused(words: list[str], says: str) -> No
     assert refusal.value.returncode == 2
 
 
-def test_the_secret_comes_from_the_environment_and_is_stored_encrypted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_secret_comes_from_the_environment_and_is_stored_encrypted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("WEIR_CLUSTER_SECRET", CANARY)
     said = run("add_cluster", "c", "http://h:1", "--auth", "basic:me", "--untested")
     assert CANARY not in said + repr(Cluster.objects.values().get())
@@ -97,9 +118,20 @@ def test_a_registered_cluster_is_only_changed_on_request() -> None:
 def recording(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "recording"
     folder.mkdir()
-    job = {"jid": "a" * 32, "name": "orders", "state": "RUNNING", "start-time": 1740830000000, "end-time": -1, "duration": 1, "tasks": {}}
+    job = {
+        "jid": "a" * 32,
+        "name": "orders",
+        "state": "RUNNING",
+        "start-time": 1740830000000,
+        "end-time": -1,
+        "duration": 1,
+        "tasks": {},
+    }
     answers = {"/overview": {"flink-version": "1.20.1"}, "/jobs/overview": {"jobs": [job]}}
-    lines = [json.dumps({"ts": 1740830400.0, "path": path, "status": 200, "body": body}) for path, body in answers.items()]
+    lines = [
+        json.dumps({"ts": 1740830400.0, "path": path, "status": 200, "body": body})
+        for path, body in answers.items()
+    ]
     (folder / "rest.jsonl").write_text("".join(f"{line}\n" for line in lines))
     (folder / "logs").mkdir()
     line = "2025-03-01 12:00:00,000 INFO  org.apache.flink.runtime.Some [] - Hello.\n"
@@ -108,17 +140,23 @@ def recording(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_recording_becomes_a_cluster_and_is_not_imported_twice(recording: Path) -> None:
-    assert "imported as cluster demo" in run("import_recording", str(recording), "--cluster", "demo")
+    assert "imported as cluster demo" in run(
+        "import_recording", str(recording), "--cluster", "demo"
+    )
     assert Cluster.objects.get().kind == "recording"
     assert "was imported before" in run("import_recording", str(recording), "--cluster", "demo")
-    assert "imported as cluster demo" in run("import_recording", str(recording), "--cluster", "demo", "--again")
+    assert "imported as cluster demo" in run(
+        "import_recording", str(recording), "--cluster", "demo", "--again"
+    )
 
 
 def test_a_recording_that_grew_is_imported_again(recording: Path) -> None:
     run("import_recording", str(recording), "--cluster", "demo")
     with (recording / "logs" / "flink-standalonesession-0-host.log").open("a") as log:
         log.write("2025-03-01 12:00:01,000 INFO  org.apache.flink.runtime.Some [] - More.\n")
-    assert "imported as cluster demo" in run("import_recording", str(recording), "--cluster", "demo")
+    assert "imported as cluster demo" in run(
+        "import_recording", str(recording), "--cluster", "demo"
+    )
 
 
 def test_a_folder_that_is_no_recording_leaves_no_cluster(tmp_path: Path) -> None:
@@ -135,9 +173,20 @@ def test_a_recording_cannot_take_the_name_of_a_live_cluster(recording: Path) -> 
         run("import_recording", str(recording), "--cluster", "c")
 
 
-def test_a_store_of_logs_is_registered_with_its_secret_and_shown_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_logs_is_registered_with_its_secret_and_shown_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("WEIR_LOG_STORE_SECRET", CANARY)
-    store = ["--log-store", "loki:http://127.0.0.1:9", "--log-query", '{app="a"}', "--log-tenant", "t", "--log-auth", "bearer"]
+    store = [
+        "--log-store",
+        "loki:http://127.0.0.1:9",
+        "--log-query",
+        '{app="a"}',
+        "--log-tenant",
+        "t",
+        "--log-auth",
+        "bearer",
+    ]
     said = run("add_cluster", "c", "--untested", *store, "--log-history", "48")
     cluster = Cluster.objects.get()
     source = cluster.source().log_store
@@ -155,12 +204,41 @@ def test_a_store_of_logs_is_registered_with_its_secret_and_shown_without(monkeyp
         (["--log-store", "splunk:http://h"], "loki:URL"),
         (["--log-store", "loki:http://h:3100", "--log-query", "flink"], "selector of LogQL"),
         (["--log-store", "loki:http://h:3100", "--log-query", "{a='b'}"], "selector of LogQL"),
-        (["--log-store", "loki:http://h:3100", "--log-query", '{a="b"}', "--log-tenant", "a b"], "name of a tenant"),
+        (
+            ["--log-store", "loki:http://h:3100", "--log-query", '{a="b"}', "--log-tenant", "a b"],
+            "name of a tenant",
+        ),
         (["--log-store", "elasticsearch:http://h:9200"], "index that holds the logs"),
-        (["--log-store", "opensearch:http://h:9200", "--log-index", "../_cluster"], "index or data stream"),
-        (["--log-store", "opensearch:http://u:p@h:9200", "--log-index", "a"], "not inside the address"),
-        (["--log-store", "opensearch:http://h:9200", "--log-index", "a", "--log-auth", "api_key"], "WEIR_LOG_STORE_SECRET"),
-        (["--log-store", "opensearch:http://h:9200", "--log-index", "a", "--log-history", "9999"], "720"),
+        (
+            ["--log-store", "opensearch:http://h:9200", "--log-index", "../_cluster"],
+            "index or data stream",
+        ),
+        (
+            ["--log-store", "opensearch:http://u:p@h:9200", "--log-index", "a"],
+            "not inside the address",
+        ),
+        (
+            [
+                "--log-store",
+                "opensearch:http://h:9200",
+                "--log-index",
+                "a",
+                "--log-auth",
+                "api_key",
+            ],
+            "WEIR_LOG_STORE_SECRET",
+        ),
+        (
+            [
+                "--log-store",
+                "opensearch:http://h:9200",
+                "--log-index",
+                "a",
+                "--log-history",
+                "9999",
+            ],
+            "720",
+        ),
         (["--log-store", "opensearch:http://169.254.169.254", "--log-index", "a"], "never asks"),
     ],
 )

@@ -7,10 +7,20 @@ from django.urls import reverse
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
-ENTERED = {"name": "lab", "auth_scheme": "", "time_zone": "UTC", "metrics_interval_s": "30", "verify_tls": "on", "logs_are_pushed": "on"}
+ENTERED = {
+    "name": "lab",
+    "auth_scheme": "",
+    "time_zone": "UTC",
+    "metrics_interval_s": "30",
+    "verify_tls": "on",
+    "logs_are_pushed": "on",
+}
 
 
-@pytest.mark.parametrize("layout", ["%d %t%t%t%t%t~%m", "%p %m", "%d{ISO8601}{Mars/Olympus} %m", "%d " + "%L-" * 30 + "%m"])
+@pytest.mark.parametrize(
+    "layout",
+    ["%d %t%t%t%t%t~%m", "%p %m", "%d{ISO8601}{Mars/Olympus} %m", "%d " + "%L-" * 30 + "%m"],
+)
 def test_a_layout_by_which_no_line_could_be_read_is_refused_where_it_is_entered(operator, layout):
     page = operator.post(reverse("cluster-add"), {**ENTERED, "log_layout": layout})
     assert page.context["form"].errors.keys() == {"log_layout"}
@@ -20,5 +30,7 @@ def test_a_layout_by_which_no_line_could_be_read_is_refused_where_it_is_entered(
 
 
 def test_a_layout_that_can_be_read_is_entered(operator):
-    operator.post(reverse("cluster-add"), {**ENTERED, "log_layout": "%d [%t] %-5p %c{1}:%L %x - %m%n"})
+    operator.post(
+        reverse("cluster-add"), {**ENTERED, "log_layout": "%d [%t] %-5p %c{1}:%L %x - %m%n"}
+    )
     assert Cluster.objects.get().log_layout == "%d [%t] %-5p %c{1}:%L %x - %m%n"

@@ -1,4 +1,6 @@
-"""Checkpoints, trends, findings and reports of a job that was submitted again follow its attempts, on page, charts, API and in reports."""
+"""Checkpoints, trends, findings and reports of a job that was submitted again follow its attempts,
+on page, charts, API and in reports.
+"""
 
 import html
 import re
@@ -30,12 +32,17 @@ def now():
 
 def attempt(began, over, *, ended=True, **fields):
     state = {"terminal": True, "state": "CANCELED", "end_time": over} if ended else {}
-    return job(at=over, name="orders", start_time=began, last_seen_at=over, graph=GRAPH, **state, **fields)
+    return job(
+        at=over, name="orders", start_time=began, last_seen_at=over, graph=GRAPH, **state, **fields
+    )
 
 
 @pytest.fixture
 def line(now):
-    """Ran for four hours, canceled; submitted again, canceled; the third runs. Each checkpoint is 10 MB larger than the one before."""
+    """Ran for four hours, canceled; submitted again, canceled; the third runs.
+
+    Each checkpoint is 10 MB larger than the one before.
+    """
     jobs = [
         attempt(now - 7 * HOUR, now - 3 * HOUR),
         attempt(now - 2.9 * HOUR, now - 1.5 * HOUR),
@@ -47,7 +54,14 @@ def line(now):
         while at < (of.end_time or now):
             number = next(numbers)
             ran = (at - (now - 5 * HOUR)) / HOUR
-            fact(of, number, at, state_bytes=round(500 * MB + 60 * MB * ran), checkpointed_bytes=MB, end_to_end_ms=1_000)
+            fact(
+                of,
+                number,
+                at,
+                state_bytes=round(500 * MB + 60 * MB * ran),
+                checkpointed_bytes=MB,
+                end_to_end_ms=1_000,
+            )
             at += 10 * MINUTE
     for of in jobs[1:]:
         annotation(of, "restore", of.start_time + timedelta(seconds=20), "restored")
@@ -64,24 +78,46 @@ def chart(client, of, name, **parameters):
 
 def pools_known(drawn):
     """Cells of the heat map that are known."""
-    return sum(value is not None for trace in drawn["figure"]["data"] for row in trace.get("z", ()) for value in row)
+    return sum(
+        value is not None
+        for trace in drawn["figure"]["data"]
+        for row in trace.get("z", ())
+        for value in row
+    )
 
 
 def links_of(drawn):
     traces = drawn["figure"]["data"]
     urls = [url for trace in traces for url in trace.get("customdata") or () if url]
-    return {url.split("/")[3] for url in [*urls, *drawn["figure"]["layout"].get("meta", {}).get("bars", {}).get("customdata", ())] if url}
+    return {
+        url.split("/")[3]
+        for url in [
+            *urls,
+            *drawn["figure"]["layout"].get("meta", {}).get("bars", {}).get("customdata", ()),
+        ]
+        if url
+    }
 
 
-def test_the_page_has_checkpoints_of_all_attempts_in_its_time_and_of_one_where_asked(viewer, line, now):
+def test_the_page_has_checkpoints_of_all_attempts_in_its_time_and_of_one_where_asked(
+    viewer, line, now
+):
     span = {"from": f"{now - 5.95 * HOUR:%Y-%m-%dT%H:%M:%SZ}", "to": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
-    counts = {which: shown(viewer, line[2], attempts=which, **span).context["counts"]["completed"] for which in ("all", "this")}
+    counts = {
+        which: shown(viewer, line[2], attempts=which, **span).context["counts"]["completed"]
+        for which in ("all", "this")
+    }
     assert counts == {"all": 17 + 9 + 9, "this": 9}
     page = shown(viewer, line[2], **span)
     assert {one.job_id for one in page.context["checkpoints"].rows} == {one.job_id for one in line}
-    assert "the 3 attempts in this time" in page.text and f'title="attempt {line[0].job_id}"' in page.text
+    assert (
+        "the 3 attempts in this time" in page.text
+        and f'title="attempt {line[0].job_id}"' in page.text
+    )
     assert f"/jobs/prod-eu/{line[0].job_id}/checkpoints/24/" in page.text
-    exported = viewer.get(reverse("job-checkpoints-export", args=("prod-eu", line[2].job_id, "csv")), span)
+    exported = viewer.get(
+        reverse("job-checkpoints-export", args=("prod-eu", line[2].job_id, "csv")), span
+    )
     assert b"".join(exported.streaming_content).count(b"prod-eu") == 35
 
 
@@ -96,42 +132,69 @@ def test_an_ended_attempt_is_shown_alone_until_a_time_is_chosen(viewer, line):
     query = page.context["attempts"].whole_line_query
     assert query.replace("&", "&amp;") in page.text
     asked = dict(part.split("=") for part in query.replace("%3A", ":").split("&"))
-    assert shown(viewer, line[0], **asked).context["attempts"].ids == [one.job_id for one in line[::-1]]
+    assert shown(viewer, line[0], **asked).context["attempts"].ids == [
+        one.job_id for one in line[::-1]
+    ]
 
 
 @pytest.mark.parametrize("name", ["checkpoints", "size"])
 def test_charts_go_over_the_borders_of_attempts_and_mark_them(viewer, line, name):
     drawn = chart(viewer, line[2], name)
     assert links_of(drawn) == {one.job_id for one in line}
-    marked = [one["hovertext"] for one in drawn["figure"]["layout"]["annotations"] if "attempt" in one.get("hovertext", "")]
-    assert [text.split("<br>")[0].split()[-1] for text in marked] == [one.job_id[:8] for one in line[1:]]
+    marked = [
+        one["hovertext"]
+        for one in drawn["figure"]["layout"]["annotations"]
+        if "attempt" in one.get("hovertext", "")
+    ]
+    assert [text.split("<br>")[0].split()[-1] for text in marked] == [
+        one.job_id[:8] for one in line[1:]
+    ]
     alone = chart(viewer, line[2], name, attempts="this")
     assert links_of(alone) == {line[2].job_id}
-    assert not [one for one in alone["figure"]["layout"]["annotations"] if "attempt" in one.get("hovertext", "")]
+    assert not [
+        one
+        for one in alone["figure"]["layout"]["annotations"]
+        if "attempt" in one.get("hovertext", "")
+    ]
 
 
 def test_buffer_pools_are_those_of_all_attempts(viewer, line, home, now):
     for of, at in ((line[1], now - 100 * MINUTE), (line[2], now - 30 * MINUTE)):
         record = VertexMetrics(job_id=of.job_id, vertex_id="v3", ts=at, in_pool_usage=(0.5,))
         Lake(str(home / "lake")).append([Observed(of.cluster, at, "rest", (record,))])
-    known = {which: pools_known(chart(viewer, line[2], "pools", attempts=which)) for which in ("all", "this")}
+    known = {
+        which: pools_known(chart(viewer, line[2], "pools", attempts=which))
+        for which in ("all", "this")
+    }
     assert known == {"all": 2, "this": 1}
 
 
-def test_the_trend_is_that_of_all_attempts_where_each_restored_what_the_last_one_wrote(viewer, line):
+def test_the_trend_is_that_of_all_attempts_where_each_restored_what_the_last_one_wrote(
+    viewer, line
+):
     of_api = viewer.get(f"/api/v1/jobs/prod-eu/{line[2].job_id}/").json()["size_trend"]
     assert of_api["points"] == 42
     assert of_api["bytes_per_h"] == pytest.approx(60 * MB, rel=0.02)
-    assert "in 24 h" in chart(viewer, line[2], "size")["note"], "six hours of one attempt are not there"
+    assert "in 24 h" in chart(viewer, line[2], "size")["note"], (
+        "six hours of one attempt are not there"
+    )
     assert shown(viewer, line[2]).context["trend"].bytes_per_h == pytest.approx(60 * MB, rel=0.02)
     assert shown(viewer, line[2], attempts="this").context["trend"] is None
 
 
 def test_an_attempt_that_began_with_nothing_begins_the_trend_anew(viewer, line, now):
     fresh = attempt(now + 5 * MINUTE, now + 65 * MINUTE, ended=False)
-    type(line[2]).objects.filter(pk=line[2].pk).update(terminal=True, state="CANCELED", end_time=now + MINUTE)
+    type(line[2]).objects.filter(pk=line[2].pk).update(
+        terminal=True, state="CANCELED", end_time=now + MINUTE
+    )
     for number in range(6):
-        fact(fresh, number, now + (6 + 10 * number) * MINUTE, state_bytes=5 * MB, checkpointed_bytes=MB)
+        fact(
+            fresh,
+            number,
+            now + (6 + 10 * number) * MINUTE,
+            state_bytes=5 * MB,
+            checkpointed_bytes=MB,
+        )
     assert viewer.get(f"/api/v1/jobs/prod-eu/{fresh.job_id}/").json()["size_trend"]["points"] == 6
 
 
@@ -143,10 +206,19 @@ def test_findings_of_earlier_attempts_are_listed_apart_and_lower_no_health(viewe
     assert "on other attempts" not in shown(viewer, line[2], attempts="this").text
 
 
-@pytest.mark.parametrize(("path", "more", "count"), [("checkpoints", {}, 42), ("annotations", {}, 2), ("findings", {"state": "any"}, 1)])
+@pytest.mark.parametrize(
+    ("path", "more", "count"),
+    [("checkpoints", {}, 42), ("annotations", {}, 2), ("findings", {"state": "any"}, 1)],
+)
 def test_the_api_lists_rows_of_all_attempts_where_asked(viewer, line, now, path, more, count):
     finding(line[0], at=now - 4 * HOUR)
-    asked = {"cluster": "prod-eu", "job_id": line[2].job_id, "attempts": "all", "page_size": 100, **more}
+    asked = {
+        "cluster": "prod-eu",
+        "job_id": line[2].job_id,
+        "attempts": "all",
+        "page_size": 100,
+        **more,
+    }
     assert len(viewer.get(f"/api/v1/{path}/", asked).json()["results"]) == count
     refused = viewer.get(f"/api/v1/{path}/", {"attempts": "all", "job_id": line[2].job_id})
     assert refused.status_code == 400 and "Give cluster and job_id" in refused.text
@@ -174,7 +246,10 @@ def test_queries_do_not_grow_with_the_attempts(viewer, line, now, django_assert_
 def test_charts_of_a_young_job_begin_where_it_did_unless_a_time_was_chosen(viewer, now, name):
     young = attempt(now - 10 * MINUTE, now, ended=False)
     fact(young, 1, now - 5 * MINUTE, state_bytes=MB, checkpointed_bytes=MB, end_to_end_ms=1_000)
-    fitted, chosen = (drawn_from(viewer, shown(viewer, young, **asked).text, name) for asked in ({}, {"from": "now-6h"}))
+    fitted, chosen = (
+        drawn_from(viewer, shown(viewer, young, **asked).text, name)
+        for asked in ({}, {"from": "now-6h"})
+    )
     assert now - 11 * MINUTE < fitted <= young.start_time
     assert chosen < now - 5 * HOUR
 

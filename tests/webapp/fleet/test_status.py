@@ -12,10 +12,22 @@ NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
 JUST_NOW = NOW - timedelta(seconds=20)
 
 
-def shown(state: str = "RUNNING", terminal: bool = False, last_seen_at: datetime = JUST_NOW, **cluster: Any) -> str:
+def shown(
+    state: str = "RUNNING",
+    terminal: bool = False,
+    last_seen_at: datetime = JUST_NOW,
+    **cluster: Any,
+) -> str:
     given = {"kind": "live", "last_collected_at": JUST_NOW, "last_success_at": JUST_NOW, **cluster}
     Cluster.objects.create(name="c", **given)
-    JobCurrent.objects.create(cluster="c", job_id="j", state=state, terminal=terminal, last_seen_at=last_seen_at, as_of=NOW)
+    JobCurrent.objects.create(
+        cluster="c",
+        job_id="j",
+        state=state,
+        terminal=terminal,
+        last_seen_at=last_seen_at,
+        as_of=NOW,
+    )
     return str(JobCurrent.objects.with_status(NOW).get().status)
 
 
@@ -27,7 +39,9 @@ def test_a_job_of_a_blind_cluster_is_unknown() -> None:
     assert shown(blind_since=NOW - timedelta(minutes=1)) == "UNKNOWN"
 
 
-def test_a_job_of_a_cluster_that_was_silent_for_three_cycles_is_unknown_even_before_it_is_called_blind() -> None:
+def test_a_job_of_a_cluster_that_was_silent_for_three_cycles_is_unknown_even_before_it_is_called_blind() -> (
+    None
+):
     assert shown(last_success_at=NOW - timedelta(seconds=91)) == "UNKNOWN"
 
 

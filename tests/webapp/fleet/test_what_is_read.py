@@ -1,4 +1,6 @@
-"""What Weir reads of a cluster is said by who sees the whole fleet, and never leads into Weir's own folder."""
+"""What Weir reads of a cluster is said by who sees the whole fleet, and never leads into Weir's own
+folder.
+"""
 
 import os
 from datetime import UTC, datetime
@@ -38,7 +40,12 @@ def payments(**fields: Any) -> Cluster:
 
 
 def entered(**fields: Any) -> dict[str, Any]:
-    return {"url": "http://127.0.0.1:8081", "metrics_interval_s": "30", "verify_tls": "on", "time_zone": "UTC"} | fields
+    return {
+        "url": "http://127.0.0.1:8081",
+        "metrics_interval_s": "30",
+        "verify_tls": "on",
+        "time_zone": "UTC",
+    } | fields
 
 
 @pytest.mark.parametrize(
@@ -57,7 +64,9 @@ def test_a_scoped_operator_does_not_change_what_is_read(field: str, value: str) 
     mine, client = payments(), of_payments()
     before = Cluster.objects.filter(pk=mine.pk).values(*READ_FIELDS).get()
     for button in ({}, {"test": "1"}):
-        answer = client.post(reverse("cluster-edit", args=["payments"]), entered(**{field: value}, **button))
+        answer = client.post(
+            reverse("cluster-edit", args=["payments"]), entered(**{field: value}, **button)
+        )
         assert answer.status_code == 403 and field in answer.content.decode()
         assert Cluster.objects.filter(pk=mine.pk).values(*READ_FIELDS).get() == before
     codes = AuditEntry.objects.order_by("pk").values_list("action", "outcome")
@@ -75,7 +84,12 @@ def test_the_form_shows_a_scoped_operator_what_is_read_and_why_it_cannot_be_chan
 def test_a_scoped_operator_does_not_change_where_a_root_is_read() -> None:
     root, client = StorageRoot.objects.create(uri="s3://bucket/payments"), of_payments()
     root.clusters.add(mine := payments())
-    form = {"kind": "checkpoints", "clusters": [mine.pk], "read_at": "s3://bucket/other-team", "enabled": "on"}
+    form = {
+        "kind": "checkpoints",
+        "clusters": [mine.pk],
+        "read_at": "s3://bucket/other-team",
+        "enabled": "on",
+    }
     assert client.post(reverse("storage-root-edit", args=[root.pk]), form).status_code == 403
     assert StorageRoot.objects.get().read_at == ""
 
@@ -85,7 +99,11 @@ def test_nobody_registers_weirs_own_folder_as_a_root(place: str) -> None:
     home = Path(os.environ["WEIR_HOME"])
     path = place.format(home=home, above=home.parent)
     client, form = of_payments(everything=True), {"kind": "checkpoints", "enabled": "on"}
-    for entered_places in ({"uri": path}, {"uri": "s3://bucket/a", "read_at": path}, {"uri": "s3://bucket/a", "quarantine_uri": path}):
+    for entered_places in (
+        {"uri": path},
+        {"uri": "s3://bucket/a", "read_at": path},
+        {"uri": "s3://bucket/a", "quarantine_uri": path},
+    ):
         page = client.post(reverse("storage-root-add"), {**form, **entered_places})
         assert {"uri", "read_at", "quarantine_uri"} & page.context["form"].errors.keys()
     assert not StorageRoot.objects.exists()
@@ -93,14 +111,22 @@ def test_nobody_registers_weirs_own_folder_as_a_root(place: str) -> None:
 
 def test_a_scoped_operator_changes_how_often_is_asked() -> None:
     mine, client = payments(), of_payments()
-    answer = client.post(reverse("cluster-edit", args=["payments"]), entered(metrics_interval_s="120"))
+    answer = client.post(
+        reverse("cluster-edit", args=["payments"]), entered(metrics_interval_s="120")
+    )
     mine.refresh_from_db()
-    assert (answer.status_code, mine.metrics_interval_s, mine.url) == (302, 120, "http://127.0.0.1:8081")
+    assert (answer.status_code, mine.metrics_interval_s, mine.url) == (
+        302,
+        120,
+        "http://127.0.0.1:8081",
+    )
 
 
 def test_who_sees_the_whole_fleet_changes_what_is_read() -> None:
     mine, client = payments(), of_payments(everything=True)
-    client.post(reverse("cluster-edit", args=["payments"]), entered(log_globs="/var/log/flink/*.log"))
+    client.post(
+        reverse("cluster-edit", args=["payments"]), entered(log_globs="/var/log/flink/*.log")
+    )
     mine.refresh_from_db()
     assert mine.log_globs == ["/var/log/flink/*.log"]
 
@@ -129,6 +155,10 @@ def test_nobody_enters_a_path_of_weirs_own_folder(field: str, place: str) -> Non
 
 
 def test_a_chain_of_file_systems_is_no_way_around() -> None:
-    mine = Cluster(name="new", url="http://127.0.0.1:8081", log_globs=[f"simplecache::file://{settings.WEIR.home}/secrets/*"])
+    mine = Cluster(
+        name="new",
+        url="http://127.0.0.1:8081",
+        log_globs=[f"simplecache::file://{settings.WEIR.home}/secrets/*"],
+    )
     with pytest.raises(ValidationError):
         mine.full_clean()

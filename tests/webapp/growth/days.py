@@ -12,12 +12,24 @@ MIB = 1 << 20
 COUNTS = dict.fromkeys(
     [
         f"{name}_count"
-        for name in ("completed", "declined", "expired", "subsumed", "aborted", "failed", "preflight", "in_progress", "savepoint")
+        for name in (
+            "completed",
+            "declined",
+            "expired",
+            "subsumed",
+            "aborted",
+            "failed",
+            "preflight",
+            "in_progress",
+            "savepoint",
+        )
     ],
     0,
 )
 VERDICTS = {
-    f"{verdict}_{what}": 0 for verdict in ("live", "retained_waste", "orphan", "young", "kept", "missing") for what in ("files", "bytes")
+    f"{verdict}_{what}": 0
+    for verdict in ("live", "retained_waste", "orphan", "young", "kept", "missing")
+    for what in ("files", "bytes")
 }
 MERGED = dict.fromkeys(("segmented_files", "segmented_file_bytes", "live_segment_bytes"), 0)
 
@@ -27,7 +39,14 @@ def day(number: int) -> datetime:
     return datetime.combine(NOW.date(), time(), UTC) - timedelta(days=number)
 
 
-def rolled(job: JobCurrent, sizes: Sequence[int | None], *, uploaded: int = MIB, p95_ms: Sequence[float] = (), ending: int = 0) -> None:
+def rolled(
+    job: JobCurrent,
+    sizes: Sequence[int | None],
+    *,
+    uploaded: int = MIB,
+    p95_ms: Sequence[float] = (),
+    ending: int = 0,
+) -> None:
     """One row a day, the last one ``ending`` days ago."""
     CheckpointRollup.objects.bulk_create(
         CheckpointRollup(
@@ -45,20 +64,49 @@ def rolled(job: JobCurrent, sizes: Sequence[int | None], *, uploaded: int = MIB,
     )
 
 
-def audited(jobs: dict[JobCurrent, tuple[int, int, int]], ago: int = 0, root: str = "file:///data/flink", hour: int = 6) -> None:
+def audited(
+    jobs: dict[JobCurrent, tuple[int, int, int]],
+    ago: int = 0,
+    root: str = "file:///data/flink",
+    hour: int = 6,
+) -> None:
     """Of each job: bytes, of them proven orphans, and too young to say."""
     at = day(ago) + timedelta(hours=hour)
-    audit = StorageAudit.objects.create(audit_id=f"audit-{ago}-{hour}-{root}", state="loaded", as_of=at, roots=[root])
+    audit = StorageAudit.objects.create(
+        audit_id=f"audit-{ago}-{hour}-{root}", state="loaded", as_of=at, roots=[root]
+    )
     sums = [sum(sizes) for sizes in zip(*jobs.values(), strict=True)]
     RootFigures.objects.create(
-        audit=audit, root=root, as_of=at, files=3, bytes=sums[0], metadata_files=1, checkpoints=1, unlisted=0, doubts=0,
-        size_histogram=[], cleanable=False, not_cleanable=[], **VERDICTS | {"orphan_bytes": sums[1], "young_bytes": sums[2]}, **MERGED,
-    )  # fmt: skip
+        audit=audit,
+        root=root,
+        as_of=at,
+        files=3,
+        bytes=sums[0],
+        metadata_files=1,
+        checkpoints=1,
+        unlisted=0,
+        doubts=0,
+        size_histogram=[],
+        cleanable=False,
+        not_cleanable=[],
+        **VERDICTS | {"orphan_bytes": sums[1], "young_bytes": sums[2]},
+        **MERGED,
+    )
     JobStorage.objects.bulk_create(
         JobStorage(
-            audit=audit, directory=f"{root}/{job.job_id}",
-            root=root, cluster=job.cluster, job_id=job.job_id, files=3, bytes=size, small_files=0, foreign_files=0,
-            foreign_bytes=0, checkpoints=1, **VERDICTS | {"orphan_bytes": orphan, "young_bytes": young}, **MERGED,
+            audit=audit,
+            directory=f"{root}/{job.job_id}",
+            root=root,
+            cluster=job.cluster,
+            job_id=job.job_id,
+            files=3,
+            bytes=size,
+            small_files=0,
+            foreign_files=0,
+            foreign_bytes=0,
+            checkpoints=1,
+            **VERDICTS | {"orphan_bytes": orphan, "young_bytes": young},
+            **MERGED,
         )
         for job, (size, orphan, young) in jobs.items()
-    )  # fmt: skip
+    )

@@ -1,4 +1,6 @@
-"""Growth of jobs, clusters and teams, and when quotas are reached: summed up from days, then told by the page, the API and commands."""
+"""Growth of jobs, clusters and teams, and when quotas are reached: summed up from days, then told
+by the page, the API and commands.
+"""
 
 import json
 from io import StringIO
@@ -49,10 +51,16 @@ def growth_of(of, window=30):
 
 @pytest.fixture
 def growing():
-    """60 days of 2 MiB a day, and a p95 that gains two seconds a day towards a time-out of ten minutes."""
+    """60 days of 2 MiB a day, and a p95 that gains two seconds a day towards a time-out of ten
+    minutes.
+    """
     cluster(at=NOW, labels={"team": "shop"})
     row = job(at=NOW, name="orders-enrich", start_time=day(60))
-    rolled(row, [100 * MIB + 2 * MIB * one for one in range(60)], p95_ms=[300_000 + 2_000 * one for one in range(60)])
+    rolled(
+        row,
+        [100 * MIB + 2 * MIB * one for one in range(60)],
+        p95_ms=[300_000 + 2_000 * one for one in range(60)],
+    )
     audited({row: (150 * MIB, 10 * MIB, MIB)}, ago=1)
     audited({row: (160 * MIB, 12 * MIB, 2 * MIB)})
     summed()
@@ -63,7 +71,11 @@ def test_a_job_that_grows_evenly_has_its_slope_its_uploads_and_the_day_of_its_ti
     found = growth_of(growing)
     assert (found.state_bytes, found.state_bytes_per_day) == (218 * MIB, pytest.approx(2 * MIB))
     assert found.state_bytes_ahead == pytest.approx((218 + 60) * MIB)
-    assert (found.uploaded_bytes, found.uploaded_bytes_per_day, found.uploaded_bytes_per_day_before) == (30 * MIB, MIB, MIB)
+    assert (
+        found.uploaded_bytes,
+        found.uploaded_bytes_per_day,
+        found.uploaded_bytes_per_day_before,
+    ) == (30 * MIB, MIB, MIB)
     assert found.unreferenced_bytes == 14 * MIB
     assert found.days_to_timeout == pytest.approx((600_000 - 418_000) / 2_000)
 
@@ -79,7 +91,15 @@ def test_a_window_of_which_half_is_not_known_tells_sizes_and_no_trend(growing):
 
 
 def test_ids_that_follow_one_another_are_one_job(growing):
-    first = job(at=day(20), name="billing", start_time=day(40), end_time=day(20), state="FAILED", terminal=True, last_seen_at=day(20))
+    first = job(
+        at=day(20),
+        name="billing",
+        start_time=day(40),
+        end_time=day(20),
+        state="FAILED",
+        terminal=True,
+        last_seen_at=day(20),
+    )
     second = job(at=NOW, name="billing", start_time=day(19))
     rolled(first, [MIB * one for one in range(1, 21)], ending=20)
     rolled(second, [MIB * one for one in range(21, 41)])
@@ -91,11 +111,23 @@ def test_ids_that_follow_one_another_are_one_job(growing):
 
 
 def test_an_ended_job_keeps_its_sums_and_grows_no_more():
-    ended = job(at=NOW, state="FINISHED", terminal=True, start_time=day(30), end_time=day(3), last_seen_at=day(3))
+    ended = job(
+        at=NOW,
+        state="FINISHED",
+        terminal=True,
+        start_time=day(30),
+        end_time=day(3),
+        last_seen_at=day(3),
+    )
     rolled(ended, [MIB * one for one in range(1, 28)], ending=3)
     summed()
     found = growth_of(ended)
-    assert (found.ended, found.state_bytes, found.state_bytes_per_day, found.days_to_timeout) == (True, 27 * MIB, None, None)
+    assert (found.ended, found.state_bytes, found.state_bytes_per_day, found.days_to_timeout) == (
+        True,
+        27 * MIB,
+        None,
+        None,
+    )
 
 
 def test_what_nothing_refers_to_is_summed_over_roots_and_another_audit_of_one_root_forgets_none():
@@ -104,12 +136,17 @@ def test_what_nothing_refers_to_is_summed_over_roots_and_another_audit_of_one_ro
     audited({row: (20, 5, 0)}, ago=1, root="file:///b", hour=7)
     audited({row: (11, 4, 1)}, root="file:///a")
     summed()
-    assert list(StoredDay.objects.order_by("day").values_list("stored_bytes", "unreferenced_bytes")) == [(30, 9), (31, 10)]
+    assert list(
+        StoredDay.objects.order_by("day").values_list("stored_bytes", "unreferenced_bytes")
+    ) == [(30, 9), (31, 10)]
 
 
 def test_summing_up_again_changes_nothing(growing):
     def rows():
-        return [list(model.objects.order_by("pk").values()) for model in (JobGrowth, ClusterDay, StoredDay)]
+        return [
+            list(model.objects.order_by("pk").values())
+            for model in (JobGrowth, ClusterDay, StoredDay)
+        ]
 
     before = rows()
     summed()
@@ -129,10 +166,16 @@ def test_clusters_and_teams_are_sums_of_their_jobs(growing):
     rolled(other, [50 * MIB] * 60)
     summed("prod-us")
     by_cluster = {group.name: group for group in groups_by("cluster", 30, NOW)}
-    assert [by_cluster[name].figures.state_bytes for name in ("prod-eu", "prod-us")] == [218 * MIB, 50 * MIB]
+    assert [by_cluster[name].figures.state_bytes for name in ("prod-eu", "prod-us")] == [
+        218 * MIB,
+        50 * MIB,
+    ]
     (team,) = groups_by("team", 30, NOW)
     assert (team.name, team.clusters, team.jobs) == ("shop", 2, 2)
-    assert (team.figures.state_bytes, team.figures.state_bytes_per_day) == (268 * MIB, pytest.approx(2 * MIB))
+    assert (team.figures.state_bytes, team.figures.state_bytes_per_day) == (
+        268 * MIB,
+        pytest.approx(2 * MIB),
+    )
 
 
 def test_a_quota_of_a_root_says_when_it_is_reached(growing):
@@ -160,7 +203,11 @@ def test_what_is_no_size_is_refused(text):
 
 
 def test_sizes_are_decimal_or_binary_as_written():
-    assert (size_of("20 TB"), size_of("1.5GiB"), size_of(" 512 mib ")) == (20 * 10**12, 3 << 29, 512 << 20)
+    assert (size_of("20 TB"), size_of("1.5GiB"), size_of(" 512 mib ")) == (
+        20 * 10**12,
+        3 << 29,
+        512 << 20,
+    )
 
 
 def test_page_api_and_command_tell_the_same(growing, viewer):
@@ -201,7 +248,14 @@ def test_on_hdfs_each_total_has_its_raw_bytes_beside_it(growing, viewer):
 
 
 @pytest.mark.parametrize(
-    ("by", "metric"), [("job", "state"), ("job", "uploaded"), ("job", "unreferenced"), ("cluster", "state"), ("team", "uploaded")]
+    ("by", "metric"),
+    [
+        ("job", "state"),
+        ("job", "uploaded"),
+        ("job", "unreferenced"),
+        ("cluster", "state"),
+        ("team", "uploaded"),
+    ],
 )
 def test_each_chart_draws_what_the_table_says(growing, viewer, by, metric):
     drawn = viewer.get(f"/growth/chart?by={by}&metric={metric}&days=30").json()["figure"]
@@ -209,7 +263,9 @@ def test_each_chart_draws_what_the_table_says(growing, viewer, by, metric):
     assert sum(trace["y"][-1] for trace in drawn["data"]) == last
 
 
-def test_the_query_count_does_not_grow_with_the_jobs(growing, viewer, django_assert_num_queries, django_assert_max_num_queries):
+def test_the_query_count_does_not_grow_with_the_jobs(
+    growing, viewer, django_assert_num_queries, django_assert_max_num_queries
+):
     with django_assert_max_num_queries(18) as few:
         viewer.get("/growth/")
     for number in range(30):
@@ -239,7 +295,12 @@ def test_an_operator_sets_and_removes_a_quota_and_a_viewer_does_not(growing, ope
     assert viewer.post("/growth/quotas/set", body).status_code == 403
     page = operator.post("/growth/quotas/set", body, follow=True).content.decode()
     assert "The quota of cluster prod-eu is set." in page
-    assert "is no size" in operator.post("/growth/quotas/set", body | {"size": "much"}, follow=True).content.decode()
+    assert (
+        "is no size"
+        in operator.post(
+            "/growth/quotas/set", body | {"size": "much"}, follow=True
+        ).content.decode()
+    )
     row = StorageQuota.objects.get()
     assert (row.quota_bytes, row.set_by) == (10**12, "olga")
     operator.post(f"/growth/quotas/{row.pk}/remove")
@@ -254,7 +315,11 @@ def test_a_quota_of_what_is_not_registered_is_refused():
 @pytest.mark.parametrize("name", SORTS)
 def test_a_page_is_read_from_an_index_in_every_order(growing, name):
     sort = SORTS[name]
-    rows = JobGrowth.objects.filter(window_days=30).annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys))[:51]
+    rows = (
+        JobGrowth.objects.filter(window_days=30)
+        .annotate(sort_key=sort.key)
+        .order_by(*(key.order_by for key in sort.keys))[:51]
+    )
     plan = rows.explain()
     if connection.vendor == "sqlite":
         assert f"growth_by_{name}" in plan and "TEMP B-TREE" not in plan

@@ -32,7 +32,9 @@ def test_one_wild_day_moves_neither_the_slope_nor_the_time_until_the_limit():
 
 
 @pytest.mark.parametrize(
-    ("days", "window"), [(range(26, 29), 7), ((1, 2, 29, 30), 90), (range(26, 30), 30)], ids=["three days", "a third", "four of thirty"]
+    ("days", "window"),
+    [(range(26, 29), 7), ((1, 2, 29, 30), 90), (range(26, 30), 30)],
+    ids=["three days", "a third", "four of thirty"],
 )
 def test_a_history_that_is_too_short_for_the_window_tells_no_slope(days, window):
     assert slope(dict.fromkeys(days, 1.0), window, 30) is None
@@ -58,4 +60,6 @@ def test_the_interval_holds_the_slope_and_the_days_until(values, limit):
 
 def test_a_day_without_a_checkpoint_has_the_size_of_the_day_before_and_the_last_day_is_not_over():
     assert filled({3: 10, 5: 12}, 6) == {3: 10, 4: 10, 5: 12, 6: 12}
-    assert per_whole_day({1: 10, 2: 20, 3: 30, 4: 1, 5: 1}, 4, 5) == pytest.approx((10 + 20 + 30 + 1) / 4)
+    assert per_whole_day({1: 10, 2: 20, 3: 30, 4: 1, 5: 1}, 4, 5) == pytest.approx(
+        (10 + 20 + 30 + 1) / 4
+    )

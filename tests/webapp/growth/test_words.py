@@ -17,7 +17,9 @@ from webapp.growth.words import until_text
         (Until(), "not at this slope", "按此斜率不会"),
     ],
 )
-def test_what_is_left_until_a_limit_is_said_in_the_language_that_is_asked_for(until, english, chinese):
+def test_what_is_left_until_a_limit_is_said_in_the_language_that_is_asked_for(
+    until, english, chinese
+):
     assert until_text(until) == english
     with translation.override("zh-hans"):
         assert until_text(until) == chinese

@@ -9,16 +9,37 @@ from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
 
 
-def runs_on(host: str, of: JobCurrent, at: datetime, subtasks: int = 4, left_at: datetime | None = None) -> JobHost:
+def runs_on(
+    host: str, of: JobCurrent, at: datetime, subtasks: int = 4, left_at: datetime | None = None
+) -> JobHost:
     row = JobHost.objects.create(
-        cluster=of.cluster, job_id=of.job_id, host=host, subtasks=subtasks, slots=1, vertices=4, first_seen_at=at, left_at=left_at, as_of=at
+        cluster=of.cluster,
+        job_id=of.job_id,
+        host=host,
+        subtasks=subtasks,
+        slots=1,
+        vertices=4,
+        first_seen_at=at,
+        left_at=left_at,
+        as_of=at,
     )
     loads.sum_again([(of.cluster, host)])
     return row
 
 
-def host_event(host: str, of: JobCurrent, kind: str, at: datetime, subject: str = "enrich/1", **fields: Any) -> HostEvent:
-    row = HostEvent.objects.create(cluster=of.cluster, job_id=of.job_id, host=host, at=at, kind=kind, subject=subject, as_of=at, **fields)
+def host_event(
+    host: str, of: JobCurrent, kind: str, at: datetime, subject: str = "enrich/1", **fields: Any
+) -> HostEvent:
+    row = HostEvent.objects.create(
+        cluster=of.cluster,
+        job_id=of.job_id,
+        host=host,
+        at=at,
+        kind=kind,
+        subject=subject,
+        as_of=at,
+        **fields,
+    )
     days.sum_again([(of.cluster, host, days.day_of(at))])
     return row
 
@@ -31,9 +52,34 @@ def happened_on(host: str, of: JobCurrent, at: datetime) -> None:
     """A job that runs there, one of each kind of event, and a finding that names it."""
     runs_on(host, of, at)
     at_checkpoint = {"checkpoint_id": 1, "trigger_time": at, "vertex_name": "enrich"}
-    host_event(host, of, "decline", at, "checkpoint 1, enrich/1", subtask=1, detail="CHECKPOINT_ASYNC_EXCEPTION", **at_checkpoint)
+    host_event(
+        host,
+        of,
+        "decline",
+        at,
+        "checkpoint 1, enrich/1",
+        subtask=1,
+        detail="CHECKPOINT_ASYNC_EXCEPTION",
+        **at_checkpoint,
+    )
     host_event(host, of, "expired", at, "checkpoint 1", **at_checkpoint)
-    host_event(host, of, "failure", at, "enrich (2/4)", taskmanager_id="tm-1", detail="java.lang.OutOfMemoryError")
-    host_event(host, of, "taskmanager_lost", at, "tm-1", taskmanager_id="tm-1", detail="heartbeat timed out")
+    host_event(
+        host,
+        of,
+        "failure",
+        at,
+        "enrich (2/4)",
+        taskmanager_id="tm-1",
+        detail="java.lang.OutOfMemoryError",
+    )
+    host_event(
+        host,
+        of,
+        "taskmanager_lost",
+        at,
+        "tm-1",
+        taskmanager_id="tm-1",
+        detail="heartbeat timed out",
+    )
     for found in Finding.objects.filter(cluster=of.cluster, job_id=of.job_id)[:1]:
         names(found, host)

@@ -36,19 +36,30 @@ def now():
 @pytest.fixture
 def api() -> APIClient:
     client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('robot'), 'test')[1]}")
+    client.credentials(
+        HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('robot'), 'test')[1]}"
+    )
     return client
 
 
 @pytest.fixture
 def three(now):
-    """``bad`` with three declines of one job and a finding, ``odd`` with one, ``calm`` with none."""
+    """``bad`` with three declines of one job and a finding, ``odd`` with one, ``calm`` with
+    none.
+    """
     of = job(at=now, name="orders")
     ago = now - timedelta(hours=1)
     for host in ("bad", "odd", "calm"):
         runs_on(host, of, ago, subtasks=2)
     for number in range(3):
-        host_event("bad", of, "decline", ago + timedelta(minutes=number), f"checkpoint {number}, enrich/1", taskmanager_id="tm-1")
+        host_event(
+            "bad",
+            of,
+            "decline",
+            ago + timedelta(minutes=number),
+            f"checkpoint {number}, enrich/1",
+            taskmanager_id="tm-1",
+        )
     host_event("odd", of, "failure", ago)
     names(finding(of, at=now), "bad")
     return of
@@ -87,10 +98,15 @@ def test_the_api_the_command_and_downloads_have_the_rows_of_the_page(viewer, api
     assert [(row["host"], row["declines"], row["findings"]) for row in rows] == page
     out = StringIO()
     call_command("hosts", json=True, stdout=out)
-    assert [(row["host"], row["declines"], row["findings"]) for row in map(json.loads, out.getvalue().splitlines())] == page
+    assert [
+        (row["host"], row["declines"], row["findings"])
+        for row in map(json.loads, out.getvalue().splitlines())
+    ] == page
 
 
-@pytest.mark.parametrize(("name", "value"), [("sort", "x"), ("trouble", "all"), ("from", "yesterday"), ("after", "x")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("sort", "x"), ("trouble", "all"), ("from", "yesterday"), ("after", "x")]
+)
 def test_a_wrong_parameter_is_named(api, now, name, value):
     assert name in api.get("/api/v1/hosts/", {name: value}).json()["error"]["fields"]
     if name != "after":
@@ -116,13 +132,24 @@ def test_a_loss_that_three_jobs_were_told_of_is_one(viewer, now):
     assert row.losses == 2
     shown = viewer.get("/hosts/h/")
     assert shown.context["counts"]["losses"] == 2
-    assert sorted(len(moment.jobs) for moment, _ in shown.context["moments"] if "lost" in moment.title) == [1, 3]
+    assert sorted(
+        len(moment.jobs) for moment, _ in shown.context["moments"] if "lost" in moment.title
+    ) == [1, 3]
 
 
 def test_the_page_of_a_host_tells_what_happened_there_across_jobs(viewer, three, now):
     other = job(at=now, name="payments")
     runs_on("bad", other, now - timedelta(days=9), left_at=now - timedelta(minutes=9))
-    host_event("bad", other, "expired", now, "checkpoint 4", checkpoint_id=4, trigger_time=now, vertex_name="sink")
+    host_event(
+        "bad",
+        other,
+        "expired",
+        now,
+        "checkpoint 4",
+        checkpoint_id=4,
+        trigger_time=now,
+        vertex_name="sink",
+    )
     host_event("elsewhere", other, "decline", now)
     page = viewer.get("/hosts/bad/")
     text = page.content.decode()
@@ -155,14 +182,27 @@ def test_three_times_its_share_is_marked_and_its_share_is_not(viewer, three):
 
 def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, now):
     at = now - timedelta(minutes=2)
-    sample = TaskManager("tm-1", "bad", at, slots=2, free_slots=0, heap_max_bytes=100, metaspace_used_bytes=95, metaspace_max_bytes=100)
+    sample = TaskManager(
+        "tm-1",
+        "bad",
+        at,
+        slots=2,
+        free_slots=0,
+        heap_max_bytes=100,
+        metaspace_used_bytes=95,
+        metaspace_max_bytes=100,
+    )
     lake().append([Observed("prod-eu", at, "rest", (sample,))])
     host_event("bad", three, "taskmanager_lost", at, "tm-9", taskmanager_id="tm-9")
     fact(three, 1, at, slowest_host="bad")
     fact(three, 2, at, slowest_host="odd")
     shown = viewer.get("/hosts/bad/taskmanagers").context
     one, lost = shown["found"].rows
-    assert (one.taskmanager_id, one.declines, [part.name for part in one.budget.parts if part.state == "tight"]) == (
+    assert (
+        one.taskmanager_id,
+        one.declines,
+        [part.name for part in one.budget.parts if part.state == "tight"],
+    ) == (
         "tm-1",
         3,
         ["metaspace"],
@@ -170,7 +210,9 @@ def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, 
     assert (lost.taskmanager_id, lost.lost_at, lost.budget) == ("tm-9", at, None)
     assert [(row.here, row.total) for row in shown["slowest"]] == [(1, 2)]
     told = api.get("/api/v1/hosts/bad/").json()
-    assert [row["taskmanager_id"] for row in told["taskmanagers"]] == ["tm-1", "tm-9"] and told["declines"] == 3
+    assert [row["taskmanager_id"] for row in told["taskmanagers"]] == ["tm-1", "tm-9"] and told[
+        "declines"
+    ] == 3
 
 
 def test_the_command_tells_of_one_host_as_the_api_does(api, three):
@@ -185,7 +227,9 @@ def test_the_command_tells_of_one_host_as_the_api_does(api, three):
         call_command("hosts", "nobody")
 
 
-def test_a_host_that_nothing_is_known_of_is_said_to_be_unknown_where_a_link_names_its_cluster(viewer, now):
+def test_a_host_that_nothing_is_known_of_is_said_to_be_unknown_where_a_link_names_its_cluster(
+    viewer, now
+):
     assert viewer.get("/hosts/nobody/").status_code == 404
     page = viewer.get("/hosts/nobody/", {"cluster": "prod-eu"})
     assert page.status_code == 200 and "? Not known" in page.content.decode()
@@ -225,11 +269,17 @@ def test_hosts_of_a_job_that_runs_are_kept_however_old(now):
     for of, left_at in ((runs, None), (ended, long_ago), (gone, None)):
         runs_on("h", of, long_ago, left_at=left_at)
     gone.delete()
-    old = [set(rule.old(now).values_list("job_id", flat=True)) for rule in retention.RULES if rule.model is JobHost]
+    old = [
+        set(rule.old(now).values_list("job_id", flat=True))
+        for rule in retention.RULES
+        if rule.model is JobHost
+    ]
     assert set.union(*old) == {ended.job_id, gone.job_id}
 
 
-@pytest.mark.parametrize("name", ["a/b", "..", "~", "<b>bold</b>", "10.0.0.7", "a b&c=d", "%2F", "ü"])
+@pytest.mark.parametrize(
+    "name", ["a/b", "..", "~", "<b>bold</b>", "10.0.0.7", "a b&c=d", "%2F", "ü"]
+)
 def test_every_name_has_a_page(viewer, now, name):
     of = job(at=now)
     happened_on(name, of, now)
@@ -244,5 +294,8 @@ def test_a_chosen_time_is_counted_to_the_second(viewer, now):
     at = now.replace(microsecond=0) - timedelta(hours=2)
     host_event("h", job(at=now), "decline", at)
     for start, end, declines in ((-1, 1, [1]), (1, 3, []), (-3, -1, [])):
-        asked = {"from": (at + timedelta(seconds=start)).isoformat(), "to": (at + timedelta(seconds=end)).isoformat()}
+        asked = {
+            "from": (at + timedelta(seconds=start)).isoformat(),
+            "to": (at + timedelta(seconds=end)).isoformat(),
+        }
         assert [row.declines for row in viewer.get("/hosts/", asked).context["rows"]] == declines

@@ -1,4 +1,6 @@
-"""The web server of ``make run`` under clients that are slow, silent, many or talk nonsense: it answers everybody else."""
+"""The web server of ``make run`` under clients that are slow, silent, many or talk nonsense: it
+answers everybody else.
+"""
 
 import http.client
 import os
@@ -26,7 +28,9 @@ HALF_A_BODY = (
     b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nCookie: weir_csrf=" + b"a" * 32 + b"\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nusername="
 )
-HALF_A_CHUNK = HALF_A_BODY.replace(b"Content-Length: 1000", b"Transfer-Encoding: chunked").replace(b"username=", b"ff\r\nuser")
+HALF_A_CHUNK = HALF_A_BODY.replace(b"Content-Length: 1000", b"Transfer-Encoding: chunked").replace(
+    b"username=", b"ff\r\nuser"
+)
 ANSWER_NOT_TAKEN = b"GET " + LARGE.encode() + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -38,7 +42,9 @@ def serving(folder: Path, **variables: str) -> Iterator[tuple[int, Running]]:
     (home.root / "weir.sqlite3").touch()
     bind = f"127.0.0.1:{port}"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
-    child = start("web", home, kept | {"WEIR_BIND": bind, "WEIR_REDIS_URL": "unix:///nowhere"} | variables)
+    child = start(
+        "web", home, kept | {"WEIR_BIND": bind, "WEIR_REDIS_URL": "unix:///nowhere"} | variables
+    )
     try:
         wait_for(lambda: listens("127.0.0.1", port), 90)
         assert get(port, "/healthz", within_s=90) == 200
@@ -57,7 +63,9 @@ def wait_for(condition: Callable[[], object], within_s: float) -> None:
 def get(port: int, path: str, within_s: float = ANSWERS_WITHIN_S, **headers: str) -> int:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=within_s)
     try:
-        connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        connection.request(
+            "GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()}
+        )
         return connection.getresponse().status
     finally:
         connection.close()
@@ -90,7 +98,9 @@ def is_closed(connection: socket.socket) -> bool:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Running]]:
-    with serving(tmp_path_factory.mktemp("front"), WEIR_HTTPS="true", WEIR_BEHIND_PROXY="true") as running:
+    with serving(
+        tmp_path_factory.mktemp("front"), WEIR_HTTPS="true", WEIR_BEHIND_PROXY="true"
+    ) as running:
         yield running
 
 
@@ -101,7 +111,9 @@ def port(server: tuple[int, Running]) -> int:
 
 @pytest.mark.parametrize("count", [20, 200])
 @pytest.mark.parametrize("sent", [b"", HALF_A_HEADER, HALF_A_BODY, HALF_A_CHUNK, ANSWER_NOT_TAKEN])
-def test_half_open_requests_and_readers_that_take_nothing_hold_up_nobody(port: int, sent: bytes, count: int) -> None:
+def test_half_open_requests_and_readers_that_take_nothing_hold_up_nobody(
+    port: int, sent: bytes, count: int
+) -> None:
     with held(port, sent, count):
         for _ in range(5):
             assert get(port, "/healthz") == 200
@@ -109,7 +121,9 @@ def test_half_open_requests_and_readers_that_take_nothing_hold_up_nobody(port: i
 
 
 def test_a_request_in_pieces_that_comes_to_its_end_is_answered(port: int) -> None:
-    request = HALF_A_BODY.replace(b"1000", b"24").replace(b"Host:", b"X-Forwarded-Proto: https\r\nHost:")
+    request = HALF_A_BODY.replace(b"1000", b"24").replace(
+        b"Host:", b"X-Forwarded-Proto: https\r\nHost:"
+    )
     with held(port, request[:30], 1) as (one,):
         for piece in (request[30:90], request[90:], b"ada&password"):
             time.sleep(0.3)
@@ -119,7 +133,9 @@ def test_a_request_in_pieces_that_comes_to_its_end_is_answered(port: int) -> Non
 
 
 def test_a_slow_reader_gets_all_of_a_large_answer(port: int) -> None:
-    request = ANSWER_NOT_TAKEN.replace(b"Host:", b"X-Forwarded-Proto: https\r\nConnection: close\r\nHost:")
+    request = ANSWER_NOT_TAKEN.replace(
+        b"Host:", b"X-Forwarded-Proto: https\r\nConnection: close\r\nHost:"
+    )
     with held(port, request, 1) as (one,):
         time.sleep(2)
         taken = 0
@@ -131,15 +147,25 @@ def test_a_slow_reader_gets_all_of_a_large_answer(port: int) -> None:
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
-        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 100_000 + b"\r\n\r\n", b"431"),
+        (
+            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 100_000 + b"\r\n\r\n",
+            b"431",
+        ),
         (b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", b"431"),
         (HALF_A_BODY.replace(b"1000", b"99999999"), b"413"),
         (HALF_A_BODY.replace(b"1000", b"-1"), b"400"),
         (b"\x16\x03\x01" + bytes(range(256)) + b"\r\n\r\n", b"400"),
-        (HALF_A_CHUNK.replace(b"Transfer", b"Content-Length: 5\r\nTransfer").replace(b"ff\r\n", b"zz\r\n"), b"400"),
+        (
+            HALF_A_CHUNK.replace(b"Transfer", b"Content-Length: 5\r\nTransfer").replace(
+                b"ff\r\n", b"zz\r\n"
+            ),
+            b"400",
+        ),
     ],
 )
-def test_what_is_too_large_or_nonsense_is_refused_and_cut_off(port: int, sent: bytes, status: bytes) -> None:
+def test_what_is_too_large_or_nonsense_is_refused_and_cut_off(
+    port: int, sent: bytes, status: bytes
+) -> None:
     with held(port, b"", 1) as (one,):
         with suppress(BrokenPipeError, ConnectionResetError):  # it need not wait for the end
             one.sendall(sent)
@@ -162,9 +188,16 @@ def test_the_proxy_says_whether_it_was_https(port: int) -> None:
     assert get(port, "/sign-in/", X_Forwarded_Proto="https") == 200
 
 
-def test_the_access_log_has_no_query_and_no_line_of_the_clients_making(server: tuple[int, Running]) -> None:
+def test_the_access_log_has_no_query_and_no_line_of_the_clients_making(
+    server: tuple[int, Running],
+) -> None:
     port, child = server
-    get(port, "/healthz?token=s3cr3t", Referer="https://weir.example.org/?code=s3cr3t", User_Agent='x" 200 "y')
+    get(
+        port,
+        "/healthz?token=s3cr3t",
+        Referer="https://weir.example.org/?code=s3cr3t",
+        User_Agent='x" 200 "y',
+    )
     get(port, "/made%0a127.0.0.1%20up?s3cr3t")
     wait_for(lambda: "/made" in child.log_path.read_text(), 10)
     log = child.log_path.read_text()
@@ -179,18 +212,31 @@ def test_without_a_proxy_nobody_is_believed_to_be_one(tmp_path: Path) -> None:
 
 
 def test_it_stops_in_time_whoever_holds_connections(tmp_path: Path) -> None:
-    with serving(tmp_path) as (port, child), held(port, HALF_A_BODY, 50), held(port, ANSWER_NOT_TAKEN, 5):
+    with (
+        serving(tmp_path) as (port, child),
+        held(port, HALF_A_BODY, 50),
+        held(port, ANSWER_NOT_TAKEN, 5),
+    ):
         process = child.process
         assert process is not None
         child.stop()
         assert process.wait(10) == 0  # by itself: it did not have to be killed
 
 
-def test_a_process_that_is_killed_ends_all_of_them_so_that_they_are_started_anew(tmp_path: Path) -> None:
+def test_a_process_that_is_killed_ends_all_of_them_so_that_they_are_started_anew(
+    tmp_path: Path,
+) -> None:
     with serving(tmp_path) as (port, child):
         process = child.process
         assert process is not None
-        (one, *others) = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+        (one, *others) = [
+            int(pid)
+            for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        ]
         os.kill(one, signal.SIGKILL)
         assert process.wait(30) == 1
-        assert others and not any(Path(f"/proc/{pid}").exists() for pid in others) and not listens("127.0.0.1", port)
+        assert (
+            others
+            and not any(Path(f"/proc/{pid}").exists() for pid in others)
+            and not listens("127.0.0.1", port)
+        )

@@ -31,7 +31,10 @@ def test_folders_are_closed_to_other_users(home: Home) -> None:
 
 
 def test_a_socket_lies_in_the_home(home: Home) -> None:
-    assert home.root in Home(home.root).socket_path("redis.sock").parents or len(os.fsencode(home.root)) > 70
+    assert (
+        home.root in Home(home.root).socket_path("redis.sock").parents
+        or len(os.fsencode(home.root)) > 70
+    )
 
 
 def test_a_socket_of_a_deep_home_still_fits_its_address(tmp_path: Path) -> None:

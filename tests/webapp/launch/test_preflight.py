@@ -19,7 +19,13 @@ SCRIPT = PROJECT_DIR / "webapp" / "launch" / "preflight.py"
 
 def preflight(*checks: str, **variables: str) -> tuple[int, list[str]]:
     environment = {**os.environ, **variables}
-    run = subprocess.run([sys.executable, SCRIPT, *checks], env=environment, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, SCRIPT, *checks],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return run.returncode, run.stderr.splitlines()
 
 
@@ -43,7 +49,8 @@ def test_a_fit_machine_passes_in_silence(tmp_path: Path) -> None:
 
 def test_a_too_old_python_is_one_sentence(tmp_path: Path) -> None:
     old = (
-        f"import runpy, sys; sys.version_info = (3, 9, 2); sys.argv = ['p', 'python']; runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+        f"import runpy, sys; sys.version_info = (3, 9, 2); sys.argv = ['p', 'python']; "
+        f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
     )
     run = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True, check=False)
     assert run.returncode == 1
@@ -54,12 +61,22 @@ def test_a_too_old_python_is_one_sentence(tmp_path: Path) -> None:
 def test_missing_java_is_one_sentence(tmp_path: Path) -> None:
     code, said = preflight("java", PATH=str(tmp_path), JAVA_HOME="")
     assert code == 1
-    assert said == ["weir: Weir needs Java 17 or newer for Spark, and found none (java): install a JDK, or set JAVA_HOME."]
+    assert said == [
+        (
+            "weir: Weir needs Java 17 or newer for Spark, and found none (java): install a JDK, or "
+            "set "
+            "JAVA_HOME."
+        )
+    ]
 
 
 @pytest.mark.parametrize(
     ("answer", "found"),
-    [('openjdk version "11.0.2" 2019', "is 11"), ('java version "1.8.0_412"', "is 8"), ("what?", "is of an unknown version")],
+    [
+        ('openjdk version "11.0.2" 2019', "is 11"),
+        ('java version "1.8.0_412"', "is 8"),
+        ("what?", "is of an unknown version"),
+    ],
 )
 def test_an_old_java_is_named(tmp_path: Path, answer: str, found: str) -> None:
     program(tmp_path / "bin", "java", f"echo '{answer}' >&2")
@@ -81,7 +98,10 @@ def test_java_home_is_preferred_over_the_path(tmp_path: Path) -> None:
 
 
 def test_no_java_is_asked_for_where_spark_is_elsewhere(tmp_path: Path) -> None:
-    assert preflight("java", PATH=str(tmp_path), JAVA_HOME="", SPARK_REMOTE="sc://spark:15002") == (0, [])
+    assert preflight("java", PATH=str(tmp_path), JAVA_HOME="", SPARK_REMOTE="sc://spark:15002") == (
+        0,
+        [],
+    )
 
 
 def test_a_busy_port_is_one_sentence() -> None:
@@ -97,17 +117,25 @@ def test_a_busy_port_is_one_sentence() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="who listens is read from /proc")
 def test_a_busy_port_is_told_with_the_process_that_holds_it_and_no_secret_of_its_command() -> None:
     listening = (
-        "import socket, time; taken = socket.create_server(('127.0.0.1', 0)); print(taken.getsockname()[1], flush=True); time.sleep(60)"
+        "import socket, time; taken = socket.create_server(('127.0.0.1', 0)); "
+        "print(taken.getsockname()[1], flush=True); time.sleep(60)"
     )
-    with subprocess.Popen([sys.executable, "-c", listening, "--password", "s3cret"], stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", listening, "--password", "s3cret"], stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout
         _code, said = preflight("bind", WEIR_BIND=f"127.0.0.1:{int(holder.stdout.readline())}")
         holder.kill()
-    assert f"process {holder.pid} ({sys.executable}) listens there: end it with `kill {holder.pid}`" in said[0]
+    assert (
+        f"process {holder.pid} ({sys.executable}) listens there: end it with `kill {holder.pid}`"
+        in said[0]
+    )
     assert "s3cret" not in said[0]
 
 
-@pytest.mark.parametrize("bind", ["8000", "localhost", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:99999", "127.0.0.1:http"])
+@pytest.mark.parametrize(
+    "bind", ["8000", "localhost", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:99999", "127.0.0.1:http"]
+)
 def test_nonsense_as_address_is_refused(bind: str) -> None:
     code, said = preflight("bind", WEIR_BIND=bind)
     assert code == 1
@@ -127,7 +155,8 @@ def test_a_running_instance_is_named(tmp_path: Path) -> None:
         code, said = preflight("home", WEIR_HOME=str(tmp_path))
     assert code == 1
     assert said == [
-        f"weir: Weir already runs in WEIR_HOME {tmp_path} (process 12, http://127.0.0.1:8000/): stop it first, "
+        f"weir: Weir already runs in WEIR_HOME {tmp_path} (process 12, http://127.0.0.1:8000/): "
+        f"stop it first, "
         "or set another WEIR_HOME and WEIR_BIND."
     ]
 

@@ -11,10 +11,21 @@ from webapp.launch import variables
 from webapp.launch.home import Home
 from webapp.launch.ports import free_port, listens
 
-REFUSED = ("CONFIG SET dir /tmp", "DEBUG SLEEP 0", "MODULE LIST", "REPLICAOF NO ONE", "SLAVEOF NO ONE", "FUNCTION LIST", "BGSAVE", "SAVE")
+REFUSED = (
+    "CONFIG SET dir /tmp",
+    "DEBUG SLEEP 0",
+    "MODULE LIST",
+    "REPLICAOF NO ONE",
+    "SLAVEOF NO ONE",
+    "FUNCTION LIST",
+    "BGSAVE",
+    "SAVE",
+)
 
 
-def test_redis_serves_on_its_socket_alone_and_does_nothing_that_weir_never_asks_for(home: Home) -> None:
+def test_redis_serves_on_its_socket_alone_and_does_nothing_that_weir_never_asks_for(
+    home: Home,
+) -> None:
     given = {name: value for name, value in os.environ.items() if name != "WEIR_REDIS_URL"}
     running = start("redis", home, given)
     try:
@@ -39,7 +50,9 @@ def test_a_free_port_is_free() -> None:
         assert listens("127.0.0.1", port)
 
 
-@pytest.mark.parametrize(("given", "taken"), [("3g", "3g"), ("1500m", "1500m"), ("", variables.DEFAULT_HEAP)])
+@pytest.mark.parametrize(
+    ("given", "taken"), [("3g", "3g"), ("1500m", "1500m"), ("", variables.DEFAULT_HEAP)]
+)
 def test_the_heap_is_the_given_one_or_a_small_one(given: str, taken: str) -> None:
     assert variables.heap(given) == taken
 
@@ -58,13 +71,24 @@ def test_spark_listens_on_loopback_and_its_token_stands_in_no_command_line() -> 
 
 def test_each_queue_has_a_worker_of_its_own() -> None:
     programs = declared()
-    commands = [programs.get(name, "command") for name in programs.sections() if name.startswith("program:worker-")]
+    commands = [
+        programs.get(name, "command")
+        for name in programs.sections()
+        if name.startswith("program:worker-")
+    ]
     assert sorted(command.partition("-Q ")[2].split()[0] for command in commands) == sorted(QUEUES)
 
 
 def test_every_program_is_in_a_group_and_on_the_leash() -> None:
     programs = declared()
     names = {name.partition(":")[2] for name in programs.sections() if name.startswith("program:")}
-    grouped = [name for group in ("group:behind", "group:front") for name in programs.get(group, "programs").split(",")]
+    grouped = [
+        name
+        for group in ("group:behind", "group:front")
+        for name in programs.get(group, "programs").split(",")
+    ]
     assert sorted(grouped) == sorted(names)
-    assert all(programs.get(f"program:{name}", "command").startswith("%(ENV_WEIR_LEASH)s ") for name in names)
+    assert all(
+        programs.get(f"program:{name}", "command").startswith("%(ENV_WEIR_LEASH)s ")
+        for name in names
+    )

@@ -1,4 +1,6 @@
-"""A running web server whose database is frozen, killed, out of reach, moved or locked: it says so in time, and goes on by itself."""
+"""A running web server whose database is frozen, killed, out of reach, moved or locked: it says so
+in time, and goes on by itself.
+"""
 
 import http.client
 import json
@@ -33,7 +35,18 @@ from webapp.config.environment import PROJECT_DIR
 from webapp.lib.database_errors import why_away
 
 ANSWERS_WITHIN_S = 2.0
-PAGES = ("/", "/findings/", "/alerts/", "/incidents/", "/storage/", "/hosts/", "/growth/", "/pipeline/", "/account/", "/fleet.csv")
+PAGES = (
+    "/",
+    "/findings/",
+    "/alerts/",
+    "/incidents/",
+    "/storage/",
+    "/hosts/",
+    "/growth/",
+    "/pipeline/",
+    "/account/",
+    "/fleet.csv",
+)
 API = "/api/v1/jobs/"
 STATIC = "/static/css/base.css"
 
@@ -47,7 +60,9 @@ class Answer:
 
 
 class Server:
-    def __init__(self, port: int, cookie: str = "weir_session=0123456789abcdefghijklmnopqrstuv") -> None:
+    def __init__(
+        self, port: int, cookie: str = "weir_session=0123456789abcdefghijklmnopqrstuv"
+    ) -> None:
         self.port, self.cookie = port, cookie
 
     def get(self, path: str) -> Answer:
@@ -56,7 +71,9 @@ class Server:
             connection.request("GET", path, headers={"Cookie": self.cookie})
             answer = connection.getresponse()
             text = answer.read().decode()
-            return Answer(answer.status, text, answer.headers["Retry-After"], time.monotonic() - began)
+            return Answer(
+                answer.status, text, answer.headers["Retry-After"], time.monotonic() - began
+            )
 
     def is_there(self) -> bool:
         return not self.missing()
@@ -70,10 +87,17 @@ def says_that_it_is_away(server: Server, pages: tuple[str, ...] = PAGES) -> None
     for path in pages:
         answer = server.get(path)
         assert (answer.status, answer.retry_after) == (503, "5"), path
-        assert "The database does not answer" in answer.text and '<meta http-equiv="refresh" content="5">' in answer.text, path
+        assert (
+            "The database does not answer" in answer.text
+            and '<meta http-equiv="refresh" content="5">' in answer.text
+        ), path
         assert answer.took_s < ANSWERS_WITHIN_S, path
     answer = server.get(API)
-    assert (answer.status, answer.retry_after, json.loads(answer.text)["error"]["code"]) == (503, "5", "database_away")
+    assert (answer.status, answer.retry_after, json.loads(answer.text)["error"]["code"]) == (
+        503,
+        "5",
+        "database_away",
+    )
     assert answer.took_s < ANSWERS_WITHIN_S
     assert json.loads(server.get("/readyz").text) == {"ready": False, "problems": ["database.away"]}
     wait_for(lambda: "weir_database_up 0" in server.get("/metrics").text, ANSWERS_WITHIN_S)
@@ -82,10 +106,21 @@ def says_that_it_is_away(server: Server, pages: tuple[str, ...] = PAGES) -> None
 
 @contextmanager
 def signed_in(folder: Path, **variables: str) -> Iterator[Server]:
-    kept = {"WEIR_SECRET_KEY": secrets.new_secret_key(), "WEIR_FIELD_KEYS": secrets.new_field_key(), **variables}
+    kept = {
+        "WEIR_SECRET_KEY": secrets.new_secret_key(),
+        "WEIR_FIELD_KEYS": secrets.new_field_key(),
+        **variables,
+    }
     home = {"WEIR_HOME": str(folder / "home"), "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
     command = [sys.executable, "-c", MAKE]
-    made = subprocess.run(command, env=os.environ | kept | home, cwd=PROJECT_DIR, capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        command,
+        env=os.environ | kept | home,
+        cwd=PROJECT_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     with serving(folder, **kept) as (port, _):
         server = Server(port, f"weir_session={made.stdout.split()[-1]}")
         assert server.missing() == {}
@@ -99,8 +134,12 @@ def database() -> Iterator[pgserver.PostgresServer]:
 
 
 @pytest.fixture(scope="module")
-def on_postgresql(database: pgserver.PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with signed_in(tmp_path_factory.mktemp("away"), WEIR_DATABASE_URL=migrated_database(database, "away")) as server:
+def on_postgresql(
+    database: pgserver.PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    with signed_in(
+        tmp_path_factory.mktemp("away"), WEIR_DATABASE_URL=migrated_database(database, "away")
+    ) as server:
         yield server
 
 
@@ -115,7 +154,9 @@ def test_while_postgresql_is_frozen_or_killed_pages_say_so_and_afterwards_they_a
     wait_for(on_postgresql.is_there, 60)
 
 
-def test_pages_that_wait_when_it_freezes_are_answered_as_well(on_postgresql: Server, database: pgserver.PostgresServer) -> None:
+def test_pages_that_wait_when_it_freezes_are_answered_as_well(
+    on_postgresql: Server, database: pgserver.PostgresServer
+) -> None:
     answers: list[Answer] = []
 
     def ask() -> None:
@@ -130,12 +171,17 @@ def test_pages_that_wait_when_it_freezes_are_answered_as_well(on_postgresql: Ser
     with stopped(database):
         for one in people:
             one.join(30)
-        assert sorted(answer.took_s for answer in answers if answer.status == 503)[-1] < ANSWERS_WITHIN_S + 0.5
+        assert (
+            sorted(answer.took_s for answer in answers if answer.status == 503)[-1]
+            < ANSWERS_WITHIN_S + 0.5
+        )
         assert len([answer for answer in answers if answer.status == 503]) == len(people)
     wait_for(on_postgresql.is_there, 60)
 
 
-def test_an_address_that_takes_connections_and_never_answers_is_a_database_that_is_away(tmp_path: Path) -> None:
+def test_an_address_that_takes_connections_and_never_answers_is_a_database_that_is_away(
+    tmp_path: Path,
+) -> None:
     with closing(socket.create_server(("127.0.0.1", 0), backlog=1_000)) as taking:
         url = f"postgresql://weir:s3cret@127.0.0.1:{taking.getsockname()[1]}/weir"
         with serving(tmp_path, WEIR_DATABASE_URL=url) as (port, _):
@@ -143,7 +189,9 @@ def test_an_address_that_takes_connections_and_never_answers_is_a_database_that_
             assert "s3cret" not in Server(port).get("/").text
 
 
-def test_a_statement_that_is_slow_is_waited_for(on_postgresql: Server, database: pgserver.PostgresServer) -> None:
+def test_a_statement_that_is_slow_is_waited_for(
+    on_postgresql: Server, database: pgserver.PostgresServer
+) -> None:
     with psycopg.connect(database.get_uri(database="away")) as other:
         other.execute("LOCK TABLE django_session IN ACCESS EXCLUSIVE MODE")
         answers: list[Answer] = []
@@ -172,7 +220,9 @@ def locked(file: Path) -> Iterator[None]:
         yield
 
 
-def test_while_the_file_of_sqlite_is_moved_or_locked_pages_say_so_and_afterwards_they_are_there_again(tmp_path: Path) -> None:
+def test_while_the_file_of_sqlite_is_moved_or_locked_pages_say_so_and_afterwards_they_are_there_again(
+    tmp_path: Path,
+) -> None:
     home_with_database(tmp_path / "home")
     with signed_in(tmp_path) as server:
         for harm, why in ((moved, "is not there"), (locked, "is locked")):
@@ -196,20 +246,33 @@ def wrapper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> DatabaseWrapper:
         errors.AdminShutdown("terminating connection due to administrator command"),
     ],
 )
-def test_a_connection_that_fails_is_a_database_that_is_away(wrapper: DatabaseWrapper, cause: psycopg.Error) -> None:
+def test_a_connection_that_fails_is_a_database_that_is_away(
+    wrapper: DatabaseWrapper, cause: psycopg.Error
+) -> None:
     with pytest.raises(DatabaseError) as raised, DatabaseErrorWrapper(wrapper):
         raise cause
     assert why_away(raised.value)
 
 
-@pytest.mark.parametrize("cause", [errors.QueryCanceled("cancelled"), errors.UniqueViolation("twice"), psycopg.InterfaceError("closed")])
-def test_what_a_server_answered_or_a_program_did_wrong_is_not(wrapper: DatabaseWrapper, cause: psycopg.Error) -> None:
+@pytest.mark.parametrize(
+    "cause",
+    [
+        errors.QueryCanceled("cancelled"),
+        errors.UniqueViolation("twice"),
+        psycopg.InterfaceError("closed"),
+    ],
+)
+def test_what_a_server_answered_or_a_program_did_wrong_is_not(
+    wrapper: DatabaseWrapper, cause: psycopg.Error
+) -> None:
     with pytest.raises(Error) as raised, DatabaseErrorWrapper(wrapper):
         raise cause
     assert not why_away(raised.value)
 
 
-@pytest.mark.parametrize("error", [OperationalError("no such table: x"), IntegrityError("x"), ValueError("x")])
+@pytest.mark.parametrize(
+    "error", [OperationalError("no such table: x"), IntegrityError("x"), ValueError("x")]
+)
 def test_errors_of_django_and_of_sqlite_are_not(error: Exception) -> None:
     assert not why_away(error)
     error.__cause__ = sqlite3.OperationalError("no such table: x")

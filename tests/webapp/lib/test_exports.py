@@ -13,10 +13,15 @@ from hypothesis import strategies as st
 from tests.webapp.builders import T0
 from webapp.lib.exports import csv_response, json_response, safe_cell
 
-UNSEEN = [*" \t\n\x00\x1b\x85\xa0\xad\u115f\u200b\u200e\u2028\u2060\u2800\u3000\u3164\ufe0f\ufeff", "\ufeff \xa0\u200d"]
+UNSEEN = [
+    *" \t\n\x00\x1b\x85\xa0\xad\u115f\u200b\u200e\u2028\u2060\u2800\u3000\u3164\ufe0f\ufeff",
+    "\ufeff \xa0\u200d",
+]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "  =cmd|' /C calc'!A0", "\r=1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "  =cmd|' /C calc'!A0", "\r=1"]
+)
 def test_a_spreadsheet_sees_text_where_it_would_see_a_formula(text):
     assert safe_cell(text).startswith("'")
 
@@ -43,7 +48,9 @@ def test_numbers_stay_numbers_even_negative_ones(value):
 
 
 def test_what_is_written_as_text_is_safe_whatever_its_type_and_so_are_headings():
-    body = b"".join(csv_response("x", ("=a",), [{"=a": gettext_lazy("=1")}]).streaming_content).decode()
+    body = b"".join(
+        csv_response("x", ("=a",), [{"=a": gettext_lazy("=1")}]).streaming_content
+    ).decode()
     assert list(csv.reader(io.StringIO(body))) == [["'=a"], ["'=1"]]
 
 
@@ -53,14 +60,22 @@ def test_no_cell_begins_like_a_formula(text):
 
 
 def test_unknown_is_an_empty_cell_and_instants_are_utc():
-    body = b"".join(csv_response("x", ("a", "b", "c"), [{"a": None, "b": T0, "c": [1]}]).streaming_content).decode()
-    assert list(csv.reader(io.StringIO(body))) == [["a", "b", "c"], ["", "2026-03-01T04:10:00.000Z", "[1]"]]
+    body = b"".join(
+        csv_response("x", ("a", "b", "c"), [{"a": None, "b": T0, "c": [1]}]).streaming_content
+    ).decode()
+    assert list(csv.reader(io.StringIO(body))) == [
+        ["a", "b", "c"],
+        ["", "2026-03-01T04:10:00.000Z", "[1]"],
+    ]
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_json_is_a_list_whatever_its_length(count):
     rows = [{"a": n, "at": T0} for n in range(count)]
-    assert [row["a"] for row in json.loads(b"".join(json_response("x", ("a", "at"), rows).streaming_content))] == list(range(count))
+    assert [
+        row["a"]
+        for row in json.loads(b"".join(json_response("x", ("a", "at"), rows).streaming_content))
+    ] == list(range(count))
 
 
 def test_a_hostile_name_cannot_leave_its_header():

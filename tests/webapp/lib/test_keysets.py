@@ -36,11 +36,18 @@ def _pages(keys, size):
 @pytest.mark.parametrize("descending", [True, False])
 def test_pages_show_every_row_once_in_either_direction(sort, descending):
     rows = [
-        unsaved_job(at=T0, name=None if n % 5 == 0 else f"n{n % 3}", state_bytes=None if n % 4 == 0 else n % 3, restarts=n % 2)
+        unsaved_job(
+            at=T0,
+            name=None if n % 5 == 0 else f"n{n % 3}",
+            state_bytes=None if n % 4 == 0 else n % 3,
+            restarts=n % 2,
+        )
         for n in range(23)
     ]
     JobCurrent.objects.bulk_create(rows)
-    forwards, backwards = _pages((KeysetColumn("sort_key", descending, sort.key), KeysetColumn("id", descending)), 5)
+    forwards, backwards = _pages(
+        (KeysetColumn("sort_key", descending, sort.key), KeysetColumn("id", descending)), 5
+    )
     seen = [pk for rows in forwards for pk in rows]
     assert sorted(seen) == sorted(JobCurrent.objects.values_list("pk", flat=True))
     assert list(reversed(backwards)) == forwards
@@ -48,15 +55,23 @@ def test_pages_show_every_row_once_in_either_direction(sort, descending):
 
 @pytest.mark.django_db
 def test_names_of_any_letters_are_keys_too():
-    JobCurrent.objects.bulk_create([unsaved_job(at=T0, name=f"{n}" + "\U0001f984" * 299) for n in range(4)])
-    forwards, _backwards = _pages((KeysetColumn("sort_key", False, FLEET_SORTS["name"].key), KeysetColumn("id")), 3)
+    JobCurrent.objects.bulk_create(
+        [unsaved_job(at=T0, name=f"{n}" + "\U0001f984" * 299) for n in range(4)]
+    )
+    forwards, _backwards = _pages(
+        (KeysetColumn("sort_key", False, FLEET_SORTS["name"].key), KeysetColumn("id")), 3
+    )
     assert [len(rows) for rows in forwards] == [3, 1]
 
 
 @pytest.mark.django_db
 def test_instants_are_keys_too():
-    JobCurrent.objects.bulk_create([unsaved_job(at=T0, as_of=T0 + timedelta(milliseconds=n)) for n in range(4)])
-    forwards, _backwards = _pages((KeysetColumn("as_of", descending=True), KeysetColumn("id", descending=True)), 3)
+    JobCurrent.objects.bulk_create(
+        [unsaved_job(at=T0, as_of=T0 + timedelta(milliseconds=n)) for n in range(4)]
+    )
+    forwards, _backwards = _pages(
+        (KeysetColumn("as_of", descending=True), KeysetColumn("id", descending=True)), 3
+    )
     assert [len(rows) for rows in forwards] == [3, 1]
 
 

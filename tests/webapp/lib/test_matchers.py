@@ -5,7 +5,15 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.lib.matchers import LONGEST_TEXT, MOST_MATCHERS, BadMatcher, as_lines, from_json, matcher, parse_lines
+from webapp.lib.matchers import (
+    LONGEST_TEXT,
+    MOST_MATCHERS,
+    BadMatcher,
+    as_lines,
+    from_json,
+    matcher,
+    parse_lines,
+)
 
 GAP = " " * 11_900
 TEXTS = {
@@ -47,11 +55,17 @@ def test_the_longest_that_are_kept_can_be_written_and_read() -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('  cluster = "prod-eu"  ', ("cluster", "=", "prod-eu")), ("job=~orders-.*", ("job", "=~", "orders-.*")), ("a=", ("a", "=", "")),
-        ("a!=~b", ("a", "!=", "~b")), ("a = b  c ", ("a", "=", "b  c")), ('a="', ("a", "=", '"')), ("a==b", ("a", "=", "=b")),
-        ('a=" b "', ("a", "=", " b ")), ("a.b !~ x", ("a.b", "!~", "x")),
+        ('  cluster = "prod-eu"  ', ("cluster", "=", "prod-eu")),
+        ("job=~orders-.*", ("job", "=~", "orders-.*")),
+        ("a=", ("a", "=", "")),
+        ("a!=~b", ("a", "!=", "~b")),
+        ("a = b  c ", ("a", "=", ("b  c"))),
+        ('a="', ("a", "=", '"')),
+        ("a==b", ("a", "=", "=b")),
+        ('a=" b "', ("a", "=", " b ")),
+        ("a.b !~ x", ("a.b", "!~", "x")),
     ],
-)  # fmt: skip
+)
 def test_lines_are_read_as_ever(line: str, told: tuple[str, str, str]) -> None:
     (found,) = parse_lines(line)
     assert (found.label, found.operator, found.value) == told
@@ -63,7 +77,9 @@ def test_any_text_is_matchers_or_refused(text: str) -> None:
         found = parse_lines(text)
     except BadMatcher:
         return
-    assert parse_lines(as_lines(found)) == found or any('"' in one.value or not one.value.isprintable() for one in found)
+    assert parse_lines(as_lines(found)) == found or any(
+        '"' in one.value or not one.value.isprintable() for one in found
+    )
 
 
 @pytest.mark.django_db

@@ -1,4 +1,6 @@
-"""What is said where nothing is found: what was looked for, where to go on, and nothing of what the reader may not see."""
+"""What is said where nothing is found: what was looked for, where to go on, and nothing of what the
+reader may not see.
+"""
 
 import ast
 from pathlib import Path
@@ -51,7 +53,9 @@ def test_a_page_says_what_is_not_there_and_links_the_list(operator, path, said, 
 def test_the_api_says_what_is_not_there(viewer):
     answer = viewer.get("/api/v1/findings/4711/")
     assert answer.status_code == 404
-    assert answer.json()["error"]["message"].startswith("There is no finding 4711: it was never there, was removed")
+    assert answer.json()["error"]["message"].startswith(
+        "There is no finding 4711: it was never there, was removed"
+    )
 
 
 def test_a_row_out_of_scope_and_one_that_never_was_are_answered_alike():
@@ -70,4 +74,7 @@ def test_a_row_out_of_scope_and_one_that_never_was_are_answered_alike():
         if door.startswith("/api"):
             assert there.content.decode().replace(str(theirs.pk), "4711") == never.content.decode()
         else:
-            assert there.context["sentence"].replace(str(theirs.pk), "4711") == never.context["sentence"]
+            assert (
+                there.context["sentence"].replace(str(theirs.pk), "4711")
+                == never.context["sentence"]
+            )

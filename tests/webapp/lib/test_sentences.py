@@ -1,4 +1,6 @@
-"""The list of all sentences: it finds those of templates and of code, and none has words that are no terms of the field."""
+"""The list of all sentences: it finds those of templates and of code, and none has words that are
+no terms of the field.
+"""
 
 from pathlib import Path
 
@@ -19,11 +21,16 @@ def test_texts_between_tags_and_of_attributes_are_sentences_and_logic_is_not() -
     page = """{% if job.state == "not a sentence" %}<p title="Shown when pointed at">{{ job.name }} has <b>stopped</b>.</p>{% endif %}
 <script>const no = "words of a script here";</script>"""
     assert texts(of_template(Path("p.html"), page)) == ["Shown when pointed at"]
-    assert texts(of_template(Path("p.html"), "<p>{{ job.name }} has stopped.</p>")) == ["… has stopped."]
+    assert texts(of_template(Path("p.html"), "<p>{{ job.name }} has stopped.</p>")) == [
+        "… has stopped."
+    ]
 
 
 def test_strings_of_code_are_sentences_and_docstrings_are_not() -> None:
-    code = '"""A docstring of a module."""\nword = "one_word"\nsaid = f"Job {name} has stopped."\nplain = "Nothing was found here."\n'
+    code = (
+        '"""A docstring of a module."""\nword = "one_word"\nsaid = f"Job {name} has '
+        'stopped."\nplain = "Nothing was found here."\n'
+    )
     assert texts(of_code(Path("p.py"), code)) == ["Job … has stopped.", "Nothing was found here."]
 
 
@@ -44,15 +51,21 @@ def test_sentences_that_everybody_knows_are_listed(listed: tuple[Sentence, ...])
 
 
 def test_no_sentence_has_words_that_are_no_terms(listed: tuple[Sentence, ...]) -> None:
-    """Of pages and scripts, findings and messages, the help of commands and settings, and what fields are described by."""
+    """Of pages and scripts, findings and messages, the help of commands and settings, and what
+    fields are described by.
+    """
     assert {"templates", "static", "ingest", "spark_jobs", "webapp", "compose.env.example"} == {
         one.path.partition("/")[0] for one in listed
     }
     assert [f"{one.path}:{one.line}: {one.text}" for one in listed if one.no_terms] == []
 
 
-def test_descriptions_of_tables_fields_commands_and_notices_are_listed(listed: tuple[Sentence, ...]) -> None:
-    """What argparse, Django and the contracts print of themselves, asked of them and not of their sources."""
+def test_descriptions_of_tables_fields_commands_and_notices_are_listed(
+    listed: tuple[Sentence, ...],
+) -> None:
+    """What argparse, Django and the contracts print of themselves, asked of them and not of their
+    sources.
+    """
     known = texts(listed)
     described = [
         next(iter(TABLES.values())).columns[0].meaning,
@@ -66,11 +79,22 @@ def test_descriptions_of_tables_fields_commands_and_notices_are_listed(listed: t
 
 
 def test_strings_of_scripts_and_comments_of_settings_are_sentences() -> None:
-    script = 'say("the server cannot be reached"); // not this one here\nconst text = `since ${at} UTC: paused`;\nconst id = "main";\n'
-    assert texts(of_script(Path("p.js"), script)) == ["the server cannot be reached", "since … UTC: paused"]
-    assert texts(of_settings(Path("p"), "# What a setting is for.\nNAME=a value of words\n")) == ["What a setting is for."]
+    script = (
+        'say("the server cannot be reached"); // not this one here\nconst text = `since ${at} '
+        'UTC: paused`;\nconst id = "main";\n'
+    )
+    assert texts(of_script(Path("p.js"), script)) == [
+        "the server cannot be reached",
+        "since … UTC: paused",
+    ]
+    assert texts(of_settings(Path("p"), "# What a setting is for.\nNAME=a value of words\n")) == [
+        "What a setting is for."
+    ]
 
 
 def test_the_command_prints_where_each_stands(capsys) -> None:
     call_command("sentences")
-    assert any(line.startswith("templates/fleet/fleet.html:") for line in capsys.readouterr().out.splitlines())
+    assert any(
+        line.startswith("templates/fleet/fleet.html:")
+        for line in capsys.readouterr().out.splitlines()
+    )

@@ -53,13 +53,17 @@ INSTANTS = st.datetimes(timezones=st.just(UTC))
 
 
 @given(INSTANTS, INSTANTS, st.timedeltas(timedelta(), timedelta(days=10_000)))
-def test_whatever_lasted_from_one_instant_to_another_has_a_range_that_its_link_gives_again(first, last, air):
+def test_whatever_lasted_from_one_instant_to_another_has_a_range_that_its_link_gives_again(
+    first, last, air
+):
     found = around(first, last, air)
     assert found.from_time < found.to_time <= found.from_time + LONGEST
     assert found.from_time <= drawable(last) <= found.to_time
     assert bool(found.cut) == (drawable(last) - drawable(first) > LONGEST)
     again = parse({"from": found.from_text, "to": found.to_text}, T0)
-    assert again.from_time <= found.from_time and found.to_time - again.to_time < timedelta(seconds=1)
+    assert again.from_time <= found.from_time and found.to_time - again.to_time < timedelta(
+        seconds=1
+    )
 
 
 def test_what_fits_is_shown_from_its_beginning_to_its_end():
@@ -78,7 +82,14 @@ def test_any_text_is_a_range_or_refused(start, end):
 
 
 @pytest.mark.parametrize(
-    ("age", "text"), [(1, "just now"), (12, "12 s ago"), (380, "6 min ago"), (7_500, "2 h 5 min ago"), (-600, "in 10 min")]
+    ("age", "text"),
+    [
+        (1, "just now"),
+        (12, "12 s ago"),
+        (380, "6 min ago"),
+        (7_500, "2 h 5 min ago"),
+        (-600, "in 10 min"),
+    ],
 )
 def test_ages_are_rough(age, text):
     assert age_text(T0 - timedelta(seconds=age), T0) == text

@@ -1,4 +1,6 @@
-"""Alert rules and the dashboard about Weir itself: by promtool, and by a real Prometheus that scrapes a real server."""
+"""Alert rules and the dashboard about Weir itself: by promtool, and by a real Prometheus that
+scrapes a real server.
+"""
 
 import json
 import os
@@ -30,14 +32,22 @@ from webapp.site.views.monitoring import FOLDER
 from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork, KeptSize, PipelineRun
 
-RULES, DASHBOARD, CASES = FOLDER / "weir.rules.yml", FOLDER / "weir-dashboard.json", Path(__file__).parent / "weir.rules.test.yml"
+RULES, DASHBOARD, CASES = (
+    FOLDER / "weir.rules.yml",
+    FOLDER / "weir-dashboard.json",
+    Path(__file__).parent / "weir.rules.test.yml",
+)
 PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")
 LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-needs_prometheus = pytest.mark.skipif(not (PROMTOOL and PROMETHEUS), reason="needs prometheus and promtool, which .ci/run installs")
+needs_prometheus = pytest.mark.skipif(
+    not (PROMTOOL and PROMETHEUS), reason="needs prometheus and promtool, which .ci/run installs"
+)
 
 
 def rules() -> list[dict[str, Any]]:
-    return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+    return [
+        rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]
+    ]
 
 
 def panels() -> list[dict[str, Any]]:
@@ -56,7 +66,9 @@ def queries() -> list[str]:
 
 
 def promtool(*words: str, given: str = "") -> str:
-    done = subprocess.run([str(PROMTOOL), *words], input=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(PROMTOOL), *words], input=given, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -70,10 +82,14 @@ def troubled(db: None) -> str:
     root_figures(audit(as_of=now))
     StorageRoot.objects.create(uri=ROOT)
     KeptSize.objects.create(area="pushed", name="pushed", size_bytes=1, as_of=now)
-    PipelineRun.objects.create(kind="spark", key="spark/cycle", attempt="a", state="failed", started_at=now)
+    PipelineRun.objects.create(
+        kind="spark", key="spark/cycle", attempt="a", state="failed", started_at=now
+    )
     DueWork.objects.ensure({"spark/cycle": 8, "collect/0": 8}, now - timedelta(hours=1))
     DueWork.objects.filter(key="collect/0").update(failures=3)
-    DueWork.objects.update(last_started_at=now - timedelta(hours=1), last_finished_at=now, last_success_at=now)
+    DueWork.objects.update(
+        last_started_at=now - timedelta(hours=1), last_finished_at=now, last_success_at=now
+    )
     return str(ApiToken.objects.issue(person("prometheus"), "scrape")[1])
 
 
@@ -88,7 +104,11 @@ def test_rules_are_ones_that_prometheus_takes_and_fire_when_they_should() -> Non
 
 
 def test_every_rule_has_a_case_where_it_fires_and_one_where_it_does_not() -> None:
-    told = [check for case in yaml.safe_load(CASES.read_text())["tests"] for check in case["alert_rule_test"]]
+    told = [
+        check
+        for case in yaml.safe_load(CASES.read_text())["tests"]
+        for check in case["alert_rule_test"]
+    ]
     names = {rule["alert"] for rule in rules()}
     assert {check["alertname"] for check in told if check.get("exp_alerts")} == names
     assert {check["alertname"] for check in told if not check.get("exp_alerts")} == names
@@ -97,12 +117,16 @@ def test_every_rule_has_a_case_where_it_fires_and_one_where_it_does_not() -> Non
 def test_every_rule_says_how_bad_it_is_and_what_to_do() -> None:
     for rule in rules():
         assert rule["labels"]["severity"] in ("info", "warning", "critical"), rule["alert"]
-        assert all(rule["annotations"].get(name) for name in ("summary", "description", "next_step")), rule["alert"]
+        assert all(
+            rule["annotations"].get(name) for name in ("summary", "description", "next_step")
+        ), rule["alert"]
 
 
 @pytest.mark.parametrize("where", ["rules", "dashboard"])
 def test_what_is_asked_for_is_told_by_a_troubled_weir(troubled: str, where: str) -> None:
-    told = labels_by_name(scraped(troubled)) | {"weir_loaded_timestamp_seconds": set()}  # of an instance that loaded something
+    told = labels_by_name(scraped(troubled)) | {
+        "weir_loaded_timestamp_seconds": set()
+    }  # of an instance that loaded something
     for expression in queries() if where == "dashboard" else [rule["expr"] for rule in rules()]:
         for name, labels in asked_by(expression):
             assert name in told and labels <= told[name], f"{name} with {labels} in {expression}"
@@ -112,26 +136,51 @@ def test_what_queries_group_by_and_legends_name_are_labels_of_their_metrics(trou
     told = labels_by_name(scraped(troubled)) | {"weir_loaded_timestamp_seconds": set()}
     for panel, target in targets():
         labels = set().union(*(told[name] for name, _ in asked_by(target["expr"])))
-        grouped = {label.strip() for names in re.findall(r"\bby \(([^)]*)\)", target["expr"]) for label in names.split(",")}
+        grouped = {
+            label.strip()
+            for names in re.findall(r"\bby \(([^)]*)\)", target["expr"])
+            for label in names.split(",")
+        }
         assert grouped <= labels, panel["title"]
         assert set(LEGEND.findall(target["legendFormat"])) <= grouped, panel["title"]
 
 
 def test_states_that_queries_choose_by_are_ones_there_are() -> None:
     there = {"weir_runs": PipelineRun.State.values, "weir_deliveries": DeliveryState.values}
-    chosen = [(name, values) for query in queries() for name, values in re.findall(r'(weir_\w+)\{[^}]*\bstate(?:=~|!=|=)"([^"]*)"', query)]
+    chosen = [
+        (name, values)
+        for query in queries()
+        for name, values in re.findall(r'(weir_\w+)\{[^}]*\bstate(?:=~|!=|=)"([^"]*)"', query)
+    ]
     assert {name for name, _ in chosen} == set(there)
-    assert [value for name, values in chosen for value in values.split("|") if value not in there[name]] == []
+    assert [
+        value for name, values in chosen for value in values.split("|") if value not in there[name]
+    ] == []
 
 
 @needs_prometheus
-@pytest.mark.parametrize(("series", "shown"), [({"weir_up": 1}, [0.0]), ({"weir_up": 0}, []), ({}, [])])
-def test_that_there_are_no_problems_is_said_only_by_a_weir_that_knows(series: dict[str, int], shown: list[float], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("series", "shown"), [({"weir_up": 1}, [0.0]), ({"weir_up": 0}, []), ({}, [])]
+)
+def test_that_there_are_no_problems_is_said_only_by_a_weir_that_knows(
+    series: dict[str, int], shown: list[float], tmp_path: Path
+) -> None:
     """While its database is away it tells of none, and while it is not there at all nobody does."""
-    (query,) = (target["expr"].replace("$job", "weir") for panel, target in targets() if panel["title"] == "Problems")
-    told = [{"series": f'{name}{{job="weir"}}', "values": f"{value} {value}"} for name, value in series.items()]
+    (query,) = (
+        target["expr"].replace("$job", "weir")
+        for panel, target in targets()
+        if panel["title"] == "Problems"
+    )
+    told = [
+        {"series": f'{name}{{job="weir"}}', "values": f"{value} {value}"}
+        for name, value in series.items()
+    ]
     samples = [{"labels": "{}", "value": value} for value in shown]
-    case = {"interval": "1m", "input_series": told, "promql_expr_test": [{"expr": query, "eval_time": "1m", "exp_samples": samples}]}
+    case = {
+        "interval": "1m",
+        "input_series": told,
+        "promql_expr_test": [{"expr": query, "eval_time": "1m", "exp_samples": samples}],
+    }
     (tmp_path / "case.yml").write_text(yaml.safe_dump({"rule_files": [], "tests": [case]}))
     promtool("test", "rules", str(tmp_path / "case.yml"))
 
@@ -139,13 +188,22 @@ def test_that_there_are_no_problems_is_said_only_by_a_weir_that_knows(series: di
 def test_no_metric_is_left_out_of_the_dashboard(troubled: str) -> None:
     shown = {name for expression in queries() for name, _ in asked_by(expression)}
     of_rules = {name for rule in rules() for name, _ in asked_by(rule["expr"])}
-    assert set(labels_by_name(scraped(troubled))) - shown - of_rules == {"weir_cluster_seen", "weir_storage_files"}
+    assert set(labels_by_name(scraped(troubled))) - shown - of_rules == {
+        "weir_cluster_seen",
+        "weir_storage_files",
+    }
 
 
 @needs_prometheus
-def test_queries_of_the_dashboard_and_the_answer_are_ones_that_prometheus_reads(troubled: str, tmp_path: Path) -> None:
-    recorded = [{"record": f"panel:{number}", "expr": query} for number, query in enumerate(queries())]
-    (tmp_path / "panels.yml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": recorded}]}))
+def test_queries_of_the_dashboard_and_the_answer_are_ones_that_prometheus_reads(
+    troubled: str, tmp_path: Path
+) -> None:
+    recorded = [
+        {"record": f"panel:{number}", "expr": query} for number, query in enumerate(queries())
+    ]
+    (tmp_path / "panels.yml").write_text(
+        yaml.safe_dump({"groups": [{"name": "panels", "rules": recorded}]})
+    )
     promtool("check", "rules", str(tmp_path / "panels.yml"))
     assert promtool("check", "metrics", given=scraped(troubled)) == ""
 
@@ -155,10 +213,14 @@ def test_panels_have_ids_of_their_own_lie_beside_each_other_and_take_the_chosen_
     taken: set[tuple[int, int]] = set()
     for panel in panels():
         place = panel["gridPos"]
-        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        cells = {
+            (place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])
+        }
         assert not cells & taken and max(x for x, _ in cells) < 24, panel["title"]
         taken |= cells
-        assert panel["type"] == "row" or {target["datasource"]["uid"] for target in panel["targets"]} == {"${datasource}"}, panel["title"]
+        assert panel["type"] == "row" or {
+            target["datasource"]["uid"] for target in panel["targets"]
+        } == {"${datasource}"}, panel["title"]
 
 
 def test_both_are_downloaded_from_the_page_of_the_pipeline(viewer: Client) -> None:
@@ -171,17 +233,30 @@ def test_both_are_downloaded_from_the_page_of_the_pipeline(viewer: Client) -> No
 
 def test_a_database_that_is_away_is_a_metric_and_no_error() -> None:
     ask = "import django; django.setup()\nfrom django.test import Client\n"
-    ask += "told = Client(HTTP_HOST='localhost').get('/metrics', headers={'Authorization': 'Bearer weir_x'})\n"
+    ask += (
+        "told = Client(HTTP_HOST='localhost').get('/metrics', headers={'Authorization': 'Bearer "
+        "weir_x'})\n"
+    )
     ask += "print(told.status_code, told.content.decode())"
-    away = {"WEIR_DATABASE_URL": f"postgresql://weir@127.0.0.1:{free_port()}/weir", "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
+    away = {
+        "WEIR_DATABASE_URL": f"postgresql://weir@127.0.0.1:{free_port()}/weir",
+        "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
+    }
     told = subprocess.run(
-        [sys.executable, "-c", ask], env=os.environ | away, cwd=PROJECT_DIR, capture_output=True, text=True, check=True
+        [sys.executable, "-c", ask],
+        env=os.environ | away,
+        cwd=PROJECT_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     assert told.startswith("200 ") and "\nweir_database_up 0\n" in told and "\nweir_up 0\n" in told
 
 
 @pytest.fixture
-def prometheus(transactional_db: None, troubled: str, live_server: Any, tmp_path: Path) -> Iterator[Callable[[str], Any]]:
+def prometheus(
+    transactional_db: None, troubled: str, live_server: Any, tmp_path: Path
+) -> Iterator[Callable[[str], Any]]:
     """Asks a Prometheus that scrapes the troubled Weir as ``weir`` and knows the rules."""
     configuration = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
@@ -196,13 +271,19 @@ def prometheus(transactional_db: None, troubled: str, live_server: Any, tmp_path
     }
     (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(configuration))
     port = free_port()
-    words = [f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data", f"--web.listen-address=127.0.0.1:{port}"]
+    words = [
+        f"--config.file={tmp_path}/prometheus.yml",
+        f"--storage.tsdb.path={tmp_path}/data",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen([str(PROMETHEUS), *words], stdout=log, stderr=log)
 
     def asked(path: str) -> Any:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{path}", timeout=5) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{port}/api/v1/{path}", timeout=5
+            ) as answer:
                 return json.load(answer)["data"]
         except OSError:
             return None
@@ -215,34 +296,64 @@ def prometheus(transactional_db: None, troubled: str, live_server: Any, tmp_path
 
 
 @needs_prometheus
-def test_a_real_prometheus_scrapes_it_and_evaluates_each_rule(prometheus: Callable[[str], Any]) -> None:
+def test_a_real_prometheus_scrapes_it_and_evaluates_each_rule(
+    prometheus: Callable[[str], Any],
+) -> None:
     give_up = time.monotonic() + 60
     found: list[dict[str, Any]] = []
     while time.monotonic() < give_up:
-        found = [rule for group in (prometheus("rules") or {"groups": ()})["groups"] for rule in group["rules"]]
+        found = [
+            rule
+            for group in (prometheus("rules") or {"groups": ()})["groups"]
+            for rule in group["rules"]
+        ]
         if any(rule["name"] == "WeirWorkFailing" and rule["alerts"] for rule in found):
             break
         time.sleep(0.2)
     assert {rule["health"] for rule in found} == {"ok"} and len(found) == len(rules())
     active = {rule["name"]: rule["alerts"] for rule in found if rule["alerts"]}
     assert set(active) == {"WeirNotScheduling", "WeirWorkFailing", "WeirWorkWaits"}
-    assert active["WeirWorkFailing"][0]["annotations"]["description"] == "collect/0 failed 3 times in a row."
+    assert (
+        active["WeirWorkFailing"][0]["annotations"]["description"]
+        == "collect/0 failed 3 times in a row."
+    )
 
 
 @needs_prometheus
-def test_a_real_prometheus_answers_each_panel_with_the_labels_of_its_legend(prometheus: Callable[[str], Any]) -> None:
+def test_a_real_prometheus_answers_each_panel_with_the_labels_of_its_legend(
+    prometheus: Callable[[str], Any],
+) -> None:
     """As Grafana asks it: the variable first, then each query with its value."""
-    (of_job,) = (one for one in json.loads(DASHBOARD.read_text())["templating"]["list"] if one["name"] == "job")
-    metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", of_job["definition"]).groups()  # type: ignore[union-attr]
+    (of_job,) = (
+        one
+        for one in json.loads(DASHBOARD.read_text())["templating"]["list"]
+        if one["name"] == "job"
+    )
+    metric, label = re.fullmatch(
+        r"label_values\((\w+), "
+        r"(\w+)\)",
+        of_job["definition"],
+    ).groups()  # type: ignore[union-attr]
     give_up = time.monotonic() + 60
-    while not prometheus("query?query=weir_work_seconds") or not prometheus("query?query=weir_work_seconds")["result"]:
+    while (
+        not prometheus("query?query=weir_work_seconds")
+        or not prometheus("query?query=weir_work_seconds")["result"]
+    ):
         assert time.monotonic() < give_up
         time.sleep(0.2)
     assert prometheus(f"label/{label}/values?match[]={metric}") == ["weir"]
     empty = []
     for panel, target in targets():
-        told = prometheus("query?" + urlencode({"query": target["expr"].replace("$job", "weir")}))["result"]
+        told = prometheus("query?" + urlencode({"query": target["expr"].replace("$job", "weir")}))[
+            "result"
+        ]
         empty += [] if told else [target["expr"]]
         for series in told:
-            assert all(series["metric"].get(name) for name in LEGEND.findall(target["legendFormat"])), panel["title"]
-    assert [query for query in empty if not re.search("collected|spark_timestamp|loaded|disk|> 0", query)] == []
+            assert all(
+                series["metric"].get(name) for name in LEGEND.findall(target["legendFormat"])
+            ), panel["title"]
+    assert [
+        query
+        for query in empty
+        if not re.search("collected|spark_timestamp|loaded|disk|> 0", query)
+    ] == []

@@ -34,7 +34,9 @@ def test_viewers_see_every_page(viewer):
 
 def test_signing_in_leads_to_the_fleet(client, viewer):
     client.logout()
-    answer = client.post(reverse("sign-in"), {"username": "vera", "password": "correct horse battery"})
+    answer = client.post(
+        reverse("sign-in"), {"username": "vera", "password": "correct horse battery"}
+    )
     assert (answer.status_code, answer.url) == (302, "/")
 
 
@@ -46,12 +48,20 @@ def test_a_wrong_password_says_so_without_saying_which_was_wrong(client, viewer)
 
 def test_signing_in_never_leads_to_another_site(client, viewer):
     client.logout()
-    answer = client.post(reverse("sign-in"), {"username": "vera", "password": "correct horse battery", "next": "https://evil.example/"})
+    answer = client.post(
+        reverse("sign-in"),
+        {"username": "vera", "password": "correct horse battery", "next": "https://evil.example/"},
+    )
     assert answer.url == "/"
 
 
 def test_viewers_may_not_make_weir_connect_anywhere(viewer):
-    assert viewer.post(reverse("cluster-add"), {"name": "x", "url": "http://127.0.0.1:1", "test": "1"}).status_code == 403
+    assert (
+        viewer.post(
+            reverse("cluster-add"), {"name": "x", "url": "http://127.0.0.1:1", "test": "1"}
+        ).status_code
+        == 403
+    )
     assert b"Add a cluster" not in viewer.get(reverse("clusters")).content
 
 

@@ -1,4 +1,6 @@
-"""Rows that an older version of Weir stored, whatever stands in them, cost nobody else their pages."""
+"""Rows that an older version of Weir stored, whatever stands in them, cost nobody else their
+pages.
+"""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -46,7 +48,10 @@ def links(page: bytes) -> set[str]:
 def test_every_list_shows_the_honest_job_beside_a_hostile_one_and_both_open(viewer, job_id):
     now = timezone.now()
     cluster(at=now)
-    honest, hostile = job(at=now, name="honest"), job(at=now, name="hostile", job_id=job_id, state="FAILED")
+    honest, hostile = (
+        job(at=now, name="honest"),
+        job(at=now, name="hostile", job_id=job_id, state="FAILED"),
+    )
     for row in (honest, hostile):
         finding(row, at=now)
     hit = audit(as_of=now, roots=["s3://bucket/checkpoints"])
@@ -71,19 +76,36 @@ def test_a_cluster_of_any_name_is_listed_and_opens(operator, name):
     row = job(name, at=now, name="hostile")
     for page in ("fleet", "clusters", "findings"):
         assert operator.get(reverse(page)).status_code == 200
-    assert operator.get(reverse("cluster-edit", args=(name,))).context["form"].initial["name"] == name
+    assert (
+        operator.get(reverse("cluster-edit", args=(name,))).context["form"].initial["name"] == name
+    )
     assert operator.get(reverse("job", args=(name, row.job_id))).context["job"].cluster == name
 
 
-EDGES = [datetime(1, 1, 2, tzinfo=UTC), datetime(1969, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC)]
+EDGES = [
+    datetime(1, 1, 2, tzinfo=UTC),
+    datetime(1969, 1, 1, tzinfo=UTC),
+    datetime(9999, 12, 31, 23, 59, tzinfo=UTC),
+]
 
 
 @pytest.mark.parametrize("at", EDGES, ids=["year 1", "before 1970", "year 9999"])
 def test_times_at_the_ends_of_the_calendar_cost_no_page(viewer, at):
     now = timezone.now()
     cluster(at=now)
-    row = job(at=now, start_time=at, end_time=at, restored_at=at, last_completed_at=at, first_seen_at=at)
-    ended = job(at=now, start_time=at, end_time=at, last_seen_at=at, as_of=at, judged_at=at, terminal=True, state="FAILED")
+    row = job(
+        at=now, start_time=at, end_time=at, restored_at=at, last_completed_at=at, first_seen_at=at
+    )
+    ended = job(
+        at=now,
+        start_time=at,
+        end_time=at,
+        last_seen_at=at,
+        as_of=at,
+        judged_at=at,
+        terminal=True,
+        state="FAILED",
+    )
     for of in (row, ended):
         fact(of, 1, at, end_time=at)
         expired(of, 2, at, end_time=at, late_messages=[])
@@ -94,21 +116,46 @@ def test_times_at_the_ends_of_the_calendar_cost_no_page(viewer, at):
         assert viewer.get(reverse(name)).status_code == 200, name
     for of in (row, ended):
         where = (of.cluster, of.job_id)
-        for name in ("job", "job-advice", "job-chart-checkpoints", "job-chart-size", "job-chart-pools"):
+        for name in (
+            "job",
+            "job-advice",
+            "job-chart-checkpoints",
+            "job-chart-size",
+            "job-chart-pools",
+        ):
             assert viewer.get(reverse(name, args=where)).status_code == 200, name
         assert viewer.get(f"/api/v1/checkpoints/?job_id={of.job_id}").status_code == 200
     for found in CheckpointFact.objects.all():
-        assert viewer.get(reverse("checkpoint", args=(found.cluster, found.job_id, found.checkpoint_id, epoch_ms(at)))).status_code == 200
+        assert (
+            viewer.get(
+                reverse(
+                    "checkpoint",
+                    args=(found.cluster, found.job_id, found.checkpoint_id, epoch_ms(at)),
+                )
+            ).status_code
+            == 200
+        )
 
 
 @pytest.mark.parametrize("number", [-1, -(2**63), 2**63 - 1])
 def test_numbers_at_the_ends_of_64_bits_cost_no_page(viewer, number):
     now = timezone.now()
     cluster(at=now)
-    figures = {field.name: number for field in JobCurrent._meta.fields if type(field) is BigIntegerField}
+    figures = {
+        field.name: number for field in JobCurrent._meta.fields if type(field) is BigIntegerField
+    }
     assert figures
     row = job(at=now, **figures, end_to_end_p95_ms=1e308, pressured_share=-1e308)
-    fact(row, number, now, end_to_end_ms=number, state_bytes=number, subtasks=number, acknowledged=number, start_delay_ms=number)
+    fact(
+        row,
+        number,
+        now,
+        end_to_end_ms=number,
+        state_bytes=number,
+        subtasks=number,
+        acknowledged=number,
+        start_delay_ms=number,
+    )
     finding(row, at=now)
     for name in LISTS:
         assert viewer.get(reverse(name)).status_code == 200, name

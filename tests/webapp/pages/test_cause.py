@@ -27,7 +27,9 @@ def of(now):
 
 
 def url(one):
-    return reverse("checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, epoch_ms(one.trigger_time)))
+    return reverse(
+        "checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, epoch_ms(one.trigger_time))
+    )
 
 
 def cause(client, one):
@@ -37,9 +39,17 @@ def cause(client, one):
 def about(of, at, number=15, **data):
     """A finding that names this checkpoint."""
     return finding(
-        of, "checkpoint.expired", at, title="3 checkpoints expired", cause="The barrier was held.", next_step="Relieve slow-enrich.",
-        subject_kind="job", subject_id=of.job_id, lasted=timedelta(minutes=1), data={"checkpoints": [number], **data},
-    )  # fmt: skip
+        of,
+        "checkpoint.expired",
+        at,
+        title=("3 checkpoints expired"),
+        cause="The barrier was held.",
+        next_step="Relieve slow-enrich.",
+        subject_kind="job",
+        subject_id=of.job_id,
+        lasted=timedelta(minutes=1),
+        data={"checkpoints": [number], **data},
+    )
 
 
 def test_an_expiry_says_in_plain_words_what_who_and_what_next(viewer, of, now):
@@ -53,11 +63,23 @@ def test_an_expiry_says_in_plain_words_what_who_and_what_next(viewer, of, now):
 def test_the_finding_about_it_explains_it_and_names_who_held_the_barrier(viewer, of, now):
     one = expired(of, 15, now - timedelta(minutes=1))
     origin = finding(of, at=now)
-    about(of, now, held_by={"vertex_id": "v3", "name": "slow-enrich", "path": ["Source: clicks", "parse", "slow-enrich"]})
+    about(
+        of,
+        now,
+        held_by={
+            "vertex_id": "v3",
+            "name": "slow-enrich",
+            "path": ["Source: clicks", "parse", "slow-enrich"],
+        },
+    )
     told = cause(viewer, one)
     assert told.sentences == ("The barrier was held.",)
     assert told.next_step == "Relieve slow-enrich."
-    assert (told.holder.name, told.holder.way[0], told.holder.finding.finding.pk) == ("slow-enrich", "Source: clicks", origin.pk)
+    assert (told.holder.name, told.holder.way[0], told.holder.finding.finding.pk) == (
+        "slow-enrich",
+        "Source: clicks",
+        origin.pk,
+    )
     assert f"/findings/{origin.pk}/" in viewer.get(url(one)).content.decode()
 
 
@@ -82,7 +104,13 @@ def test_what_was_never_judged_is_not_called_free_of_pressure(viewer, now):
 
 def test_a_decline_shows_subtask_host_and_exception_on_the_card(viewer, of, now):
     page = viewer.get(url(declined(of, 3, now))).content.decode().split('class="grid kpis"')[0]
-    for told in ("stateful/1", "flink-tm-1", "could not flush", "Writing the snapshot failed", "Look at the exception and at the storage"):
+    for told in (
+        "stateful/1",
+        "flink-tm-1",
+        "could not flush",
+        "Writing the snapshot failed",
+        "Look at the exception and at the storage",
+    ):
         assert told in page, told
 
 
@@ -93,11 +121,19 @@ def test_what_changed_since_the_last_good_one_is_told(viewer, of, now):
     annotation(of, "restart", now - timedelta(minutes=6), "restart 1")
     one = fact(of, 4, now - timedelta(minutes=5), end_to_end_ms=9_000, checkpointed_bytes=7_000_000)
     comparison = viewer.get(url(one)).context["comparison"]
-    assert (comparison.good.checkpoint_id, comparison.failed_between, comparison.savepoints_between) == (1, 1, 1)
+    assert (
+        comparison.good.checkpoint_id,
+        comparison.failed_between,
+        comparison.savepoints_between,
+    ) == (1, 1, 1)
     assert [one.label for one in comparison.happenings] == ["restart 1"]
     rows = {row.title: row for row in comparison.rows}
     assert (rows["End to end"].change, rows["End to end"].is_worse) == ("× 3.3", True)
-    assert (rows["Uploaded"].before, rows["Uploaded"].now, rows["Uploaded"].is_worse) == ("700 kB", "7.0 MB", True)
+    assert (rows["Uploaded"].before, rows["Uploaded"].now, rows["Uploaded"].is_worse) == (
+        "700 kB",
+        "7.0 MB",
+        True,
+    )
     assert rows["Sync"].change == "same"
 
 
@@ -126,19 +162,40 @@ def test_a_partial_checkpoint_is_not_compared_by_size(viewer, of, now):
 def test_a_full_upload_is_explained_by_its_finding(viewer, of, now):
     one = fact(of, 8, now - timedelta(minutes=1))
     finding(
-        of, "checkpoint.full_after_savepoint", now - timedelta(minutes=1), severity="warning", subject_kind="checkpoint",
-        subject_id=f"{epoch_ms(one.trigger_time)}", subject="checkpoint 8", title="Checkpoint 8 uploaded everything again",
-        data={"checkpoints": [8]}, lasted=timedelta(0),
-    )  # fmt: skip
+        of,
+        "checkpoint.full_after_savepoint",
+        now - timedelta(minutes=1),
+        severity="warning",
+        subject_kind="checkpoint",
+        subject_id=f"{epoch_ms(one.trigger_time)}",
+        subject=("checkpoint 8"),
+        title="Checkpoint 8 uploaded everything again",
+        data={"checkpoints": [8]},
+        lasted=timedelta(0),
+    )
     told = cause(viewer, one)
-    assert (told.badge.word, told.headline) == ("completed, but large", "Checkpoint 8 uploaded everything again")
+    assert (told.badge.word, told.headline) == (
+        "completed, but large",
+        "Checkpoint 8 uploaded everything again",
+    )
 
 
 def test_a_completed_one_that_a_rule_calls_slow_is_not_green(viewer, of, now):
     one = fact(of, 8, now - timedelta(minutes=1))
-    finding(of, "checkpoint.start_delay", now, severity="warning", subject_kind="job", subject_id="j", data={"checkpoints": [7, 8]})
+    finding(
+        of,
+        "checkpoint.start_delay",
+        now,
+        severity="warning",
+        subject_kind="job",
+        subject_id="j",
+        data={"checkpoints": [7, 8]},
+    )
     told = cause(viewer, one)
-    assert (told.badge.word, told.next_step) == ("completed, but slow", "Profile a slow-enrich task thread on flink-tm-2.")
+    assert (told.badge.word, told.next_step) == (
+        "completed, but slow",
+        "Profile a slow-enrich task thread on flink-tm-2.",
+    )
 
 
 def test_the_first_checkpoint_has_nothing_before_it(viewer, of, now):
@@ -155,7 +212,9 @@ def test_the_query_count_does_not_grow_with_history(viewer, of, now, django_asse
         viewer.get(url(one))
 
 
-@pytest.mark.parametrize("outcome", ["declined", "expired", "failed", "aborted", "preflight", "subsumed", "in_progress"])
+@pytest.mark.parametrize(
+    "outcome", ["declined", "expired", "failed", "aborted", "preflight", "subsumed", "in_progress"]
+)
 @pytest.mark.parametrize("reason", [None, "SOMETHING_NEW", "CHECKPOINT_EXPIRED"])
 def test_every_outcome_has_a_headline_whatever_the_reason(viewer, of, now, outcome, reason):
     told = cause(viewer, fact(of, 1, now, outcome=outcome, reason=reason))

@@ -16,14 +16,27 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.sign_ins import JOBMANAGER, PROMETHEUS
 
 pytestmark = pytest.mark.django_db
-ENTERED = {"name": "lab", "auth_scheme": "", "log_layout": "flink", "time_zone": "UTC", "metrics_interval_s": "30", "verify_tls": "on"}
+ENTERED = {
+    "name": "lab",
+    "auth_scheme": "",
+    "log_layout": "flink",
+    "time_zone": "UTC",
+    "metrics_interval_s": "30",
+    "verify_tls": "on",
+}
 
 
 class _JobManager(BaseHTTPRequestHandler):
     """Answers what a freshly started, idle JobManager answers."""
 
     answers = {
-        "/overview": {"taskmanagers": 1, "slots-total": 4, "slots-available": 4, "jobs-running": 0, "flink-version": "1.20.5"},
+        "/overview": {
+            "taskmanagers": 1,
+            "slots-total": 4,
+            "slots-available": 4,
+            "jobs-running": 0,
+            "flink-version": "1.20.5",
+        },
         "/jobs/overview": {"jobs": []},
         "/taskmanagers": {"taskmanagers": []},
     }
@@ -32,7 +45,9 @@ class _JobManager(BaseHTTPRequestHandler):
         body = self.answers.get(self.path)
         self.send_response(200 if body is not None else 404)
         self.end_headers()
-        self.wfile.write(json.dumps(body if body is not None else {"errors": ["Not found"]}).encode())
+        self.wfile.write(
+            json.dumps(body if body is not None else {"errors": ["Not found"]}).encode()
+        )
 
     def log_message(self, *args):
         pass
@@ -70,47 +85,88 @@ def tried() -> AuditEntry:
         ("log_store_url", "http://hunter2@127.0.0.1:9", "http://127.0.0.1:9"),
         ("namenode_jmx_url", "http://127.0.0.1:9/jmx", "http://127.0.0.1:9/jmx"),
         ("archive_dir", "s3://key:hunter2@bucket/archive", "s3://bucket/archive"),
-        ("log_globs", "/no/such/a?.log\ns3://key:hunter2@bucket/*.log", "/no/such/a?.log, s3://bucket/*.log"),
+        (
+            "log_globs",
+            "/no/such/a?.log\ns3://key:hunter2@bucket/*.log",
+            "/no/such/a?.log, s3://bucket/*.log",
+        ),
         ("hdfs_audit_globs", "/no/such/hdfs@audit.log", "/no/such/hdfs@audit.log"),
     ],
 )
-def test_the_audit_log_says_which_address_was_tried_and_that_its_name_was_typed(operator, monkeypatch, field, entered, told):
+def test_the_audit_log_says_which_address_was_tried_and_that_its_name_was_typed(
+    operator, monkeypatch, field, entered, told
+):
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     operator.post(reverse("cluster-add"), {**ENTERED, field: entered, "test": "1"})
     assert tried().details[field] == told
-    assert (tried().subject, tried().details["name_as_typed"]) == ("lab (as typed)", "lab") and "name" not in tried().details
+    assert (tried().subject, tried().details["name_as_typed"]) == (
+        "lab (as typed)",
+        "lab",
+    ) and "name" not in tried().details
     assert "hunter2" not in repr(AuditEntry.objects.values().get())
 
 
 def test_the_audit_log_says_which_address_of_a_registered_cluster_was_tried(operator):
     cluster("prod", at=timezone.now(), url="http://127.0.0.1:9", log_globs=["/no/such/*.log"])
     operator.post(reverse("cluster-test", args=["prod"]))
-    assert (tried().subject, tried().details) == ("prod", {"url": "http://127.0.0.1:9", "log_globs": "/no/such/*.log"})
-    operator.post(reverse("cluster-edit", args=["prod"]), {**ENTERED, "name": "another", "url": "http://127.0.0.1:10", "test": "1"})
+    assert (tried().subject, tried().details) == (
+        "prod",
+        {"url": "http://127.0.0.1:9", "log_globs": "/no/such/*.log"},
+    )
+    operator.post(
+        reverse("cluster-edit", args=["prod"]),
+        {**ENTERED, "name": "another", "url": "http://127.0.0.1:10", "test": "1"},
+    )
     assert tried().subject == "prod"
-    assert (tried().details["name_as_typed"], tried().details["url"]) == ("another", "http://127.0.0.1:10")
+    assert (tried().details["name_as_typed"], tried().details["url"]) == (
+        "another",
+        "http://127.0.0.1:10",
+    )
 
 
 def test_the_audit_log_says_whom_an_added_cluster_asked_also_where_nothing_came_of_it(operator):
     operator.post(reverse("cluster-add"), {**ENTERED, "url": "http://127.0.0.1:9"})
-    assert (tried().subject, tried().details["name"], tried().details["url"]) == ("lab", "lab", "http://127.0.0.1:9")
+    assert (tried().subject, tried().details["name"], tried().details["url"]) == (
+        "lab",
+        "lab",
+        "http://127.0.0.1:9",
+    )
     with pytest.raises(CommandError):
-        call_command("add_cluster", "other", "http://127.0.0.1:9", "--history", "http://olga:hunter2@127.0.0.1:9/h")
+        call_command(
+            "add_cluster",
+            "other",
+            "http://127.0.0.1:9",
+            "--history",
+            "http://olga:hunter2@127.0.0.1:9/h",
+        )
     assert (tried().outcome, tried().subject) == ("refused", "other")
-    assert (tried().details["url"], tried().details["history"]) == ("http://127.0.0.1:9", "http://127.0.0.1:9/h")
+    assert (tried().details["url"], tried().details["history"]) == (
+        "http://127.0.0.1:9",
+        "http://127.0.0.1:9/h",
+    )
     with pytest.raises(CommandError):
         call_command("add_cluster", "other", "http://127.0.0.1:9", stdout=io.StringIO())
     assert tried().outcome == "failed" and tried().details["url"] == "http://127.0.0.1:9"
 
 
 def test_addresses_of_what_sends_notices_are_not_in_the_audit_log(operator):
-    endpoint = {"name": "on call", "format": "weir", "url": "https://8.8.8.8/hook", "min_severity": "warning", "matchers": ""}
+    endpoint = {
+        "name": "on call",
+        "format": "weir",
+        "url": "https://8.8.8.8/hook",
+        "min_severity": "warning",
+        "matchers": "",
+    }
     operator.post(reverse("endpoint-add"), endpoint)
-    assert tried().action == "endpoint.add" and "8.8.8.8" not in repr(AuditEntry.objects.values().get())
+    assert tried().action == "endpoint.add" and "8.8.8.8" not in repr(
+        AuditEntry.objects.values().get()
+    )
 
 
 def test_a_cluster_that_does_not_answer_can_be_added_all_the_same_and_says_why(operator):
-    answer = operator.post(reverse("cluster-add"), {**ENTERED, "url": "http://127.0.0.1:9"}, follow=True)
+    answer = operator.post(
+        reverse("cluster-add"), {**ENTERED, "url": "http://127.0.0.1:9"}, follow=True
+    )
     assert Cluster.objects.get().url == "http://127.0.0.1:9"
     assert "127.0.0.1:9" in answer.content.decode()
 
@@ -118,24 +174,44 @@ def test_a_cluster_that_does_not_answer_can_be_added_all_the_same_and_says_why(o
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("url", "file:///etc/passwd"), ("url", "gopher://x"), ("url", "http://user:secret@jm:8081"), ("url", "http://"), ("url", ""),
-        ("name", "../etc"), ("name", "a b"), ("name", ""), ("time_zone", "Mars/Base"), ("metrics_interval_s", "0"),
-        ("auth_scheme", "bearer"), ("auth_scheme", "basic"), ("ca_file", "/no/such/file.pem"), ("client_key_file", "/etc/hostname"),
+        ("url", "file:///etc/passwd"),
+        ("url", "gopher://x"),
+        ("url", "http://user:secret@jm:8081"),
+        ("url", "http://"),
+        ("url", ""),
+        ("name", "../etc"),
+        ("name", "a b"),
+        ("name", ""),
+        ("time_zone", "Mars/Base"),
+        ("metrics_interval_s", "0"),
+        ("auth_scheme", "bearer"),
+        ("auth_scheme", "basic"),
+        ("ca_file", "/no/such/file.pem"),
+        ("client_key_file", "/etc/hostname"),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_sense_is_refused_beside_its_field(operator, field, value):
-    page = operator.post(reverse("cluster-add"), {**ENTERED, "url": "http://127.0.0.1:9", field: value})
+    page = operator.post(
+        reverse("cluster-add"), {**ENTERED, "url": "http://127.0.0.1:9", field: value}
+    )
     assert page.status_code == 200
     assert page.context["form"].errors
     assert not Cluster.objects.exists()
 
 
 def test_a_secret_is_stored_encrypted_and_never_shown_again(operator, jobmanager):
-    operator.post(reverse("cluster-add"), {**ENTERED, "url": jobmanager, "auth_scheme": "bearer", "secret": "canary-token"})
+    operator.post(
+        reverse("cluster-add"),
+        {**ENTERED, "url": jobmanager, "auth_scheme": "bearer", "secret": "canary-token"},
+    )
     stored = Cluster.objects.get()
     assert "canary-token" not in stored.auth_secret_encrypted
     assert stored.source().auth.secret == "canary-token"
-    for page in (reverse("clusters"), reverse("cluster-edit", args=("lab",)), reverse("api-clusters-list")):
+    for page in (
+        reverse("clusters"),
+        reverse("cluster-edit", args=("lab",)),
+        reverse("api-clusters-list"),
+    ):
         body = operator.get(page).content.decode()
         assert "canary-token" not in body and stored.auth_secret_encrypted not in body
 
@@ -147,7 +223,10 @@ def test_an_empty_secret_keeps_the_stored_one_and_a_tick_removes_it(operator):
     entered = {**ENTERED, "url": "http://127.0.0.1:9", "auth_scheme": "bearer", "secret": ""}
     operator.post(reverse("cluster-edit", args=("lab",)), entered)
     assert Cluster.objects.get().source().auth.secret == "kept"
-    operator.post(reverse("cluster-edit", args=("lab",)), {**entered, "auth_scheme": "", "forget_secret": "on"})
+    operator.post(
+        reverse("cluster-edit", args=("lab",)),
+        {**entered, "auth_scheme": "", "forget_secret": "on"},
+    )
     assert not Cluster.objects.get().auth_secret_encrypted
 
 
@@ -170,12 +249,22 @@ def stranger():
 @pytest.mark.parametrize("field", ["url", "history_url"])
 @pytest.mark.parametrize("button", [{"test": "1"}, {}], ids=["test", "save"])
 @pytest.mark.parametrize(("scheme", "user"), [("bearer", ""), ("basic", "ops")])
-def test_a_stored_secret_does_not_go_with_a_changed_address(operator, jobmanager, stranger, field, button, scheme, user):
+def test_a_stored_secret_does_not_go_with_a_changed_address(
+    operator, jobmanager, stranger, field, button, scheme, user
+):
     known = cluster("lab", at=timezone.now(), url=jobmanager, auth_scheme=scheme, auth_user=user)
     JOBMANAGER.keep(known, "canary-token")
     known.save()
     url, asked = stranger
-    entered = {**ENTERED, "url": jobmanager, "auth_scheme": scheme, "auth_user": user, field: url, "secret": "", **button}
+    entered = {
+        **ENTERED,
+        "url": jobmanager,
+        "auth_scheme": scheme,
+        "auth_user": user,
+        field: url,
+        "secret": "",
+        **button,
+    }
     page = operator.post(reverse("cluster-edit", args=("lab",)), entered)
     assert "enter it again" in str(page.context["form"].errors["secret"])
     assert not asked
@@ -187,56 +276,115 @@ def test_a_stored_secret_does_not_go_with_a_changed_address(operator, jobmanager
 
 @pytest.mark.parametrize(
     "moved",
-    ["https://127.0.0.1:9", "http://127.0.0.2:9", "http://127.0.0.1:10", "http://127.0.0.1", "http://localhost:9", "http://127.0.0.1.:10"],
+    [
+        "https://127.0.0.1:9",
+        "http://127.0.0.2:9",
+        "http://127.0.0.1:10",
+        "http://127.0.0.1",
+        "http://localhost:9",
+        "http://127.0.0.1.:10",
+    ],
 )
 def test_another_scheme_host_or_port_is_another_address(operator, moved):
     known = cluster("lab", at=timezone.now(), url="http://127.0.0.1:9", auth_scheme="bearer")
     JOBMANAGER.keep(known, "kept")
     known.save()
-    page = operator.post(reverse("cluster-edit", args=("lab",)), {**ENTERED, "url": moved, "auth_scheme": "bearer", "secret": ""})
+    page = operator.post(
+        reverse("cluster-edit", args=("lab",)),
+        {**ENTERED, "url": moved, "auth_scheme": "bearer", "secret": ""},
+    )
     assert page.status_code == 200 and "secret" in page.context["form"].errors
 
 
 @pytest.mark.parametrize("same", ["http://127.0.0.1:9/proxy/", "HTTP://127.0.0.1:9"])
 def test_another_path_or_spelling_of_the_same_address_keeps_it(operator, same):
-    known = cluster("lab", at=timezone.now(), url="http://127.0.0.1:9", history_url="http://127.0.0.1:8", auth_scheme="bearer")
+    known = cluster(
+        "lab",
+        at=timezone.now(),
+        url="http://127.0.0.1:9",
+        history_url="http://127.0.0.1:8",
+        auth_scheme="bearer",
+    )
     JOBMANAGER.keep(known, "kept")
     known.save()
-    entered = {**ENTERED, "url": same, "history_url": "http://127.0.0.1:9", "auth_scheme": "bearer", "secret": ""}
+    entered = {
+        **ENTERED,
+        "url": same,
+        "history_url": "http://127.0.0.1:9",
+        "auth_scheme": "bearer",
+        "secret": "",
+    }
     assert operator.post(reverse("cluster-edit", args=("lab",)), entered).status_code == 302
     assert Cluster.objects.get().source().auth.secret == "kept"
 
 
 def test_the_secret_of_its_prometheus_is_stored_encrypted_and_never_shown(operator):
-    there = {"prometheus_url": "http://127.0.0.1:9", "prometheus_auth_scheme": "basic", "prometheus_auth_user": "weir"}
-    operator.post(reverse("cluster-add"), {**ENTERED, **there, "prometheus_secret": "canary-token", "prometheus_tenant": "team-a"})
+    there = {
+        "prometheus_url": "http://127.0.0.1:9",
+        "prometheus_auth_scheme": "basic",
+        "prometheus_auth_user": "weir",
+    }
+    operator.post(
+        reverse("cluster-add"),
+        {**ENTERED, **there, "prometheus_secret": "canary-token", "prometheus_tenant": "team-a"},
+    )
     stored = Cluster.objects.get()
     assert stored.source().auth is None
-    assert (stored.source().prometheus.auth.secret, stored.source().prometheus.tenant) == ("canary-token", "team-a")
-    for page in (reverse("clusters"), reverse("cluster-edit", args=("lab",)), reverse("api-clusters-list")):
+    assert (stored.source().prometheus.auth.secret, stored.source().prometheus.tenant) == (
+        "canary-token",
+        "team-a",
+    )
+    for page in (
+        reverse("clusters"),
+        reverse("cluster-edit", args=("lab",)),
+        reverse("api-clusters-list"),
+    ):
         body = operator.get(page).content.decode()
         assert "canary-token" not in body and stored.prometheus_secret_encrypted not in body
 
 
 def test_the_secret_of_its_prometheus_does_not_go_with_a_changed_address(operator, stranger):
-    known = cluster("lab", at=timezone.now(), prometheus_url="http://127.0.0.1:9", prometheus_auth_scheme="bearer")
+    known = cluster(
+        "lab",
+        at=timezone.now(),
+        prometheus_url="http://127.0.0.1:9",
+        prometheus_auth_scheme="bearer",
+    )
     PROMETHEUS.keep(known, "canary-token")
     known.save()
     url, asked = stranger
-    entered = {**ENTERED, "prometheus_url": url, "prometheus_auth_scheme": "bearer", "prometheus_secret": ""}
+    entered = {
+        **ENTERED,
+        "prometheus_url": url,
+        "prometheus_auth_scheme": "bearer",
+        "prometheus_secret": "",
+    }
     page = operator.post(reverse("cluster-edit", args=("lab",)), entered)
     assert "enter it again" in str(page.context["form"].errors["prometheus_secret"])
     assert not asked
-    kept = {**entered, "prometheus_url": "http://127.0.0.1:9/prometheus", "prometheus_tenant": "a|b"}
+    kept = {
+        **entered,
+        "prometheus_url": "http://127.0.0.1:9/prometheus",
+        "prometheus_tenant": "a|b",
+    }
     operator.post(reverse("cluster-edit", args=("lab",)), kept)
     assert Cluster.objects.get().source().prometheus.auth.secret == "canary-token"
-    operator.post(reverse("cluster-edit", args=("lab",)), {**kept, "prometheus_auth_scheme": "", "prometheus_forget_secret": "on"})
+    operator.post(
+        reverse("cluster-edit", args=("lab",)),
+        {**kept, "prometheus_auth_scheme": "", "prometheus_forget_secret": "on"},
+    )
     assert not Cluster.objects.get().prometheus_secret_encrypted
 
 
 def test_a_tenant_that_would_be_more_than_a_name_is_refused(operator):
-    entered = {**ENTERED, "prometheus_url": "http://127.0.0.1:9", "prometheus_tenant": "a\r\nX-Other: b"}
-    assert "prometheus_tenant" in operator.post(reverse("cluster-add"), entered).context["form"].errors
+    entered = {
+        **ENTERED,
+        "prometheus_url": "http://127.0.0.1:9",
+        "prometheus_tenant": "a\r\nX-Other: b",
+    }
+    assert (
+        "prometheus_tenant" in operator.post(reverse("cluster-add"), entered).context["form"].errors
+    )
 
 
 def test_a_replaced_cluster_is_asked_with_what_was_given_now(jobmanager, stranger, monkeypatch):
@@ -252,7 +400,10 @@ def test_a_replaced_cluster_is_asked_with_what_was_given_now(jobmanager, strange
 
 def test_a_change_never_renames(operator):
     cluster("lab", at=timezone.now())
-    operator.post(reverse("cluster-edit", args=("lab",)), {**ENTERED, "name": "other", "url": "http://127.0.0.1:7"})
+    operator.post(
+        reverse("cluster-edit", args=("lab",)),
+        {**ENTERED, "name": "other", "url": "http://127.0.0.1:7"},
+    )
     assert [(c.name, c.url) for c in Cluster.objects.all()] == [("lab", "http://127.0.0.1:7")]
 
 
@@ -277,5 +428,7 @@ def test_what_cannot_be_seen_comes_first_with_its_reason(viewer):
     cluster("a-good", at=now)
     cluster("z-dark", at=now, blind_since=now, last_error="<b>connection refused</b>")
     page = viewer.get(reverse("clusters"))
-    assert [found.name for _value, rows, _unseen in page.context["groups"] for found, _badge in rows] == ["z-dark", "a-good"]
+    assert [
+        found.name for _value, rows, _unseen in page.context["groups"] for found, _badge in rows
+    ] == ["z-dark", "a-good"]
     assert "&lt;b&gt;connection refused" in page.content.decode()

@@ -24,7 +24,14 @@ MARK = "demo, recorded 2026-11-21"
 @pytest.fixture
 def played(settings, tmp_path, monkeypatch):
     monkeypatch.setenv("WEIR_HOME", str(tmp_path))
-    settings.WEIR = type("Given", (), {"__getattr__": lambda _self, name, given=settings.WEIR: getattr(given, name), "home": tmp_path})()
+    settings.WEIR = type(
+        "Given",
+        (),
+        {
+            "__getattr__": lambda _self, name, given=settings.WEIR: getattr(given, name),
+            "home": tmp_path,
+        },
+    )()
     demo.folder().mkdir()
     (demo.folder() / "ports").write_text(" ".join(str(port) for port in PORTS))
     return demo.watch()
@@ -36,7 +43,10 @@ def test_every_recording_is_a_live_cluster_at_the_port_of_this_run(played):
     (demo.folder() / "ports").write_text(" ".join(str(port + 100) for port in PORTS))
     demo.watch()
     assert Cluster.objects.count() == len(CLUSTERS)
-    assert Cluster.objects.get(name="demo-payments").url == f"http://127.0.0.1:{PORTS[0] + 100}/demo-payments"
+    assert (
+        Cluster.objects.get(name="demo-payments").url
+        == f"http://127.0.0.1:{PORTS[0] + 100}/demo-payments"
+    )
 
 
 def test_one_that_somebody_removed_stays_away_and_a_name_that_is_taken_is_left_alone(played):
@@ -54,9 +64,17 @@ def test_where_nothing_plays_nothing_is_asked(played):
 
 def test_the_fleet_page_leads_through_it_and_marks_its_jobs(operator, played):
     sick = job("demo-payments", at=timezone.now(), name="payments-enrich", health=20)
-    origin = finding(job("demo-search", at=timezone.now()), "pressure.root", timezone.now(), subject="slow-enrich")
+    origin = finding(
+        job("demo-search", at=timezone.now()),
+        "pressure.root",
+        timezone.now(),
+        subject="slow-enrich",
+    )
     page = operator.get("/").content.decode()
-    assert f'<a class="clip" href="/jobs/demo-payments/{sick.job_id}/" data-stop="job">payments-enrich</a>' in page
+    assert (
+        f'<a class="clip" href="/jobs/demo-payments/{sick.job_id}/" '
+        f'data-stop="job">payments-enrich</a>'
+    ) in page
     assert f'href="/findings/{origin.pk}/" data-stop="origin">slow-enrich</a>' in page
     assert MARK in page
     assert "Remove the demo" in page
@@ -66,20 +84,33 @@ def test_what_there_is_nothing_of_is_left_out_of_the_way(operator, played):
     assert [stop.slug for stop in operator.get("/").context["stops"]] == ["own"]
     of = job("demo-payments", at=timezone.now())
     declined(of, 3, timezone.now())
-    root_figures(audit(as_of=timezone.now()), "file:/opt/l/lab/run/1.20.5-I", orphan_bytes=17_566_752)
+    root_figures(
+        audit(as_of=timezone.now()), "file:/opt/l/lab/run/1.20.5-I", orphan_bytes=17_566_752
+    )
     shown = operator.get("/").context["stops"]
     assert [stop.slug for stop in shown] == ["job", "checkpoint", "orphans", "own"]
-    assert (shown[2].what, shown[2].url) == ("18 MB of demo-accounting", "/storage/root/?uri=file%3A%2Fopt%2Fl%2Flab%2Frun%2F1.20.5-I")
+    assert (shown[2].what, shown[2].url) == (
+        "18 MB of demo-accounting",
+        "/storage/root/?uri=file%3A%2Fopt%2Fl%2Flab%2Frun%2F1.20.5-I",
+    )
     for stop in shown:
         assert operator.get(stop.url).status_code == 200
 
 
-def test_stops_that_were_followed_in_this_browser_are_checked_off_and_ones_own_cluster_checks_off_the_last(operator, played):
+def test_stops_that_were_followed_in_this_browser_are_checked_off_and_ones_own_cluster_checks_off_the_last(
+    operator, played
+):
     job("demo-payments", at=timezone.now())
     operator.cookies["weir_demo_went"] = "job.nonsense<"
-    assert {stop.slug: stop.went for stop in operator.get("/").context["stops"]} == {"job": True, "own": False}
+    assert {stop.slug: stop.went for stop in operator.get("/").context["stops"]} == {
+        "job": True,
+        "own": False,
+    }
     cluster("mine", at=timezone.now())
-    assert {stop.slug: stop.went for stop in operator.get("/").context["stops"]} == {"job": True, "own": True}
+    assert {stop.slug: stop.went for stop in operator.get("/").context["stops"]} == {
+        "job": True,
+        "own": True,
+    }
 
 
 def test_without_a_demo_there_is_no_way_through_it(operator):
@@ -128,7 +159,10 @@ def test_where_nothing_is_open_what_closed_in_the_last_day_is_shown(viewer):
     now = timezone.now()
     cluster(at=now)
     of = job(at=now)
-    late, old = finding(of, title="closed now"), finding(of, title="closed long ago", subject_id="other")
+    late, old = (
+        finding(of, title="closed now"),
+        finding(of, title="closed long ago", subject_id="other"),
+    )
     for one, closed_at in ((late, now - timedelta(hours=2)), (old, now - timedelta(days=2))):
         Finding.objects.filter(pk=one.pk).update(state="closed", closed_at=closed_at)
     page = viewer.get("/findings/").content.decode()

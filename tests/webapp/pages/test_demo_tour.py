@@ -1,4 +1,6 @@
-"""What the demo has to show besides its jobs: made once, by the doors that people use, and gone with the demo."""
+"""What the demo has to show besides its jobs: made once, by the doors that people use, and gone
+with the demo.
+"""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -29,15 +31,26 @@ from webapp.work.models import DueWork
 from webapp.work.perform import Performed, perform
 
 pytestmark = pytest.mark.django_db
-JOB_TIMES = ("start_time", "end_time", "restored_at", "last_completed_at", "first_seen_at", "last_seen_at")
+JOB_TIMES = (
+    "start_time",
+    "end_time",
+    "restored_at",
+    "last_completed_at",
+    "first_seen_at",
+    "last_seen_at",
+)
 ORPHANS = {"files": 14, "bytes": 17_566_752}
-"""Of the recording whose TaskManagers were killed, as its listings and Flink's own loader of ``_metadata`` have it."""
+"""Of the recording whose TaskManagers were killed, as its listings and Flink's own loader of
+``_metadata`` have it.
+"""
 
 
 @pytest.fixture
 def registered(db, home):
     demo.folder().mkdir()
-    (demo.folder() / "ports").write_text(" ".join(str(port) for port in range(18_000, 18_000 + len(SHIPPED))))
+    (demo.folder() / "ports").write_text(
+        " ".join(str(port) for port in range(18_000, 18_000 + len(SHIPPED)))
+    )
     demo.watch()
     Cluster.objects.update(last_collected_at=timezone.now(), last_success_at=timezone.now())
 
@@ -48,16 +61,25 @@ class Played:
     def __init__(self) -> None:
         for one in SHIPPED:
             (demo.folder() / one.name / CHECKPOINTS).mkdir(parents=True)
-        tapes = {one.name: (Tape(recordings() / one.recording), one.jobs) for one in demo_storage.OF_PAST}
+        tapes = {
+            one.name: (Tape(recordings() / one.recording), one.jobs) for one in demo_storage.OF_PAST
+        }
         self.now_ms = round(timezone.now().timestamp() * 1000)
-        self.players = {name: Player(tape, jobs, demo.folder() / name, past_ms=PAST_MS) for name, (tape, jobs) in tapes.items()}
+        self.players = {
+            name: Player(tape, jobs, demo.folder() / name, past_ms=PAST_MS)
+            for name, (tape, jobs) in tapes.items()
+        }
 
     def tick(self) -> None:
-        """Checkpoints of now are written once the past is audited; jobs are read as the collector would."""
+        """Checkpoints of now are written once the past is audited; jobs are read as the collector
+        would.
+        """
         for name, player in self.players.items():
             player.tick(self.now_ms, writes_checkpoints=(demo.folder() / AUDITED).exists())
             for listed in json.loads(player.answer("/jobs/overview", self.now_ms)[1])["jobs"]:
-                latest = json.loads(player.answer(f"/jobs/{listed['jid']}/checkpoints", self.now_ms)[1]).get("latest", {})
+                latest = json.loads(
+                    player.answer(f"/jobs/{listed['jid']}/checkpoints", self.now_ms)[1]
+                ).get("latest", {})
                 self.read(name, listed, latest.get("restored") or {}, latest.get("completed") or {})
 
     @staticmethod
@@ -78,9 +100,18 @@ class Played:
             last_completed_id=completed.get("id"),
             last_completed_path=completed.get("external_path"),
         )
-        facts = {field: getattr(row, field) for field in ("name", "state", "terminal", "as_of", *JOB_TIMES)}
-        facts |= {"restored_path": row.restored_path, "restored_is_savepoint": row.restored_is_savepoint}
-        facts |= {"last_completed_id": row.last_completed_id, "last_completed_path": row.last_completed_path}
+        facts = {
+            field: getattr(row, field)
+            for field in ("name", "state", "terminal", "as_of", *JOB_TIMES)
+        }
+        facts |= {
+            "restored_path": row.restored_path,
+            "restored_is_savepoint": row.restored_is_savepoint,
+        }
+        facts |= {
+            "last_completed_id": row.last_completed_id,
+            "last_completed_path": row.last_completed_path,
+        }
         JobCurrent.objects.update_or_create(cluster=name, job_id=listed["jid"], defaults=facts)
 
 
@@ -89,9 +120,13 @@ def instant(ms: int | None) -> datetime | None:
 
 
 def root_of_ones_own(folder: Path) -> StorageRoot:
-    """With the directory of a job that runs and has completed no checkpoint yet, and one of which nobody knows."""
+    """With the directory of a job that runs and has completed no checkpoint yet, and one of which
+    nobody knows.
+    """
     cluster("mine", at=timezone.now())
-    runs = job("mine", at=timezone.now(), last_completed_at=None, flink_counts={"checkpoints_restored": 0})
+    runs = job(
+        "mine", at=timezone.now(), last_completed_at=None, flink_counts={"checkpoints_restored": 0}
+    )
     for job_id in (runs.job_id, "d" * 32):
         file = folder / job_id / "shared" / "state"
         file.parent.mkdir(parents=True)
@@ -115,12 +150,20 @@ def alerts_of(*rules: tuple[str, str]) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(registered, monkeypatch, tmp_path):
-    """Jobs of the demo run meanwhile, one of them restored from what is written only after the first audit, and a root is somebody's."""
+def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(
+    registered, monkeypatch, tmp_path
+):
+    """Jobs of the demo run meanwhile, one of them restored from what is written only after the
+    first audit, and a root is somebody's.
+    """
     mine = root_of_ones_own(tmp_path / "mine")
     played = Played()
     played.tick()
-    assert JobCurrent.objects.filter(cluster__startswith="demo-", terminal=False).exclude(restored_path=None).exists()
+    assert (
+        JobCurrent.objects.filter(cluster__startswith="demo-", terminal=False)
+        .exclude(restored_path=None)
+        .exists()
+    )
     assert done(demo_tour.KEY) == Performed.DONE
     assert (demo.folder() / AUDITED).exists()
     played.tick()
@@ -132,20 +175,34 @@ def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(regis
     assert list(AuditDoubt.objects.values_list("audit", "reason", "subject", "detail")) == []
     told = pq.read_table(f"{first.run_dir}/jobs.parquet").to_pylist()
     assert {one["cluster"] for one in told if not one["terminal"]} == {"mine"}
-    assert any(not one["terminal"] for one in pq.read_table(f"{second.run_dir}/jobs.parquet").to_pylist() if one["cluster"] != "mine")
+    assert any(
+        not one["terminal"]
+        for one in pq.read_table(f"{second.run_dir}/jobs.parquet").to_pylist()
+        if one["cluster"] != "mine"
+    )
     assert second.as_of - first.as_of > timedelta(hours=72)
     figures = {row.root.rpartition("-")[2]: row for row in RootFigures.objects.filter(audit=second)}
     assert {"files": figures["I"].orphan_files, "bytes": figures["I"].orphan_bytes} == ORPHANS
     assert figures["H"].missing_files == 16
-    assert {one.rule for one in Finding.objects.all()} >= {"storage.orphans", "storage.cross_job", "storage.amplification"}
+    assert {one.rule for one in Finding.objects.all()} >= {
+        "storage.orphans",
+        "storage.cross_job",
+        "storage.amplification",
+    }
 
     assert done(demo_tour.KEY) == Performed.DONE
     plan = CleanupPlan.objects.get()
     assert done(f"storage/plan-{plan.pk}") == Performed.DONE
     plan.refresh_from_db()
     waste = sum(row.retained_waste_files for row in figures.values())
-    assert figures["K"].retained_waste_files == 2  # the older _metadata of either job: the newer one refers to all files of it
-    assert (plan.state, plan.files, plan.approved_at) == (PlanState.PLANNED, ORPHANS["files"] + waste, None)
+    assert (
+        figures["K"].retained_waste_files == 2
+    )  # the older _metadata of either job: the newer one refers to all files of it
+    assert (plan.state, plan.files, plan.approved_at) == (
+        PlanState.PLANNED,
+        ORPHANS["files"] + waste,
+        None,
+    )
     assert done(demo_tour.KEY) == Performed.DONE
     assert AgeRuleResult.objects.get().audit == second
     assert demo_tour.KEY in registry.intervals_s()  # alerts are waited for
@@ -171,7 +228,9 @@ def test_an_alert_is_acknowledged_another_silenced_and_a_report_ordered_once(reg
     done(demo_tour.KEY)
     assert done(demo_tour.KEY) == Performed.IDLE
     acknowledged = Alert.objects.exclude(acknowledged_at=None)
-    assert [(one.cluster, one.acknowledged_name) for one in acknowledged] == [("demo-payments", demo_tour.NAME)]
+    assert [(one.cluster, one.acknowledged_name) for one in acknowledged] == [
+        ("demo-payments", demo_tour.NAME)
+    ]
     assert Silence.objects.get().is_active(timezone.now())
     assert [cluster for cluster, _job_id in IncidentReport.objects.get().jobs] == ["demo-web"]
     removal.remove_demo(timezone.now())
@@ -198,10 +257,20 @@ def test_removing_the_demo_leaves_what_is_not_of_it(home, operator):
     mixed = audit("storage-2", roots=["s3://mine", *ROOTS])
     for uri in ("s3://mine", next(iter(ROOTS))):
         root_figures(mixed, uri)
-    plan = {"created_at": timezone.now(), "expires_at": timezone.now(), "files_per_s": 1, "grace_s": 1}
+    plan = {
+        "created_at": timezone.now(),
+        "expires_at": timezone.now(),
+        "files_per_s": 1,
+        "grace_s": 1,
+    }
     CleanupPlan.objects.create(folder=str(home / "plans" / "mine"), roots=["s3://mine"], **plan)
     kept = Silence.objects.create(
-        matchers=[], reason="ours", author_name="olga", created_at=timezone.now(), starts_at=timezone.now(), ends_at=timezone.now()
+        matchers=[],
+        reason="ours",
+        author_name="olga",
+        created_at=timezone.now(),
+        starts_at=timezone.now(),
+        ends_at=timezone.now(),
     )
     operator.post("/demo/remove/")
     assert (demo.folder() / REMOVED).exists()

@@ -1,4 +1,7 @@
-"""A wrong value of a filter: the same rule behind every door. Nothing is selected, and what is accepted is named."""
+"""A wrong value of a filter: the same rule behind every door.
+
+Nothing is selected, and what is accepted is named.
+"""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -38,12 +41,16 @@ def now():
 @pytest.fixture
 def api() -> APIClient:
     client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('robot'), 'test')[1]}")
+    client.credentials(
+        HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('robot'), 'test')[1]}"
+    )
     return client
 
 
 @pytest.mark.parametrize(("page", "listed", "name", "value", "accepted"), WRONG)
-def test_page_and_api_name_parameter_value_and_what_is_accepted(viewer, api, page, listed, name, value, accepted):
+def test_page_and_api_name_parameter_value_and_what_is_accepted(
+    viewer, api, page, listed, name, value, accepted
+):
     answer = api.get(reverse(f"api-{listed}-list"), {name: value})
     assert answer.status_code == 400
     ((found, (message,)),) = answer.json()["error"]["fields"].items()
@@ -58,24 +65,42 @@ def test_page_and_api_name_parameter_value_and_what_is_accepted(viewer, api, pag
 def test_a_wrong_time_of_a_list_is_not_said_to_be_replaced_by_another(viewer, now):
     page = viewer.get("/findings/", {"from": "yesterday"}).content.decode()
     assert "write now-6h" in page and "Shown instead" not in page
-    assert "Shown instead" in viewer.get(f"/jobs/{job(at=now).cluster}/{'a' * 32}/", {"from": "yesterday"}, follow=True).content.decode()
+    assert (
+        "Shown instead"
+        in viewer.get(
+            f"/jobs/{job(at=now).cluster}/{'a' * 32}/", {"from": "yesterday"}, follow=True
+        ).content.decode()
+    )
 
 
 def test_a_list_that_nobody_narrowed_by_time_shows_no_range_as_chosen(viewer, now):
     assert 'aria-current="true">6 h' not in viewer.get("/findings/").content.decode()
-    assert 'aria-current="true">6 h' in viewer.get("/findings/", {"from": "now-6h", "to": "now"}).content.decode()
+    assert (
+        'aria-current="true">6 h'
+        in viewer.get("/findings/", {"from": "now-6h", "to": "now"}).content.decode()
+    )
     one = job(at=now)
-    assert 'aria-current="true">6 h' in viewer.get(f"/jobs/{one.cluster}/{one.job_id}/").content.decode()
+    assert (
+        'aria-current="true">6 h'
+        in viewer.get(f"/jobs/{one.cluster}/{one.job_id}/").content.decode()
+    )
 
 
 @pytest.mark.parametrize("page", ["fleet", "alerts", "deliveries", "reports"])
 def test_a_download_with_a_wrong_value_is_refused(viewer, page):
-    answer = viewer.get(reverse(f"{page}-export", args=("csv",)), {"state": "x" * 501, "status": "gone"})
+    answer = viewer.get(
+        reverse(f"{page}-export", args=("csv",)), {"state": "x" * 501, "status": "gone"}
+    )
     assert answer.status_code == 400
-    assert "cannot be used" in answer.content.decode() and answer.headers["Content-Type"].startswith("text/plain")
+    assert "cannot be used" in answer.content.decode() and answer.headers[
+        "Content-Type"
+    ].startswith("text/plain")
 
 
-@pytest.mark.parametrize(("command", "option"), [("findings", "--from"), ("checkpoints", "--to"), ("deliveries", "--from")])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("findings", "--from"), ("checkpoints", "--to"), ("deliveries", "--from")],
+)
 def test_a_command_with_a_wrong_value_is_refused(command, option):
     with pytest.raises(CommandError, match="write now-6h") as refused:
         call_command(command, option, "yesterday")
@@ -87,9 +112,13 @@ def test_former_names_are_taken_by_page_and_api(viewer, api, now):
     finding(mine, at=now, title="mine")
     finding(other, at=now, title="another")
     for name in ("job", "job_id"):
-        rows = api.get("/api/v1/findings/", {name: mine.job_id, "cluster": mine.cluster}).json()["results"]
+        rows = api.get("/api/v1/findings/", {name: mine.job_id, "cluster": mine.cluster}).json()[
+            "results"
+        ]
         assert [row["title"] for row in rows] == ["mine"]
-        page = viewer.get("/findings/", {name: mine.job_id, "cluster": mine.cluster}).context["page"]
+        page = viewer.get("/findings/", {name: mine.job_id, "cluster": mine.cluster}).context[
+            "page"
+        ]
         assert [row.title for row in page.rows] == ["mine"]
 
 

@@ -17,7 +17,9 @@ from webapp.site.palette.log_lines import log_lines
 
 pytestmark = pytest.mark.django_db
 QUERIES = 12
-"""Session, user, role, state of the data; two of hosts; jobs by name, jobs by the name before the number, checkpoints, jobs of a line."""
+"""Session, user, role, state of the data; two of hosts; jobs by name, jobs by the name before the
+number, checkpoints, jobs of a line.
+"""
 
 
 @pytest.fixture
@@ -31,34 +33,54 @@ def found(client, text, **headers):
     """Group → titles and addresses of its links; its note."""
     answer = client.get("/find/", {"q": text}, headers={"HX-Request": "true", **headers})
     assert answer.status_code == 200
-    return {group.title: ([(hit.title, hit.url) for hit in group.hits], group.note) for group in answer.context["groups"]}
+    return {
+        group.title: ([(hit.title, hit.url) for hit in group.hits], group.note)
+        for group in answer.context["groups"]
+    }
 
 
 def test_a_part_of_the_name_or_the_beginning_of_the_id_finds_a_job(viewer, now):
-    one, _other = job(at=now, name="payments-enrich", job_id="ab" * 16), job(at=now, name="clickstream")
+    one, _other = (
+        job(at=now, name="payments-enrich", job_id="ab" * 16),
+        job(at=now, name="clickstream"),
+    )
     address = f"/jobs/{one.cluster}/{one.job_id}/"
     assert found(viewer, "ENRICH")["Jobs"][0] == [("payments-enrich", address)]
     assert found(viewer, "ABABAB")["Jobs"][0] == [("payments-enrich", address)]
 
 
 def test_a_number_behind_a_name_leads_to_that_checkpoint_of_the_jobs_that_have_it(viewer, now):
-    one, other = job(at=now, name="payments-enrich"), job(at=now, name="payments-out", job_id="d" * 32)
+    one, other = (
+        job(at=now, name="payments-enrich"),
+        job(at=now, name="payments-out", job_id="d" * 32),
+    )
     kept = fact(one, 41, now)
     fact(other, 40, now)
     address = f"/jobs/{one.cluster}/{one.job_id}/checkpoints/41/{epoch_ms(kept.trigger_time)}/"
     for text in ("payments 41", "payments #41", "payments chk-41"):
-        assert found(viewer, text)["Checkpoints"][0] == [("payments-enrich, checkpoint 41", address)]
+        assert found(viewer, text)["Checkpoints"][0] == [
+            ("payments-enrich, checkpoint 41", address)
+        ]
     assert viewer.get(address).status_code == 200
-    assert found(viewer, "payments 42")["Checkpoints"] == ([], "No checkpoint 42 of these jobs is kept.")
+    assert found(viewer, "payments 42")["Checkpoints"] == (
+        [],
+        "No checkpoint 42 of these jobs is kept.",
+    )
 
 
 def test_on_the_page_of_a_job_a_number_alone_is_of_its_checkpoints(viewer, now):
     one, other = job(at=now, name="payments"), job(at=now, name="clicks", job_id="d" * 32)
     fact(one, 7, now)
     fact(other, 7, now)
-    here = {"HX-Current-URL": f"http://testserver/jobs/{one.cluster}/{one.job_id}/threads/?from=-1h"}
-    assert [title for title, _url in found(viewer, "7", **here)["Checkpoints"][0]] == ["payments, checkpoint 7"]
-    assert found(viewer, "7") == {"Checkpoints": ([], "Put the name of a job before the number, such as payments 7.")}
+    here = {
+        "HX-Current-URL": f"http://testserver/jobs/{one.cluster}/{one.job_id}/threads/?from=-1h"
+    }
+    assert [title for title, _url in found(viewer, "7", **here)["Checkpoints"][0]] == [
+        "payments, checkpoint 7"
+    ]
+    assert found(viewer, "7") == {
+        "Checkpoints": ([], "Put the name of a job before the number, such as payments 7.")
+    }
     assert found(viewer, "9" * 19, **here) == {}
 
 
@@ -66,7 +88,10 @@ def test_a_part_of_the_name_finds_a_host_in_each_of_its_clusters(viewer, now):
     for name in ("prod-eu", "prod-us"):
         runs_on("flink-tm-7.rack2", job(name, at=now), now)
     links, _note = found(viewer, "TM-7")["Hosts"]
-    assert links == [("flink-tm-7.rack2", f"/hosts/flink-tm-7.rack2/?cluster={name}") for name in ("prod-eu", "prod-us")]
+    assert links == [
+        ("flink-tm-7.rack2", f"/hosts/flink-tm-7.rack2/?cluster={name}")
+        for name in ("prod-eu", "prod-us")
+    ]
     assert all(viewer.get(url).status_code == 200 for _title, url in links)
 
 
@@ -78,21 +103,31 @@ def test_rules_and_pages_are_found_by_words_of_their_names(viewer, now):
         assert resolve(url)
 
 
-@pytest.mark.parametrize("pattern", [one for one in PATTERNS if one.kind != UNREAD], ids=lambda one: f"{one.kind} {one.versions}")
+@pytest.mark.parametrize(
+    "pattern",
+    [one for one in PATTERNS if one.kind != UNREAD],
+    ids=lambda one: f"{one.kind} {one.versions}",
+)
 def test_a_pasted_line_of_a_known_kind_says_what_it_is(viewer, now, pattern):
     _links, note = found(viewer, pattern.example)["Log line"]
     assert note.startswith(f"Weir reads this as: {pattern.kind.replace('_', ' ')}")
 
 
-def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_such_lines(viewer, now):
+def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_such_lines(
+    viewer, now
+):
     one = job(at=now, name="payments", job_id="5a1b" * 8)
     line = (
-        f"2026-11-21 10:20:30,123 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] - Checkpoint 12 of job"
+        f"2026-11-21 10:20:30,123 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator "
+        f"[] - Checkpoint 12 of job"
         f" {one.job_id} expired before completing."
     )
     links, note = found(viewer, line)["Log line"]
     base = f"/jobs/{one.cluster}/{one.job_id}/"
-    assert note == "Weir reads this as: checkpoint expired, checkpoint 12. It was not acknowledged by every subtask before the time-out."
+    assert note == (
+        "Weir reads this as: checkpoint expired, checkpoint 12. It was not acknowledged by "
+        "every subtask before the time-out."
+    )
     assert ("payments, checkpoint 12", f"{base}checkpoints/12/") in links
     assert ("payments, such lines", f"{base}?kind=checkpoint_expired#events") in links
     assert "/rules/checkpoint.expired/" in [url for _title, url in links]
@@ -100,7 +135,7 @@ def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_
 
 def test_a_pasted_exception_of_a_missing_file_leads_to_its_triage(viewer, now):
     path = "hdfs://nn/flink/ab/shared/0c2e9a3e-7a35-4d0f-9d52-1f7b1a1f4d11"
-    text = f"java.lang.Exception: Exception while creating StreamOperatorStateContext.\n\tat A.b(C.java:1)\nCaused by: java.io.FileNotFoundException: {path} (No such file)"  # noqa: E501
+    text = f"java.lang.Exception: Exception while creating StreamOperatorStateContext.\n\tat A.b(C.java:1)\nCaused by: java.io.FileNotFoundException: {path} (No such file)"
     links, note = found(viewer, text)["Exception"]
     assert note == "Innermost exception: java.io.FileNotFoundException."
     assert [url for _title, url in links] == [f"/storage/missing-file/?{urlencode({'path': path})}"]
@@ -108,16 +143,29 @@ def test_a_pasted_exception_of_a_missing_file_leads_to_its_triage(viewer, now):
 
 def test_what_is_found_nowhere_says_so_and_names_are_shown_as_text(viewer, now):
     page = viewer.get("/find/", {"q": "<script>alert(1)</script>"}).content.decode()
-    assert "Nothing found" in page and "<script>alert" not in page and "<script>alert(1)</script>" in unescape(page)
+    assert (
+        "Nothing found" in page
+        and "<script>alert" not in page
+        and "<script>alert(1)</script>" in unescape(page)
+    )
     assert "Nothing found" not in viewer.get("/find/").content.decode()
 
 
 def test_huge_and_odd_texts_are_answered(viewer, now):
-    for text in ("x" * 200_000, "\x00", "Caused by: " * 9_000, "9" * 4_000, "\ud7ff\u202e" * 500, "{" * 4_000):
+    for text in (
+        "x" * 200_000,
+        "\x00",
+        "Caused by: " * 9_000,
+        "9" * 4_000,
+        "\ud7ff\u202e" * 500,
+        "{" * 4_000,
+    ):
         assert viewer.get("/find/", {"q": text}).status_code == 200
 
 
-def test_the_number_of_queries_does_not_grow_with_the_fleet(viewer, now, django_assert_max_num_queries):
+def test_the_number_of_queries_does_not_grow_with_the_fleet(
+    viewer, now, django_assert_max_num_queries
+):
     for number in range(3 * MOST_OF_GROUP):
         fact(job(at=now, name=f"payments-{number}", job_id=f"{number:032x}"), 5, now)
     with django_assert_max_num_queries(QUERIES):

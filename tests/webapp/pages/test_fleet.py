@@ -20,7 +20,9 @@ from webapp.site.views.fleet import EXPORT_COLUMNS
 
 pytestmark = pytest.mark.django_db
 QUERIES = 15
-"""Session, user, clusters, totals, jobs, what was found on them, and the state of the pipeline for the footer."""
+"""Session, user, clusters, totals, jobs, what was found on them, and the state of the pipeline for
+the footer.
+"""
 
 
 @pytest.fixture
@@ -59,7 +61,14 @@ def test_each_job_says_why_it_stands_there(viewer, now):
     job(at=now, health=None, health_state="unknown", judged_at=None)
     job(at=now)
     finding(poor, at=now, title="<b>slow</b> back-pressures parse")
-    finding(poor, "checkpoint.expired", now, title="9 checkpoints expired", subject_kind="job", subject_id=poor.job_id)
+    finding(
+        poor,
+        "checkpoint.expired",
+        now,
+        title="9 checkpoints expired",
+        subject_kind="job",
+        subject_id=poor.job_id,
+    )
     finding(poor, "pressure.transit", now, severity="info", subject_id="v2", title="parse waits")
     finding(done, at=now, state="closed", title="was held back")
     page = viewer.get("/").content.decode()
@@ -85,10 +94,15 @@ def test_unknown_health_says_why_beside_what_was_found(viewer, now):
         assert "slow back-pressures parse" in page and "no rule had the data it needs" in page
 
 
-@pytest.mark.parametrize(("band", "wanted"), [("poor", ["a"]), ("fair", ["b"]), ("unknown", ["c"]), ("good", ["d"]), ("x", [])])
+@pytest.mark.parametrize(
+    ("band", "wanted"),
+    [("poor", ["a"]), ("fair", ["b"]), ("unknown", ["c"]), ("good", ["d"]), ("x", [])],
+)
 def test_a_band_of_health_shows_that_band_only(viewer, now, band, wanted):
     for name, health in (("a", 59), ("b", 60), ("c", None), ("d", 90)):
-        job(at=now, name=name, health=health, health_state="unknown" if health is None else "judged")
+        job(
+            at=now, name=name, health=health, health_state="unknown" if health is None else "judged"
+        )
     job(at=now, name="e", state="FINISHED", terminal=True)
     assert names(viewer.get("/", {"health": band})) == wanted
 
@@ -102,7 +116,9 @@ def test_jobs_of_a_cluster_that_cannot_be_seen_are_unknown_never_running(viewer,
     assert page.context["totals"]["unknown"] == 1
 
 
-def test_each_row_has_a_cell_under_each_heading_and_each_heading_sorts_by_something_known(viewer, now):
+def test_each_row_has_a_cell_under_each_heading_and_each_heading_sorts_by_something_known(
+    viewer, now
+):
     job(at=now)
     table = viewer.get("/").content.decode().partition("<thead>")[2]
     head, _, rest = table.partition("</thead>")
@@ -113,14 +129,31 @@ def test_each_row_has_a_cell_under_each_heading_and_each_heading_sorts_by_someth
 def test_each_figure_stands_under_its_heading(viewer, now):
     at = now - timedelta(minutes=3)
     row = job(
-        at=now, name="orders", health=57, state="RESTARTING", end_to_end_p95_ms=4_321, state_bytes=1_000_000, checkpointed_bytes=20_000,
-        pressured_share=0.37, orphan_bytes=3_000, restarts=1_234, last_completed_at=at,
+        at=now,
+        name="orders",
+        health=57,
+        state="RESTARTING",
+        end_to_end_p95_ms=4_321,
+        state_bytes=1_000_000,
+        checkpointed_bytes=20_000,
+        pressured_share=0.37,
+        orphan_bytes=3_000,
+        restarts=1_234,
+        last_completed_at=at,
         recent_outcomes=[{"checkpoint_id": 7, "outcome": "expired", "is_savepoint": False}],
-    )  # fmt: skip
+    )
     finding(row, at=now, title="slow back-pressures parse")
     head, _, body = viewer.get("/").content.decode().partition("<thead>")[2].partition("</thead>")
-    cells = [words(cell) for cell in re.findall(r"<td.*?</td>", body.partition("</tr>")[0], re.DOTALL)]
-    shown = dict(zip([words(heading) for heading in re.findall(r"<th .*?</th>", head, re.DOTALL)], cells, strict=True))
+    cells = [
+        words(cell) for cell in re.findall(r"<td.*?</td>", body.partition("</tr>")[0], re.DOTALL)
+    ]
+    shown = dict(
+        zip(
+            [words(heading) for heading in re.findall(r"<th .*?</th>", head, re.DOTALL)],
+            cells,
+            strict=True,
+        )
+    )
     expected = {
         "Health ↑": "▲ 57",
         "Status": "◆ restarting",
@@ -139,14 +172,18 @@ def test_each_figure_stands_under_its_heading(viewer, now):
 
 
 def test_whatever_sorts_is_in_the_download():
-    assert {sort.field for sort in FLEET_SORTS.values()} <= set(EXPORT_COLUMNS), "name it in EXPORT_COLUMNS (webapp/site/views/fleet.py)"
+    assert {sort.field for sort in FLEET_SORTS.values()} <= set(EXPORT_COLUMNS), (
+        "name it in EXPORT_COLUMNS (webapp/site/views/fleet.py)"
+    )
 
 
 def words(html):
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
-def test_the_query_count_does_not_grow_with_the_fleet(viewer, now, django_assert_max_num_queries, django_assert_num_queries):
+def test_the_query_count_does_not_grow_with_the_fleet(
+    viewer, now, django_assert_max_num_queries, django_assert_num_queries
+):
     job(at=now)
     with django_assert_max_num_queries(QUERIES) as few:
         viewer.get("/")
@@ -185,7 +222,9 @@ def test_search_finds_names_and_ids_and_says_how_many(viewer, now):
     assert b"1 match" in page.content
 
 
-@pytest.mark.parametrize("search", ["%", "_", "\\", "'; --", "\x00", "x" * 5_000, "<script>", "שלום"])
+@pytest.mark.parametrize(
+    "search", ["%", "_", "\\", "'; --", "\x00", "x" * 5_000, "<script>", "שלום"]
+)
 def test_a_hostile_search_finds_nothing_and_breaks_nothing(viewer, now, search):
     job(at=now, name="plain")
     page = viewer.get("/", {"q": search, "cluster": search, "status": search})
@@ -199,11 +238,20 @@ def test_a_status_filter_shows_that_status_only(viewer, now, status):
     for state, terminal in states:
         job(at=now, name=state, state=state, terminal=terminal)
     job(at=now - timedelta(days=2), name="UNKNOWN")
-    wanted = {"failed": "FAILED", "unsteady": "RESTARTING", "unknown": "UNKNOWN", "running": "RUNNING", "finished": "FINISHED"}
+    wanted = {
+        "failed": "FAILED",
+        "unsteady": "RESTARTING",
+        "unknown": "UNKNOWN",
+        "running": "RUNNING",
+        "finished": "FINISHED",
+    }
     assert names(viewer.get("/", {"status": status})) == [wanted[status]]
 
 
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "x" * 300, "\u202eevil\u202c مرحبا", "</td></tr>", None, ""])
+@pytest.mark.parametrize(
+    "name",
+    ["<script>alert(1)</script>", "x" * 300, "\u202eevil\u202c مرحبا", "</td></tr>", None, ""],
+)
 def test_any_job_name_is_shown_as_text(viewer, now, name):
     row = job(at=now, name=name)
     page = viewer.get("/")
@@ -222,7 +270,14 @@ def test_unknown_figures_are_dashes_not_zeros(viewer, now):
         "restarts",
         "last_completed_at",
     )
-    job(at=now, name="bare", recent_outcomes=None, recent_total=None, recent_failed=None, **dict.fromkeys(unknown))
+    job(
+        at=now,
+        name="bare",
+        recent_outcomes=None,
+        recent_total=None,
+        recent_failed=None,
+        **dict.fromkeys(unknown),
+    )
     row = viewer.get("/").content.decode().split("<tbody>")[1]
     assert row.count("–") >= 7
     assert "0 B" not in row
@@ -246,5 +301,7 @@ def test_the_download_holds_all_matches_in_order_and_no_formula(viewer, now):
 def test_the_json_download_has_the_same_filters(viewer, now):
     job(at=now, name="orders")
     job(at=now, name="other")
-    body = b"".join(viewer.get(reverse("fleet-export", args=("json",)), {"q": "orders"}).streaming_content)
+    body = b"".join(
+        viewer.get(reverse("fleet-export", args=("json",)), {"q": "orders"}).streaming_content
+    )
     assert [row["name"] for row in json.loads(body)] == ["orders"]

@@ -1,4 +1,6 @@
-"""Every form of every page, sent with nothing and with nonsense: an error is shown once, and read out with the field that it is of."""
+"""Every form of every page, sent with nothing and with nonsense: an error is shown once, and read
+out with the field that it is of.
+"""
 
 import html
 import re
@@ -26,7 +28,9 @@ FEWEST_ANSWERS_WITH_ERRORS = 40
 
 
 class Page(HTMLParser):
-    """``forms``: attributes and fields of each; ``errors``: the texts of each list of errors, with its attributes."""
+    """``forms``: attributes and fields of each; ``errors``: the texts of each list of errors, with
+    its attributes.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -66,8 +70,15 @@ class Page(HTMLParser):
 
 def sent(fields: list[tuple[str, Attributes]], text: str) -> dict[str, str]:
     """Hidden fields as they are; every other with ``text``."""
-    named = [(attributes, attributes.get("name", "")) for _, attributes in fields if attributes.get("name")]
-    return {name: attributes.get("value", "") if attributes.get("type") == "hidden" else text for attributes, name in named}
+    named = [
+        (attributes, attributes.get("name", ""))
+        for _, attributes in fields
+        if attributes.get("name")
+    ]
+    return {
+        name: attributes.get("value", "") if attributes.get("type") == "hidden" else text
+        for attributes, name in named
+    }
 
 
 def forms(client: Client) -> Iterator[tuple[str, str, list[tuple[str, Attributes]]]]:
@@ -82,19 +93,29 @@ def forms(client: Client) -> Iterator[tuple[str, str, list[tuple[str, Attributes
             continue
         for attributes, fields in Page(answer.content.decode()).forms:
             action = urljoin(address, attributes.get("action") or address).split("?")[0]
-            kind = (re.sub(r"\d+|[a-z]{3}_[a-z2-7]{26}", "N", action), tuple(name for _, one in fields if (name := one.get("name"))))
+            kind = (
+                re.sub(r"\d+|[a-z]{3}_[a-z2-7]{26}", "N", action),
+                tuple(name for _, one in fields if (name := one.get("name"))),
+            )
             if kind not in seen and "sign-out" not in action:
                 seen.add(kind)
                 yield attributes.get("method", "get"), action, fields
 
 
 def answers(client: Client) -> Iterator[tuple[str, str]]:
-    """What each form is answered with: the page itself again. What one changes is undone before the next."""
+    """What each form is answered with: the page itself again.
+
+    What one changes is undone before the next.
+    """
     for method, action, fields in list(forms(client)):
         for text in ("", NONSENSE):
             with transaction.atomic():
                 told = getattr(client, method)(action, sent(fields, text))
-                if not told.streaming and told.status_code == 200 and "html" in told["Content-Type"]:
+                if (
+                    not told.streaming
+                    and told.status_code == 200
+                    and "html" in told["Content-Type"]
+                ):
                     yield f"{method} {action} {text!r}", told.content.decode()
                 transaction.set_rollback(True)
 
@@ -103,16 +124,33 @@ def wrong(text: str) -> list[str]:
     page = Page(text)
     twice = [name for name, count in Counter(page.ids).items() if count > 1]
     nowhere = [name for name in page.described if name not in page.ids]
-    told = {attributes.get("id") or str(place): " ".join(texts) for place, (attributes, texts) in enumerate(page.errors)}
+    told = {
+        attributes.get("id") or str(place): " ".join(texts)
+        for place, (attributes, texts) in enumerate(page.errors)
+    }
     shown = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", text)))
-    again = [error for error in set(told.values()) if shown.count(error) > sum(one.count(error) for one in told.values())]
-    again += [error for error, count in Counter(told[name] for name in told if name.isdigit()).items() if count > 1]
+    again = [
+        error
+        for error in set(told.values())
+        if shown.count(error) > sum(one.count(error) for one in told.values())
+    ]
+    again += [
+        error
+        for error, count in Counter(told[name] for name in told if name.isdigit()).items()
+        if count > 1
+    ]
     loose = [
         " ".join(texts)
         for attributes, texts in page.errors
-        if "nonfield" not in attributes.get("class", "") and attributes.get("id") and attributes["id"] not in page.described
+        if "nonfield" not in attributes.get("class", "")
+        and attributes.get("id")
+        and attributes["id"] not in page.described
     ]
-    unnamed = [field.get("name", "") for field in page.fields if field.get("aria-invalid") and not field.get("aria-describedby")]
+    unnamed = [
+        field.get("name", "")
+        for field in page.fields
+        if field.get("aria-invalid") and not field.get("aria-describedby")
+    ]
     return [
         *(f"id twice: {name}" for name in twice),
         *(f"described by nothing: {name}" for name in nowhere),
@@ -138,7 +176,9 @@ def test_an_error_is_shown_once_and_read_out_with_its_field(home: Path, weir: ob
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("given", [{}, {"username": "ann", "password": "wrong"}])
-def test_a_sign_in_that_is_refused_says_so_at_both_fields(client: Client, given: dict[str, str]) -> None:
+def test_a_sign_in_that_is_refused_says_so_at_both_fields(
+    client: Client, given: dict[str, str]
+) -> None:
     person("ann")
     text = client.post("/sign-in/", given).content.decode()
     assert not wrong(text)

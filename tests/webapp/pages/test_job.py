@@ -16,7 +16,20 @@ from django.utils import timezone
 
 from ingest.lake.store import Lake
 from ingest.records import Observed, VertexCheckpoint, VertexMetrics
-from tests.webapp.builders import GRAPH, T0, annotation, cluster, declined, event, exception, expired, fact, job, unsaved_fact, window
+from tests.webapp.builders import (
+    GRAPH,
+    T0,
+    annotation,
+    cluster,
+    declined,
+    event,
+    exception,
+    expired,
+    fact,
+    job,
+    unsaved_fact,
+    window,
+)
 from tests.webapp.storage.builders import audit, job_storage, root_figures
 from webapp.checkpoints import outages
 from webapp.checkpoints.models import CheckpointFact
@@ -25,7 +38,9 @@ from webapp.lib.instants import epoch_ms
 
 pytestmark = pytest.mark.django_db
 QUERIES = 26
-"""Session, user, groups, job, cluster, eleven blocks of the page, and the state of the pipeline for the footer."""
+"""Session, user, groups, job, cluster, eleven blocks of the page, and the state of the pipeline for
+the footer.
+"""
 
 
 @pytest.fixture
@@ -45,7 +60,9 @@ def url(of, name="job"):
 
 
 def checkpoint_url(one):
-    return reverse("checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, epoch_ms(one.trigger_time)))
+    return reverse(
+        "checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, epoch_ms(one.trigger_time))
+    )
 
 
 def chart(client, of, name, **parameters):
@@ -63,7 +80,9 @@ def test_the_page_tells_state_failures_and_last_success(viewer, now):
 
 
 def test_a_job_of_a_blind_cluster_is_unknown_and_the_page_says_since_when(viewer, now):
-    Cluster.objects.update(blind_since=now - timedelta(minutes=5), last_error="http://jm:8081 did not answer in 10 s.")
+    Cluster.objects.update(
+        blind_since=now - timedelta(minutes=5), last_error="http://jm:8081 did not answer in 10 s."
+    )
     page = viewer.get(url(job(at=now))).content.decode()
     assert "? unknown" in page
     assert "did not answer in 10 s" in page
@@ -83,17 +102,28 @@ def test_a_recording_shows_its_own_time_without_being_asked(viewer, db):
 def test_the_page_tells_what_the_newest_audit_found_of_its_storage(viewer, now):
     of = job(at=now)
     assert "No audit has met" in viewer.get(url(of)).text
-    job_storage(root_figures(audit()).audit, of.job_id, cluster=of.cluster, orphan_files=3, orphan_bytes=3_000_000, missing_files=2)
+    job_storage(
+        root_figures(audit()).audit,
+        of.job_id,
+        cluster=of.cluster,
+        orphan_files=3,
+        orphan_bytes=3_000_000,
+        missing_files=2,
+    )
     page = viewer.get(url(of)).text
     assert "3 files" in page and "2 files that its checkpoints refer to" in page
 
 
-def test_the_query_count_does_not_grow_with_the_checkpoints(viewer, now, django_assert_max_num_queries, django_assert_num_queries):
+def test_the_query_count_does_not_grow_with_the_checkpoints(
+    viewer, now, django_assert_max_num_queries, django_assert_num_queries
+):
     of = job(at=now)
     fact(of, 0, now)
     with django_assert_max_num_queries(QUERIES) as few:
         viewer.get(url(of))
-    CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(1, 300)])
+    CheckpointFact.objects.bulk_create(
+        [unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(1, 300)]
+    )
     cache.clear()
     with django_assert_num_queries(len(few)):
         viewer.get(url(of))
@@ -101,15 +131,22 @@ def test_the_query_count_does_not_grow_with_the_checkpoints(viewer, now, django_
 
 def test_checkpoints_page_by_twenty_and_filter_by_outcome(viewer, now):
     of = job(at=now)
-    CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(30)])
+    CheckpointFact.objects.bulk_create(
+        [unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(30)]
+    )
     expired(of, 99, now)
     first = viewer.get(url(of)).context["checkpoints"]
     second = viewer.get(url(of), {"checkpoints": first.next_cursor}).context["checkpoints"]
     assert (len(first.rows), len(second.rows)) == (20, 11)
     for outcome in ("failed", "expired"):
-        assert [one.checkpoint_id for one in viewer.get(url(of), {"outcome": outcome}).context["checkpoints"].rows] == [99]
+        assert [
+            one.checkpoint_id
+            for one in viewer.get(url(of), {"outcome": outcome}).context["checkpoints"].rows
+        ] == [99]
     wrong = viewer.get(url(of), {"outcome": "nice"})
-    assert not wrong.context["checkpoints"].rows and "Give one of completed" in wrong.content.decode()
+    assert (
+        not wrong.context["checkpoints"].rows and "Give one of completed" in wrong.content.decode()
+    )
 
 
 def test_failed_checkpoints_take_no_query_each(viewer, now, django_assert_num_queries):
@@ -128,7 +165,10 @@ def test_routine_log_events_show_when_asked_for(viewer, now):
     of = job(at=now)
     event(of, "task_state", now, "slow-enrich switched to RUNNING")
     event(of, "checkpoint_expired", now, "Checkpoint 3 expired")
-    kinds = lambda **parameters: [e.kind for e in viewer.get(url(of), parameters).context["events"].rows]  # noqa: E731
+
+    def kinds(**parameters):
+        return [e.kind for e in viewer.get(url(of), parameters).context["events"].rows]
+
     assert kinds() == ["checkpoint_expired"]
     assert sorted(kinds(kind="all")) == ["checkpoint_expired", "task_state"]
     assert kinds(kind="task_state") == ["task_state"]
@@ -142,7 +182,9 @@ def test_a_log_event_leads_to_its_host_and_to_the_job_before_and_after_it(viewer
     (host,) = re.findall(r'class="host" href="([^"]*)"', page)
     (at,) = parse_qs(urlsplit(before_after).query)["at"]
     assert abs(datetime.fromisoformat(at) - now) < timedelta(seconds=1)
-    assert viewer.get(before_after).status_code == 200 and viewer.get(host).context["name"] == "tm-7"
+    assert (
+        viewer.get(before_after).status_code == 200 and viewer.get(host).context["name"] == "tm-7"
+    )
 
 
 def test_exceptions_are_folded_and_escaped(viewer, now):
@@ -156,7 +198,11 @@ def test_exceptions_are_folded_and_escaped(viewer, now):
 def test_the_graph_is_coloured_by_the_newest_window_and_blames_nobody(viewer, now):
     of = job(at=now)
     window(of, "v3", now - timedelta(minutes=2), in_pool_p50=0.1)
-    busy = {"busy_ms_per_s_p50": 986.0, "backpressured_ms_per_s_p50": 0.0, "backpressured_share": 0.0}
+    busy = {
+        "busy_ms_per_s_p50": 986.0,
+        "backpressured_ms_per_s_p50": 0.0,
+        "backpressured_share": 0.0,
+    }
     window(of, "v3", now - timedelta(minutes=1), in_pool_p50=0.96, out_pool_p50=0.17, **busy)
     drawn = {vertex.node.key: vertex for vertex in viewer.get(url(of)).context["graph"].vertices}
     assert (drawn["v3"].level, drawn["v3"].line) == ("u4", "4 subtasks · busy")
@@ -164,7 +210,13 @@ def test_the_graph_is_coloured_by_the_newest_window_and_blames_nobody(viewer, no
 
 
 @pytest.mark.parametrize(
-    "graph", [None, {}, {"vertices": []}, {"vertices": [{"vertex_id": "a"}], "edges": [{"source": "a", "target": "zz"}]}]
+    "graph",
+    [
+        None,
+        {},
+        {"vertices": []},
+        {"vertices": [{"vertex_id": "a"}], "edges": [{"source": "a", "target": "zz"}]},
+    ],
 )
 def test_a_plan_that_is_missing_or_strange_breaks_nothing(viewer, now, graph):
     assert viewer.get(url(job(at=now, graph=graph))).status_code == 200
@@ -199,8 +251,20 @@ def test_outages_are_counted_by_all_of_the_range_where_fewer_are_read(viewer, no
     of = job(at=now)
     for number in range(1, 8):
         at = now - timedelta(minutes=number)
-        annotation(of, "restart", at, "restart", detail={"began_at": at.isoformat(), **({"downtime_ms": 2_000} if number > 2 else {})})
-        annotation(of, "restart", at + timedelta(seconds=3), "restart", detail={"outage_began_at": at.isoformat()})
+        annotation(
+            of,
+            "restart",
+            at,
+            "restart",
+            detail={"began_at": at.isoformat(), **({"downtime_ms": 2_000} if number > 2 else {})},
+        )
+        annotation(
+            of,
+            "restart",
+            at + timedelta(seconds=3),
+            "restart",
+            detail={"outage_began_at": at.isoformat()},
+        )
     annotation(of, "restart", now - timedelta(minutes=9), "restart", detail=None)
     page = viewer.get(url(of)).content.decode()
     assert "newest first: 8, 10 s down and more: of 3 no source has the end" in page
@@ -211,18 +275,31 @@ def test_sizes_of_failed_checkpoints_do_not_bend_the_curve(viewer, now):
     of = job(at=now)
     fact(of, 1, now - timedelta(minutes=3), state_bytes=100)
     fact(of, 2, now - timedelta(minutes=2), state_bytes=5, outcome="declined")
-    line = next(trace for trace in chart(viewer, of, "size")["figure"]["data"] if trace["name"] == "full state")
+    line = next(
+        trace
+        for trace in chart(viewer, of, "size")["figure"]["data"]
+        if trace["name"] == "full state"
+    )
     assert line["y"] == [100]
 
 
 def _sample(minute, now, in_pool, vertex="v3"):
-    return VertexMetrics(job_id="", vertex_id=vertex, ts=now - timedelta(minutes=minute), in_pool_usage=in_pool, out_pool_usage=None)
+    return VertexMetrics(
+        job_id="",
+        vertex_id=vertex,
+        ts=now - timedelta(minutes=minute),
+        in_pool_usage=in_pool,
+        out_pool_usage=None,
+    )
 
 
 def test_the_heat_map_reads_the_lake_and_leaves_unknown_blank(viewer, now, lake):
     of = job(at=now)
     records = [_sample(m, now, (0.9, None)) for m in range(5)]
-    records = [VertexMetrics(**{**{f: getattr(r, f) for f in r.__slots__}, "job_id": of.job_id}) for r in records]
+    records = [
+        VertexMetrics(**{**{f: getattr(r, f) for f in r.__slots__}, "job_id": of.job_id})
+        for r in records
+    ]
     lake.append([Observed(of.cluster, now, "rest", tuple(records))])
     answer = chart(viewer, of, "pools")
     assert answer["figure"]["layout"]["yaxis"]["ticktext"] == ["slow-enrich/0 in"]
@@ -231,7 +308,9 @@ def test_the_heat_map_reads_the_lake_and_leaves_unknown_blank(viewer, now, lake)
 def test_of_five_thousand_subtasks_the_hottest_are_drawn_and_the_rest_counted(viewer, now, lake):
     of = job(at=now, parallelism=5_000)
     usages = tuple(0.5 if n == 4_321 else 0.01 for n in range(5_000))
-    record = VertexMetrics(job_id=of.job_id, vertex_id="v3", ts=now - timedelta(minutes=1), in_pool_usage=usages)
+    record = VertexMetrics(
+        job_id=of.job_id, vertex_id="v3", ts=now - timedelta(minutes=1), in_pool_usage=usages
+    )
     lake.append([Observed(of.cluster, now, "rest", (record,))])
     answer = chart(viewer, of, "pools")
     assert "slow-enrich/4321 in" in answer["figure"]["layout"]["yaxis"]["ticktext"]
@@ -253,13 +332,27 @@ def test_a_lake_that_cannot_be_read_leaves_the_rest_of_the_page_alone(viewer, no
 
 def test_a_decline_names_who_where_and_why(viewer, now):
     page = viewer.get(checkpoint_url(declined(job(at=now), 3, now))).content.decode()
-    for told in ("stateful/1", "attempt 0", "tm-1", "flink-tm-1", "could not flush", "Decline checkpoint 3", "Writing the snapshot failed"):
+    for told in (
+        "stateful/1",
+        "attempt 0",
+        "tm-1",
+        "flink-tm-1",
+        "could not flush",
+        "Decline checkpoint 3",
+        "Writing the snapshot failed",
+    ):
         assert told in page, told
 
 
 def test_an_expiry_names_who_was_silent_and_who_came_late(viewer, now):
     page = viewer.get(checkpoint_url(expired(job(at=now), 15, now))).content.decode()
-    for told in ("Had not acknowledged", "0, 1, 2", "flink-tm-1, flink-tm-2", "Acknowledged too late", "1.9 s"):
+    for told in (
+        "Had not acknowledged",
+        "0, 1, 2",
+        "flink-tm-1, flink-tm-2",
+        "Acknowledged too late",
+        "1.9 s",
+    ):
         assert told in page, told
 
 
@@ -268,21 +361,48 @@ def test_subtasks_come_from_the_lake_the_silent_ones_first(viewer, now, lake):
     at = now.replace(microsecond=0)
     one = fact(of, 5, at)
     sight = VertexCheckpoint(
-        job_id=of.job_id, checkpoint_id=5, trigger_time=at, vertex_id="v3", status="COMPLETED", acknowledged=2,
-        subtask_ack_time=(at, None, at), subtask_end_to_end_ms=(100, None, 900), subtask_sync_ms=(1, None, 2),
-    )  # fmt: skip
-    older = VertexCheckpoint(job_id=of.job_id, checkpoint_id=5, trigger_time=at, vertex_id="v3", status="IN_PROGRESS", acknowledged=0)
+        job_id=of.job_id,
+        checkpoint_id=5,
+        trigger_time=at,
+        vertex_id="v3",
+        status="COMPLETED",
+        acknowledged=2,
+        subtask_ack_time=(at, None, at),
+        subtask_end_to_end_ms=(100, None, 900),
+        subtask_sync_ms=(1, None, 2),
+    )
+    older = VertexCheckpoint(
+        job_id=of.job_id,
+        checkpoint_id=5,
+        trigger_time=at,
+        vertex_id="v3",
+        status="IN_PROGRESS",
+        acknowledged=0,
+    )
     placed = [
-        VertexMetrics(job_id=of.job_id, vertex_id="v3", ts=at + timedelta(seconds=after_s), host=hosts)
-        for after_s, hosts in ((-60, ("old-1", "old-1", "old-1")), (-10, ("tm-1", None, "tm-2")), (20, ("new-1", "new-1", "new-1")))
+        VertexMetrics(
+            job_id=of.job_id, vertex_id="v3", ts=at + timedelta(seconds=after_s), host=hosts
+        )
+        for after_s, hosts in (
+            (-60, ("old-1", "old-1", "old-1")),
+            (-10, ("tm-1", None, "tm-2")),
+            (20, ("new-1", "new-1", "new-1")),
+        )
     ]
-    lake.append([Observed(of.cluster, now, "rest", (older, sight, *placed)), Observed(of.cluster, now, "rest", (sight,))])
+    lake.append(
+        [
+            Observed(of.cluster, now, "rest", (older, sight, *placed)),
+            Observed(of.cluster, now, "rest", (sight,)),
+        ]
+    )
     context = viewer.get(checkpoint_url(one)).context
     parts = context["parts"]
     assert [host for _, host in context["parts_with_hosts"]] == [None, "tm-2", "tm-1"]
     assert [(part.vertex_name, part.subtask, part.end_to_end_ms) for part in parts] == [
-        ("slow-enrich", 1, None), ("slow-enrich", 2, 900), ("slow-enrich", 0, 100),
-    ]  # fmt: skip
+        ("slow-enrich", 1, None),
+        ("slow-enrich", 2, 900),
+        ("slow-enrich", 0, 100),
+    ]
 
 
 def test_ids_that_repeat_are_told_apart_by_their_trigger(viewer, now):
@@ -298,10 +418,23 @@ def test_a_checkpoint_that_never_was_is_not_found(viewer, now, tail):
 
 
 @pytest.mark.parametrize(
-    "json", [[{}], [{"vertex_name": None, "subtasks": None, "count": None, "hosts": None}], [{"at": "x", "late_ms": None}]]
+    "json",
+    [
+        [{}],
+        [{"vertex_name": None, "subtasks": None, "count": None, "hosts": None}],
+        [{"at": "x", "late_ms": None}],
+    ],
 )
 def test_holes_inside_json_columns_show_as_dashes(viewer, now, json):
-    one = fact(job(at=now), 1, now, outcome="failed", declines=json, not_acknowledged=json, late_messages=json)
+    one = fact(
+        job(at=now),
+        1,
+        now,
+        outcome="failed",
+        declines=json,
+        not_acknowledged=json,
+        late_messages=json,
+    )
     assert viewer.get(checkpoint_url(one)).status_code == 200
 
 
@@ -309,7 +442,11 @@ def test_the_download_of_checkpoints_keeps_to_the_range(viewer, now):
     of = job(at=now)
     fact(of, 1, now - timedelta(days=3))
     fact(of, 2, now - timedelta(minutes=3))
-    body = b"".join(viewer.get(reverse("job-checkpoints-export", args=(of.cluster, of.job_id, "csv"))).streaming_content).decode()
+    body = b"".join(
+        viewer.get(
+            reverse("job-checkpoints-export", args=(of.cluster, of.job_id, "csv"))
+        ).streaming_content
+    ).decode()
     assert [row["checkpoint_id"] for row in csv.DictReader(io.StringIO(body))] == ["2"]
 
 
@@ -318,5 +455,7 @@ def test_the_plan_of_the_builders_is_the_one_the_page_draws(viewer, now):
 
 
 def test_a_setting_of_a_cluster_may_be_called_like_a_method(viewer):
-    of = job(at=timezone.now(), configuration={"items": "x", "get": "y"}, checkpoint_config={"items": 7})
+    of = job(
+        at=timezone.now(), configuration={"items": "x", "get": "y"}, checkpoint_config={"items": 7}
+    )
     assert viewer.get(reverse("job", args=(of.cluster, of.job_id))).status_code == 200

@@ -1,4 +1,6 @@
-"""What was found, on the page of its job: findings on top, health with its deductions, the graph with its origin."""
+"""What was found, on the page of its job: findings on top, health with its deductions, the graph
+with its origin.
+"""
 
 from datetime import timedelta
 
@@ -32,7 +34,14 @@ def test_open_findings_come_before_everything_else_the_explaining_one_first(view
     finding(of, "checkpoint.expired", now, title="9 checkpoints expired", subject_id="j")
     finding(of, at=now - timedelta(minutes=1))
     page = viewer.get(url(of)).content.decode()
-    order = [page.index(text) for text in ("slow-enrich back-pressures the whole job", "9 checkpoints expired", "Last good checkpoint")]
+    order = [
+        page.index(text)
+        for text in (
+            "slow-enrich back-pressures the whole job",
+            "9 checkpoints expired",
+            "Last good checkpoint",
+        )
+    ]
     assert order == sorted(order)
     assert "Profile a slow-enrich task thread" in page
 
@@ -50,7 +59,12 @@ def test_notes_and_what_is_over_are_folded_away(viewer, now):
 def test_episodes_of_one_matter_are_one_line(viewer, now):
     of = job(at=now)
     for minute in (10, 60, 120):
-        finding(of, at=now - timedelta(minutes=minute), state="open" if minute == 10 else "closed", lasted=timedelta(minutes=5))
+        finding(
+            of,
+            at=now - timedelta(minutes=minute),
+            state="open" if minute == 10 else "closed",
+            lasted=timedelta(minutes=5),
+        )
     (one,) = told(viewer, of).in_full
     assert (one.episodes, one.is_open) == (3, True)
 
@@ -58,16 +72,32 @@ def test_episodes_of_one_matter_are_one_line(viewer, now):
 def test_of_several_matters_of_one_rule_one_is_told_in_full(viewer, now):
     of = job(at=now)
     for number in range(4):
-        finding(of, "checkpoint.full_after_savepoint", now - timedelta(minutes=number), severity="warning", subject_id=str(number))
+        finding(
+            of,
+            "checkpoint.full_after_savepoint",
+            now - timedelta(minutes=number),
+            severity="warning",
+            subject_id=str(number),
+        )
     finding(of, at=now)
     found = told(viewer, of)
-    assert [one.finding.rule for one in found.in_full] == ["pressure.root", "checkpoint.full_after_savepoint"]
+    assert [one.finding.rule for one in found.in_full] == [
+        "pressure.root",
+        "checkpoint.full_after_savepoint",
+    ]
     assert (found.in_full[1].finding.subject_id, len(found.in_brief)) == ("0", 3)
 
 
 def test_a_recording_shows_what_was_found_though_all_of_it_is_over(viewer, db):
     cluster("rec", at=T0, kind="recording", enabled=False)
-    of = job("rec", at=T0, start_time=T0 - timedelta(minutes=10), state="CANCELED", terminal=True, end_time=T0)
+    of = job(
+        "rec",
+        at=T0,
+        start_time=T0 - timedelta(minutes=10),
+        state="CANCELED",
+        terminal=True,
+        end_time=T0,
+    )
     finding(of, at=T0 - timedelta(minutes=2), lasted=timedelta(minutes=3), state="closed")
     page = viewer.get(url(of)).content.decode()
     assert "slow-enrich back-pressures the whole job" in page
@@ -92,7 +122,9 @@ def test_a_sum_that_does_not_give_the_number_is_not_shown(viewer, now):
 
 
 def test_a_job_nobody_judged_is_not_called_healthy(viewer, now):
-    page = viewer.get(url(job(at=now, health=None, health_state="unknown", judged_at=None))).content.decode()
+    page = viewer.get(
+        url(job(at=now, health=None, health_state="unknown", judged_at=None))
+    ).content.decode()
     assert "? health unknown" in page and "Not judged yet" in page
     assert "Nothing found" not in page
 
@@ -100,7 +132,9 @@ def test_a_job_nobody_judged_is_not_called_healthy(viewer, now):
 def test_what_rules_lacked_is_told(viewer, now):
     of = job(at=now)
     lacked = [{"rule": "data.skew", "missing": "no rates"}]
-    JobJudgement.objects.create(cluster=of.cluster, job_id=of.job_id, judged_to=now, windows=[], as_of=now, unknowns=lacked)
+    JobJudgement.objects.create(
+        cluster=of.cluster, job_id=of.job_id, judged_to=now, windows=[], as_of=now, unknowns=lacked
+    )
     page = viewer.get(url(of)).content.decode()
     assert "1 rule could not judge" in page and "no rates" in page
 
@@ -108,11 +142,20 @@ def test_what_rules_lacked_is_told(viewer, now):
 def test_the_graph_names_the_origin_and_draws_the_way_to_it(viewer, now):
     of = job(at=now)
     one = finding(of, at=now)
-    window(of, "v4", now - timedelta(minutes=1), backpressured_ms_per_s_p50=0.0, backpressured_share=0.0)
+    window(
+        of,
+        "v4",
+        now - timedelta(minutes=1),
+        backpressured_ms_per_s_p50=0.0,
+        backpressured_share=0.0,
+    )
     graph = viewer.get(url(of)).context["graph"]
     roles = {vertex.node.key: vertex.role for vertex in graph.vertices}
     assert roles == {"v1": "held", "v2": "held", "v3": "origin", "v4": ""}
-    assert {(e.edge.source, e.edge.target) for e in graph.edges if e.on_the_way} == {("v1", "v2"), ("v2", "v3")}
+    assert {(e.edge.source, e.edge.target) for e in graph.edges if e.on_the_way} == {
+        ("v1", "v2"),
+        ("v2", "v3"),
+    }
     links = {vertex.node.key: vertex.url for vertex in graph.vertices}
     assert links["v3"] == f"/findings/{one.pk}/"
     assert links["v4"] == ""
@@ -120,16 +163,29 @@ def test_the_graph_names_the_origin_and_draws_the_way_to_it(viewer, now):
 
 def test_two_vertices_of_one_name_are_told_apart_by_the_edges(viewer, now):
     graph = {
-        "vertices": [{"vertex_id": key, "name": name} for key, name in (("a", "map"), ("b", "map"), ("c", "sink"), ("d", "other sink"))],
+        "vertices": [
+            {"vertex_id": key, "name": name}
+            for key, name in (("a", "map"), ("b", "map"), ("c", "sink"), ("d", "other sink"))
+        ],
         "edges": [{"source": "a", "target": "d"}, {"source": "b", "target": "c"}],
     }
     of = job(at=now, graph=graph)
-    finding(of, at=now, subject_id="c", subject="sink", related=[{"kind": "vertex", "subject": "map", "path": ["map", "sink"]}])
-    roles = {vertex.node.key: vertex.role for vertex in viewer.get(url(of)).context["graph"].vertices}
+    finding(
+        of,
+        at=now,
+        subject_id="c",
+        subject="sink",
+        related=[{"kind": "vertex", "subject": "map", "path": ["map", "sink"]}],
+    )
+    roles = {
+        vertex.node.key: vertex.role for vertex in viewer.get(url(of)).context["graph"].vertices
+    }
     assert roles == {"a": "", "b": "held", "c": "origin", "d": ""}
 
 
-@pytest.mark.parametrize("path", [["gone", "slow-enrich"], [], ["slow-enrich"], "nonsense", None, [None]])
+@pytest.mark.parametrize(
+    "path", [["gone", "slow-enrich"], [], ["slow-enrich"], "nonsense", None, [None]]
+)
 def test_a_way_the_plan_does_not_know_is_left_out(viewer, now, path):
     of = job(at=now)
     finding(of, at=now, related=[{"kind": "vertex", "subject": "x", "path": path}])
@@ -138,8 +194,15 @@ def test_a_way_the_plan_does_not_know_is_left_out(viewer, now, path):
 
 
 def test_a_plan_of_two_hundred_vertices_is_drawn_small(viewer, now):
-    vertices = [{"vertex_id": f"v{n}", "name": f"operator {n}", "parallelism": 8} for n in range(200)]
-    edges = [{"source": f"v{n}", "target": f"v{n + step}"} for n in range(200) for step in (8, 9) if n + step < 200]
+    vertices = [
+        {"vertex_id": f"v{n}", "name": f"operator {n}", "parallelism": 8} for n in range(200)
+    ]
+    edges = [
+        {"source": f"v{n}", "target": f"v{n + step}"}
+        for n in range(200)
+        for step in (8, 9)
+        if n + step < 200
+    ]
     of = job(at=now, graph={"vertices": vertices, "edges": edges})
     finding(of, at=now, subject_id="v100", subject="operator 100", related=[])
     answer = viewer.get(url(of))
@@ -152,7 +215,9 @@ def test_a_plan_of_two_hundred_vertices_is_drawn_small(viewer, now):
 def test_a_chain_is_also_drawn_from_top_to_bottom_for_narrow_screens(viewer, now):
     narrow = viewer.get(url(job(at=now))).context["graph_narrow"]
     assert narrow.layout.width < 360
-    assert [vertex.node.y for vertex in narrow.vertices] == sorted({vertex.node.y for vertex in narrow.vertices})
+    assert [vertex.node.y for vertex in narrow.vertices] == sorted(
+        {vertex.node.y for vertex in narrow.vertices}
+    )
     assert len(narrow.vertices) == len(GRAPH["vertices"])
 
 
@@ -160,5 +225,9 @@ def test_charts_mark_where_a_finding_began_and_lead_to_it(viewer, now):
     of = job(at=now)
     fact(of, 1, now - timedelta(minutes=5))
     one = finding(of, at=now)
-    labels = viewer.get(reverse("job-chart-checkpoints", args=(of.cluster, of.job_id))).json()["figure"]["layout"]["annotations"]
-    assert [label["name"] for label in labels if label.get("captureevents")] == [f"/findings/{one.pk}/"]
+    labels = viewer.get(reverse("job-chart-checkpoints", args=(of.cluster, of.job_id))).json()[
+        "figure"
+    ]["layout"]["annotations"]
+    assert [label["name"] for label in labels if label.get("captureevents")] == [
+        f"/findings/{one.pk}/"
+    ]

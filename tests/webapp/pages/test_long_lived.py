@@ -14,7 +14,10 @@ from webapp.alerting.models import Alert
 
 pytestmark = pytest.mark.django_db
 CUT = "last 90 days"
-FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+FIRST_DAY, LAST_DAY = (
+    datetime(1, 1, 1, tzinfo=UTC),
+    datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+)
 
 
 @pytest.fixture
@@ -38,7 +41,9 @@ def alert(start, end=None) -> Alert:
 def job_link(page: str, of) -> str:
     """Where the page leads to the job at that time."""
     address = reverse("job", args=(of.cluster, of.job_id))
-    return address + page.split(f'href="{address}?')[1].split('"')[0].join(("?", "")).replace("&amp;", "&")
+    return address + page.split(f'href="{address}?')[1].split('"')[0].join(("?", "")).replace(
+        "&amp;", "&"
+    )
 
 
 @pytest.mark.parametrize("days", [0, 29, 31, 89, 91, 730])
@@ -84,23 +89,42 @@ def test_an_alert_of_the_first_or_last_day_there_is_has_its_page(viewer, now, at
 
 
 @pytest.mark.parametrize("at", [FIRST_DAY, LAST_DAY])
-def test_a_report_of_an_alert_of_the_first_or_last_day_there_is_is_made_or_refused(operator, now, at):
+def test_a_report_of_an_alert_of_the_first_or_last_day_there_is_is_made_or_refused(
+    operator, now, at
+):
     found = alert(at, at)
     assert operator.post(f"{reverse('reports-new')}?alert={found.uid}").status_code in (200, 302)
 
 
-@pytest.mark.parametrize(("start", "days"), [(None, 0), (None, 1_100), (FIRST_DAY, 0), (LAST_DAY, 0)])
-@pytest.mark.parametrize("name", ["job", "job-chart-checkpoints", "job-chart-size", "job-chart-pools", "what-if"])
+@pytest.mark.parametrize(
+    ("start", "days"), [(None, 0), (None, 1_100), (FIRST_DAY, 0), (LAST_DAY, 0)]
+)
+@pytest.mark.parametrize(
+    "name", ["job", "job-chart-checkpoints", "job-chart-size", "job-chart-pools", "what-if"]
+)
 def test_a_job_that_ended_has_its_pages_however_long_it_lived(viewer, now, start, days, name):
     start = start or now - timedelta(days=days)
-    of = job(at=now, terminal=True, state="FINISHED", start_time=start, end_time=start + timedelta(days=days), first_seen_at=start)
+    of = job(
+        at=now,
+        terminal=True,
+        state="FINISHED",
+        start_time=start,
+        end_time=start + timedelta(days=days),
+        first_seen_at=start,
+    )
     fact(of, 1, min(start, LAST_DAY - timedelta(seconds=3)))
     more = ("pressure.root",) if name == "what-if" else ()
     assert viewer.get(reverse(name, args=(of.cluster, of.job_id, *more))).status_code == 200
 
 
 def test_of_a_long_life_the_page_says_which_part_it_shows(viewer, now):
-    of = job(at=now, terminal=True, state="FINISHED", start_time=now - timedelta(days=1_100), end_time=now)
+    of = job(
+        at=now,
+        terminal=True,
+        state="FINISHED",
+        start_time=now - timedelta(days=1_100),
+        end_time=now,
+    )
     assert CUT in viewer.get(reverse("job", args=(of.cluster, of.job_id))).content.decode()
 
 
@@ -116,9 +140,13 @@ def test_a_clock_that_was_ahead_gives_no_time_below_zero(viewer, now):
         "/",
     ):
         page = viewer.get(address)
-        assert page.status_code == 200 and not re.search(r"[−-]\d+ (ms|s|min|h|d)\b", page.content.decode()), address
+        assert page.status_code == 200 and not re.search(
+            r"[−-]\d+ (ms|s|min|h|d)\b", page.content.decode()
+        ), address
 
 
 def test_of_a_life_that_is_shown_whole_nothing_is_said_to_be_missing(viewer, now):
-    of = job(at=now, terminal=True, state="FINISHED", start_time=now - timedelta(days=80), end_time=now)
+    of = job(
+        at=now, terminal=True, state="FINISHED", start_time=now - timedelta(days=80), end_time=now
+    )
     assert CUT not in viewer.get(reverse("job", args=(of.cluster, of.job_id))).content.decode()

@@ -1,4 +1,6 @@
-"""What is not known has a mark or words on every page; how Python or JavaScript write it is on none."""
+"""What is not known has a mark or words on every page; how Python or JavaScript write it is on
+none.
+"""
 
 import re
 from collections.abc import Iterator
@@ -28,16 +30,37 @@ NO_VALUE = re.compile(r"(?<![\w.'/-])(?:None|nan|NaN|null|undefined|inf|Infinity
 OURS = re.compile(r"(?m)(?:^\W*|[.!?:] )None [a-z]")
 """Sentences that begin with the word."""
 _NOT_READ = re.compile(r"<(script|style|pre|code)\b.*?</\1>|<[^>]*>", re.DOTALL)
-ELSEWHERE = ("report-open", "report-download", "documentation", "documentation-page", "endpoint-notice-format")
+ELSEWHERE = (
+    "report-open",
+    "report-download",
+    "documentation",
+    "documentation-page",
+    "endpoint-notice-format",
+)
 SPARSE = (
-    JobCurrent, CheckpointFact, JobAnnotation, JobException, LogEvent, HostEvent, JobStart, PressureWindow, Finding, Incident, Alert,
-    JobStorage, RootFigures, StorageAudit,
-)  # fmt: skip
+    JobCurrent,
+    CheckpointFact,
+    JobAnnotation,
+    JobException,
+    LogEvent,
+    HostEvent,
+    JobStart,
+    PressureWindow,
+    Finding,
+    Incident,
+    Alert,
+    JobStorage,
+    RootFigures,
+    StorageAudit,
+)
 KEPT = {"incident", "cause", "group", "finding", "ended_at", "closed_at"}
 
 
 def shown(client: Client) -> Iterator[tuple[str, str]]:
-    for place, answer in answered(client, (one for one in places() if not (one.is_admin or one.is_api or one.name in ELSEWHERE))):
+    for place, answer in answered(
+        client,
+        (one for one in places() if not (one.is_admin or one.is_api or one.name in ELSEWHERE)),
+    ):
         if not answer.get("Content-Type", "").startswith("text/html") or answer.streaming:
             continue
         assert answer.status_code < 500, place.label
@@ -49,7 +72,9 @@ def found_on(client: Client) -> dict[str, list[str]]:
     found = {}
     for label, text in shown(client):
         bare = OURS.sub(" ", text)
-        if near := [bare[max(one.start() - 50, 0) : one.end() + 30] for one in NO_VALUE.finditer(bare)]:
+        if near := [
+            bare[max(one.start() - 50, 0) : one.end() + 30] for one in NO_VALUE.finditer(bare)
+        ]:
             found[label] = near
     return found
 
@@ -68,7 +93,9 @@ def test_no_page_shows_how_a_program_writes_what_is_not_there(anybody: Client) -
 
 def test_no_page_does_where_nothing_that_may_be_unknown_is_known(anybody: Client) -> None:
     for model in SPARSE:
-        model.objects.update(**{one.name: None for one in model._meta.concrete_fields if may_be_unknown(one)})
+        model.objects.update(
+            **{one.name: None for one in model._meta.concrete_fields if may_be_unknown(one)}
+        )
     assert not found_on(anybody)
 
 

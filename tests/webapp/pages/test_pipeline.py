@@ -17,7 +17,13 @@ pytestmark = pytest.mark.django_db
 
 def _run(**fields):
     now = timezone.now()
-    defaults = {"kind": "spark", "key": "spark/cycle", "attempt": f"a{PipelineRun.objects.count()}", "started_at": now, "state": "done"}
+    defaults = {
+        "kind": "spark",
+        "key": "spark/cycle",
+        "attempt": f"a{PipelineRun.objects.count()}",
+        "started_at": now,
+        "state": "done",
+    }
     return PipelineRun.objects.create(**{**defaults, **fields})
 
 
@@ -30,14 +36,23 @@ def test_before_the_first_run_the_page_says_that_nothing_ran(viewer):
 def test_open_alarms_come_first(viewer):
     now = timezone.now()
     DueWork.objects.create(key="collect/0", interval_s=30, next_attempt_at=now)
-    PipelineAlarm.objects.create(code="work.waiting", subject="collect/0", detail="It is due and nobody takes it up.", since=now)
+    PipelineAlarm.objects.create(
+        code="work.waiting",
+        subject="collect/0",
+        detail="It is due and nobody takes it up.",
+        since=now,
+    )
     page = viewer.get(reverse("pipeline")).content.decode()
     assert "▲ needs attention" in page
     assert page.index("nobody takes it up") < page.index("Due work")
 
 
 def test_a_failed_run_shows_its_error_and_the_end_of_its_log(viewer):
-    failed = _run(state="failed", error="The Spark process ended with exit code 1.", log_tail="<b>last line</b>")
+    failed = _run(
+        state="failed",
+        error="The Spark process ended with exit code 1.",
+        log_tail="<b>last line</b>",
+    )
     assert "exit code 1" in viewer.get(reverse("pipeline")).content.decode()
     page = viewer.get(reverse("pipeline-run", args=(failed.pk,))).content.decode()
     assert "&lt;b&gt;last line" in page
@@ -58,7 +73,10 @@ def test_runs_page_and_filter_by_kind(viewer):
     first = viewer.get(reverse("pipeline")).context["runs"]
     second = viewer.get(reverse("pipeline"), {"runs": first.next_cursor}).context["runs"]
     assert (len(first.rows), len(second.rows)) == (25, 5)
-    assert {run.kind for run in viewer.get(reverse("pipeline"), {"kind": "collect"}).context["runs"].rows} == {"collect"}
+    assert {
+        run.kind
+        for run in viewer.get(reverse("pipeline"), {"kind": "collect"}).context["runs"].rows
+    } == {"collect"}
 
 
 def test_every_kind_of_work_that_ran_is_a_link_above_the_runs(viewer):
@@ -72,15 +90,25 @@ def test_every_kind_of_work_that_ran_is_a_link_above_the_runs(viewer):
 def test_skipped_inputs_say_what_was_expected(viewer):
     now = timezone.now()
     SkippedInput.objects.create(
-        cluster="lab", observed_at=now, subject="/overview", reason="bad_json", detail="JSON was expected.", as_of=now
+        cluster="lab",
+        observed_at=now,
+        subject="/overview",
+        reason="bad_json",
+        detail="JSON was expected.",
+        as_of=now,
     )
     page = viewer.get(reverse("pipeline"), {"cluster": "lab"}).content.decode()
     assert "JSON was expected." in page and "bad json" in page
-    assert "Nothing was skipped" in viewer.get(reverse("pipeline"), {"cluster": "other"}).content.decode()
+    assert (
+        "Nothing was skipped"
+        in viewer.get(reverse("pipeline"), {"cluster": "other"}).content.decode()
+    )
 
 
 def test_a_token_is_shown_once_and_works_until_revoked(viewer, client):
-    page = viewer.post(reverse("account-token-create"), {"name": "ci", "scope": "read", "days": "30"})
+    page = viewer.post(
+        reverse("account-token-create"), {"name": "ci", "scope": "read", "days": "30"}
+    )
     text = page.context["text"]
     assert text not in viewer.get(reverse("account")).content.decode()
     ask = {"headers": {"Authorization": f"Bearer {text}"}}
@@ -96,7 +124,10 @@ def test_a_viewer_cannot_make_a_token_that_writes(viewer):
 
 def test_nobody_revokes_the_token_of_another(viewer, operator):
     operator.post(reverse("account-token-create"), {"name": "ci", "scope": "write", "days": "30"})
-    assert viewer.post(reverse("account-token-revoke", args=(ApiToken.objects.get().pk,))).status_code == 404
+    assert (
+        viewer.post(reverse("account-token-revoke", args=(ApiToken.objects.get().pk,))).status_code
+        == 404
+    )
     assert ApiToken.objects.exists()
 
 
@@ -114,23 +145,35 @@ def test_the_theme_is_in_the_first_byte_so_nothing_flashes(viewer):
     assert b'<html lang="en">' in viewer.get("/").content
 
 
-def test_lines_of_a_release_that_is_not_known_are_shown_with_an_example(viewer, django_assert_max_num_queries):
+def test_lines_of_a_release_that_is_not_known_are_shown_with_an_example(
+    viewer, django_assert_max_num_queries
+):
     now = timezone.now()
     for name, version in (("old", "1.20.5"), ("new-1", "3.0.0"), ("new-2", "3.0.0")):
         builders.cluster(name, at=now, flink_version=version)
     for number in range(12):
-        _unread("new-1" if number % 3 else "new-2", now - timedelta(minutes=number), f"Completed checkpoint <b>{number}</b> of job", number)
+        _unread(
+            "new-1" if number % 3 else "new-2",
+            now - timedelta(minutes=number),
+            f"Completed checkpoint <b>{number}</b> of job",
+            number,
+        )
     _unread("gone", now, "Decline checkpoint 9 (x)", 1, begins="Decline checkpoint")
     _unread("old", now - timedelta(days=8), "Completed checkpoint 1 of old", 1)
     with django_assert_max_num_queries(40):
         page = viewer.get(reverse("pipeline")).content.decode()
     table = page[page.index('id="unread"') : page.index('id="skipped"')]
-    assert "3.0.0" in table and ">12<" in table and "new-1, new-2" in table and "1.20.5" not in table
+    assert (
+        "3.0.0" in table and ">12<" in table and "new-1, new-2" in table and "1.20.5" not in table
+    )
     assert "Completed checkpoint &lt;b&gt;0" in table and "<b>0" not in table
     found = viewer.get(reverse("api-unread-lines")).json()
-    assert [(group["flink_version"], group["begins_as"], group["lines"]) for group in found["groups"]] == [
-        ("3.0.0", "Completed checkpoint", 12), (None, "Decline checkpoint", 1),
-    ]  # fmt: skip
+    assert [
+        (group["flink_version"], group["begins_as"], group["lines"]) for group in found["groups"]
+    ] == [
+        ("3.0.0", "Completed checkpoint", 12),
+        (None, "Decline checkpoint", 1),
+    ]
     assert 'id="unread"' not in viewer.get(reverse("pipeline"), {"cluster": "old"}).content.decode()
 
 
@@ -144,6 +187,13 @@ def test_many_unread_lines_are_cut_and_said_to_be(viewer, monkeypatch):
 
 def _unread(cluster, at, message, number, begins="Completed checkpoint"):
     LogEvent.objects.create(
-        cluster=cluster, process="jm.log", ts=at, record_hash=f"{number:032d}", ordinal=number, kind="unread_line", reason=begins,
-        message=message, as_of=at,
-    )  # fmt: skip
+        cluster=cluster,
+        process="jm.log",
+        ts=at,
+        record_hash=f"{number:032d}",
+        ordinal=number,
+        kind="unread_line",
+        reason=begins,
+        message=message,
+        as_of=at,
+    )

@@ -21,7 +21,10 @@ def test_each_vertex_has_its_state_and_a_transitional_one_is_called_so(viewer):
         window(of, vertex_id, start, in_pool_p50=input, out_pool_p50=output, floating_p50=None)
     text = viewer.get(reverse("job", args=(of.cluster, of.job_id))).content.decode()
     states = {
-        vertex_id: text.split(f'<tr id="vertex-{vertex_id}">')[1].split('<td class="medium">')[1].split("</td>")[0] for vertex_id in usages
+        vertex_id: text.split(f'<tr id="vertex-{vertex_id}">')[1]
+        .split('<td class="medium">')[1]
+        .split("</td>")[0]
+        for vertex_id in usages
     }
     assert states == {
         "v1": "records flow",

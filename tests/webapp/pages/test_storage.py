@@ -31,7 +31,9 @@ from webapp.work.models import DueWork
 
 pytestmark = pytest.mark.django_db
 OVERVIEW_QUERIES, ROOT_QUERIES = 21, 30
-"""Session, person, roles, the state of the pipeline for the footer, and one for each table of the page."""
+"""Session, person, roles, the state of the pipeline for the footer, and one for each table of the
+page.
+"""
 
 
 def text(client, name, **parameters):
@@ -61,7 +63,11 @@ def test_the_overview_shows_each_root_with_its_totals(viewer):
 def test_the_newest_audit_of_a_root_counts_whatever_was_audited_since(viewer):
     root_figures(audit("storage-1"), orphan_bytes=111_000)
     root_figures(audit("storage-2", as_of=T0 + timedelta(hours=6)), orphan_bytes=222_000)
-    root_figures(audit("storage-3", as_of=T0 + timedelta(hours=7), roots=["s3://other"]), "s3://other", orphan_bytes=5)
+    root_figures(
+        audit("storage-3", as_of=T0 + timedelta(hours=7), roots=["s3://other"]),
+        "s3://other",
+        orphan_bytes=5,
+    )
     page = text(viewer, "storage-root", uri=ROOT)
     assert "222 kB" in page
     assert "111 kB" not in page
@@ -123,7 +129,9 @@ def test_missing_files_name_who_needs_them_and_doubts_what_they_are(viewer):
 
 
 @pytest.mark.parametrize("rows", [1, 40])
-def test_pages_cost_the_same_number_of_queries_however_many_rows(viewer, rows, django_assert_max_num_queries):
+def test_pages_cost_the_same_number_of_queries_however_many_rows(
+    viewer, rows, django_assert_max_num_queries
+):
     of = audit(roots=[f"{ROOT}{number}" for number in range(rows)])
     for number in range(rows):
         root_figures(of, f"{ROOT}{number}")
@@ -161,27 +169,49 @@ def test_an_unknown_root_is_not_found(viewer):
 
 
 def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
-    path = write_run(tmp_path, "storage-1", {"storage_file": [[file_row(f"{ROOT}/{JOB}/shared/{n:03d}") for n in range(150)]]})
+    path = write_run(
+        tmp_path,
+        "storage-1",
+        {"storage_file": [[file_row(f"{ROOT}/{JOB}/shared/{n:03d}") for n in range(150)]]},
+    )
     root_figures(audit(files_kept=True, manifest_path=path, run_dir=str(tmp_path)))
     first = viewer.get(reverse("storage-files"), {"uri": ROOT})
     assert "Two audits found nothing" in first.content.decode()
-    second = viewer.get(reverse("storage-files"), {"uri": ROOT, "after": first.context["found"].after})
+    second = viewer.get(
+        reverse("storage-files"), {"uri": ROOT, "after": first.context["found"].after}
+    )
     assert len(first.context["rows"]) + len(second.context["rows"]) == 150
     wrong = viewer.get(reverse("storage-files"), {"uri": ROOT, "verdict": "live"})
-    assert wrong.context["rows"] == [] and "&#x27;live&#x27; cannot be used. Give one of" in wrong.content.decode()
-    assert viewer.get(reverse("storage-files-export", args=("csv",)), {"uri": ROOT, "verdict": "live"}).status_code == 400
+    assert (
+        wrong.context["rows"] == []
+        and "&#x27;live&#x27; cannot be used. Give one of" in wrong.content.decode()
+    )
+    assert (
+        viewer.get(
+            reverse("storage-files-export", args=("csv",)), {"uri": ROOT, "verdict": "live"}
+        ).status_code
+        == 400
+    )
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_tables_are_exported_whole(viewer, tmp_path, form):
     rows = [file_row(f"{ROOT}/{n:03d}", verdict="young" if n % 2 else "orphan") for n in range(150)]
-    of = audit(files_kept=True, manifest_path=write_run(tmp_path, "storage-1", {"storage_file": [rows]}), run_dir=str(tmp_path))
+    of = audit(
+        files_kept=True,
+        manifest_path=write_run(tmp_path, "storage-1", {"storage_file": [rows]}),
+        run_dir=str(tmp_path),
+    )
     root_figures(of)
     job_storage(of)
     address = reverse("storage-files-export", args=(form,))
-    told = b"".join(viewer.get(address, {"uri": ROOT, "verdict": "young"}).streaming_content).decode()
+    told = b"".join(
+        viewer.get(address, {"uri": ROOT, "verdict": "young"}).streaming_content
+    ).decode()
     assert (told.count("/149"), told.count("/148"), told.count("young")) == (2, 0, 75)
-    jobs = b"".join(viewer.get(reverse("storage-jobs-export", args=(form,)), {"uri": ROOT}).streaming_content).decode()
+    jobs = b"".join(
+        viewer.get(reverse("storage-jobs-export", args=(form,)), {"uri": ROOT}).streaming_content
+    ).decode()
     assert (JOB in jobs, "clickstream" in jobs) == (True, True)
 
 
@@ -210,35 +240,55 @@ def test_all_roots_together_stand_as_they_were_last_audited(viewer):
     root_figures(audit("storage-2", as_of=T0 + timedelta(hours=1)), "s3://b", orphan_bytes=10)
     answer = viewer.get(reverse("storage-chart-history")).json()
     orphans = next(trace for trace in answer["figure"]["data"] if trace["name"] == "orphan")
-    assert [words.split(" in ")[0] for words in orphans["hovertext"]] == ["orphan 100 B", "orphan 110 B"]
+    assert [words.split(" in ")[0] for words in orphans["hovertext"]] == [
+        "orphan 100 B",
+        "orphan 110 B",
+    ]
 
 
 def test_a_viewer_sees_roots_and_changes_none(viewer):
     one = root()
-    for name, args in (("storage-root-add", ()), ("storage-root-edit", (one.pk,)), ("storage-root-attest", (one.pk,)),
-                       ("storage-root-remove", (one.pk,)), ("storage-audit-now", ())):  # fmt: skip
+    for name, args in (
+        ("storage-root-add", ()),
+        ("storage-root-edit", (one.pk,)),
+        ("storage-root-attest", (one.pk,)),
+        ("storage-root-remove", (one.pk,)),
+        ("storage-audit-now", ()),
+    ):
         assert viewer.post(reverse(name, args=args)).status_code == 403
     assert "Add a root" not in text(viewer, "storage")
 
 
 def test_an_operator_adds_a_root_in_any_spelling_and_an_audit_is_due(operator):
     cluster(at=timezone.now())
-    answer = operator.post(reverse("storage-root-add"), {"uri": "s3a://bucket//flink/", "kind": "checkpoints", "enabled": "on"})
+    answer = operator.post(
+        reverse("storage-root-add"),
+        {"uri": "s3a://bucket//flink/", "kind": "checkpoints", "enabled": "on"},
+    )
     assert answer.status_code == 302
     assert StorageRoot.objects.get().uri == "s3://bucket/flink"
     assert DueWork.objects.filter(key="storage/audit", next_attempt_at__lte=timezone.now()).exists()
 
 
-@pytest.mark.parametrize("uri", ["s3://bucket/flink/below", "s3n://bucket", "no uri", "s3a://bucket/flink"])
+@pytest.mark.parametrize(
+    "uri", ["s3://bucket/flink/below", "s3n://bucket", "no uri", "s3a://bucket/flink"]
+)
 def test_a_root_within_another_or_nowhere_is_refused(operator, uri):
     root("s3://bucket/flink")
-    answer = operator.post(reverse("storage-root-add"), {"uri": uri, "kind": "checkpoints", "enabled": "on"})
+    answer = operator.post(
+        reverse("storage-root-add"), {"uri": uri, "kind": "checkpoints", "enabled": "on"}
+    )
     assert (answer.status_code, StorageRoot.objects.count()) == (200, 1)
     assert "errorlist" in answer.content.decode()
 
 
 def test_a_quarantine_within_a_root_is_refused(operator):
-    data = {"uri": "s3://bucket/flink", "kind": "checkpoints", "enabled": "on", "quarantine_uri": "s3://bucket/flink/away"}
+    data = {
+        "uri": "s3://bucket/flink",
+        "kind": "checkpoints",
+        "enabled": "on",
+        "quarantine_uri": "s3://bucket/flink/away",
+    }
     assert "outside all roots" in operator.post(reverse("storage-root-add"), data).content.decode()
 
 
@@ -274,8 +324,23 @@ def test_a_simulation_is_asked_for_once_and_shown_when_it_is_done(operator):
         operator.post(f"{reverse('storage-simulator')}?uri={ROOT}", {"days": "7"})
     asked = AgeRuleResult.objects.get()
     assert "… Running" in text(operator, "storage-simulator", uri=ROOT, days=7)
-    lost = {"metadata_path": f"{ROOT}/{JOB}/chk-7/_metadata", "checkpoint_id": 7, "lost_files": 2, "lost_bytes": 20, "job_id": JOB}
-    counts = {"files": 5, "bytes": 50, "live_files": 2, "live_bytes": 20, "missed_files": 1, "missed_bytes": 1, "broken": 1, "jobs": 1}
+    lost = {
+        "metadata_path": f"{ROOT}/{JOB}/chk-7/_metadata",
+        "checkpoint_id": 7,
+        "lost_files": 2,
+        "lost_bytes": 20,
+        "job_id": JOB,
+    }
+    counts = {
+        "files": 5,
+        "bytes": 50,
+        "live_files": 2,
+        "live_bytes": 20,
+        "missed_files": 1,
+        "missed_bytes": 1,
+        "broken": 1,
+        "jobs": 1,
+    }
     asked.result = {"days": 7, "roots": [{"root": ROOT, **counts, "checkpoints": [lost]}]}
     asked.state = "done"
     asked.save()
@@ -289,16 +354,31 @@ def test_a_simulation_for_one_directory_is_asked_for_beside_that_for_the_whole_r
     address = f"{reverse('storage-simulator')}?uri={ROOT}"
     for below in ("", f"{ROOT}/{JOB}", "s3://elsewhere/x"):
         operator.post(address, {"days": "7", "below": below})
-    assert list(AgeRuleResult.objects.order_by("id").values_list("below", flat=True)) == ["", f"{ROOT}/{JOB}"]
+    assert list(AgeRuleResult.objects.order_by("id").values_list("below", flat=True)) == [
+        "",
+        f"{ROOT}/{JOB}",
+    ]
 
 
 def test_viewers_start_no_simulation(viewer):
     root_figures(audit(files_kept=True))
-    assert viewer.post(f"{reverse('storage-simulator')}?uri={ROOT}", {"days": "7"}).status_code == 403
+    assert (
+        viewer.post(f"{reverse('storage-simulator')}?uri={ROOT}", {"days": "7"}).status_code == 403
+    )
     assert not AgeRuleResult.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["storage", "storage-root", "storage-files", "storage-simulator", "storage-xray", "storage-chart-history"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "storage",
+        "storage-root",
+        "storage-files",
+        "storage-simulator",
+        "storage-xray",
+        "storage-chart-history",
+    ],
+)
 def test_nobody_sees_storage_without_signing_in(client, name):
     whole_audit()
     assert client.get(reverse(name), {"uri": ROOT}).status_code == 302

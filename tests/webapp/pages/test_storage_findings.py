@@ -5,7 +5,15 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp.storage.builders import ROOT, audit, checkpoint_storage, job_storage, missing, root_figures, verdict_figures
+from tests.webapp.storage.builders import (
+    ROOT,
+    audit,
+    checkpoint_storage,
+    job_storage,
+    missing,
+    root_figures,
+    verdict_figures,
+)
 from webapp.findings.models import Finding
 from webapp.storage import audit_findings
 from webapp.work.lease import Lease
@@ -24,7 +32,9 @@ def found(db):
     root_figures(of, bytes=100_000_000, orphan_files=14, orphan_bytes=17_600_000)
     verdict_figures(of, kind="unacknowledged", files=14, bytes=17_600_000)
     job_storage(of, missing_files=1, newest_checkpoint_id=7)
-    checkpoint_storage(of, 7, cluster="prod-eu", missing_files=1, missing_bytes=100, resolvable=False)
+    checkpoint_storage(
+        of, 7, cluster="prod-eu", missing_files=1, missing_bytes=100, resolvable=False
+    )
     missing(of)
     audit_findings.judge(of, lease, lambda _line: None)
     return {finding.rule: finding for finding in Finding.objects.all()}
@@ -36,7 +46,9 @@ def test_a_root_has_a_page_of_its_finding(viewer, found):
 
 
 def test_a_job_that_lacks_files_has_one_too(viewer, found):
-    page = viewer.get(reverse("finding", args=(found["storage.missing_reference"].pk,))).content.decode()
+    page = viewer.get(
+        reverse("finding", args=(found["storage.missing_reference"].pk,))
+    ).content.decode()
     assert "cannot be restored" in page and "What if its thresholds" not in page
 
 

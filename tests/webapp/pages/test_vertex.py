@@ -36,7 +36,9 @@ def page(client, of, vertex=SOURCE):
 
 
 def ask(client, of):
-    return client.post(reverse("vertex-flame-graph", args=(of.cluster, of.job_id, SOURCE)), follow=True)
+    return client.post(
+        reverse("vertex-flame-graph", args=(of.cluster, of.job_id, SOURCE)), follow=True
+    )
 
 
 def test_an_operator_asks_for_the_flame_graph_of_a_vertex(operator, of):
@@ -72,14 +74,21 @@ def test_the_sentence_of_the_page_is_that_of_the_raw_answer(viewer, of):
     sampled(of, body)
     [(method, samples)] = own_methods(body).most_common(1)
     total = body["data"]["value"]
-    assert f"{round(100 * samples / total)} % of {total} samples are in {method}, calling java.lang.Thread.sleep." in (
-        page(viewer, of).content.decode()
-    )
+    assert (
+        f"{round(100 * samples / total)} % of {total} samples are in {method}, calling "
+        f"java.lang.Thread.sleep."
+    ) in (page(viewer, of).content.decode())
 
 
 def test_names_of_frames_are_no_markup(viewer, of):
     evil = {"name": "<script>alert(1)</script>:3", "value": 1, "children": []}
-    sampled(of, {"endTimestamp": 1_795_400_786_240, "data": {"name": "root", "value": 1, "children": [evil]}})
+    sampled(
+        of,
+        {
+            "endTimestamp": 1_795_400_786_240,
+            "data": {"name": "root", "value": 1, "children": [evil]},
+        },
+    )
     told = page(viewer, of).content.decode()
     assert "<script>alert" not in told
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in told
@@ -99,9 +108,15 @@ def test_a_finding_of_a_busy_vertex_shows_what_its_threads_do(operator, viewer, 
     data = {"vertex_id": LATE["source"]["vertex_id"], "hot_subtasks": [0]}
     busy = finding(of, "pressure.root", timezone.now(), data=data)
     sampled(of)
-    assert "samples are in lab.IncidentJob$Throttle.map" in operator.get(reverse("finding", args=(busy.pk,))).content.decode()
+    assert (
+        "samples are in lab.IncidentJob$Throttle.map"
+        in operator.get(reverse("finding", args=(busy.pk,))).content.decode()
+    )
     told = viewer.get(reverse("api-findings-detail", args=(busy.pk,))).json()
-    assert (told["flame_graph"]["method"], told["starting_threads"]) == ("lab.IncidentJob$Throttle.map", None)
+    assert (told["flame_graph"]["method"], told["starting_threads"]) == (
+        "lab.IncidentJob$Throttle.map",
+        None,
+    )
 
 
 def test_other_findings_have_none(operator, of):
@@ -115,7 +130,13 @@ def test_the_api_tells_of_the_flame_graph_with_the_finding(viewer, of):
     assert viewer.get(url).json()["flame_graph"]["state"] is None
     sampled(of)
     told = viewer.get(url).json()["flame_graph"]
-    assert (told["state"], told["method"], told["samples"]) == ("sampled", "lab.IncidentJob$Throttle.map", 100)
+    assert (told["state"], told["method"], told["samples"]) == (
+        "sampled",
+        "lab.IncidentJob$Throttle.map",
+        100,
+    )
     assert told["sentence"].startswith("100 % of 100 samples")
     other = finding(of, "checkpoint.start_delay", timezone.now(), subject_id="x", data={})
-    assert viewer.get(reverse("api-findings-detail", args=(other.pk,))).json()["flame_graph"] is None
+    assert (
+        viewer.get(reverse("api-findings-detail", args=(other.pk,))).json()["flame_graph"] is None
+    )

@@ -26,16 +26,26 @@ def lease(db: None) -> Lease:
 
 @pytest.fixture
 def load(lease: Lease, tmp_path: Path) -> Callable[..., dict[str, int]]:
-    """``load(tables)`` writes a run that follows the last loaded one, and loads it; returns changed rows."""
+    """``load(tables)`` writes a run that follows the last loaded one, and loads it; returns changed
+    rows.
+    """
 
     def load(tables: dict[str, Any], **options: Any) -> dict[str, int]:
         last = loader.last_loaded()
         known = last.to_seq if last else {}
         seq = known.get("checkpoints", 0)
         name = options.pop("name", f"run-{seq}")
-        path = write_run(tmp_path / name, tables, from_={"checkpoints": seq}, to={"checkpoints": seq + 1}, **options)
+        path = write_run(
+            tmp_path / name,
+            tables,
+            from_={"checkpoints": seq},
+            to={"checkpoints": seq + 1},
+            **options,
+        )
         manifest = run_files.read_manifest(path)
-        return loader.load(loader.accept(manifest, path, None, lease), manifest, lease, lambda line: None)
+        return loader.load(
+            loader.accept(manifest, path, None, lease), manifest, lease, lambda line: None
+        )
 
     return load
 

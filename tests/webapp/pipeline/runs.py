@@ -32,16 +32,36 @@ def row(table: str, **values: Any) -> dict[str, Any]:
     """A row of a serving table: required columns filled, the others null unless given."""
     columns = SERVING_TABLES[table].columns
     assert set(values) <= {column.name for column in columns}
-    return {column.name: values.get(column.name, FILLED[column.kind] if column.required else None) for column in columns}
+    return {
+        column.name: values.get(column.name, FILLED[column.kind] if column.required else None)
+        for column in columns
+    }
 
 
 def fact(checkpoint_id: int, **values: Any) -> dict[str, Any]:
-    given = {"cluster": "c", "job_id": "a" * 32, "checkpoint_id": checkpoint_id, "trigger_time": AT, "outcome": "completed", "final": True}
+    given = {
+        "cluster": "c",
+        "job_id": "a" * 32,
+        "checkpoint_id": checkpoint_id,
+        "trigger_time": AT,
+        "outcome": "completed",
+        "final": True,
+    }
     return row("checkpoint_fact", **{**given, **values})
 
 
 def job(job_id: str = "a" * 32, **values: Any) -> dict[str, Any]:
-    return row("job_current", **{"cluster": "c", "job_id": job_id, "state": "RUNNING", "terminal": False, "last_seen_at": AT, **values})
+    return row(
+        "job_current",
+        **{
+            "cluster": "c",
+            "job_id": job_id,
+            "state": "RUNNING",
+            "terminal": False,
+            "last_seen_at": AT,
+            **values,
+        },
+    )
 
 
 def write_run(
@@ -58,28 +78,51 @@ def write_run(
     """Write the tables and the manifest; returns its path."""
     outputs = {}
     for name, rows in tables.items():
-        schema = pa.schema([(column.name, ARROW[column.kind]) for column in SERVING_TABLES[name].columns])
+        schema = pa.schema(
+            [(column.name, ARROW[column.kind]) for column in SERVING_TABLES[name].columns]
+        )
         folder = run_dir / "tables" / name
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), folder / "part-0.parquet")
-        outputs[name] = {"rows": len(rows) if rows_said is None else rows_said, "files": [f"tables/{name}/part-0.parquet"]}
+        outputs[name] = {
+            "rows": len(rows) if rows_said is None else rows_said,
+            "files": [f"tables/{name}/part-0.parquet"],
+        }
     gone = {}
     for name, keys in (retracted or {}).items():
         schema = pa.schema(
-            [(column.name, ARROW[column.kind]) for column in SERVING_TABLES[name].columns if column.name in SERVING_TABLES[name].key]
+            [
+                (column.name, ARROW[column.kind])
+                for column in SERVING_TABLES[name].columns
+                if column.name in SERVING_TABLES[name].key
+            ]
         )
         (run_dir / "retracted").mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(list(keys), schema=schema), run_dir / "retracted" / f"{name}.parquet")
+        pq.write_table(
+            pa.Table.from_pylist(list(keys), schema=schema),
+            run_dir / "retracted" / f"{name}.parquet",
+        )
         gone[name] = {"rows": len(keys), "files": [f"retracted/{name}.parquet"]}
     for name, ids in (state or {}).items():
         (run_dir / "state").mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table({"id": list(ids)}), run_dir / "state" / f"{name}.parquet", write_page_checksum=True)
+        pq.write_table(
+            pa.table({"id": list(ids)}),
+            run_dir / "state" / f"{name}.parquet",
+            write_page_checksum=True,
+        )
     run_dir.mkdir(parents=True, exist_ok=True)
     manifest = {
-        "format": 1, "job": "cycle", "attempt": attempt or run_dir.name, "from": dict(from_ or {}), "to": dict(to),
-        "tables": outputs, "retracted": gone,
-        "state": {name: [f"state/{name}.parquet"] for name in state or {}}, "started_at": AT.isoformat(), "finished_at": AT.isoformat(),
-    }  # fmt: skip
+        "format": 1,
+        "job": "cycle",
+        "attempt": attempt or run_dir.name,
+        "from": dict(from_ or {}),
+        "to": dict(to),
+        "tables": outputs,
+        "retracted": gone,
+        "state": {name: [f"state/{name}.parquet"] for name in state or {}},
+        "started_at": AT.isoformat(),
+        "finished_at": AT.isoformat(),
+    }
     path = run_dir / "manifest.json"
     path.write_text(json.dumps(manifest))
     return str(path)

@@ -1,4 +1,6 @@
-"""A whole site of real processes: Redis, Celery workers, beat, a simulated JobManager; and a look into its database."""
+"""A whole site of real processes: Redis, Celery workers, beat, a simulated JobManager; and a look
+into its database.
+"""
 
 import os
 import signal
@@ -26,7 +28,11 @@ class Site:
         self.home = home_with_database(home)
         self.socket = home / "redis.sock"
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))
+            },
             "DJANGO_SETTINGS_MODULE": "tests.webapp.pipeline.site_settings",
             "WEIR_HOME": str(home),
             "WEIR_REDIS_URL": f"unix://{self.socket}",
@@ -46,7 +52,13 @@ class Site:
     def start(self, *command: str, log: str) -> "subprocess.Popen[bytes]":
         with (self.home / f"{log}.log").open("ab") as output:
             process = subprocess.Popen(
-                command, env=self.environment, cwd=ROOT, stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True
+                command,
+                env=self.environment,
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
             )
         self.processes.append(process)
         return process
@@ -60,26 +72,72 @@ class Site:
 
     def _output(self, *arguments: str) -> str:
         words = [sys.executable, *arguments]
-        done = subprocess.run(words, env=self.environment, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+        done = subprocess.run(
+            words,
+            env=self.environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def worker(self, name: str, queues: str = "collect,spark,default", concurrency: int = 2) -> "subprocess.Popen[bytes]":
+    def worker(
+        self, name: str, queues: str = "collect,spark,default", concurrency: int = 2
+    ) -> "subprocess.Popen[bytes]":
         return self.start(
-            *(sys.executable, "-m", "celery", "--app", "webapp.config.celery", "worker", "--queues", queues, "--hostname", f"{name}@test"),
-            *("--concurrency", str(concurrency), "--without-gossip", "--without-mingle", "--loglevel", "INFO"),
+            *(
+                sys.executable,
+                "-m",
+                "celery",
+                "--app",
+                "webapp.config.celery",
+                "worker",
+                "--queues",
+                queues,
+                "--hostname",
+                f"{name}@test",
+            ),
+            *(
+                "--concurrency",
+                str(concurrency),
+                "--without-gossip",
+                "--without-mingle",
+                "--loglevel",
+                "INFO",
+            ),
             log=f"worker-{name}",
         )
 
     def beat(self) -> "subprocess.Popen[bytes]":
-        return self.start(sys.executable, "-m", "celery", "--app", "webapp.config.celery", "beat", "--pidfile", "", log="beat")
+        return self.start(
+            sys.executable,
+            "-m",
+            "celery",
+            "--app",
+            "webapp.config.celery",
+            "beat",
+            "--pidfile",
+            "",
+            log="beat",
+        )
 
     def jobmanager(self, jobs: int = 2) -> "tuple[subprocess.Popen[bytes], str]":
         """A simulated JobManager out of a recording; its process and address."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
-        simulated = (sys.executable, "-m", "tests.bench.simulated_jobmanagers", "1.20.5/A", str(port), "1", str(jobs))
+        simulated = (
+            sys.executable,
+            "-m",
+            "tests.bench.simulated_jobmanagers",
+            "1.20.5/A",
+            str(port),
+            "1",
+            str(jobs),
+        )
         process = self.start(*simulated, log="jobmanager")
         wait_for(lambda: _listens(port), "the simulated JobManager")
         return process, f"http://127.0.0.1:{port}"
@@ -92,7 +150,16 @@ class Site:
         return int(self.rows(f"SELECT count(*) FROM {what}")[0][0])
 
     def _start_redis(self) -> "subprocess.Popen[bytes]":
-        options = ("--port", "0", "--unixsocket", str(self.socket), "--save", "", "--appendonly", "no")
+        options = (
+            "--port",
+            "0",
+            "--unixsocket",
+            str(self.socket),
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        )
         process = self.start(redis_server(), *options, log="redis")
         wait_for(self.socket.exists, "Redis")
         return process

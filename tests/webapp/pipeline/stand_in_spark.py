@@ -1,9 +1,11 @@
-"""Keeps the contract of the job ``cycle``: one completed fact for every checkpoint in the new commits.
+"""Keeps the contract of the job ``cycle``: one completed fact for every checkpoint in the new
+commits.
 
-The state that it leaves is the list of them, and the next one needs it. What it tells is kept in the lake, unless ``$WEIR_HOME/no-keep``
-says that it is killed before that. As ``rollups`` it counts what is kept of each hour.
-While ``$WEIR_HOME/hold`` exists it waits before it writes, having noted its process id in ``$WEIR_HOME/began``; of roll-ups these are
-``hold-rollups`` and ``began-rollups``.
+The state that it leaves is the list of them, and the next one needs it. What it tells is kept in
+the lake, unless ``$WEIR_HOME/no-keep`` says that it is killed before that. As ``rollups`` it counts
+what is kept of each hour.
+While ``$WEIR_HOME/hold`` exists it waits before it writes, having noted its process id in
+``$WEIR_HOME/began``; of roll-ups these are ``hold-rollups`` and ``began-rollups``.
 """
 
 import json
@@ -31,7 +33,11 @@ def run_job(words: Sequence[str]) -> int:
 
 def cycle(arguments: dict[str, str]) -> int:
     home, run_dir = Path(os.environ["WEIR_HOME"]), Path(arguments["--run-dir"])
-    carried = previous_run.read(arguments["--previous"], json.loads(arguments["--previous-to"])) if "--previous" in arguments else None
+    carried = (
+        previous_run.read(arguments["--previous"], json.loads(arguments["--previous-to"]))
+        if "--previous" in arguments
+        else None
+    )
     lake, previous = LakeReader(*lake_place(arguments["--lake"])), carried.to_seq if carried else {}
     if carried:
         keep(lake, carried)
@@ -41,14 +47,30 @@ def cycle(arguments: dict[str, str]) -> int:
     files = lake.files("checkpoints", version=to["checkpoints"], after_seq=after)
     read = [row for file in files for row in pq.read_table(file.uri, partitioning=None).to_pylist()]
     rows = [row for row in read if after < row["commit_seq"] <= to["checkpoints"]]
-    newest = {(row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]): row for row in rows}
+    newest = {
+        (row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]): row
+        for row in rows
+    }
     facts = [
-        fact(row["checkpoint_id"], cluster=row["cluster"], job_id=row["job_id"], trigger_time=row["trigger_time"], as_of=row["observed_at"])
+        fact(
+            row["checkpoint_id"],
+            cluster=row["cluster"],
+            job_id=row["job_id"],
+            trigger_time=row["trigger_time"],
+            as_of=row["observed_at"],
+        )
         for row in newest.values()
     ]
     with previous_run.blamed_where_damaged(carried):
         state = sorted({fact["checkpoint_id"] for fact in facts} | remembered(carried))
-    path = write_run(run_dir, {"checkpoint_fact": facts}, from_=previous, to=to, attempt=arguments["--attempt"], state={"facts": state})
+    path = write_run(
+        run_dir,
+        {"checkpoint_fact": facts},
+        from_=previous,
+        to=to,
+        attempt=arguments["--attempt"],
+        state={"facts": state},
+    )
     if not (home / "no-keep").exists():
         keep(lake, manifests.read(path))
     return 0
@@ -59,10 +81,17 @@ def rollups(arguments: dict[str, str]) -> int:
     start, end = int(arguments["--from"]), int(arguments["--to"])
     files = LakeReader(*lake_place(arguments["--lake"])).files(TABLE, version=end)
     read = [row for file in files for row in pq.read_table(file.uri, partitioning=None).to_pylist()]
-    keys = {(row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]): row["observed_at"] for row in read}
+    keys = {
+        (row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]): row[
+            "observed_at"
+        ]
+        for row in read
+    }
     hours: dict[tuple[str, str, datetime], list[datetime]] = {}
     for (cluster, job_id, _, trigger), as_of in keys.items():
-        hours.setdefault((cluster, job_id, trigger.replace(minute=0, second=0, microsecond=0)), []).append(as_of)
+        hours.setdefault(
+            (cluster, job_id, trigger.replace(minute=0, second=0, microsecond=0)), []
+        ).append(as_of)
     counted = [
         row(
             "checkpoint_rollup",
@@ -76,7 +105,11 @@ def rollups(arguments: dict[str, str]) -> int:
         for (cluster, job_id, hour), as_of in hours.items()
     ]
     write_run(
-        Path(arguments["--run-dir"]), {"checkpoint_rollup": counted}, from_={TABLE: start}, to={TABLE: end}, attempt=arguments["--attempt"]
+        Path(arguments["--run-dir"]),
+        {"checkpoint_rollup": counted},
+        from_={TABLE: start},
+        to={TABLE: end},
+        attempt=arguments["--attempt"],
     )
     return 0
 
@@ -90,4 +123,8 @@ def begin(home: Path, of: str) -> None:
 
 def remembered(carried: Manifest | None) -> set[int]:
     files = [f"{carried.run_dir}/{file}" for file in carried.state["facts"]] if carried else []
-    return {number for file in files for number in pq.read_table(file, page_checksum_verification=True).column("id").to_pylist()}
+    return {
+        number
+        for file in files
+        for number in pq.read_table(file, page_checksum_verification=True).column("id").to_pylist()
+    }

@@ -1,4 +1,6 @@
-"""Collect cycles against a simulated JobManager: one that is lost becomes blind, and its jobs are never shown as healthy."""
+"""Collect cycles against a simulated JobManager: one that is lost becomes blind, and its jobs are
+never shown as healthy.
+"""
 
 import os
 import signal
@@ -49,12 +51,16 @@ def test_clusters_are_collected_and_their_cursors_kept(home: Path, site: Site) -
     assert Lake(str(home / "lake")).version("checkpoints") == 1
 
 
-def test_a_cluster_that_is_lost_for_three_half_minutes_becomes_blind_and_sees_again(home: Path, site: Site) -> None:
+def test_a_cluster_that_is_lost_for_three_half_minutes_becomes_blind_and_sees_again(
+    home: Path, site: Site
+) -> None:
     process, url = site.jobmanager()
     Cluster.objects.create(name="c", url=url)
     collect()
     now = timezone.now()
-    JobCurrent.objects.create(cluster="c", job_id="j", state="RUNNING", terminal=False, last_seen_at=now, as_of=now)
+    JobCurrent.objects.create(
+        cluster="c", job_id="j", state="RUNNING", terminal=False, last_seen_at=now, as_of=now
+    )
     kill(process)
     for _ in range(3):
         assert Cluster.objects.get().blind_since is None
@@ -82,7 +88,9 @@ def test_collections_begin_an_interval_apart(home: Path, site: Site, weir: WeirS
     assert row.last_started_at and row.next_attempt_at - row.last_started_at == timedelta(hours=1)
 
 
-def test_who_is_slow_to_answer_is_left_alone_for_twice_as_long(home: Path, site: Site, weir: WeirSettings) -> None:
+def test_who_is_slow_to_answer_is_left_alone_for_twice_as_long(
+    home: Path, site: Site, weir: WeirSettings
+) -> None:
     weir(collect_interval_s=3)
     process, url = site.jobmanager()
     Cluster.objects.create(name="slow", url=url)
@@ -99,15 +107,26 @@ def test_one_bad_cluster_stops_no_other(home: Path, site: Site) -> None:
     _, url = site.jobmanager()
     Cluster.objects.create(name="good", url=url)
     Cluster.objects.create(name="gone", url="http://127.0.0.1:9")
-    Cluster.objects.create(name="locked", url=url, auth_scheme="bearer", auth_secret_encrypted="made with a key nobody has")
+    Cluster.objects.create(
+        name="locked",
+        url=url,
+        auth_scheme="bearer",
+        auth_secret_encrypted="made with a key nobody has",
+    )
     run = collect()
     assert run.state == "done"
     assert (run.counts["clusters"], run.counts["unreachable"]) == (3, 2)
-    assert dict(Cluster.objects.values_list("name", "consecutive_failures")) == {"good": 0, "gone": 1, "locked": 1}
+    assert dict(Cluster.objects.values_list("name", "consecutive_failures")) == {
+        "good": 0,
+        "gone": 1,
+        "locked": 1,
+    }
     assert "WEIR_FIELD_KEYS" in (Cluster.objects.get(name="locked").last_error or "")
 
 
-def test_a_lake_that_cannot_be_written_fails_the_run_and_moves_no_cursor(home: Path, site: Site, weir: WeirSettings) -> None:
+def test_a_lake_that_cannot_be_written_fails_the_run_and_moves_no_cursor(
+    home: Path, site: Site, weir: WeirSettings
+) -> None:
     _, url = site.jobmanager()
     Cluster.objects.create(name="c", url=url)
     (home / "blocked").touch()
@@ -121,11 +140,21 @@ def test_a_lake_that_cannot_be_written_fails_the_run_and_moves_no_cursor(home: P
 
 
 def test_texts_that_no_database_takes_do_not_cost_the_shard_its_cursors(home: Path) -> None:
-    clusters = {name: Cluster.objects.create(name=name, url="http://127.0.0.1:1") for name in ("honest", "hostile")}
+    clusters = {
+        name: Cluster.objects.create(name=name, url="http://127.0.0.1:1")
+        for name in ("honest", "hostile")
+    }
     DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     lease = DueWork.objects.claim("collect/0", timezone.now())
-    hostile = ClusterOutcome("hostile", True, "\x00\ud800", {"rest": {"\ud800": ["\x00"]}}, flink_version="1.\ud800")
-    collecting.save_outcomes([hostile, ClusterOutcome("honest", True, None, {"rest": {"a": 1}})], clusters, timezone.now(), lease)
+    hostile = ClusterOutcome(
+        "hostile", True, "\x00\ud800", {"rest": {"\ud800": ["\x00"]}}, flink_version="1.\ud800"
+    )
+    collecting.save_outcomes(
+        [hostile, ClusterOutcome("honest", True, None, {"rest": {"a": 1}})],
+        clusters,
+        timezone.now(),
+        lease,
+    )
     assert Cluster.objects.get(name="honest").cursor == {"rest": {"a": 1}}
     assert Cluster.objects.get(name="hostile").flink_version == "1.\ufffd"
 
@@ -136,6 +165,11 @@ def test_how_far_a_prometheus_was_read_back_is_kept_and_shown(operator):
     lease = DueWork.objects.claim("collect/0", timezone.now())
     day_s, begun_s = 86_400, 1_790_000_100
     read = Progress(begun_s, begun_s - day_s, begun_s - 4 * day_s)
-    collecting.save_outcomes([ClusterOutcome("lab", True, None, {}, metrics_history=read)], {"lab": row}, timezone.now(), lease)
+    collecting.save_outcomes(
+        [ClusterOutcome("lab", True, None, {}, metrics_history=read)],
+        {"lab": row},
+        timezone.now(),
+        lease,
+    )
     assert Cluster.objects.get().history_share == 0.25
     assert "read back to" in operator.get(reverse("clusters")).content.decode()

@@ -44,12 +44,16 @@ def facts() -> list[int]:
     return sorted(CheckpointFact.objects.values_list("checkpoint_id", flat=True))
 
 
-def test_cycles_begin_an_interval_apart_however_long_they_take(see: Callable[..., None], weir: WeirSettings) -> None:
+def test_cycles_begin_an_interval_apart_however_long_they_take(
+    see: Callable[..., None], weir: WeirSettings
+) -> None:
     weir(spark_interval_s=3600)
     see(1)
     run_pipeline()
     row = DueWork.objects.get(key="spark/cycle")
-    assert row.last_started_at and row.last_finished_at and row.last_finished_at > row.last_started_at
+    assert (
+        row.last_started_at and row.last_finished_at and row.last_finished_at > row.last_started_at
+    )
     assert row.next_attempt_at - row.last_started_at == timedelta(seconds=row.interval_s)
 
 
@@ -63,10 +67,14 @@ def test_the_rest_after_a_cycle_that_took_long_is_bounded(
     threading.Timer(4, (home / "hold").unlink).start()
     run_pipeline()
     row = DueWork.objects.get(key="spark/cycle")
-    assert row.last_finished_at and row.next_attempt_at - row.last_finished_at == timedelta(seconds=1)
+    assert row.last_finished_at and row.next_attempt_at - row.last_finished_at == timedelta(
+        seconds=1
+    )
 
 
-def test_a_cycle_that_finds_nothing_new_stays_due_and_starts_no_spark(see: Callable[..., None], settings: Any) -> None:
+def test_a_cycle_that_finds_nothing_new_stays_due_and_starts_no_spark(
+    see: Callable[..., None], settings: Any
+) -> None:
     see(1)
     run_pipeline()
     DueWork.objects.update(next_attempt_at=timezone.now())
@@ -75,14 +83,18 @@ def test_a_cycle_that_finds_nothing_new_stays_due_and_starts_no_spark(see: Calla
     assert DueWork.objects.due(timezone.now()).exists()
 
 
-def test_with_a_long_interval_it_looks_no_more_often_than_that(home: Path, weir: WeirSettings) -> None:
+def test_with_a_long_interval_it_looks_no_more_often_than_that(
+    home: Path, weir: WeirSettings
+) -> None:
     weir(spark_interval_s=3600)
     DueWork.objects.ensure({"spark/cycle": 3600}, timezone.now())
     assert perform("spark/cycle").state == Performed.IDLE
     assert not DueWork.objects.due(timezone.now()).exists()
 
 
-def test_what_only_says_that_all_is_as_before_waits_for_half_a_minute(see: Callable[..., None], home: Path) -> None:
+def test_what_only_says_that_all_is_as_before_waits_for_half_a_minute(
+    see: Callable[..., None], home: Path
+) -> None:
     see(1)
     run_pipeline()
     Lake(str(home / "lake")).append([Observed("c", AT, "rest", (Job("a" * 32, "job", "RUNNING"),))])
@@ -92,7 +104,9 @@ def test_what_only_says_that_all_is_as_before_waits_for_half_a_minute(see: Calla
     assert perform("spark/cycle").state == Performed.DONE
 
 
-def test_what_somebody_waits_for_does_not_and_takes_the_rest_along(see: Callable[..., None], home: Path) -> None:
+def test_what_somebody_waits_for_does_not_and_takes_the_rest_along(
+    see: Callable[..., None], home: Path
+) -> None:
     see(1)
     run_pipeline()
     Lake(str(home / "lake")).append([Observed("c", AT, "rest", (Job("a" * 32, "job", "RUNNING"),))])
@@ -110,7 +124,9 @@ def test_who_asks_by_hand_waits_for_nothing(see: Callable[..., None], home: Path
     assert "new in the lake: jobs 1 commits" in run_pipeline()
 
 
-def test_what_spark_itself_read_makes_a_cycle_run_also_after_one_of_an_earlier_version(see: Callable[..., None], home: Path) -> None:
+def test_what_spark_itself_read_makes_a_cycle_run_also_after_one_of_an_earlier_version(
+    see: Callable[..., None], home: Path
+) -> None:
     see(1)
     run_pipeline()
     Manifest.objects.update(to_seq={"checkpoints": 1})
@@ -131,11 +147,18 @@ def test_what_is_new_is_processed_once(see: Callable[..., None]) -> None:
     assert [run.state for run in cycles()] == ["done", "done"]
 
 
-def test_settings_and_recovery_points_of_a_whole_fleet_reach_the_job(see: Callable[..., None], home: Path) -> None:
+def test_settings_and_recovery_points_of_a_whole_fleet_reach_the_job(
+    see: Callable[..., None], home: Path
+) -> None:
     """Linux takes 128 KiB of one argument: a cycle that got them there never started again."""
     fleet = [f"{number:032x}" for number in range(5_000)]
     ThresholdOverride.objects.bulk_create(
-        ThresholdOverride(key="checkpoint.expired.look_back_s", value=number + 600, cluster="prod-eu", job_id=fleet[number])
+        ThresholdOverride(
+            key="checkpoint.expired.look_back_s",
+            value=number + 600,
+            cluster="prod-eu",
+            job_id=fleet[number],
+        )
         for number in range(1_300)
     )
     unprotected_fleet(fleet)
@@ -143,7 +166,9 @@ def test_settings_and_recovery_points_of_a_whole_fleet_reach_the_job(see: Callab
     run_pipeline()
     assert facts() == [1]
     told = cycle_request.read(f"{home}/runs/{cycles().get().attempt}/request.json")
-    assert {one["job_id"]: one["value"] for one in told.thresholds} == {fleet[number]: number + 600 for number in range(1_300)}
+    assert {one["job_id"]: one["value"] for one in told.thresholds} == {
+        fleet[number]: number + 600 for number in range(1_300)
+    }
     assert sorted(str(one["job_id"]) for one in told.recovery_points) == fleet
 
 
@@ -156,7 +181,9 @@ def test_a_run_says_what_it_did(see: Callable[..., None]) -> None:
     assert run.duration_ms is not None
 
 
-def test_a_spark_job_that_fails_is_said_with_its_last_words_and_tried_again(see: Callable[..., None], settings: Any) -> None:
+def test_a_spark_job_that_fails_is_said_with_its_last_words_and_tried_again(
+    see: Callable[..., None], settings: Any
+) -> None:
     see(1)
     good = settings.SPARK_JOB
     settings.SPARK_JOB = "tests.webapp.pipeline.failing_spark.run_job"
@@ -169,7 +196,9 @@ def test_a_spark_job_that_fails_is_said_with_its_last_words_and_tried_again(see:
     assert facts() == [1]
 
 
-def test_a_spark_job_that_took_too_long_is_said_and_tried_again(see: Callable[..., None], settings: Any) -> None:
+def test_a_spark_job_that_took_too_long_is_said_and_tried_again(
+    see: Callable[..., None], settings: Any
+) -> None:
     see(1)
     settings.SPARK_JOB = "tests.webapp.pipeline.failing_spark.run_too_long"
     with pytest.raises(CommandError, match="did not end in time"):
@@ -197,7 +226,9 @@ def _die(*args: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_run_half_loaded_is_loaded_again_without_spark(see: Callable[..., None], settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_half_loaded_is_loaded_again_without_spark(
+    see: Callable[..., None], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from webapp.pipeline import loader
 
     see(1)
@@ -211,7 +242,9 @@ def test_a_run_half_loaded_is_loaded_again_without_spark(see: Callable[..., None
     assert facts() == [1]
 
 
-def test_a_run_directory_that_vanished_is_read_again_from_the_lake(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_directory_that_vanished_is_read_again_from_the_lake(
+    see: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from webapp.pipeline import loader
 
     see(1)
@@ -224,7 +257,9 @@ def test_a_run_directory_that_vanished_is_read_again_from_the_lake(see: Callable
     assert facts() == [1]
 
 
-def test_a_lake_that_lost_commits_is_refused_until_somebody_says_so(see: Callable[..., None], home: Path) -> None:
+def test_a_lake_that_lost_commits_is_refused_until_somebody_says_so(
+    see: Callable[..., None], home: Path
+) -> None:
     see(1)
     see(2)
     run_pipeline()
@@ -236,7 +271,9 @@ def test_a_lake_that_lost_commits_is_refused_until_somebody_says_so(see: Callabl
     assert facts() == [1, 2, 3]
 
 
-def test_old_run_directories_go_and_foreign_ones_stay(see: Callable[..., None], home: Path, weir: WeirSettings) -> None:
+def test_old_run_directories_go_and_foreign_ones_stay(
+    see: Callable[..., None], home: Path, weir: WeirSettings
+) -> None:
     weir(keep_runs=1)
     for name in ("spark-20200101T000000-00000000", "precious"):
         (home / "runs" / name).mkdir(parents=True)

@@ -1,4 +1,6 @@
-"""A damaged table of the lake in front of people: commands, runs and the pipeline page say which, without a traceback."""
+"""A damaged table of the lake in front of people: commands, runs and the pipeline page say which,
+without a traceback.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,19 +30,33 @@ SAID = "Lake table checkpoints at"
 def damaged(home: Path) -> Lake:
     lake = Lake(str(home / "lake"))
     for number in (1, 2):
-        lake.append([Observed("c", AT, "rest", (Skip("s", "r", "d"), Checkpoint("a" * 32, number, AT, "COMPLETED")))])
+        lake.append(
+            [
+                Observed(
+                    "c",
+                    AT,
+                    "rest",
+                    (Skip("s", "r", "d"), Checkpoint("a" * 32, number, AT, "COMPLETED")),
+                )
+            ]
+        )
     entry = home / "lake" / "checkpoints" / "_delta_log" / f"{1:020d}.json"
     entry.write_bytes(entry.read_bytes()[:60])
     return lake
 
 
-@pytest.mark.parametrize("command", [["run_pipeline"], ["import_recording", str(RECORDINGS / "1.20.5" / "E"), "--cluster", "e"]])
+@pytest.mark.parametrize(
+    "command",
+    [["run_pipeline"], ["import_recording", str(RECORDINGS / "1.20.5" / "E"), "--cluster", "e"]],
+)
 def test_commands_name_the_table_and_the_file(command: list[str]) -> None:
     with pytest.raises(CommandError, match=rf"{SAID}.*_delta_log.*is damaged.*--from-start"):
         call_command(*command, verbosity=0)
 
 
-def test_the_pipeline_page_names_the_table_and_other_tables_are_cared_for(viewer: Client, damaged: Lake) -> None:
+def test_the_pipeline_page_names_the_table_and_other_tables_are_cared_for(
+    viewer: Client, damaged: Lake
+) -> None:
     Cluster.objects.create(name="c", url="http://127.0.0.1:1")
     DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     for key in (due_work.LAKE, keys.CYCLE):

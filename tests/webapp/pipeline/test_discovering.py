@@ -36,10 +36,15 @@ class Place:
         self.declare(more="")
 
     def declare(self, more):
-        (self.folder / "sources.yml").write_text(f"sources:\n  - name: prod\n    file_sd: {{files: ['{self.folder}/*.json']}}\n{more}")
+        (self.folder / "sources.yml").write_text(
+            f"sources:\n  - name: prod\n    file_sd: {{files: ['{self.folder}/*.json']}}\n{more}"
+        )
 
     def lists(self, *names, file="a", **labels):
-        groups = [{"targets": [f"{name}.example:8081"], "labels": {"cluster": name, **labels}} for name in names]
+        groups = [
+            {"targets": [f"{name}.example:8081"], "labels": {"cluster": name, **labels}}
+            for name in names
+        ]
         (self.folder / f"{file}.json").write_text(json.dumps(groups))
 
     def read(self):
@@ -72,7 +77,11 @@ def test_it_is_due_work_that_is_looked_at_every_few_seconds(place):
 def test_clusters_come_with_address_and_labels_and_are_collected(place):
     place.lists("orders", "carts", team="shop")
     place.read()
-    rows = list(Cluster.objects.collected().order_by("name").values_list("name", "url", "labels", "found_by", "shard"))
+    rows = list(
+        Cluster.objects.collected()
+        .order_by("name")
+        .values_list("name", "url", "labels", "found_by", "shard")
+    )
     label = {"team": "shop"}
     assert rows == [
         ("carts", "http://carts.example:8081", label, "prod", 0),
@@ -96,16 +105,27 @@ def test_a_cluster_that_leaves_is_not_asked_and_neither_healthy_nor_alerting(pla
     evaluate(timezone.now())
     assert list(Cluster.objects.collected().values_list("name", flat=True)) == ["carts"]
     assert visible()["orders"] == Visibility.LEFT
-    states = {row.cluster: (row.status, row.health) for row in JobCurrent.objects.with_status(timezone.now())}
+    states = {
+        row.cluster: (row.status, row.health)
+        for row in JobCurrent.objects.with_status(timezone.now())
+    }
     assert states == {"orders": ("UNWATCHED", None), "carts": ("RUNNING", 100)}
     (alert,) = Alert.objects.filter(cluster="orders")
     assert not alert.is_open and "is not listed by its source prod any more" in alert.ended_because
-    assert Finding.objects.open().filter(cluster="carts").exists() and not Finding.objects.open().filter(cluster="orders").exists()
+    assert (
+        Finding.objects.open().filter(cluster="carts").exists()
+        and not Finding.objects.open().filter(cluster="orders").exists()
+    )
     page = viewer.get(reverse("clusters")).content.decode()
     assert "left its source" in page and "what it does is unknown" in page
-    assert "is not listed by its source prod any more" in viewer.get(reverse("job", args=("orders", of_left.job_id))).content.decode()
+    assert (
+        "is not listed by its source prod any more"
+        in viewer.get(reverse("job", args=("orders", of_left.job_id))).content.decode()
+    )
     blind_clusters.watch(now + timedelta(hours=1))
-    assert not Finding.objects.open().filter(cluster="orders").exists(), "nobody asks it, so it is not silent either"
+    assert not Finding.objects.open().filter(cluster="orders").exists(), (
+        "nobody asks it, so it is not silent either"
+    )
 
 
 def test_one_that_comes_back_goes_on_where_it_was(place):
@@ -130,13 +150,20 @@ def test_an_address_that_moves_is_followed_and_a_secret_does_not_go_with_it(plac
     row.save()
     place.read()
     assert Cluster.objects.get().auth_secret_encrypted
-    (place.folder / "a.json").write_text('[{"targets": ["other.example:8081"], "labels": {"cluster": "orders"}}]')
+    (place.folder / "a.json").write_text(
+        '[{"targets": ["other.example:8081"], "labels": {"cluster": "orders"}}]'
+    )
     place.read()
-    assert (Cluster.objects.get().url, Cluster.objects.get().auth_secret_encrypted) == ("http://other.example:8081", "")
+    assert (Cluster.objects.get().url, Cluster.objects.get().auth_secret_encrypted) == (
+        "http://other.example:8081",
+        "",
+    )
 
 
 @pytest.mark.parametrize("broken", ["[{", "{}", None])
-def test_a_source_that_cannot_be_read_changes_nothing_and_says_so(place, operator, broken, settings):
+def test_a_source_that_cannot_be_read_changes_nothing_and_says_so(
+    place, operator, broken, settings
+):
     place.lists("orders", file="a")
     place.lists("carts", file="b")
     place.read()
@@ -150,10 +177,16 @@ def test_a_source_that_cannot_be_read_changes_nothing_and_says_so(place, operato
     said = SourceReading.objects.get(name="prod")
     assert str(place.folder) in said.last_error and said.clusters == 2
     page = operator.get(reverse("pipeline")).content.decode()
-    assert "cannot be read" in page and str(place.folder) in page and "Clusters stay as they were" in page
+    assert (
+        "cannot be read" in page
+        and str(place.folder) in page
+        and "Clusters stay as they were" in page
+    )
     SourceReading.objects.update(last_success_at=timezone.now() - timedelta(minutes=2))
     DueWork.objects.update(next_attempt_at=timezone.now())
-    assert ("source.unreadable", "prod") in {(one.code, one.subject) for one in alarms.problems(timezone.now())}
+    assert ("source.unreadable", "prod") in {
+        (one.code, one.subject) for one in alarms.problems(timezone.now())
+    }
     place.lists("orders", file="a")
     place.lists("fresh", file="b")
     place.read()
@@ -166,7 +199,10 @@ def test_a_file_of_sources_that_breaks_changes_nothing(place):
     (place.folder / "sources.yml").write_text("sources: [")
     place.read()
     assert Cluster.objects.collected().count() == 1
-    assert "Until that is mended clusters stay" in SourceReading.objects.get(name="WEIR_SOURCES").last_error
+    assert (
+        "Until that is mended clusters stay"
+        in SourceReading.objects.get(name="WEIR_SOURCES").last_error
+    )
 
 
 def test_clusters_of_a_source_that_is_declared_no_more_leave(place):
@@ -174,7 +210,9 @@ def test_clusters_of_a_source_that_is_declared_no_more_leave(place):
     place.read()
     (place.folder / "sources.yml").write_text("sources: []")
     place.read()
-    assert visible() == {"orders": "left"} and not SourceReading.objects.filter(name="prod").exists()
+    assert (
+        visible() == {"orders": "left"} and not SourceReading.objects.filter(name="prod").exists()
+    )
 
 
 def test_a_cluster_of_somebody_is_not_taken_over_and_a_pause_stays(place, operator):
@@ -182,11 +220,16 @@ def test_a_cluster_of_somebody_is_not_taken_over_and_a_pause_stays(place, operat
     place.lists("orders", "carts")
     place.read()
     assert Cluster.objects.get(name="orders").url == "http://127.0.0.1:1"
-    assert "registered already, by somebody" in SourceReading.objects.get(name="prod").refused[0]["why"]
+    assert (
+        "registered already, by somebody"
+        in SourceReading.objects.get(name="prod").refused[0]["why"]
+    )
     operator.post(reverse("cluster-pause", args=("carts",)), {"pause": "1"})
     place.read()
     assert visible()["carts"] == Visibility.PAUSED
-    page = operator.post(reverse("cluster-remove", args=("carts",)), {"name": "carts"}, follow=True).content.decode()
+    page = operator.post(
+        reverse("cluster-remove", args=("carts",)), {"name": "carts"}, follow=True
+    ).content.decode()
     assert "would come back" in page and Cluster.objects.filter(name="carts").exists()
 
 
@@ -208,7 +251,8 @@ def test_a_source_with_credentials_and_logs_gives_them_to_its_clusters(place):
 def test_a_source_with_a_prometheus_names_the_series_of_each_cluster(place):
     (place.folder / "token").write_text("canary-token")
     place.declare(
-        "    prometheus:\n      url: https://prometheus.example\n      tenant: flink\n      tls_config: {ca_file: /ca.pem}\n"
+        "    prometheus:\n      url: https://prometheus.example\n      tenant: flink\n      "
+        "tls_config: {ca_file: /ca.pem}\n"
         f"      authorization: {{credentials_file: {place.folder}/token}}\n"
         '      selector: \'cluster="{cluster}",team="{team}"\'\n'
     )
@@ -216,7 +260,11 @@ def test_a_source_with_a_prometheus_names_the_series_of_each_cluster(place):
     place.read()
     prometheus = Cluster.objects.get().source().prometheus
     assert prometheus.selector == 'cluster="orders",team="a\\"} or vector(1) #"'
-    assert (prometheus.auth.secret, prometheus.ca_file, prometheus.tenant) == ("canary-token", "/ca.pem", "flink")
+    assert (prometheus.auth.secret, prometheus.ca_file, prometheus.tenant) == (
+        "canary-token",
+        "/ca.pem",
+        "flink",
+    )
     before = Cluster.objects.get().prometheus_secret_encrypted
     place.read()
     assert Cluster.objects.get().prometheus_secret_encrypted == before and "canary" not in before
@@ -230,9 +278,14 @@ def test_labels_narrow_lists_group_clusters_and_are_labels_of_alerts(place, oper
     finding(job("orders", at=now, name="wanted"), at=now, to_alert=True)
     finding(job("bills", at=now, name="unwanted"), at=now, to_alert=True)
     evaluate(now)
-    assert {row.cluster: matched_labels(row)["team"] for row in Alert.objects.all()} == {"orders": "shop", "bills": "money"}
+    assert {row.cluster: matched_labels(row)["team"] for row in Alert.objects.all()} == {
+        "orders": "shop",
+        "bills": "money",
+    }
     for page in ("fleet", "findings", "alerts"):
-        narrowed = operator.get(reverse(page), {"label": 'team="shop"; cluster!=x'}).content.decode()
+        narrowed = operator.get(
+            reverse(page), {"label": 'team="shop"; cluster!=x'}
+        ).content.decode()
         assert "wanted" in narrowed and "unwanted" not in narrowed, page
     listed = operator.get("/api/v1/jobs/", {"label": "team=~mon.*"}).json()["results"]
     assert [row["cluster"] for row in listed] == ["bills"]
@@ -241,8 +294,16 @@ def test_labels_narrow_lists_group_clusters_and_are_labels_of_alerts(place, oper
         ("money", ["bills", "books"]),
         ("shop", ["orders"]),
     ]
-    assert operator.get("/api/v1/clusters/", {"label": "team=shop"}).json()["results"][0]["labels"]["team"] == "shop"
-    assert {row["name"] for row in operator.get("/api/v1/sources/").json()["results"]} == {"prod", "WEIR_SOURCES"}
+    assert (
+        operator.get("/api/v1/clusters/", {"label": "team=shop"}).json()["results"][0]["labels"][
+            "team"
+        ]
+        == "shop"
+    )
+    assert {row["name"] for row in operator.get("/api/v1/sources/").json()["results"]} == {
+        "prod",
+        "WEIR_SOURCES",
+    }
 
 
 def test_thousands_are_put_into_shards_within_few_queries(place, django_assert_max_num_queries):
@@ -259,7 +320,11 @@ def test_the_command_says_what_would_be_and_does_it_where_asked(place, capsys):
     place.lists("orders")
     call_command("discover", json=True)
     told = json.loads(capsys.readouterr().out)
-    assert (told["came"], told["error"], told["clusters"][0]["url"]) == (["orders"], "", "http://orders.example:8081")
+    assert (told["came"], told["error"], told["clusters"][0]["url"]) == (
+        ["orders"],
+        "",
+        "http://orders.example:8081",
+    )
     assert not Cluster.objects.exists() and not SourceReading.objects.exists()
     call_command("discover", apply=True)
     assert "come     orders" in capsys.readouterr().out and Cluster.objects.get().name == "orders"

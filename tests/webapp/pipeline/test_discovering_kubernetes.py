@@ -1,6 +1,8 @@
-"""Clusters of a Kubernetes, from the API server to the pages: they come, go, keep labels, and what their operator says is shown.
+"""Clusters of a Kubernetes, from the API server to the pages: they come, go, keep labels, and what
+their operator says is shown.
 
-The API server is one of the tests over HTTPS (:mod:`tests.kubernetes_api`), signed in to by a kubeconfig.
+The API server is one of the tests over HTTPS (:mod:`tests.kubernetes_api`), signed in to by a
+kubeconfig.
 """
 
 import json
@@ -33,7 +35,9 @@ def api(tmp_path, settings, db):
     cache.clear()
     reading.forget()
     server = KubernetesApi(tmp_path)
-    (tmp_path / "sources.yml").write_text(f"sources: [{{name: k8s, kubernetes: {{kubeconfig: {server.kubeconfig()}}}}}]")
+    (tmp_path / "sources.yml").write_text(
+        f"sources: [{{name: k8s, kubernetes: {{kubeconfig: {server.kubeconfig()}}}}}]"
+    )
     object.__setattr__(settings.WEIR, "sources", str(tmp_path / "sources.yml"))
     yield server
     object.__setattr__(settings.WEIR, "sources", "")
@@ -64,7 +68,12 @@ def test_clusters_come_and_go_and_keep_their_labels(api, operator):
     rows = Cluster.objects.order_by("name").values_list("name", "url", "labels", "found_by")
     assert list(rows) == [
         ("money.bills", "http://bills-rest.money:80", {"namespace": "money"}, "k8s"),
-        ("shop.orders", "http://orders-rest.shop:8081", {"namespace": "shop", "team": "shop", "environment": "prod"}, "k8s"),
+        (
+            "shop.orders",
+            "http://orders-rest.shop:8081",
+            {"namespace": "shop", "team": "shop", "environment": "prod"},
+            "k8s",
+        ),
     ]
     api.delete("flinkdeployments", orders)
     follow()
@@ -83,7 +92,9 @@ def test_an_api_server_that_refuses_changes_nothing_and_the_pipeline_page_says_w
     assert "RBAC does not allow" in page and "canary" not in page
 
 
-def test_a_jobmanager_that_the_operator_cannot_bring_up_is_shown_as_that_and_its_job_is_not_healthy(api, viewer):
+def test_a_jobmanager_that_the_operator_cannot_bring_up_is_shown_as_that_and_its_job_is_not_healthy(
+    api, viewer
+):
     api.put("flinkdeployments", objects.deployment("orders"))
     follow()
     seen("shop.orders")
@@ -93,26 +104,38 @@ def test_a_jobmanager_that_the_operator_cannot_bring_up_is_shown_as_that_and_its
     follow()
     assert visible() == {"shop.orders": "broken"}
     blind_clusters.watch(timezone.now())
-    ((state, health),) = [(row.status, row.health) for row in JobCurrent.objects.with_status(timezone.now())]
+    ((state, health),) = [
+        (row.status, row.health) for row in JobCurrent.objects.with_status(timezone.now())
+    ]
     assert state == "UNKNOWN" and health is None
     page = viewer.get(reverse("clusters")).content.decode()
     assert "not running" in page and "CrashLoopBackOff" in page and "1 not seen" in page
-    assert "CrashLoopBackOff" in viewer.get(reverse("job", args=("shop.orders", found.job_id))).content.decode()
+    assert (
+        "CrashLoopBackOff"
+        in viewer.get(reverse("job", args=("shop.orders", found.job_id))).content.decode()
+    )
     (row,) = viewer.get("/api/v1/clusters/").json()["results"]
     assert row["visibility"] == "broken" and "CrashLoopBackOff" in row["operator"]["error"]
 
 
-def test_silence_of_what_is_meant_to_be_suspended_is_no_finding_and_of_what_is_not_says_the_operators_words(api):
+def test_silence_of_what_is_meant_to_be_suspended_is_no_finding_and_of_what_is_not_says_the_operators_words(
+    api,
+):
     api.put("flinkdeployments", objects.deployment("rests", status=objects.SUSPENDED))
     api.put("flinkdeployments", objects.deployment("broken", status=objects.FAILED_DEPLOY))
     follow()
     long_ago = timezone.now() - timedelta(hours=1)
     Cluster.objects.update(
-        created_at=long_ago, last_collected_at=timezone.now(), consecutive_failures=9, last_error="It cannot be reached."
+        created_at=long_ago,
+        last_collected_at=timezone.now(),
+        consecutive_failures=9,
+        last_error="It cannot be reached.",
     )
     blind_clusters.watch(timezone.now())
     (silent,) = Finding.objects.open().filter(rule="collect.blind")
-    assert silent.cluster == "shop.broken" and "CrashLoopBackOff" in json.dumps([silent.evidence, silent.cause, silent.data])
+    assert silent.cluster == "shop.broken" and "CrashLoopBackOff" in json.dumps(
+        [silent.evidence, silent.cause, silent.data]
+    )
     assert visible() == {"shop.rests": "suspended", "shop.broken": "broken"}
     assert status_of_pipeline(timezone.now()).blind_clusters == 1
 
@@ -125,7 +148,11 @@ def test_what_the_operator_says_changes_without_the_cluster_being_called_changed
     follow()
     row = Cluster.objects.get()
     (event,) = row.source().operator_events
-    assert (event.reason, event.job_id, row.cursor) == ("SpecChanged", objects.JOB, {"rest": {"seen": 1}})
+    assert (event.reason, event.job_id, row.cursor) == (
+        "SpecChanged",
+        objects.JOB,
+        {"rest": {"seen": 1}},
+    )
 
 
 def test_the_command_says_what_would_come_change_and_leave(api, capsys):
@@ -133,7 +160,11 @@ def test_the_command_says_what_would_come_change_and_leave(api, capsys):
     api.odd = {"/events": status(403)}
     call_command("discover")
     said = capsys.readouterr().out
-    assert "k8s (kubernetes:" in said and "come     shop.orders" in said and "refused  /api/v1/events" in said
+    assert (
+        "k8s (kubernetes:" in said
+        and "come     shop.orders" in said
+        and "refused  /api/v1/events" in said
+    )
     assert not Cluster.objects.exists()
     api.odd = {}
     call_command("discover", apply=True)

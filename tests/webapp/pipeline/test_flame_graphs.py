@@ -38,7 +38,12 @@ def collect() -> None:
 
 def late_source() -> None:
     of = job("c", at=timezone.now(), job_id=JOB)
-    finding(of, "checkpoint.start_delay", timezone.now(), data={"source": {"vertex_id": SOURCE, "name": "Source", "subtask": 0}})
+    finding(
+        of,
+        "checkpoint.start_delay",
+        timezone.now(),
+        data={"source": {"vertex_id": SOURCE, "name": "Source", "subtask": 0}},
+    )
 
 
 def flame_graphs_of(asked: list[str]) -> list[str]:
@@ -49,10 +54,17 @@ def test_what_somebody_wants_is_asked_for_once_and_kept(asked: list[str]) -> Non
     want("c", JOB, SOURCE, timezone.now(), "olga", subtask=0)
     collect()
     collect()
-    assert flame_graphs_of(asked) == [f"/jobs/{JOB}/vertices/{SOURCE}/flamegraph?type=full&subtaskindex=0"]
+    assert flame_graphs_of(asked) == [
+        f"/jobs/{JOB}/vertices/{SOURCE}/flamegraph?type=full&subtaskindex=0"
+    ]
     row = FlameGraph.objects.get()
     [(method, samples)] = own_methods(graphs("1.20.5")[1]["body"]).most_common(1)
-    assert (row.state, row.method, row.method_samples, row.subtask) == ("sampled", method, samples, 0)
+    assert (row.state, row.method, row.method_samples, row.subtask) == (
+        "sampled",
+        method,
+        samples,
+        0,
+    )
 
 
 def test_findings_ask_for_none_by_themselves(asked: list[str]) -> None:
@@ -61,7 +73,9 @@ def test_findings_ask_for_none_by_themselves(asked: list[str]) -> None:
     assert flame_graphs_of(asked) == []
 
 
-def test_findings_of_late_sources_ask_for_one_where_that_is_switched_on(asked: list[str], weir: WeirSettings) -> None:
+def test_findings_of_late_sources_ask_for_one_where_that_is_switched_on(
+    asked: list[str], weir: WeirSettings
+) -> None:
     weir(flame_graphs=True)
     late_source()
     collect()

@@ -22,13 +22,31 @@ Counts = tuple[int, int, int, int, datetime]
 KINDS = ("decline", "expired", "failure", "taskmanager_lost")
 
 
-def happened(host: str, kind: str, at: datetime = AT, job_id: str = "a" * 32, **values: Any) -> dict[str, Any]:
-    return row("host_event", host=host, kind=kind, at=at, job_id=job_id, **{"cluster": "c", "subject": "s", **values})
+def happened(
+    host: str, kind: str, at: datetime = AT, job_id: str = "a" * 32, **values: Any
+) -> dict[str, Any]:
+    return row(
+        "host_event",
+        host=host,
+        kind=kind,
+        at=at,
+        job_id=job_id,
+        **{"cluster": "c", "subject": "s", **values},
+    )
 
 
 def stored() -> dict[tuple[str, str, date], Counts]:
     rows = HostDay.objects.all()
-    return {(one.cluster, one.host, one.day): (one.declines, one.expired, one.failures, one.losses, one.last_at) for one in rows}
+    return {
+        (one.cluster, one.host, one.day): (
+            one.declines,
+            one.expired,
+            one.failures,
+            one.losses,
+            one.last_at,
+        )
+        for one in rows
+    }
 
 
 def recounted() -> dict[tuple[str, str, date], Counts]:
@@ -44,15 +62,22 @@ def counted(events: list[HostEvent]) -> Counts:
     return declines, expired, failures, len(losses), max(one.at for one in events)
 
 
-def test_loaded_events_are_counted_by_host_and_day_and_the_same_again_change_nothing(load: Load) -> None:
+def test_loaded_events_are_counted_by_host_and_day_and_the_same_again_change_nothing(
+    load: Load,
+) -> None:
     midnight = AT.replace(hour=0)
     rows = [
-        happened("h", "decline"), happened("h", "decline", subject="t"), happened("h", "expired", AT + timedelta(hours=1)),
-        happened("h", "failure", midnight), happened("h", "failure", midnight - timedelta(microseconds=1)),
-        happened("h", "taskmanager_lost"), happened("h", "taskmanager_lost", job_id="b" * 32),
+        happened("h", "decline"),
+        happened("h", "decline", subject="t"),
+        happened("h", "expired", AT + timedelta(hours=1)),
+        happened("h", "failure", midnight),
+        happened("h", "failure", midnight - timedelta(microseconds=1)),
+        happened("h", "taskmanager_lost"),
+        happened("h", "taskmanager_lost", job_id="b" * 32),
         happened("h", "taskmanager_lost", subject="another"),
-        happened("h", "decline", cluster="d"), happened("long" * 100, "decline"),
-    ]  # fmt: skip
+        happened("h", "decline", cluster="d"),
+        happened("long" * 100, "decline"),
+    ]
     load({"host_event": rows})
     assert stored() == recounted()
     assert stored()["c", "h", AT.date()] == (2, 1, 1, 2, AT + timedelta(hours=1))
@@ -75,19 +100,28 @@ def test_events_that_are_not_kept_leave_their_days(lease: Lease) -> None:
 
 
 @pytest.mark.parametrize("most", [lookup.MOST_EVENTS, 30, 3])
-def test_lists_of_hosts_count_days_and_what_is_beside_them_as_every_event_by_itself(db: None, monkeypatch: Any, most: int) -> None:
+def test_lists_of_hosts_count_days_and_what_is_beside_them_as_every_event_by_itself(
+    db: None, monkeypatch: Any, most: int
+) -> None:
     monkeypatch.setattr(lookup, "MOST_EVENTS", most)
     of = [job(at=AT) for _ in range(2)]
     for n in range(60):
-        host_event(f"h{n % 3}", of[n % 2], KINDS[n % 4], AT - timedelta(hours=3 * (n // 2)), f"s{n % 5}")
+        host_event(
+            f"h{n % 3}", of[n % 2], KINDS[n % 4], AT - timedelta(hours=3 * (n // 2)), f"s{n % 5}"
+        )
     for start_h, end_h in ((200, 0), (180, 13), (60, 12), (24, 0), (5, 1), (84, 84), (1, 5)):
         cache.clear()
         start, end = AT - timedelta(hours=start_h), AT - timedelta(hours=end_h)
         found = lookup.hosts("prod-eu", start, end)
         events: dict[str, list[HostEvent]] = defaultdict(list)
-        for one in HostEvent.objects.filter(at__gte=found.since, at__gt=start - timedelta(microseconds=1), at__lte=end):
+        for one in HostEvent.objects.filter(
+            at__gte=found.since, at__gt=start - timedelta(microseconds=1), at__lte=end
+        ):
             events[one.host].append(one)
-        told = {row.host: (row.declines, row.expired, row.failures, row.losses, row.last_at) for row in found.rows}
+        told = {
+            row.host: (row.declines, row.expired, row.failures, row.losses, row.last_at)
+            for row in found.rows
+        }
         assert told == {host: counted(of_host) for host, of_host in events.items()}
         assert lookup.hosts("prod-eu", start, end) == found
 

@@ -1,4 +1,6 @@
-"""What happened on hosts with a checkpoint, as more and more becomes known of it: against one run over all."""
+"""What happened on hosts with a checkpoint, as more and more becomes known of it: against one run
+over all.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,14 +19,20 @@ Load = Callable[..., dict[str, int]]
 TABLES = ("checkpoint_fact", "host_event")
 
 
-def loaded(load: Load, instance: SmallInstance, steps: Sequence[Sequence[Observed]]) -> set[tuple[Any, ...]]:
+def loaded(
+    load: Load, instance: SmallInstance, steps: Sequence[Sequence[Observed]]
+) -> set[tuple[Any, ...]]:
     HostEvent.objects.all().delete()
     for step in steps:
         instance.lake.append(step)
         instance.cycle()
         alone = SmallInstance(None, instance.root, instance.manifests[-1:])
         load({table: list(alone.rows(table).values()) for table in TABLES})
-    return set(HostEvent.objects.values_list("job_id", "host", "at", "kind", "subject", "checkpoint_id", "vertex_name"))
+    return set(
+        HostEvent.objects.values_list(
+            "job_id", "host", "at", "kind", "subject", "checkpoint_id", "vertex_name"
+        )
+    )
 
 
 @pytest.mark.parametrize("recording", ["recordings/1.20.5/F", "incidents/2.3.0/expired"])
@@ -38,9 +46,20 @@ def test_an_expired_checkpoint_stands_once_though_the_log_and_rest_date_its_end_
     assert stored() == recounted()
 
 
-def test_what_an_event_was_told_of_is_taken_back_where_its_fact_tells_it_no_more(load: Load) -> None:
-    silent = {"host": "h", "kind": "expired", "job_id": "a" * 32, "cluster": "c", "at": AT, "trigger_time": AT}
-    events = [row("host_event", subject=f"checkpoint {n}", checkpoint_id=n, **silent) for n in (1, 2)]
+def test_what_an_event_was_told_of_is_taken_back_where_its_fact_tells_it_no_more(
+    load: Load,
+) -> None:
+    silent = {
+        "host": "h",
+        "kind": "expired",
+        "job_id": "a" * 32,
+        "cluster": "c",
+        "at": AT,
+        "trigger_time": AT,
+    }
+    events = [
+        row("host_event", subject=f"checkpoint {n}", checkpoint_id=n, **silent) for n in (1, 2)
+    ]
     expired = [fact(n, outcome="expired") for n in (1, 2)]
     load({"checkpoint_fact": expired, "host_event": events})
     load({"checkpoint_fact": expired[:1], "host_event": []})
@@ -49,7 +68,17 @@ def test_what_an_event_was_told_of_is_taken_back_where_its_fact_tells_it_no_more
 
 
 def test_the_same_run_again_changes_nothing(load: Load) -> None:
-    event = row("host_event", host="h", kind="decline", job_id="a" * 32, cluster="c", subject="s", checkpoint_id=1, trigger_time=AT, at=AT)
+    event = row(
+        "host_event",
+        host="h",
+        kind="decline",
+        job_id="a" * 32,
+        cluster="c",
+        subject="s",
+        checkpoint_id=1,
+        trigger_time=AT,
+        at=AT,
+    )
     rows = {"checkpoint_fact": [fact(1, outcome="declined")], "host_event": [event]}
     load(rows)
     before = list(HostEvent.objects.values_list())

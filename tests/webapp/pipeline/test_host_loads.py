@@ -1,4 +1,6 @@
-"""Sums of what runs on each host follow the rows they are of, whoever changes these: recounted one by one."""
+"""Sums of what runs on each host follow the rows they are of, whoever changes these: recounted one
+by one.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -23,11 +25,20 @@ LATER, EARLIER = AT + timedelta(minutes=5), AT - timedelta(minutes=5)
 
 
 def placed(host: str, job_id: str = "a" * 32, cluster: str = "c", **values: Any) -> dict[str, Any]:
-    return row("job_host", host=host, job_id=job_id, cluster=cluster, **{"subtasks": 2, "slots": 1, "as_of": AT, **values})
+    return row(
+        "job_host",
+        host=host,
+        job_id=job_id,
+        cluster=cluster,
+        **{"subtasks": 2, "slots": 1, "as_of": AT, **values},
+    )
 
 
 def stored() -> dict[tuple[str, str], tuple[int, int, int]]:
-    return {(one.cluster, one.host): (one.jobs, one.subtasks, one.slots) for one in HostLoad.objects.all()}
+    return {
+        (one.cluster, one.host): (one.jobs, one.subtasks, one.slots)
+        for one in HostLoad.objects.all()
+    }
 
 
 def recounted() -> dict[tuple[str, str], tuple[int, int, int]]:
@@ -39,8 +50,16 @@ def recounted() -> dict[tuple[str, str], tuple[int, int, int]]:
     return dict(found)
 
 
-def test_loaded_rows_are_summed_by_host_and_cluster_and_the_same_again_change_nothing(load: Load) -> None:
-    rows = [placed("h"), placed("h", "b" * 32, subtasks=5), placed("h", cluster="d"), placed("gone", left_at=AT), placed("long" * 100)]
+def test_loaded_rows_are_summed_by_host_and_cluster_and_the_same_again_change_nothing(
+    load: Load,
+) -> None:
+    rows = [
+        placed("h"),
+        placed("h", "b" * 32, subtasks=5),
+        placed("h", cluster="d"),
+        placed("gone", left_at=AT),
+        placed("long" * 100),
+    ]
     load({"job_host": rows})
     assert stored() == recounted()
     assert stored()["c", "h"] == (2, 7, 2)
@@ -49,9 +68,18 @@ def test_loaded_rows_are_summed_by_host_and_cluster_and_the_same_again_change_no
     assert list(HostLoad.objects.order_by("pk").values_list()) == before
 
 
-def test_a_job_that_leaves_takes_its_share_with_it_and_late_rows_do_not_bring_it_back(load: Load) -> None:
+def test_a_job_that_leaves_takes_its_share_with_it_and_late_rows_do_not_bring_it_back(
+    load: Load,
+) -> None:
     load({"job_host": [placed("h"), placed("h", "b" * 32), placed("alone")]})
-    load({"job_host": [placed("h", left_at=LATER, as_of=LATER), placed("alone", left_at=LATER, as_of=LATER)]})
+    load(
+        {
+            "job_host": [
+                placed("h", left_at=LATER, as_of=LATER),
+                placed("alone", left_at=LATER, as_of=LATER),
+            ]
+        }
+    )
     assert stored() == {("c", "h"): (1, 2, 1)}
     load({"job_host": [placed("h", subtasks=9, as_of=EARLIER), placed("alone", as_of=EARLIER)]})
     assert stored() == {("c", "h"): (1, 2, 1)} == recounted()
@@ -71,10 +99,29 @@ def test_jobs_that_are_not_kept_take_their_share_with_them(lease: Lease) -> None
 
 class Changes(TestCase):
     @settings(max_examples=25, deadline=None)
-    @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("cd"), st.sampled_from("hi"), st.integers(1, 9), st.booleans())))
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from("ab"),
+                st.sampled_from("cd"),
+                st.sampled_from("hi"),
+                st.integers(1, 9),
+                st.booleans(),
+            )
+        )
+    )
     def test_sums_follow_any_changes(self, changes: list[tuple[str, str, str, int, bool]]) -> None:
         for job_id, cluster, host, subtasks, left in changes:
-            values = {"subtasks": subtasks, "slots": 1, "vertices": 1, "first_seen_at": AT, "as_of": AT, "left_at": AT if left else None}
-            JobHost.objects.update_or_create(cluster=cluster, job_id=job_id, host=host, defaults=values)
+            values = {
+                "subtasks": subtasks,
+                "slots": 1,
+                "vertices": 1,
+                "first_seen_at": AT,
+                "as_of": AT,
+                "left_at": AT if left else None,
+            }
+            JobHost.objects.update_or_create(
+                cluster=cluster, job_id=job_id, host=host, defaults=values
+            )
             loads.sum_again([(cluster, host)])
         assert stored() == recounted()

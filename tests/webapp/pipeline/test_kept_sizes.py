@@ -25,7 +25,12 @@ AT = datetime(2026, 11, 20, 23, 59, tzinfo=UTC)
 def measured(home: Path) -> dict[tuple[str, str], KeptSize]:
     for day in range(3):
         at = AT + timedelta(days=day)
-        rows = tuple(LogRecord("jm.log", at, "WARN", "a.b.C", f"x{n}", f"{day * 10 + n:032x}", 0, "jm.log", n) for n in range(5))
+        rows = tuple(
+            LogRecord(
+                "jm.log", at, "WARN", "a.b.C", f"x{n}", f"{day * 10 + n:032x}", 0, "jm.log", n
+            )
+            for n in range(5)
+        )
         Lake(str(home / "lake")).append([Observed("c", at, "log", rows)])
     for folder, size in (
         ("runs/spark-20261121T000000-00000000", 700),
@@ -42,19 +47,32 @@ def measured(home: Path) -> dict[tuple[str, str], KeptSize]:
     return {(row.area, row.name): row for row in KeptSize.objects.all()}
 
 
-def test_folders_take_what_their_files_are_long(home: Path, measured: dict[tuple[str, str], KeptSize]) -> None:
+def test_folders_take_what_their_files_are_long(
+    home: Path, measured: dict[tuple[str, str], KeptSize]
+) -> None:
     assert measured["runs", "spark: 1 run directories"].size_bytes == 700
     assert measured["runs", "storage: 1 run directories"].size_bytes == 30
-    assert (measured["reports", "files of reports"].size_bytes, measured["reports", "files of reports"].oldest_at) == (5, AT)
+    assert (
+        measured["reports", "files of reports"].size_bytes,
+        measured["reports", "files of reports"].oldest_at,
+    ) == (5, AT)
     assert measured["pushed", "pushed"].files == 1
     assert measured["other", "everything else in WEIR_HOME"].size_bytes == 2
 
 
-def test_a_table_of_the_lake_tells_commits_and_its_oldest_day(home: Path, measured: dict[tuple[str, str], KeptSize]) -> None:
+def test_a_table_of_the_lake_tells_commits_and_its_oldest_day(
+    home: Path, measured: dict[tuple[str, str], KeptSize]
+) -> None:
     table = measured["lake", "log_records"]
     files = [path for path in (home / "lake" / "log_records").rglob("*") if path.is_file()]
-    assert (table.size_bytes, table.files) == (sum(path.stat().st_size for path in files), len(files))
-    assert (table.commits, table.oldest_at) == (Lake(str(home / "lake")).version("log_records"), AT.replace(hour=0, minute=0))
+    assert (table.size_bytes, table.files) == (
+        sum(path.stat().st_size for path in files),
+        len(files),
+    )
+    assert (table.commits, table.oldest_at) == (
+        Lake(str(home / "lake")).version("log_records"),
+        AT.replace(hour=0, minute=0),
+    )
 
 
 def test_the_database_tells_its_tables(measured: dict[tuple[str, str], KeptSize]) -> None:
@@ -66,7 +84,9 @@ def test_the_database_tells_its_tables(measured: dict[tuple[str, str], KeptSize]
     assert connection.vendor == "postgresql" or of_database["work_duework"].rows == 1
 
 
-def test_what_is_measured_again_replaces_what_was_known(measured: dict[tuple[str, str], KeptSize]) -> None:
+def test_what_is_measured_again_replaces_what_was_known(
+    measured: dict[tuple[str, str], KeptSize],
+) -> None:
     perform(kept_sizes.KEY, even_if_not_due=True)
     assert {(row.area, row.name) for row in KeptSize.objects.all()} == set(measured)
 
@@ -76,7 +96,9 @@ def test_the_page_says_how_much_is_kept_and_what_is_deleted_when(
 ) -> None:
     with django_assert_max_num_queries(25):
         page = viewer.get("/pipeline/kept/").content.decode()
-    assert "2026-11-20" in page and "WEIR_KEEP_ROUTINE_DAYS" in page and "? not measured" not in page
+    assert (
+        "2026-11-20" in page and "WEIR_KEEP_ROUTINE_DAYS" in page and "? not measured" not in page
+    )
     assert all(str(rule.what) in page for rule in (*retention.RULES, *retention.RULES_OF_WEIR))
     told = json.loads(b"".join(viewer.get("/pipeline/kept.json").streaming_content))
     assert {(row["area"], row["name"]) for row in told} == set(measured)

@@ -27,9 +27,28 @@ def outcomes() -> dict[int, str]:
 
 
 def test_rows_arrive_with_every_column(load: Load) -> None:
-    load({"checkpoint_fact": [fact(1, state_bytes=7, uploaded_ratio=0.5, declines='[{"host": "h"}]', end_time=AT, reason="X")]})
+    load(
+        {
+            "checkpoint_fact": [
+                fact(
+                    1,
+                    state_bytes=7,
+                    uploaded_ratio=0.5,
+                    declines='[{"host": "h"}]',
+                    end_time=AT,
+                    reason="X",
+                )
+            ]
+        }
+    )
     stored = CheckpointFact.objects.get()
-    assert (stored.state_bytes, stored.uploaded_ratio, stored.declines, stored.end_time, stored.reason) == (
+    assert (
+        stored.state_bytes,
+        stored.uploaded_ratio,
+        stored.declines,
+        stored.end_time,
+        stored.reason,
+    ) == (
         7,
         0.5,
         [{"host": "h"}],
@@ -53,7 +72,9 @@ def test_a_settled_outcome_is_never_replaced_by_one_in_progress(load: Load) -> N
     assert outcomes() == {1: "declined"}
 
 
-def test_a_settled_outcome_replaces_one_in_progress_even_if_it_was_observed_earlier(load: Load) -> None:
+def test_a_settled_outcome_replaces_one_in_progress_even_if_it_was_observed_earlier(
+    load: Load,
+) -> None:
     load({"checkpoint_fact": [fact(1, outcome="in_progress", final=False, as_of=LATER)]})
     load({"checkpoint_fact": [fact(1, outcome="completed", as_of=AT)]})
     assert outcomes() == {1: "completed"}
@@ -77,7 +98,15 @@ def test_what_did_not_change_is_not_counted_as_changed(load: Load) -> None:
 
 
 def test_the_fleet_order_is_made_while_loading(load: Load) -> None:
-    load({"job_current": [job("a", state="FAILED"), job("b", recent_total=10, recent_failed=5), job("c")]})
+    load(
+        {
+            "job_current": [
+                job("a", state="FAILED"),
+                job("b", recent_total=10, recent_failed=5),
+                job("c"),
+            ]
+        }
+    )
     assert [row.job_id for row in JobCurrent.objects.order_by("-trouble")] == ["a", "b", "c"]
 
 
@@ -89,7 +118,10 @@ def test_clusters_that_only_the_lake_knows_are_registered_as_recordings(load: Lo
 def test_a_gap_is_refused_and_says_where(lease: Lease, load: Load, tmp_path: Path) -> None:
     load({})
     path = write_run(tmp_path / "late", {}, from_={"checkpoints": 5}, to={"checkpoints": 6})
-    with pytest.raises(loader.OutOfOrder, match="starts at commits checkpoints 5, but what is loaded ends at checkpoints 1"):
+    with pytest.raises(
+        loader.OutOfOrder,
+        match="starts at commits checkpoints 5, but what is loaded ends at checkpoints 1",
+    ):
         loader.accept(run_files.read_manifest(path), path, None, lease)
 
 
@@ -100,8 +132,12 @@ def test_an_overlap_is_refused(lease: Lease, load: Load, tmp_path: Path) -> None
         loader.accept(run_files.read_manifest(path), path, None, lease)
 
 
-def test_a_run_killed_while_loading_is_loaded_to_the_end_later(lease: Lease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_run(tmp_path / "r", {"checkpoint_fact": [fact(n) for n in range(30)]}, to={"checkpoints": 1})
+def test_a_run_killed_while_loading_is_loaded_to_the_end_later(
+    lease: Lease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_run(
+        tmp_path / "r", {"checkpoint_fact": [fact(n) for n in range(30)]}, to={"checkpoints": 1}
+    )
     manifest = run_files.read_manifest(path)
     accepted = loader.accept(manifest, path, None, lease)
     monkeypatch.setattr(run_files, "ROWS_PER_BATCH", 10)
@@ -130,14 +166,23 @@ def test_an_overtaken_holder_writes_nothing_more(lease: Lease, tmp_path: Path) -
     path = write_run(tmp_path / "r", {"checkpoint_fact": [fact(1)]}, to={"checkpoints": 1})
     manifest = run_files.read_manifest(path)
     accepted = loader.accept(manifest, path, None, lease)
-    assert DueWork.objects.claim("spark/cycle", timezone.now() + timedelta(hours=1), even_if_not_due=True)
+    assert DueWork.objects.claim(
+        "spark/cycle", timezone.now() + timedelta(hours=1), even_if_not_due=True
+    )
     with pytest.raises(LeaseLost):
         loader.load(accepted, manifest, lease, print)
     assert not CheckpointFact.objects.exists()
 
 
 def test_hostile_texts_are_stored_as_far_as_a_database_can(load: Load) -> None:
-    event = row("log_event", job_id="j", message="nul \x00 in a log", fields='{"a": "\\u0000 \\ud800"}', process="p" * 5000, level="L" * 99)
+    event = row(
+        "log_event",
+        job_id="j",
+        message="nul \x00 in a log",
+        fields='{"a": "\\u0000 \\ud800"}',
+        process="p" * 5000,
+        level="L" * 99,
+    )
     load({"log_event": [event]})
     stored = LogEvent.objects.get()
     assert stored.message == "nul \ufffd in a log"
@@ -155,7 +200,9 @@ def test_long_keys_that_differ_only_at_their_end_stay_two_rows(load: Load) -> No
 
 
 def test_numbers_that_are_none_are_unknown(load: Load) -> None:
-    load({"checkpoint_fact": [fact(1, uploaded_ratio=float("nan"), late_subtask_share=float("inf"))]})
+    load(
+        {"checkpoint_fact": [fact(1, uploaded_ratio=float("nan"), late_subtask_share=float("inf"))]}
+    )
     stored = CheckpointFact.objects.get()
     assert (stored.uploaded_ratio, stored.late_subtask_share) == (None, None)
 
@@ -164,13 +211,28 @@ def test_numbers_that_are_none_are_unknown(load: Load) -> None:
     ("spoil", "says"),
     [
         (lambda path: path.write_text("{"), "format 1"),
-        (lambda path: path.write_text(path.read_text().replace('"format": 1', '"format": 9')), "format 9"),
-        (lambda path: path.write_text(path.read_text().replace("tables/checkpoint_fact", "../../etc")), "outside its run"),
-        (lambda path: path.write_text(path.read_text().replace('"checkpoint_fact":', '"passwords":')), "passwords"),
+        (
+            lambda path: path.write_text(path.read_text().replace('"format": 1', '"format": 9')),
+            "format 9",
+        ),
+        (
+            lambda path: path.write_text(
+                path.read_text().replace("tables/checkpoint_fact", "../../etc")
+            ),
+            "outside its run",
+        ),
+        (
+            lambda path: path.write_text(
+                path.read_text().replace('"checkpoint_fact":', '"passwords":')
+            ),
+            "passwords",
+        ),
         (lambda path: path.unlink(), "no manifest"),
     ],
 )
-def test_a_manifest_that_cannot_be_trusted_is_refused(tmp_path: Path, spoil: Callable[[Path], object], says: str) -> None:
+def test_a_manifest_that_cannot_be_trusted_is_refused(
+    tmp_path: Path, spoil: Callable[[Path], object], says: str
+) -> None:
     path = write_run(tmp_path / "r", {"checkpoint_fact": [fact(1)]}, to={"checkpoints": 1})
     spoil(Path(path))
     with pytest.raises(BadManifest, match=says):
@@ -184,7 +246,13 @@ def test_a_file_that_lost_rows_is_refused(load: Load) -> None:
 
 def test_ten_thousand_rows_take_few_queries(load: Load, django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(100):
-        load({"checkpoint_fact": [fact(n, declines="[]", exception="e" * 500) for n in range(10_000)]})
+        load(
+            {
+                "checkpoint_fact": [
+                    fact(n, declines="[]", exception="e" * 500) for n in range(10_000)
+                ]
+            }
+        )
     assert CheckpointFact.objects.count() == 10_000
 
 
@@ -196,5 +264,12 @@ def test_a_key_that_comes_twice_in_one_run_keeps_its_newest_row(load: Load) -> N
 def test_a_row_whose_key_turned_out_to_be_another_is_removed(load: Load) -> None:
     load({"checkpoint_fact": [fact(1), fact(2)]})
     taken_back = {name: fact(1)[name] for name in SERVING_TABLES["checkpoint_fact"].key}
-    load({"checkpoint_fact": [fact(1, trigger_time=LATER)]}, retracted={"checkpoint_fact": [taken_back]})
-    assert list(CheckpointFact.objects.order_by("checkpoint_id").values_list("checkpoint_id", "trigger_time")) == [(1, LATER), (2, AT)]
+    load(
+        {"checkpoint_fact": [fact(1, trigger_time=LATER)]},
+        retracted={"checkpoint_fact": [taken_back]},
+    )
+    assert list(
+        CheckpointFact.objects.order_by("checkpoint_id").values_list(
+            "checkpoint_id", "trigger_time"
+        )
+    ) == [(1, LATER), (2, AT)]

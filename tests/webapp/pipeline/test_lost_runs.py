@@ -1,4 +1,6 @@
-"""Run directories that vanish or are damaged: Weir starts again from the lake by itself, says so, and leaves the same rows."""
+"""Run directories that vanish or are damaged: Weir starts again from the lake by itself, says so,
+and leaves the same rows.
+"""
 
 import json
 import shutil
@@ -38,17 +40,24 @@ LOSSES: dict[str, Callable[[Path], object]] = {
     "its manifest": lambda run: (run / "manifest.json").unlink(),
     "a torn manifest": lambda run: (run / "manifest.json").write_text("{"),
     "a foreign manifest": lambda run: other_commits(run / "manifest.json"),
-    "a folder in the manifest's place": lambda run: ((run / "manifest.json").unlink(), (run / "manifest.json").mkdir()),
+    "a folder in the manifest's place": lambda run: (
+        (run / "manifest.json").unlink(),
+        (run / "manifest.json").mkdir(),
+    ),
     "a file in the directory's place": lambda run: (shutil.rmtree(run), run.write_text("")),
     "its state": lambda run: shutil.rmtree(run / "state"),
     "an empty file of state": lambda run: (run / "state/facts.parquet").write_bytes(b""),
-    "a file of state cut short": lambda run: (run / "state/facts.parquet").write_bytes((run / "state/facts.parquet").read_bytes()[:-9]),
+    "a file of state cut short": lambda run: (run / "state/facts.parquet").write_bytes(
+        (run / "state/facts.parquet").read_bytes()[:-9]
+    ),
     "a flipped byte in a page": lambda run: spoil(run / "state/facts.parquet", 40),
 }
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_what_is_lost_of_the_last_run_is_made_again_from_the_lake(see: Callable[..., None], home: Path, loss: str) -> None:
+def test_what_is_lost_of_the_last_run_is_made_again_from_the_lake(
+    see: Callable[..., None], home: Path, loss: str
+) -> None:
     see(1)
     see(2)
     run_pipeline()
@@ -57,7 +66,9 @@ def test_what_is_lost_of_the_last_run_is_made_again_from_the_lake(see: Callable[
     see(3)
     assert "Everything is read again from the lake." in run_pipeline()
     assert facts() == [1, 2, 3]
-    assert [row for row in CheckpointFact.objects.values_list() if row[0] in {one[0] for one in before}] == before
+    assert [
+        row for row in CheckpointFact.objects.values_list() if row[0] in {one[0] for one in before}
+    ] == before
     see(4)
     assert "read again" not in run_pipeline()
     assert facts() == [1, 2, 3, 4]
@@ -116,7 +127,9 @@ def test_killed_while_it_starts_again_it_goes_on_from_there(
     assert Manifest.objects.filter(restarted__isnull=False).count() == 1
 
 
-def test_killed_and_lost_again_while_it_starts_again(see: Callable[..., None], home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_and_lost_again_while_it_starts_again(
+    see: Callable[..., None], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     see(1)
     run_pipeline()
     shutil.rmtree(home / "runs")
@@ -171,7 +184,9 @@ def test_a_run_that_was_never_accepted_and_lost_its_tables_stands_in_nobodys_way
     assert {row.state for row in Manifest.objects.all()} == {"loaded"}
 
 
-def test_what_only_cannot_be_reached_is_not_taken_for_lost(see: Callable[..., None], home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_only_cannot_be_reached_is_not_taken_for_lost(
+    see: Callable[..., None], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     see(1)
     run_pipeline()
     state = home / "runs" / Manifest.objects.get().attempt / "state/facts.parquet"
@@ -187,12 +202,19 @@ def test_what_only_cannot_be_reached_is_not_taken_for_lost(see: Callable[..., No
     assert not Manifest.objects.filter(restarted__isnull=False).exists()
 
 
-def test_a_trigger_that_stood_in_for_another_goes_when_the_run_that_knew_of_it_is_lost(lease: Lease, tmp_path: Path) -> None:
+def test_a_trigger_that_stood_in_for_another_goes_when_the_run_that_knew_of_it_is_lost(
+    lease: Lease, tmp_path: Path
+) -> None:
     """The lost run would have taken the stand-in back when the true trigger came."""
     later = AT + timedelta(minutes=1)
 
     def load(name: str, rows: list[dict[str, Any]], from_: int, to: int) -> None:
-        path = write_run(tmp_path / name, {"checkpoint_fact": rows}, from_={"checkpoints": from_}, to={"checkpoints": to})
+        path = write_run(
+            tmp_path / name,
+            {"checkpoint_fact": rows},
+            from_={"checkpoints": from_},
+            to={"checkpoints": to},
+        )
         manifest = run_files.read_manifest(path)
         loader.load(loader.accept(manifest, path, None, lease), manifest, lease, lambda line: None)
 
@@ -200,12 +222,16 @@ def test_a_trigger_that_stood_in_for_another_goes_when_the_run_that_knew_of_it_i
     load("first", [fact(7, trigger_time=later), fact(8), other_job], 0, 2)
     loader.start_over("start-1", "lost", known={"checkpoints": 2})
     load("whole", [fact(7), fact(8), fact(9), fact(9, trigger_time=later), other_job], 0, 3)
-    kept = {(row.job_id[0], row.checkpoint_id, row.trigger_time) for row in CheckpointFact.objects.all()}
+    kept = {
+        (row.job_id[0], row.checkpoint_id, row.trigger_time) for row in CheckpointFact.objects.all()
+    }
     assert kept == {("a", 7, AT), ("a", 8, AT), ("a", 9, AT), ("a", 9, later), ("b", 7, later)}
 
 
 @pytest.mark.parametrize("known", [None, {"checkpoints": 9}])
-def test_rows_of_a_lake_that_was_replaced_stay(lease: Lease, tmp_path: Path, known: dict[str, int] | None) -> None:
+def test_rows_of_a_lake_that_was_replaced_stay(
+    lease: Lease, tmp_path: Path, known: dict[str, int] | None
+) -> None:
     later = AT + timedelta(minutes=1)
     for name, rows, to in (("first", [fact(7, trigger_time=later)], 2), ("whole", [fact(7)], 3)):
         path = write_run(tmp_path / name, {"checkpoint_fact": rows}, to={"checkpoints": to})
@@ -215,7 +241,9 @@ def test_rows_of_a_lake_that_was_replaced_stay(lease: Lease, tmp_path: Path, kno
     assert CheckpointFact.objects.count() == 2
 
 
-def test_a_directory_that_cannot_be_removed_fails_no_cycle(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_removed_fails_no_cycle(
+    see: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(keep: int) -> int:
         raise PermissionError(13, "Permission denied", "/runs/old")
 

@@ -1,4 +1,6 @@
-"""A lost run directory, with Spark and without: what is made again from the lake are the rows that would have come anyway."""
+"""A lost run directory, with Spark and without: what is made again from the lake are the rows that
+would have come anyway.
+"""
 
 import os
 import shutil
@@ -23,13 +25,25 @@ from tests.webapp.pipeline.test_lost_runs import spoil
 pytestmark = pytest.mark.cluster
 
 RECORDING = "1.20.5/F"
-TRIGGERED = f"Triggering checkpoint 7 (type=CHECKPOINT) @ {round(noon().timestamp() * 1000)} for job {JOB}."
+TRIGGERED = (
+    f"Triggering checkpoint 7 (type=CHECKPOINT) @ {round(noon().timestamp() * 1000)} for job {JOB}."
+)
 DECLINED = f"Decline checkpoint 7 by task {'e' * 32} of job {JOB} at tm-1 @ host-1 (dataPort=1)."
 TABLES = (
-    "fleet_jobcurrent", "fleet_jobexception", "fleet_jobannotation", "fleet_logevent", "checkpoints_checkpointfact",
-    "checkpoints_checkpointrollup", "checkpoints_sizetrend", "checkpoints_checkpointupload", "pressure_pressurewindow",
-    "findings_finding", "findings_findingsight", "findings_jobjudgement", "work_skippedinput",
-)  # fmt: skip
+    "fleet_jobcurrent",
+    "fleet_jobexception",
+    "fleet_jobannotation",
+    "fleet_logevent",
+    "checkpoints_checkpointfact",
+    "checkpoints_checkpointrollup",
+    "checkpoints_sizetrend",
+    "checkpoints_checkpointupload",
+    "pressure_pressurewindow",
+    "findings_finding",
+    "findings_findingsight",
+    "findings_jobjudgement",
+    "work_skippedinput",
+)
 OF_THE_DATABASE = ("id", "to_alert")
 
 
@@ -41,13 +55,25 @@ class Home:
         self.lake = Lake(str(root / "lake"))
 
     def cycle(self) -> str:
-        variables = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
+        variables = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("WEIR_", "DJANGO_"))
+        }
         environment = environment_without_spark(**variables) | {
             "WEIR_HOME": str(self.root), "SPARK_REMOTE": self.spark,
             "WEIR_MOST_ROWS_WITHOUT_SPARK": str(self.most_rows_without_spark),
         }  # fmt: skip
         command = [sys.executable, "manage.py", "run_pipeline"]
-        done = subprocess.run(command, env=environment, cwd=PROJECT, capture_output=True, text=True, timeout=900, check=False)
+        done = subprocess.run(
+            command,
+            env=environment,
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr + self._newest_log()
         return done.stdout
 
@@ -56,7 +82,9 @@ class Home:
         return logs[-1].read_text()[-6000:] if logs else ""
 
     def log(self, second: int, message: str) -> None:
-        record = LogRecord("jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second)
+        record = LogRecord(
+            "jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second
+        )
         self.lake.append([Observed("late-trigger", noon(3600), "log", (record,))])
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
@@ -71,7 +99,13 @@ class Home:
     @staticmethod
     def _rows(database: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
         rows = [dict(row) for row in database.execute(f"SELECT * FROM {table}")]
-        return sorted(({name: value for name, value in row.items() if name not in OF_THE_DATABASE} for row in rows), key=repr)
+        return sorted(
+            (
+                {name: value for name, value in row.items() if name not in OF_THE_DATABASE}
+                for row in rows
+            ),
+            key=repr,
+        )
 
 
 @pytest.fixture(params=[0, 40_000], ids=["with Spark", "without"])
@@ -117,5 +151,11 @@ def test_a_lost_run_leaves_the_rows_of_one_that_was_not_lost(home: Home, tmp_pat
 def _amid(file: Path, column: str) -> int:
     """A place in the pages of this column."""
     group = pq.ParquetFile(file).metadata.row_group(0)
-    (chunk,) = (group.column(place) for place in range(group.num_columns) if group.column(place).path_in_schema == column)
-    return (chunk.dictionary_page_offset or chunk.data_page_offset) + chunk.total_compressed_size // 2
+    (chunk,) = (
+        group.column(place)
+        for place in range(group.num_columns)
+        if group.column(place).path_in_schema == column
+    )
+    return (
+        chunk.dictionary_page_offset or chunk.data_page_offset
+    ) + chunk.total_compressed_size // 2

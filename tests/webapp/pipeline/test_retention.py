@@ -38,7 +38,9 @@ def test_routine_checkpoints_go_after_a_week_notable_ones_after_three_months(lea
         fact(4, trigger_time=days_ago(7.1), is_savepoint=True),
         fact(5, trigger_time=days_ago(7.1), end_to_end_ms=60_000),
         fact(6, trigger_time=days_ago(91), outcome="declined"),
-        fact(7, trigger_time=days_ago(7.1), is_savepoint=False, end_to_end_ms=10, outcome="aborted"),
+        fact(
+            7, trigger_time=days_ago(7.1), is_savepoint=False, end_to_end_ms=10, outcome="aborted"
+        ),
     )
     retention.purge(NOW, lease)
     assert kept() == {1, 3, 4, 5}
@@ -52,12 +54,20 @@ def test_recordings_do_not_age(lease: Lease) -> None:
 
 
 def test_rollups_of_days_outlive_those_of_hours(lease: Lease) -> None:
-    store("checkpoint_rollup", *(row("checkpoint_rollup", period=period, period_start=days_ago(100)) for period in ("hour", "day")))
+    store(
+        "checkpoint_rollup",
+        *(
+            row("checkpoint_rollup", period=period, period_start=days_ago(100))
+            for period in ("hour", "day")
+        ),
+    )
     retention.purge(NOW, lease)
     assert [rollup.period for rollup in CheckpointRollup.objects.all()] == ["day"]
 
 
-def test_many_rows_go_in_many_short_transactions(lease: Lease, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_go_in_many_short_transactions(
+    lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(retention, "ROWS_PER_DELETE", 10)
     store("log_event", *(row("log_event", ordinal=n, ts=days_ago(8)) for n in range(35)))
     assert retention.purge(NOW, lease)["logevent"] == 35
@@ -67,7 +77,9 @@ def test_many_rows_go_in_many_short_transactions(lease: Lease, monkeypatch: pyte
 def test_the_manifest_the_next_run_needs_is_never_purged(lease: Lease) -> None:
     for name in ("old", "last"):
         Manifest.objects.create(attempt=name, path="x", state="loaded", loaded_at=days_ago(60))
-    PipelineRun.objects.create(kind="spark", key="spark/cycle", attempt="a", started_at=days_ago(31), state="done")
+    PipelineRun.objects.create(
+        kind="spark", key="spark/cycle", attempt="a", started_at=days_ago(31), state="done"
+    )
     retention.purge(NOW, lease)
     assert [manifest.attempt for manifest in Manifest.objects.all()] == ["last"]
     assert not PipelineRun.objects.exists()

@@ -1,4 +1,6 @@
-"""Roll-ups beside the cycle, from the facts that the lake keeps to the rows, with a stand-in for Spark that keeps its contract."""
+"""Roll-ups beside the cycle, from the facts that the lake keeps to the rows, with a stand-in for
+Spark that keeps its contract.
+"""
 
 import json
 import os
@@ -37,7 +39,9 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def completed() -> list[int]:
-    return list(CheckpointRollup.objects.order_by("period_start").values_list("completed_count", flat=True))
+    return list(
+        CheckpointRollup.objects.order_by("period_start").values_list("completed_count", flat=True)
+    )
 
 
 def cycle() -> None:
@@ -65,16 +69,22 @@ def test_what_is_kept_is_summed_up_once(see: Callable[..., None]) -> None:
     assert (roll_up(), completed(), RolledUp.objects.get().to_seq) == (Performed.DONE, [3], 2)
 
 
-def test_it_is_due_work_of_its_own_and_seen_on_the_pipeline_page(see: Callable[..., None], admin_client: Client) -> None:
+def test_it_is_due_work_of_its_own_and_seen_on_the_pipeline_page(
+    see: Callable[..., None], admin_client: Client
+) -> None:
     see(1)
     counts = json.loads(run_pipeline("--json"))
     assert counts["rollups/checkpoints"] == {"from": 0, "to": 1, "rows": 1, "changed": 1}
     assert DueWork.objects.get(key="rollups/checkpoints").interval_s == 120
     page = admin_client.get(reverse("pipeline"), {"kind": "rollups"}).content.decode()
-    assert page.count(reverse("pipeline-run", args=(PipelineRun.objects.get(kind="rollups").pk,))) == 1
+    assert (
+        page.count(reverse("pipeline-run", args=(PipelineRun.objects.get(kind="rollups").pk,))) == 1
+    )
 
 
-def test_the_first_roll_ups_follow_the_first_cycle_at_once(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_roll_ups_follow_the_first_cycle_at_once(
+    see: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     hinted: list[str] = []
     monkeypatch.setattr(hints, "hint", lambda task, key, *_: hinted.append(key))
     DueWork.objects.ensure(registry.intervals_s(), timezone.now())
@@ -92,7 +102,9 @@ def test_the_first_roll_ups_follow_the_first_cycle_at_once(see: Callable[..., No
     assert perform(rollups.KEY).state == Performed.HELD
 
 
-def test_a_cycle_is_done_whatever_becomes_of_the_hint_at_its_roll_ups(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cycle_is_done_whatever_becomes_of_the_hint_at_its_roll_ups(
+    see: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_database() -> bool:
         raise OperationalError("the database is gone")
 
@@ -110,7 +122,9 @@ def test_killed_at_any_step_the_next_run_comes_to_the_same_rows(
 ) -> None:
     see(1)
     cycle()
-    monkeypatch.setattr(*(rollups.run_files, "batches") if step == "run_files" else (rollups, "upsert"), _die)
+    monkeypatch.setattr(
+        *(rollups.run_files, "batches") if step == "run_files" else (rollups, "upsert"), _die
+    )
     with pytest.raises(KeyboardInterrupt):
         roll_up()
     monkeypatch.undo()
@@ -128,10 +142,14 @@ def test_a_cycle_that_was_killed_before_it_kept_its_facts_is_caught_up_though_no
     see(2)
     cycle()
     assert (roll_up(), completed()) == (Performed.DONE, [2])
-    assert "which was killed before it did" in PipelineRun.objects.filter(kind="rollups")[0].log_tail
+    assert (
+        "which was killed before it did" in PipelineRun.objects.filter(kind="rollups")[0].log_tail
+    )
 
 
-def test_a_run_that_is_taken_up_in_parts_is_waited_for(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_taken_up_in_parts_is_waited_for(
+    see: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     see(1)
     cycle()
     amidst = kept_facts.taken(rollups.lake())._replace(cycle=UNFINISHED, run=5, part=1)
@@ -152,7 +170,9 @@ def test_a_failed_job_is_said_and_tried_again(see: Callable[..., None], settings
     assert (roll_up(), completed()) == (Performed.DONE, [1])
 
 
-def test_kept_facts_that_were_moved_away_are_told_again(see: Callable[..., None], home: Path) -> None:
+def test_kept_facts_that_were_moved_away_are_told_again(
+    see: Callable[..., None], home: Path
+) -> None:
     for number in (1, 2):
         see(number)
         run_pipeline()
@@ -162,18 +182,31 @@ def test_kept_facts_that_were_moved_away_are_told_again(see: Callable[..., None]
     assert completed() == [3]
 
 
-def test_the_daily_care_merges_kept_facts_and_forgets_those_older_than_their_roll_ups(home: Path) -> None:
+def test_the_daily_care_merges_kept_facts_and_forgets_those_older_than_their_roll_ups(
+    home: Path,
+) -> None:
     lake, now = Lake(str(home / "lake")), timezone.now()
     Cluster.objects.create(name="c", url="http://127.0.0.1:1")
     for number, (cluster, days) in enumerate((("c", 800), ("recording", 800), ("c", 1), ("c", 1))):
         at = now - timedelta(days=days)
-        lake.append([Observed(cluster, at, "rest", (Checkpoint("a" * 32, number, at, "COMPLETED"),))])
+        lake.append(
+            [Observed(cluster, at, "rest", (Checkpoint("a" * 32, number, at, "COMPLETED"),))]
+        )
         cycle()
     roll_up()
     perform(due_work.LAKE, even_if_not_due=True)
-    left = lake.read(TABLE, where={}, from_time=now - timedelta(days=999), to_time=now, limit=9).to_pylist()
-    assert sorted((row["cluster"], row["checkpoint_id"]) for row in left) == [("c", 2), ("c", 3), ("recording", 1)]
-    assert "derived/checkpoint_facts: 2 files merged" in PipelineRun.objects.get(key=due_work.LAKE).log_tail
+    left = lake.read(
+        TABLE, where={}, from_time=now - timedelta(days=999), to_time=now, limit=9
+    ).to_pylist()
+    assert sorted((row["cluster"], row["checkpoint_id"]) for row in left) == [
+        ("c", 2),
+        ("c", 3),
+        ("recording", 1),
+    ]
+    assert (
+        "derived/checkpoint_facts: 2 files merged"
+        in PipelineRun.objects.get(key=due_work.LAKE).log_tail
+    )
 
 
 def test_many_small_files_of_a_day_are_merged(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,14 +223,30 @@ def test_many_small_files_of_a_day_are_merged(home: Path, monkeypatch: pytest.Mo
 def test_kill_9_of_all_its_processes_leaves_nothing_to_mend(tmp_path: Path) -> None:
     home = tmp_path / "killed"
     home.mkdir()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
-    environment |= {"DJANGO_SETTINGS_MODULE": "tests.webapp.pipeline.site_settings", "WEIR_HOME": str(home)}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))
+    }
+    environment |= {
+        "DJANGO_SETTINGS_MODULE": "tests.webapp.pipeline.site_settings",
+        "WEIR_HOME": str(home),
+    }
     command = [sys.executable, "manage.py", "run_pipeline", "--json"]
 
     def run() -> "subprocess.Popen[str]":
-        return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        return subprocess.Popen(
+            command,
+            env=environment,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
 
-    Lake(str(home / "lake")).append([Observed("c", AT, "rest", (Checkpoint("a" * 32, 1, AT, "COMPLETED"),))])
+    Lake(str(home / "lake")).append(
+        [Observed("c", AT, "rest", (Checkpoint("a" * 32, 1, AT, "COMPLETED"),))]
+    )
     (home / "hold-rollups").touch()
     killed = run()
     while not (home / "began-rollups").exists():

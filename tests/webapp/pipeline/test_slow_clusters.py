@@ -65,7 +65,9 @@ def wait_for(condition: Callable[[], object], within_s: float) -> bool:
     return bool(condition())
 
 
-def test_what_quick_clusters_tell_is_in_the_lake_while_a_slow_one_is_still_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_quick_clusters_tell_is_in_the_lake_while_a_slow_one_is_still_read(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(collecting, "SLOW_S", 15.0)
     monkeypatch.setattr("ingest.shard_reading.GROUP_S", 0.5)
     with fleet(held(threading.Event()), *[recorded("1.20.5/B")] * 2):
@@ -88,11 +90,17 @@ def test_who_is_slow_is_read_by_itself_and_its_shard_waits_no_more(home: Path) -
         assert DueWork.objects.due(timezone.now()).filter(key="collect/slow").exists()
         began = timezone.now()
         collect()
-        assert set(Cluster.objects.filter(last_success_at__gte=began).values_list("name", flat=True)) == {"quick-1", "quick-2"}
+        assert set(
+            Cluster.objects.filter(last_success_at__gte=began).values_list("name", flat=True)
+        ) == {"quick-1", "quick-2"}
         gate.set()
         collect("collect/slow")
         slow.refresh_from_db()
-        assert slow.last_success_at and slow.slow_since is None and "collect/slow" not in registry.intervals_s()
+        assert (
+            slow.last_success_at
+            and slow.slow_since is None
+            and "collect/slow" not in registry.intervals_s()
+        )
 
 
 def test_who_does_not_answer_fails_in_its_own_lane(home: Path) -> None:
@@ -101,12 +109,16 @@ def test_who_does_not_answer_fails_in_its_own_lane(home: Path) -> None:
     assert Cluster.objects.get().consecutive_failures == 1
 
 
-def test_those_asked_longest_ago_come_first_in_the_lane_of_slow_ones(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_those_asked_longest_ago_come_first_in_the_lane_of_slow_ones(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(collecting, "MAX_SHARD_SIZE", 1)
     now = timezone.now()
     for number in range(3):
         at = now - timedelta(minutes=number)
-        Cluster.objects.create(name=f"c{number}", url="http://127.0.0.1:9", slow_since=now, last_collected_at=at)
+        Cluster.objects.create(
+            name=f"c{number}", url="http://127.0.0.1:9", slow_since=now, last_collected_at=at
+        )
     collect("collect/slow")
     assert Cluster.objects.get(consecutive_failures=1).name == "c2"
 
@@ -116,21 +128,28 @@ def test_a_cluster_alone_in_its_shard_takes_what_time_it_takes(home: Path) -> No
 
     def late(path: str, headers: dict[str, str]) -> Reply:
         reply = base(path, headers)
-        return Reply(reply.body, reply.status, reply.headers, pause_s=3 if path == "/overview" else 0)
+        return Reply(
+            reply.body, reply.status, reply.headers, pause_s=3 if path == "/overview" else 0
+        )
 
     with fleet(late):
         collect()
         assert seen() == {SLOW}
 
 
-def test_rows_are_there_once_though_clusters_are_committed_one_by_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_there_once_though_clusters_are_committed_one_by_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ingest.shard_reading.GROUP_S", 0.0)
     with fleet(*[recorded("1.20.5/B")] * 4):
         collect()
     counts = PipelineRun.objects.latest("id").counts
     assert counts["clusters"] == 4 and len(seen()) == 4
     rows = Lake(str(home / "lake")).files("jobs")
-    assert len({file.uri for file in rows}) == len(rows) and sum(file.rows for file in rows) == counts["jobs"]
+    assert (
+        len({file.uri for file in rows}) == len(rows)
+        and sum(file.rows for file in rows) == counts["jobs"]
+    )
 
 
 def test_a_failure_of_a_process_that_did_not_get_to_run_counts_against_no_cluster() -> None:
@@ -139,13 +158,19 @@ def test_a_failure_of_a_process_that_did_not_get_to_run_counts_against_no_cluste
     assert lease
     row = Cluster.objects.create(name="c", url="http://127.0.0.1:9")
     for stalled_s, failures in ((collecting.MOST_STALL_S, 0), (0.0, 1)):
-        outcome = ClusterOutcome("c", False, "It did not answer within 10 s.", {}, took_s=10, stalled_s=stalled_s)
+        outcome = ClusterOutcome(
+            "c", False, "It did not answer within 10 s.", {}, took_s=10, stalled_s=stalled_s
+        )
         collecting.save_outcomes([outcome], {"c": row}, timezone.now(), lease)
         assert Cluster.objects.get().consecutive_failures == failures
 
 
-@pytest.mark.parametrize(("times", "each_s", "after_s"), [(1, 1.5, 0.3), (1, 1.5, 0.0), (3, 0.8, 0.3)])
-def test_a_loop_that_does_not_get_to_run_is_noticed_at_once_and_however_often_that_is(times: int, each_s: float, after_s: float) -> None:
+@pytest.mark.parametrize(
+    ("times", "each_s", "after_s"), [(1, 1.5, 0.3), (1, 1.5, 0.0), (3, 0.8, 0.3)]
+)
+def test_a_loop_that_does_not_get_to_run_is_noticed_at_once_and_however_often_that_is(
+    times: int, each_s: float, after_s: float
+) -> None:
     stalls = []
 
     async def read(_run: str, stall: Stall) -> None:

@@ -18,7 +18,9 @@ def main() -> None:
         session = SessionStore()
         session["number"] = number
         session.save()
-        SignInFailures.objects.update_or_create(subject=f"{number % 50}", defaults={"count": number, "window_start": timezone.now()})
+        SignInFailures.objects.update_or_create(
+            subject=f"{number % 50}", defaults={"count": number, "window_start": timezone.now()}
+        )
         Cluster.objects.filter(name="c").update(sees=[f"seen {number}"])
 
 

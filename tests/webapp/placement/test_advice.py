@@ -14,8 +14,16 @@ from webapp.fleet.job_plan import buffer_settings
         ("2.2.0", {"taskmanager.load-balance.mode": "tasks"}, "is TASKS already"),
         ("2.1.1", {}, "Set taskmanager.load-balance.mode: SLOTS"),
         ("1.20.5", {}, "Set cluster.evenly-spread-out-slots: true"),
-        ("1.20.5", {"cluster.evenly-spread-out-slots": "true"}, "Flink spreads slots over TaskManagers already"),
-        ("1.20.5", {"taskmanager.load-balance.mode": "SLOTS"}, "Flink spreads slots over TaskManagers already"),
+        (
+            "1.20.5",
+            {"cluster.evenly-spread-out-slots": "true"},
+            "Flink spreads slots over TaskManagers already",
+        ),
+        (
+            "1.20.5",
+            {"taskmanager.load-balance.mode": "SLOTS"},
+            "Flink spreads slots over TaskManagers already",
+        ),
         ("1.12.5", None, "Set cluster.evenly-spread-out-slots: true"),
         ("2.3-SNAPSHOT", {}, "Set taskmanager.load-balance.mode: TASKS"),
         ("1.20-vvr-8.0.11", {}, "Set cluster.evenly-spread-out-slots: true"),
@@ -27,7 +35,15 @@ def test_advice_fits_the_version_and_what_is_set(version, configuration, says):
 
 
 @pytest.mark.parametrize(
-    ("text", "size_bytes"), [("32kb", 32768), ("32 kb", 32768), ("65536", 65536), ("1mb", 1 << 20), ("x", 32768), (None, 32768)]
+    ("text", "size_bytes"),
+    [
+        ("32kb", 32768),
+        ("32 kb", 32768),
+        ("65536", 65536),
+        ("1mb", 1 << 20),
+        ("x", 32768),
+        (None, 32768),
+    ],
 )
 def test_sizes_of_segments_are_read_as_flink_writes_them(text, size_bytes):
     assert buffer_settings({"taskmanager.memory.segment-size": text}).segment_bytes == size_bytes
@@ -35,6 +51,9 @@ def test_sizes_of_segments_are_read_as_flink_writes_them(text, size_bytes):
 
 def test_buffers_a_channel_and_a_gate_are_those_that_are_configured():
     settings = buffer_settings(
-        {"taskmanager.network.memory.buffers-per-channel": "4", "taskmanager.network.memory.floating-buffers-per-gate": "16"}
+        {
+            "taskmanager.network.memory.buffers-per-channel": "4",
+            "taskmanager.network.memory.floating-buffers-per-gate": "16",
+        }
     )
     assert (settings.buffers_per_channel, settings.floating_per_gate) == (4, 16)

@@ -50,7 +50,11 @@ def test_tasks_of_taskmanagers_are_those_of_flinks_answers(recording, home):
 def test_slots_needed_are_those_that_flink_says_are_taken(recording, home):
     """``/overview`` counts the slots of the cluster; the lab runs one job."""
     (job,) = taken_up(recording, home)
-    taken = [told["body"]["slots-total"] - told["body"]["slots-available"] for told in answers(recording) if told["path"] == "/overview"]
+    taken = [
+        told["body"]["slots-total"] - told["body"]["slots-available"]
+        for told in answers(recording)
+        if told["path"] == "/overview"
+    ]
     assert placement(job).slots_needed == max(taken)
 
 
@@ -66,15 +70,24 @@ def test_a_taskmanager_lacks_the_buffers_that_flink_says_it_lacks(home):
     """TaskManagers had 32 buffers: the last task to start required 2 and found 1."""
     recording = "incidents/1.20.5/few-buffers"
     (job,) = taken_up(recording, home)
-    told = [one["body"]["exceptionHistory"]["entries"] for one in answers(recording) if "/exceptions" in one["path"]]
-    lacked = {int(a) - int(b) for a, b in re.findall(r"required (\d+), but only (\d+) available", str(told))}
+    told = [
+        one["body"]["exceptionHistory"]["entries"]
+        for one in answers(recording)
+        if "/exceptions" in one["path"]
+    ]
+    lacked = {
+        int(a) - int(b)
+        for a, b in re.findall(r"required (\d+), but only (\d+) available", str(told))
+    }
     found = placement(job)
     assert {one.short_by for one in found.taskmanagers if one.short_by} == lacked == {1}
     assert {one.buffers for one in found.taskmanagers} == {32}
     assert {row["short_by"] for row in rows(document_of(job), "taskmanagers")} == {0, 1}
     verdict = document_of(job).verdict
     assert verdict.tone == "warn"
-    assert verdict.sentence.startswith("1 of 2 TaskManagers have fewer network buffers than the tasks on them need at least")
+    assert verdict.sentence.startswith(
+        "1 of 2 TaskManagers have fewer network buffers than the tasks on them need at least"
+    )
 
 
 def test_flinks_own_balanced_scheduling_comes_to_what_it_is_simulated_to_bring(home):
@@ -88,12 +101,19 @@ def test_flinks_own_balanced_scheduling_comes_to_what_it_is_simulated_to_bring(h
 
 def test_slot_sharing_groups_are_unknown_before_flink_reports_them(home):
     (job,) = taken_up(OLD, home)
-    assert "Slot sharing groups are not reported by this version of Flink: simulated as one group." in placement(job).unknown
+    assert (
+        "Slot sharing groups are not reported by this version of Flink: simulated as one group."
+        in placement(job).unknown
+    )
 
 
 def test_groups_of_the_plan_are_those_of_the_answer(home):
     (job,) = taken_up(L2, home)
-    told = next(one["body"] for one in answers(L2) if one["path"] == f"/jobs/{job.job_id}" and one["body"]["vertices"])
+    told = next(
+        one["body"]
+        for one in answers(L2)
+        if one["path"] == f"/jobs/{job.job_id}" and one["body"]["vertices"]
+    )
     assert {v["vertex_id"]: v["slot_sharing_group_id"] for v in job.graph["vertices"]} == {
         v["id"]: v["slotSharingGroupId"] for v in told["vertices"]
     }
@@ -101,7 +121,10 @@ def test_groups_of_the_plan_are_those_of_the_answer(home):
 
 def test_an_uneven_placement_is_a_warning_with_what_balancing_would_bring(viewer, home):
     (job,) = taken_up(L2, home)
-    sentence = "The fullest TaskManager has 11 of 14 tasks, 1.57 times the mean. Balanced tasks would bring it to 1.29."
+    sentence = (
+        "The fullest TaskManager has 11 of 14 tasks, 1.57 times the mean. Balanced tasks "
+        "would bring it to 1.29."
+    )
     document = document_of(job)
     assert (document.verdict.tone, document.verdict.sentence) == ("warn", sentence)
     placements = rows(document, "placements")
@@ -115,7 +138,9 @@ def test_an_uneven_placement_is_a_warning_with_what_balancing_would_bring(viewer
     assert [one["name"] for one in figure["data"]] == ["Observed", "Balanced tasks"]
 
 
-@pytest.mark.parametrize(("recording", "is_there"), [(L2, True), ("incidents/2.3.0/balanced", False)])
+@pytest.mark.parametrize(
+    ("recording", "is_there"), [(L2, True), ("incidents/2.3.0/balanced", False)]
+)
 def test_a_report_has_an_uneven_placement_and_no_even_one(recording, is_there, home):
     (job,) = taken_up(recording, home)
     at = job.last_seen_at
@@ -139,14 +164,20 @@ def test_a_lake_that_cannot_be_read_leaves_the_plan(home):
     (job,) = taken_up(L2, home)
     for log in (home / "lake" / "vertex_metrics" / "_delta_log").iterdir():
         log.write_text("no commit")
-    assert [one["placement"] for one in rows(document_of(job), "placements")] == ["Flink's default", "Balanced tasks"]
+    assert [one["placement"] for one in rows(document_of(job), "placements")] == [
+        "Flink's default",
+        "Balanced tasks",
+    ]
 
 
 def test_the_placement_of_a_job_without_a_plan_is_unknown(home):
     (job,) = taken_up(L2, home)
     job.graph = None
     document = document_of(job)
-    assert (document.verdict.tone, document.verdict.sentence) == ("unknown", "The plan of this job is not known")
+    assert (document.verdict.tone, document.verdict.sentence) == (
+        "unknown",
+        "The plan of this job is not known",
+    )
     assert not document.tables
 
 
@@ -161,7 +192,12 @@ def test_the_tasks_that_a_lost_taskmanager_restarts_are_those_that_flink_deploye
 
 
 @pytest.mark.parametrize(
-    "setting", [{"jobmanager.execution.failover-strategy": "full"}, {"jobmanager.scheduler": "Adaptive"}, {"scheduler-mode": "reactive"}]
+    "setting",
+    [
+        {"jobmanager.execution.failover-strategy": "full"},
+        {"jobmanager.scheduler": "Adaptive"},
+        {"scheduler-mode": "reactive"},
+    ],
 )
 def test_where_a_failure_restarts_all_tasks_there_is_one_region(setting, home):
     (job,) = taken_up(OLD, home)

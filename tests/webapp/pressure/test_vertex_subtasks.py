@@ -1,4 +1,6 @@
-"""What each subtask of a vertex did, on the panel that a click on the job graph opens, held against Flink's own answers."""
+"""What each subtask of a vertex did, on the panel that a click on the job graph opens, held against
+Flink's own answers.
+"""
 
 import csv
 import io
@@ -31,7 +33,9 @@ def of(home):
 
 
 def address(of, vertex_id, name="vertex-subtasks", **more):
-    return reverse(name, kwargs={"cluster": of.cluster, "job_id": of.job_id, "vertex_id": vertex_id, **more})
+    return reverse(
+        name, kwargs={"cluster": of.cluster, "job_id": of.job_id, "vertex_id": vertex_id, **more}
+    )
 
 
 def told_by_flink(of, vertex_id):
@@ -41,7 +45,9 @@ def told_by_flink(of, vertex_id):
         path = told["path"].split("?")[0]
         if path == f"/jobs/{of.job_id}/vertices/{vertex_id}":
             hosts = {one["subtask"]: one["host"] for one in told["body"]["subtasks"]}
-        found = re.fullmatch(rf"/jobs/{of.job_id}/vertices/{vertex_id}/subtasks/([0-9]+)/metrics", path)
+        found = re.fullmatch(
+            rf"/jobs/{of.job_id}/vertices/{vertex_id}/subtasks/([0-9]+)/metrics", path
+        )
         if found and "?get=" in told["path"]:
             metrics[int(found[1])] = {one["id"]: one["value"] for one in told["body"]}
     return hosts, metrics
@@ -51,13 +57,21 @@ def test_every_subtask_has_the_host_and_the_figures_that_flink_told_last(viewer,
     compared = 0
     for vertex in of.graph["vertices"]:
         hosts, metrics = told_by_flink(of, vertex["vertex_id"])
-        lines = viewer.get(address(of, vertex["vertex_id"], "vertex-subtasks-export", form="csv")).getvalue().decode()
+        lines = (
+            viewer.get(address(of, vertex["vertex_id"], "vertex-subtasks-export", form="csv"))
+            .getvalue()
+            .decode()
+        )
         rows = {int(row["subtask"]): row for row in csv.DictReader(io.StringIO(lines))}
         assert {number: row["host"] for number, row in rows.items()} == hosts
         for number, figures in metrics.items():
             for column, metric in READ.items():
                 if figures.get(metric, "NaN") != "NaN":
-                    assert float(rows[number][column]) == pytest.approx(float(figures[metric])), (vertex["name"], number, column)
+                    assert float(rows[number][column]) == pytest.approx(float(figures[metric])), (
+                        vertex["name"],
+                        number,
+                        column,
+                    )
                     compared += 1
     assert compared > 20
 
@@ -69,22 +83,38 @@ def test_the_panel_shows_the_busiest_first_and_sorts_by_any_figure(viewer, of):
         values = [getattr(one, column) for one in shown if getattr(one, column) is not None]
         assert len(values) > 1 and values == sorted(values, reverse=by != "subtask")
     assert (
-        viewer.get(address(of, vertex_id)).context["by"] == viewer.get(address(of, vertex_id), {"sort": "nonsense"}).context["by"] == "busy"
+        viewer.get(address(of, vertex_id)).context["by"]
+        == viewer.get(address(of, vertex_id), {"sort": "nonsense"}).context["by"]
+        == "busy"
     )
 
 
 def test_what_flink_told_nothing_of_comes_last():
-    rows = [SubtaskSample(number, *(None,) * 2, busy, *(None,) * 8) for number, busy in enumerate((None, 3.0, 0.0, 7.0))]
+    rows = [
+        SubtaskSample(number, *(None,) * 2, busy, *(None,) * 8)
+        for number, busy in enumerate((None, 3.0, 0.0, 7.0))
+    ]
     assert [one.subtask for one in in_order(rows, "busy")] == [3, 1, 2, 0]
 
 
 def test_findings_about_the_vertex_lead_to_their_pages(viewer, of):
     vertex = of.graph["vertices"][0]
-    one = finding(of, at=of.as_of, subject_kind="vertex", subject_id=vertex["vertex_id"], subject=vertex["name"])
-    assert reverse("finding", args=(one.pk,)) in viewer.get(address(of, vertex["vertex_id"])).content.decode()
+    one = finding(
+        of,
+        at=of.as_of,
+        subject_kind="vertex",
+        subject_id=vertex["vertex_id"],
+        subject=vertex["name"],
+    )
+    assert (
+        reverse("finding", args=(one.pk,))
+        in viewer.get(address(of, vertex["vertex_id"])).content.decode()
+    )
 
 
-def test_a_vertex_that_was_not_sampled_says_so_and_one_that_is_not_in_the_plan_is_not_there(viewer, home):
+def test_a_vertex_that_was_not_sampled_says_so_and_one_that_is_not_in_the_plan_is_not_there(
+    viewer, home
+):
     cluster(at=T0)
     of = job(at=T0)
     (vertex_id, *_) = [one["vertex_id"] for one in of.graph["vertices"]]
@@ -93,15 +123,23 @@ def test_a_vertex_that_was_not_sampled_says_so_and_one_that_is_not_in_the_plan_i
 
 
 def test_many_subtasks_come_in_pages(viewer, of, monkeypatch):
-    many = [SubtaskSample(number, *(None,) * 2, float(number), *(None,) * 8) for number in range(5_000)]
+    many = [
+        SubtaskSample(number, *(None,) * 2, float(number), *(None,) * 8) for number in range(5_000)
+    ]
     monkeypatch.setattr("webapp.pressure.vertex_subtasks._subtasks", lambda _row: many)
     vertex_id = of.graph["vertices"][0]["vertex_id"]
-    first, last = (viewer.get(address(of, vertex_id), {"page": page}).context["subtasks"] for page in ("0", "999999"))
+    first, last = (
+        viewer.get(address(of, vertex_id), {"page": page}).context["subtasks"]
+        for page in ("0", "999999")
+    )
     assert [one.subtask for one in first] == list(range(4_999, 4_999 - PAGE_SIZE, -1))
     assert last[-1].subtask == 0
 
 
 def test_a_lake_that_cannot_be_read_is_said(viewer, of, monkeypatch):
     monkeypatch.setattr("webapp.pressure.views.newest_sample", lambda *_: 1 / 0)
-    assert "The lake could not be read" in viewer.get(address(of, of.graph["vertices"][0]["vertex_id"])).content.decode()
+    assert (
+        "The lake could not be read"
+        in viewer.get(address(of, of.graph["vertices"][0]["vertex_id"])).content.decode()
+    )
     assert JobCurrent.objects.count() == 1

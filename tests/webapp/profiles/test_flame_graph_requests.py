@@ -1,4 +1,6 @@
-"""The life of a request for a flame graph: wanted once, asked until it is sampled, kept until there is a newer one."""
+"""The life of a request for a flame graph: wanted once, asked until it is sampled, kept until there
+is a newer one.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -69,9 +71,18 @@ def test_what_was_sampled_is_kept_with_its_sentence_and_asked_for_again_after_mi
     row = FlameGraph.objects.get()
     body = graphs("1.20.5")[0]["body"]
     [(method, samples)] = own_methods(body).most_common(1)
-    assert (row.method, row.method_samples, row.samples, row.subtask) == (method, samples, body["data"]["value"], 0)
+    assert (row.method, row.method_samples, row.samples, row.subtask) == (
+        method,
+        samples,
+        body["data"]["value"],
+        0,
+    )
     assert round(row.sampled_at.timestamp() * 1000) == body["endTimestamp"]
-    assert words(NOW) == row.sentence == f"100 % of 100 samples are in {method}, calling java.lang.Thread.sleep."
+    assert (
+        words(NOW)
+        == row.sentence
+        == f"100 % of 100 samples are in {method}, calling java.lang.Thread.sleep."
+    )
     assert (want(*KEY, after(minutes=4)), want(*KEY, after(minutes=6))) == (False, True)
 
 
@@ -90,7 +101,10 @@ def test_where_flame_graphs_are_switched_off_it_is_said_how_to_switch_them_on():
     want(*KEY, NOW)
     answered(NOW, Told(FlameGraphState.OFF))
     shown = flame_graph_of(*KEY, NOW)
-    assert shown.sentence.startswith("Flame graphs are not switched on: set rest.flamegraph.enabled: true in the configuration of Flink")
+    assert shown.sentence.startswith(
+        "Flame graphs are not switched on: set rest.flamegraph.enabled: true in the configuration "
+        "of Flink"
+    )
     assert (shown.picture, shown.is_waited_for, shown.may_ask) == (None, False, False)
     assert due(after(minutes=1)) == ()
 
@@ -101,7 +115,10 @@ def test_a_refused_request_is_tried_three_times_and_says_why():
         assert due(after(minutes=number))
         answered(after(minutes=number), error="data.value: expected a whole number, got a text")
     assert due(after(minutes=10)) == ()
-    assert words(after(minutes=3)) == "Flink gave none: data.value: expected a whole number, got a text"
+    assert (
+        words(after(minutes=3))
+        == "Flink gave none: data.value: expected a whole number, got a text"
+    )
 
 
 def test_nobody_waits_for_ever_for_a_cluster_that_is_not_collected():
@@ -118,21 +135,37 @@ def test_it_can_be_wanted_again_when_the_cluster_could_not_be_asked():
 
 
 def test_a_large_graph_is_kept_without_its_smallest_frames_and_no_frame_without_those_above_it():
-    root = {"name": "root", "value": 30_000, "children": [
-        {"name": f"a.B.m{n}:1", "value": 10, "children": [{"name": f"a.C.m{n}:1", "value": 5, "children": []}]} for n in range(3_000)
-    ]}  # fmt: skip
+    root = {
+        "name": "root",
+        "value": 30_000,
+        "children": [
+            {
+                "name": f"a.B.m{n}:1",
+                "value": 10,
+                "children": [{"name": f"a.C.m{n}:1", "value": 5, "children": []}],
+            }
+            for n in range(3_000)
+        ],
+    }
     want(*KEY, NOW)
     answered(NOW, flame_graph({"endTimestamp": 1, "data": root}))
     row = FlameGraph.objects.get()
     assert (len(row.frames), row.frames_left_out) == (MOST_FRAMES, 6_001 - MOST_FRAMES)
-    assert all(depth <= above + 1 for (above, *_), (depth, *_) in zip(row.frames, row.frames[1:], strict=False))
+    assert all(
+        depth <= above + 1
+        for (above, *_), (depth, *_) in zip(row.frames, row.frames[1:], strict=False)
+    )
 
 
-@pytest.mark.parametrize(("state", "ago_min", "count"), [("open", 1, 1), ("closed", 1, 0), ("open", 30, 0)])
+@pytest.mark.parametrize(
+    ("state", "ago_min", "count"), [("open", 1, 1), ("closed", 1, 0), ("open", 30, 0)]
+)
 def test_an_open_finding_of_a_late_source_wants_its_flame_graph(state, ago_min, count):
     cluster("c", at=NOW)
     of = job("c", at=NOW)
-    data = {"source": {"vertex_id": SOURCE, "name": "Source: clicks", "subtask": 2, "checkpoint_id": 7}}
+    data = {
+        "source": {"vertex_id": SOURCE, "name": "Source: clicks", "subtask": 2, "checkpoint_id": 7}
+    }
     finding(of, "checkpoint.start_delay", NOW - timedelta(minutes=ago_min), state=state, data=data)
     finding(of, "pressure.transit", NOW, subject_id="x", data=data)
     finding(of, "checkpoint.start_delay", NOW, subject_id="y", data={"source": None})
@@ -143,6 +176,8 @@ def test_an_open_finding_of_a_late_source_wants_its_flame_graph(state, ago_min, 
 
 def test_a_finding_of_a_busy_vertex_wants_the_flame_graph_of_its_first_busy_subtask():
     cluster("c", at=NOW)
-    finding(job("c", at=NOW), "pressure.root", NOW, data={"vertex_id": SOURCE, "hot_subtasks": [3, 5]})
+    finding(
+        job("c", at=NOW), "pressure.root", NOW, data={"vertex_id": SOURCE, "hot_subtasks": [3, 5]}
+    )
     assert want_flame_graphs(["c"], NOW) == 1
     assert [(graph.vertex_id, graph.subtask) for graph in due(NOW)] == [(SOURCE, 3)]

@@ -1,4 +1,6 @@
-"""Thread dumps of a recorded job: asked for on its page, taken by a cycle, shown by an analysis and on findings."""
+"""Thread dumps of a recorded job: asked for on its page, taken by a cycle, shown by an analysis and
+on findings.
+"""
 
 import json
 import re
@@ -60,11 +62,15 @@ def test_a_refused_request_is_tried_three_times_and_says_why():
 
 
 def test_dumps_at_the_same_place_are_counted_and_one_of_long_ago_counts_no_more():
-    body = next(body for body in dumps("2.3.0", "slow-sync") if "snapshotState(Enrich" in json.dumps(body))
+    body = next(
+        body for body in dumps("2.3.0", "slow-sync") if "snapshotState(Enrich" in json.dumps(body)
+    )
     for at, expected in ((NOW, 1), (after(seconds=30), 2), (after(hours=1), 1)):
         want("c", "tm", at)
         answered(at, body)
-        [slow] = [one for one in ThreadDump.objects.get().threads if one["name"] == "enrich (1/2)#0"]
+        [slow] = [
+            one for one in ThreadDump.objects.get().threads if one["name"] == "enrich (1/2)#0"
+        ]
         assert (slow["in_a_row"], slow["place"]) == (expected, "lab.Enrich.snapshotState")
 
 
@@ -86,13 +92,28 @@ def of(home) -> JobCurrent:
 
 
 def dumped(job):
-    """Each TaskManager of the job has the dump of that which had the same tasks; returns where each task ran."""
+    """Each TaskManager of the job has the dump of that which had the same tasks; returns where each
+    task ran.
+    """
     where = subtasks(RECORDING, job.job_id)
-    enrich = next(vertex["vertex_id"] for vertex in job.graph["vertices"] if vertex["name"] == "enrich")
+    enrich = next(
+        vertex["vertex_id"] for vertex in job.graph["vertices"] if vertex["name"] == "enrich"
+    )
     for subtask, taskmanager in enumerate(where[enrich]):
-        body = next(body for body in dumps("2.3.0", "slow-sync") if f"enrich ({subtask + 1}/2)" in json.dumps(body))
+        body = next(
+            body
+            for body in dumps("2.3.0", "slow-sync")
+            if f"enrich ({subtask + 1}/2)" in json.dumps(body)
+        )
         want(CLUSTER, taskmanager, timezone.now() - timedelta(minutes=1))
-        keep(CLUSTER, [ThreadDumpAnswer(taskmanager, timezone.now() - timedelta(minutes=1), thread_dump(body))])
+        keep(
+            CLUSTER,
+            [
+                ThreadDumpAnswer(
+                    taskmanager, timezone.now() - timedelta(minutes=1), thread_dump(body)
+                )
+            ],
+        )
     return where, enrich
 
 
@@ -107,7 +128,9 @@ def test_the_analysis_says_what_each_task_of_the_job_does(of, viewer: Client):
     document = viewer.get(api).json()
     tables = tables_of(document)
     tasks = [one for one in tables["tasks"]["rows"] if one["name"] == "enrich"]
-    assert sorted((one["subtask"], one["taskmanager_id"]) for one in tasks) == list(enumerate(where[enrich]))
+    assert sorted((one["subtask"], one["taskmanager_id"]) for one in tasks) == list(
+        enumerate(where[enrich])
+    )
     slow = "waits in lab.Enrich.snapshotState, calling java.lang.Thread.sleep, for a checkpoint"
     [row] = [one for one in tasks if one["subtask"] == 0]
     assert "waits for work" not in [one["does"] for one in tables["tasks"]["rows"][:2]]
@@ -118,7 +141,10 @@ def test_the_analysis_says_what_each_task_of_the_job_does(of, viewer: Client):
     only = tables_of(viewer.get(f"{api}?vertex={enrich}").json())
     assert {one["name"] for one in only["tasks"]["rows"]} == {"enrich"} and "others" not in only
     one = where[enrich][0]
-    assert [row["taskmanager_id"] for row in tables_of(viewer.get(f"{api}?taskmanager={one}").json())["taskmanagers"]["rows"]] == [one]
+    assert [
+        row["taskmanager_id"]
+        for row in tables_of(viewer.get(f"{api}?taskmanager={one}").json())["taskmanagers"]["rows"]
+    ] == [one]
 
 
 def test_a_deadlock_is_critical_and_a_task_that_stays_blocked_a_warning(of, viewer: Client):
@@ -134,7 +160,10 @@ def test_a_deadlock_is_critical_and_a_task_that_stays_blocked_a_warning(of, view
     assert held["tone"] == "warn" and held["sentence"].startswith("enrich (1/2)#0: blocked")
     row.deadlocks = ["a waits for b, b waits for a"]
     row.save()
-    assert viewer.get(api).json()["verdict"] == {"tone": "crit", "sentence": "a waits for b, b waits for a"}
+    assert viewer.get(api).json()["verdict"] == {
+        "tone": "crit",
+        "sentence": "a waits for b, b waits for a",
+    }
 
 
 def test_the_command_asks_for_dumps_of_the_taskmanagers_of_a_job(of):
@@ -142,10 +171,15 @@ def test_the_command_asks_for_dumps_of_the_taskmanagers_of_a_job(of):
     call_command("dump_threads", CLUSTER, of.job_id, stdout=out)
     taskmanagers = {one for places in subtasks(RECORDING, of.job_id).values() for one in places}
     assert set(ThreadDump.objects.values_list("taskmanager_id", flat=True)) == taskmanagers
-    assert out.getvalue().strip() == f"{len(taskmanagers)} of {len(taskmanagers)} TaskManagers are asked."
+    assert (
+        out.getvalue().strip()
+        == f"{len(taskmanagers)} of {len(taskmanagers)} TaskManagers are asked."
+    )
 
 
-def test_where_nobody_asked_the_page_says_so_and_viewers_have_no_button(of, viewer: Client, operator: Client):
+def test_where_nobody_asked_the_page_says_so_and_viewers_have_no_button(
+    of, viewer: Client, operator: Client
+):
     at = reverse("threads", args=(CLUSTER, of.job_id))
     page = words_of(viewer.get(at).content.decode())
     assert "No dump was asked for." in page
@@ -168,7 +202,9 @@ def test_an_operator_asks_for_those_of_a_running_job_alone(of, operator: Client,
     taskmanagers = sorted({one for places in where.values() for one in places})
     assert operator.post(ask, {"taskmanager": "elsewhere"}).status_code == 404
     operator.post(ask, {"taskmanager": taskmanagers[0]})
-    assert list(ThreadDump.objects.values_list("taskmanager_id", "wanted_by")) == [(taskmanagers[0], "olga")]
+    assert list(ThreadDump.objects.values_list("taskmanager_id", "wanted_by")) == [
+        (taskmanagers[0], "olga")
+    ]
     operator.post(ask)
     assert sorted(ThreadDump.objects.values_list("taskmanager_id", flat=True)) == taskmanagers
 

@@ -20,9 +20,17 @@ def cluster(home, db):
 
 def test_the_page_shows_a_new_token_once_and_it_works(operator, cluster):
     assert b"No shipper pushes logs" in operator.get(PAGE).content
-    text = operator.post(PAGE, {"name": "vector", "days": "90"}).content.decode().split('<code class="token">')[1].split("<")[0]
+    text = (
+        operator.post(PAGE, {"name": "vector", "days": "90"})
+        .content.decode()
+        .split('<code class="token">')[1]
+        .split("<")[0]
+    )
     answer = Client().post(
-        "/api/v1/push/logs/", '{"log": "x"}', content_type="application/json", headers={"authorization": f"Bearer {text}"}
+        "/api/v1/push/logs/",
+        '{"log": "x"}',
+        content_type="application/json",
+        headers={"authorization": f"Bearer {text}"},
     )
     assert answer.json()["lines"] == 1
     page = operator.get(PAGE).content.decode()

@@ -1,4 +1,6 @@
-"""Whatever a shipper with a token sends, within the size of a body, is answered in less than a second of CPU."""
+"""Whatever a shipper with a token sends, within the size of a body, is answered in less than a
+second of CPU.
+"""
 
 import json
 import threading
@@ -18,7 +20,9 @@ from webapp.push.models import PushToken
 
 MOST_CPU_S = 1.0
 TRIES = 5
-"""Where others use the machine the same work takes more of its time; the least of several tries is what the work takes."""
+"""Where others use the machine the same work takes more of its time; the least of several tries is
+what the work takes.
+"""
 
 
 @pytest.fixture
@@ -31,14 +35,19 @@ def tokens(home, db, monkeypatch):
 
 def push(token, door, content, content_type="application/json", encoding=""):
     headers = {"authorization": f"Bearer {token}", "content-encoding": encoding}
-    return Client().post(f"/api/v1/push/{door}", content, content_type=content_type, headers=headers)
+    return Client().post(
+        f"/api/v1/push/{door}", content, content_type=content_type, headers=headers
+    )
 
 
 @pytest.mark.parametrize("name", WORST)
 def test_a_body_is_answered_in_a_second_of_cpu(tokens, name, monkeypatch):
     monkeypatch.setattr(budget, "MAX_CPU_S_OF_TOKEN", 60.0)
     worst = WORST[name]
-    content, content_type = worst.content(), "application/x-protobuf" if worst.in_protobuf else "application/json"
+    content, content_type = (
+        worst.content(),
+        "application/x-protobuf" if worst.in_protobuf else "application/json",
+    )
     for _ in range(TRIES):
         began_s = time.process_time()
         answer = push(tokens[0], worst.door, content, content_type, worst.encoding)
@@ -52,7 +61,9 @@ def test_a_body_is_answered_in_a_second_of_cpu(tokens, name, monkeypatch):
 def test_processes_that_are_remembered_at_length_cost_no_more_together(tokens):
     remembered = 4
     for number in range(remembered):
-        lines = b"".join(b'{"log":"x","ts":%d,"pod":"p%d"}\n' % (line, number) for line in range(MAX_RECORDS))
+        lines = b"".join(
+            b'{"log":"x","ts":%d,"pod":"p%d"}\n' % (line, number) for line in range(MAX_RECORDS)
+        )
         assert push(tokens[number % 2], JSON, lines).status_code == 200
     body = b"".join(b'{"log":"y","ts":1,"pod":"p%d"}\n' % number for number in range(remembered))
     began_s = time.process_time()
@@ -62,13 +73,30 @@ def test_processes_that_are_remembered_at_length_cost_no_more_together(tokens):
 
 def test_what_shippers_send_at_once_by_default_is_taken(tokens):
     line = "x" * 200
-    event = {"message": line, "timestamp": "2026-11-23T01:02:03.004Z", "file": "/opt/flink/log/flink-a-taskmanager.log", "host": "node1"}
-    vector = json.dumps([event | {"message": f"{line} {number}"} for number in range(28_000)]).encode()
+    event = {
+        "message": line,
+        "timestamp": "2026-11-23T01:02:03.004Z",
+        "file": "/opt/flink/log/flink-a-taskmanager.log",
+        "host": "node1",
+    }
+    vector = json.dumps(
+        [event | {"message": f"{line} {number}"} for number in range(28_000)]
+    ).encode()
     attributes = [{"key": f"k{number}", "value": {"stringValue": "v"}} for number in range(20)]
-    logs = [{"timeUnixNano": str(number + 1), "body": {"stringValue": line}, "attributes": attributes} for number in range(8_192)]
+    logs = [
+        {"timeUnixNano": str(number + 1), "body": {"stringValue": line}, "attributes": attributes}
+        for number in range(8_192)
+    ]
     request = {"resourceLogs": [{"scopeLogs": [{"logRecords": logs}]}]}
     otlp = ParseDict(request, ExportLogsServiceRequest()).SerializeToString()
-    promtail = {"streams": [{"stream": {"pod": "p"}, "values": [[str(number), line[:90]] for number in range(9_000)]}]}
+    promtail = {
+        "streams": [
+            {
+                "stream": {"pod": "p"},
+                "values": [[str(number), line[:90]] for number in range(9_000)],
+            }
+        ]
+    }
     assert push(tokens[0], JSON, vector).json()["lines"] == 28_000
     assert push(tokens[0], LOGS, otlp, "application/x-protobuf").status_code == 200
     assert push(tokens[0], LOKI, json.dumps(promtail).encode()).status_code == 204
@@ -78,7 +106,10 @@ def test_what_shippers_send_at_once_by_default_is_taken(tokens):
 def test_what_is_refused_is_refused_whole_and_says_limit_and_what_was_seen(tokens, home):
     answer = push(tokens[0], JSON, records(b'{"log":"x"}\n')() + b'{"log":"x"}\n' * 2)
     assert answer.status_code == 413
-    assert all(f"{number:,}" in answer.json()["error"]["message"] for number in (MAX_RECORDS, MAX_RECORDS + 1))
+    assert all(
+        f"{number:,}" in answer.json()["error"]["message"]
+        for number in (MAX_RECORDS, MAX_RECORDS + 1)
+    )
     assert not list((home / "pushed").rglob("*.log"))
 
 
@@ -114,7 +145,10 @@ def test_pushes_that_are_read_at_once_leave_threads_to_pages(tokens, monkeypatch
     monkeypatch.setattr(budget, "TURN_WITHIN_S", 0.01)
     taken, free = budget.Budget(), threading.Event()
     monkeypatch.setattr("webapp.push.receiving.BUDGET", taken)
-    holders = [threading.Thread(target=taken.spend, args=(number, free.wait)) for number in range(budget.MAX_AT_ONCE)]
+    holders = [
+        threading.Thread(target=taken.spend, args=(number, free.wait))
+        for number in range(budget.MAX_AT_ONCE)
+    ]
     for holder in holders:
         holder.start()
     try:

@@ -1,4 +1,6 @@
-"""A copy that is asked for on the page of a job: by whom, to where, and what may be ordered of it."""
+"""A copy that is asked for on the page of a job: by whom, to where, and what may be ordered of
+it.
+"""
 
 import random
 from pathlib import Path
@@ -29,7 +31,9 @@ def world(tmp_path: Path) -> World:
     builders.cluster("prod-eu", at=now)
     of = builders.job("prod-eu", at=now, job_id=JOB)
     number = world.checkpoint()
-    builders.fact(of, number, now, external_path=f"file:{world.root}/{JOB}/chk-{number}", is_savepoint=False)
+    builders.fact(
+        of, number, now, external_path=f"file:{world.root}/{JOB}/chk-{number}", is_savepoint=False
+    )
     StorageRoot.objects.create(uri=f"file:{world.root}")
     return world
 
@@ -45,12 +49,20 @@ def administrator(db: None) -> Client:
 
 def ask(client: Client, destination: str, every_s: str = "60") -> str:
     """The page that follows."""
-    answer = client.post(reverse("replication-ask", args=AT), {"destination": destination, "every_s": every_s}, follow=True)
+    answer = client.post(
+        reverse("replication-ask", args=AT),
+        {"destination": destination, "every_s": every_s},
+        follow=True,
+    )
     return str(answer.content.decode())
 
 
 def order(client: Client, what: str) -> str:
-    return str(client.post(reverse("replication-order", args=AT), {"order": what}, follow=True).content.decode())
+    return str(
+        client.post(
+            reverse("replication-order", args=AT), {"order": what}, follow=True
+        ).content.decode()
+    )
 
 
 def test_an_administrator_asks_for_a_copy_a_worker_makes_it_and_the_page_says_so(
@@ -68,7 +80,9 @@ def test_an_administrator_asks_for_a_copy_a_worker_makes_it_and_the_page_says_so
     assert "Bring it up to date now" in page
 
 
-def test_a_copy_is_stopped_and_resumed_by_name(world: World, administrator: Client, operator: Client, tmp_path: Path) -> None:
+def test_a_copy_is_stopped_and_resumed_by_name(
+    world: World, administrator: Client, operator: Client, tmp_path: Path
+) -> None:
     ask(administrator, f"file:{tmp_path}/copy")
     assert "is no longer kept up to date" in order(operator, "stop")
     replica = Replica.objects.get()
@@ -82,9 +96,18 @@ def test_a_copy_is_stopped_and_resumed_by_name(world: World, administrator: Clie
 
 @pytest.mark.parametrize(
     "destination",
-    ["/etc/cron.d", "file:/tmp/copy", "http://169.254.169.254/latest", "webhdfs://10.0.0.1:9870/x", "s3://other/x", "relative"],
+    [
+        "/etc/cron.d",
+        "file:/tmp/copy",
+        "http://169.254.169.254/latest",
+        "webhdfs://10.0.0.1:9870/x",
+        "s3://other/x",
+        "relative",
+    ],
 )
-def test_an_operator_makes_workers_write_nowhere_but_on_the_storages_of_roots(world: World, operator: Client, destination: str) -> None:
+def test_an_operator_makes_workers_write_nowhere_but_on_the_storages_of_roots(
+    world: World, operator: Client, destination: str
+) -> None:
     StorageRoot.objects.create(uri="s3://bucket/flink")
     ask(operator, destination)
     assert not Replica.objects.exists()
@@ -96,10 +119,16 @@ def test_an_operator_may_use_the_bucket_of_a_root(world: World, operator: Client
     assert Replica.objects.get().created_name == "olga"
 
 
-def test_destinations_in_roots_and_odd_paces_are_refused_with_the_reason(world: World, administrator: Client) -> None:
+def test_destinations_in_roots_and_odd_paces_are_refused_with_the_reason(
+    world: World, administrator: Client
+) -> None:
     assert "That place is taken" in ask(administrator, f"file:{world.root}/copy")
-    assert "Give 10 to 604,800 seconds." in ask(administrator, "file:/tmp/copy-of-orders", every_s="1")
-    assert "Name a directory as Flink reads it" in ask(administrator, "file:/tmp/copy-of-orders", every_s="soon")
+    assert "Give 10 to 604,800 seconds." in ask(
+        administrator, "file:/tmp/copy-of-orders", every_s="1"
+    )
+    assert "Name a directory as Flink reads it" in ask(
+        administrator, "file:/tmp/copy-of-orders", every_s="soon"
+    )
     assert not Replica.objects.exists()
 
 

@@ -1,4 +1,6 @@
-"""Copies of checkpoints that a real Flink wrote: how far they lie behind by its own times, and when that is a finding."""
+"""Copies of checkpoints that a real Flink wrote: how far they lie behind by its own times, and when
+that is a finding.
+"""
 
 import json
 import re
@@ -52,7 +54,11 @@ def test_a_copy_of_flinks_newest_checkpoint_is_well_and_two_hours_later_it_is_no
     call_command("replicate", CLUSTER, job.job_id, str(copy), "--json", stdout=out)
     told = json.loads(out.getvalue())
     # Its log names some that REST was not asked for any more.
-    number = max(int(found[1]) for one in listed(played) if (found := re.search(r"/chk-(\d+)/_metadata$", one.path)))
+    number = max(
+        int(found[1])
+        for one in listed(played)
+        if (found := re.search(r"/chk-(\d+)/_metadata$", one.path))
+    )
     assert (told["state"], told["checkpoint_id"]) == ("complete", number)
     triggers = {
         one["id"]: one["trigger_timestamp"]

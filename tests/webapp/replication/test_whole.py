@@ -1,4 +1,6 @@
-"""A copy of a job's checkpoints from the command that asks for it to its page, over real processes."""
+"""A copy of a job's checkpoints from the command that asks for it to its page, over real
+processes.
+"""
 
 import json
 import random
@@ -46,7 +48,13 @@ def job(world: World) -> JobCurrent:
 def checkpoint(world: World, job: JobCurrent, age_s: int = 60) -> None:
     number = world.checkpoint()
     path = f"file:{world.root}/{JOB}/chk-{number}"
-    builders.fact(job, number, timezone.now() - timedelta(seconds=age_s), external_path=path, is_savepoint=False)
+    builders.fact(
+        job,
+        number,
+        timezone.now() - timedelta(seconds=age_s),
+        external_path=path,
+        is_savepoint=False,
+    )
 
 
 def run(*arguments: str) -> str:
@@ -61,28 +69,44 @@ def refused(*arguments: str) -> tuple[int, str]:
     return refusal.value.returncode, str(refusal.value)
 
 
-def test_a_copy_is_made_shown_and_brought_up_to_date(world: World, job: JobCurrent, client: Client) -> None:
+def test_a_copy_is_made_shown_and_brought_up_to_date(
+    world: World, job: JobCurrent, client: Client
+) -> None:
     before = tree_digest(world.root)
     first = json.loads(run(str(world.copy), "--json"))
     assert tree_digest(world.root) == before
-    assert first["state"] == "complete" and first["checkpoint_id"] == world.newest and 60_000 <= first["lag_ms"] < 600_000
+    assert (
+        first["state"] == "complete"
+        and first["checkpoint_id"] == world.newest
+        and 60_000 <= first["lag_ms"] < 600_000
+    )
     assert [content for _, content in state_of(copies(world.copy)[0])] == world.state()
     assert first["files"] == len(state_of(copies(world.copy)[0])) + 1
-    assert first["bytes"] == sum(path.stat().st_size for path in world.copy.rglob("*") if path.is_file() and "_weir" not in path.parts)
+    assert first["bytes"] == sum(
+        path.stat().st_size
+        for path in world.copy.rglob("*")
+        if path.is_file() and "_weir" not in path.parts
+    )
     assert DueWork.objects.filter(key__startswith="storage/replica-").exists()
 
     checkpoint(world, job, age_s=5)
     told = run()
     assert f"Checkpoint {world.newest} is at file:{world.copy}" in told
     newest, oldest = ReplicaRound.objects.all()
-    assert (oldest.copied_files, newest.kept_files + newest.copied_files) == (first["files"] - 1, newest.files - 1)
+    assert (oldest.copied_files, newest.kept_files + newest.copied_files) == (
+        first["files"] - 1,
+        newest.files - 1,
+    )
     assert 0 < newest.copied_files < newest.files - 1 and newest.triggered_at
 
     client.force_login(builders.person())
     page = client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
     assert f"file:{world.copy}" in page and newest.plan in page and "would be lost" in page
     answer = client.get(f"/api/v1/jobs/prod-eu/{JOB}/replication/").json()
-    assert [one["checkpoint_id"] for one in answer["rounds"]] == [newest.checkpoint_id, oldest.checkpoint_id]
+    assert [one["checkpoint_id"] for one in answer["rounds"]] == [
+        newest.checkpoint_id,
+        oldest.checkpoint_id,
+    ]
     chart = client.get(f"/jobs/prod-eu/{JOB}/charts/replication").json()
     lags = chart["figure"]["data"][0]["y"]
     assert len(lags) == 4 and lags[0] >= 60 and lags[1] > lags[0] and lags[2] < lags[1]
@@ -101,7 +125,9 @@ def test_a_try_that_fails_says_why_and_leaves_the_copy(world: World, job: JobCur
     assert json.loads(run("--show", "--json"))["state"] == "last try failed"
 
 
-def test_a_copy_that_lies_behind_is_a_finding_until_it_does_not(world: World, job: JobCurrent) -> None:
+def test_a_copy_that_lies_behind_is_a_finding_until_it_does_not(
+    world: World, job: JobCurrent
+) -> None:
     CheckpointFact.objects.update(trigger_time=timezone.now() - timedelta(hours=1))
     run(str(world.copy))
     (finding,) = Finding.objects.open().filter(rule="replication.lag")
@@ -126,27 +152,48 @@ def test_where_a_copy_may_not_lie_none_is_asked_for(world: World, job: JobCurren
     assert "already" in refused(str(world.folder / "two"))[1]
     other = builders.job("prod-eu", at=timezone.now(), job_id="ee" * 16)
     with pytest.raises(CommandError, match="is taken"):
-        call_command("replicate", "prod-eu", other.job_id, str(world.copy / "within"), "--source", f"file:{world.root}/x")
+        call_command(
+            "replicate",
+            "prod-eu",
+            other.job_id,
+            str(world.copy / "within"),
+            "--source",
+            f"file:{world.root}/x",
+        )
 
 
-def test_a_copy_that_is_stopped_stays_and_makes_room_for_another(world: World, job: JobCurrent) -> None:
+def test_a_copy_that_is_stopped_stays_and_makes_room_for_another(
+    world: World, job: JobCurrent
+) -> None:
     run(str(world.copy))
     assert "stays as it is" in run("--stop")
     assert copies(world.copy)
     run(str(world.folder / "two"))
-    assert Replica.objects.get().destination == str(world.folder / "two") and copies(world.folder / "two") and copies(world.copy)
+    assert (
+        Replica.objects.get().destination == str(world.folder / "two")
+        and copies(world.folder / "two")
+        and copies(world.copy)
+    )
 
 
 def test_a_job_that_has_ended_falls_behind_no_further(job: JobCurrent, client: Client) -> None:
     now = timezone.now()
     assert job_replication(job, now) is None
     client.force_login(builders.person())
-    assert "No copy was asked for" in client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
+    assert (
+        "No copy was asked for" in client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
+    )
     assert client.get(f"/api/v1/jobs/prod-eu/{JOB}/replication/").status_code == 404
     Replica.objects.create(
-        name="x", cluster="prod-eu", job_id=JOB, source="file:/a", destination="/b", every_s=60, created_at=now,
+        name="x",
+        cluster="prod-eu",
+        job_id=JOB,
+        source="file:/a",
+        destination="/b",
+        every_s=60,
+        created_at=now,
         triggered_at=now - timedelta(hours=2),
-    )  # fmt: skip
+    )
     job.end_time = now - timedelta(hours=1)
     found = job_replication(job, now)
     assert found is not None and found.lag_ms == 3_600_000

@@ -1,4 +1,6 @@
-"""``python -m tests.webapp.reports.ordered``: rows of an incident in a new home and a report that was asked for; ``again`` makes it."""
+"""``python -m tests.webapp.reports.ordered``: rows of an incident in a new home and a report that
+was asked for; ``again`` makes it.
+"""
 
 import sys
 

@@ -2,18 +2,35 @@
 
 from datetime import timedelta
 
-from tests.webapp.builders import T0, annotation, cluster, declined, event, exception, expired, fact, finding, job, window
+from tests.webapp.builders import (
+    T0,
+    annotation,
+    cluster,
+    declined,
+    event,
+    exception,
+    expired,
+    fact,
+    finding,
+    job,
+    window,
+)
 from webapp.fleet.models import JobCurrent
 from webapp.reports.document import Document
 from webapp.reports.gathering.incident import gather
 from webapp.reports.gathering.scope import JobKey, ReportScope, checked
 
-HOSTILE = "<script>document.title='pwned'</script>=cmd()|'/C calc'!A1 \u202egnp.exe `rm` @all [x](http://evil.example) " + "x" * 5_000
+HOSTILE = (
+    "<script>document.title='pwned'</script>=cmd()|'/C calc'!A1 \u202egnp.exe `rm` @all "
+    "[x](http://evil.example) "
+) + "x" * 5_000
 UID = "rep_abcdefghijklmnopqrstuvwxyz"
 MADE = T0 + timedelta(hours=1)
 
 
-def scope(*jobs: JobCurrent, start=T0 - timedelta(minutes=30), end=T0 + timedelta(minutes=30)) -> ReportScope:
+def scope(
+    *jobs: JobCurrent, start=T0 - timedelta(minutes=30), end=T0 + timedelta(minutes=30)
+) -> ReportScope:
     return checked([JobKey(one.cluster, one.job_id) for one in jobs], start, end)
 
 
@@ -21,9 +38,17 @@ def told(*jobs: JobCurrent, **given: object) -> Document:
     return gather(scope(*jobs), uid=UID, made_at=MADE, made_by="olga", **given)  # type: ignore[arg-type]
 
 
-def expiring(name: str = "clickstream", cluster_name: str = "prod-eu", **fields: object) -> JobCurrent:
+def expiring(
+    name: str = "clickstream", cluster_name: str = "prod-eu", **fields: object
+) -> JobCurrent:
     """Four expiries in a row and a success, held by back-pressure from slow-enrich."""
-    of = job(cluster_name, at=T0 + timedelta(minutes=30), name=name[:300], start_time=T0 - timedelta(hours=2), **fields)
+    of = job(
+        cluster_name,
+        at=T0 + timedelta(minutes=30),
+        name=name[:300],
+        start_time=T0 - timedelta(hours=2),
+        **fields,
+    )
     for number in range(1, 6):
         fact(of, number, T0 - timedelta(minutes=26 - number))
     for number in range(6, 10):
@@ -35,11 +60,24 @@ def expiring(name: str = "clickstream", cluster_name: str = "prod-eu", **fields:
         window(of, "v3", at, busy_ms_per_s_p50=990.0, backpressured_ms_per_s_p50=0.0)
     finding(of, at=T0 - timedelta(minutes=2), lasted=timedelta(minutes=9))
     finding(
-        of, "checkpoint.expired", T0 - timedelta(minutes=2), lasted=timedelta(minutes=5), subject_id="job", subject=of.name,
+        of,
+        "checkpoint.expired",
+        T0 - timedelta(minutes=2),
+        lasted=timedelta(minutes=5),
+        subject_id="job",
+        subject=of.name,
         title="4 checkpoints expired after 4 s, barrier held by back-pressure from slow-enrich",
-        cause="3 of 11 subtasks had not acknowledged.", next_step="Find out why slow-enrich is slow.",
-    )  # fmt: skip
-    event(of, "late_message", T0 - timedelta(minutes=8), "Received late message, password=hunter2-canary", level="WARN", host="flink-tm-1")
+        cause="3 of 11 subtasks had not acknowledged.",
+        next_step=("Find out why slow-enrich is slow."),
+    )
+    event(
+        of,
+        "late_message",
+        T0 - timedelta(minutes=8),
+        "Received late message, password=hunter2-canary",
+        level="WARN",
+        host="flink-tm-1",
+    )
     return of
 
 

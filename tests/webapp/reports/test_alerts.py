@@ -25,7 +25,12 @@ def test_alerts_of_the_range_come_with_who_acknowledged_them():
     closed(row, 120)
     looks(135, 400)
     (one,) = of(row, 0, 600)
-    assert (one.rule, one.state, one.acknowledged_by, one.comment) == ("checkpoint.declined", "resolved", "olga", "INC-7")
+    assert (one.rule, one.state, one.acknowledged_by, one.comment) == (
+        "checkpoint.declined",
+        "resolved",
+        "olga",
+        "INC-7",
+    )
     assert (one.starts_at, one.resolved_at) == (at(0), at(120))
     kinds = list(Alert.objects.get().events.values_list("kind", flat=True))
     assert kinds == ["fired", "told", "acknowledged", "quiet", "resolved", "told"]

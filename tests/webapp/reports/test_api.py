@@ -27,12 +27,18 @@ def of():
 @pytest.fixture
 def reader(db) -> APIClient:
     client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('r', operator=True), 't')[1]}")
+    client.credentials(
+        HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('r', operator=True), 't')[1]}"
+    )
     return client
 
 
 def wanted(of) -> dict:
-    return {"jobs": [{"cluster": of.cluster, "job_id": of.job_id}], "from": "2026-03-01T03:40:00Z", "to": "2026-03-01T04:40:00Z"}
+    return {
+        "jobs": [{"cluster": of.cluster, "job_id": of.job_id}],
+        "from": "2026-03-01T03:40:00Z",
+        "to": "2026-03-01T04:40:00Z",
+    }
 
 
 def test_a_report_is_asked_for_made_and_taken_along(writer, of):
@@ -82,7 +88,10 @@ def test_a_token_that_may_only_read_asks_for_none_and_deletes_none(reader, of):
 def test_a_report_that_is_not_made_yet_has_no_file(writer, of):
     report = orders.request_report(scope(of), user=None, name="olga", at=timezone.now())
     answer = writer.get(f"{LIST}{report.uid}/files/html/")
-    assert (answer.status_code, answer.json()["error"]["message"]) == (404, "This report is not made yet.")
+    assert (answer.status_code, answer.json()["error"]["message"]) == (
+        404,
+        "This report is not made yet.",
+    )
 
 
 def test_a_report_is_deleted(writer, of):

@@ -1,4 +1,6 @@
-"""Report files in a real browser: drawn, read without scrolling, silent on the network, and printed."""
+"""Report files in a real browser: drawn, read without scrolling, silent on the network, and
+printed.
+"""
 
 import re
 from pathlib import Path
@@ -29,15 +31,25 @@ def document(db) -> Document:
     return told(expiring())
 
 
-def opened(browser: Browser, document: Document, folder: Path, **options: object) -> tuple[Page, list[str]]:
+def opened(
+    browser: Browser, document: Document, folder: Path, **options: object
+) -> tuple[Page, list[str]]:
     """The page, and everything that it asked for or complained about."""
     file = folder / "report.html"
     file.write_text(html.render(document), encoding="utf-8")
     page = browser.new_context(viewport=SCREEN, **options).new_page()  # type: ignore[arg-type]
     noted: list[str] = []
-    page.on("console", lambda message: noted.append(message.text) if message.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda message: (
+            noted.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
     page.on("pageerror", lambda error: noted.append(str(error)))
-    page.on("request", lambda request: noted.append(request.url) if request.url != file.as_uri() else None)
+    page.on(
+        "request",
+        lambda request: noted.append(request.url) if request.url != file.as_uri() else None,
+    )
     page.goto(file.as_uri())
     page.wait_for_selector(".js-plotly-plot .main-svg")
     return page, noted
@@ -49,7 +61,11 @@ def test_what_when_why_and_what_to_do_are_on_the_first_screen(browser, document,
         box = page.locator(block).bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= SCREEN["height"], block
-    assert page.locator(".next-steps li").first.inner_text().startswith("Origin of back-pressure. Profile a slow-enrich task thread")
+    assert (
+        page.locator(".next-steps li")
+        .first.inner_text()
+        .startswith("Origin of back-pressure. Profile a slow-enrich task thread")
+    )
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -81,7 +97,10 @@ def test_a_hostile_name_runs_nothing(browser, tmp_path):
 def test_a_script_that_slipped_in_would_not_run(browser, document, tmp_path):
     """The file's own policy is the second wall: it names our own scripts and no other."""
     file = tmp_path / "slipped.html"
-    file.write_text(html.render(document).replace("</body>", "<script>document.title='pwned'</script></body>"), encoding="utf-8")
+    file.write_text(
+        html.render(document).replace("</body>", "<script>document.title='pwned'</script></body>"),
+        encoding="utf-8",
+    )
     page = browser.new_page()
     page.goto(file.as_uri())
     page.wait_for_selector(".js-plotly-plot .main-svg")
@@ -104,17 +123,24 @@ def test_it_is_printed_with_its_charts_on_a_few_sheets(document, chromium):
 def test_a_hostile_name_is_only_text_in_print(chromium):
     seen()
     printed = pdf.render(told(expiring(HOSTILE)))
-    assert not any(word in printed for word in (b"/JavaScript", b"/JS ", b"/Launch", b"/EmbeddedFile", b"evil.example"))
+    assert not any(
+        word in printed
+        for word in (b"/JavaScript", b"/JS ", b"/Launch", b"/EmbeddedFile", b"evil.example")
+    )
 
 
-def test_a_report_opens_on_our_site_in_a_sandbox_with_its_charts(browser, transactional_db, live_server, client, no_chromium, tmp_path):
+def test_a_report_opens_on_our_site_in_a_sandbox_with_its_charts(
+    browser, transactional_db, live_server, client, no_chromium, tmp_path
+):
     seen()
     report = orders.request_report(scope(expiring()), user=None, name="olga", at=timezone.now())
     perform(work_keys.key_of(report.pk))
     client.force_login(person())
     context = browser.new_context(viewport=SCREEN)
     name = settings.SESSION_COOKIE_NAME
-    context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": live_server.url}])
+    context.add_cookies(
+        [{"name": name, "value": client.cookies[name].value, "url": live_server.url}]
+    )
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

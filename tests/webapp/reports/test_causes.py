@@ -1,4 +1,6 @@
-"""The report of a job tells which keyed states live forever, and what threads of a vertex did that a finding names; in either language."""
+"""The report of a job tells which keyed states live forever, and what threads of a vertex did that
+a finding names; in either language.
+"""
 
 import gzip
 import json
@@ -53,7 +55,9 @@ def tables_of(of: JobCurrent, **span: object) -> tuple[dict[str, Table], str, st
 @pytest.mark.parametrize("version", VERSIONS)
 def test_states_without_a_time_to_live_come_first(version: str, tmp_path: Path) -> None:
     (tmp_path / "chk-2").mkdir()
-    (tmp_path / "chk-2" / "_metadata").write_bytes(gzip.decompress((FIXTURES / f"{version}_metadata.gz").read_bytes()))
+    (tmp_path / "chk-2" / "_metadata").write_bytes(
+        gzip.decompress((FIXTURES / f"{version}_metadata.gz").read_bytes())
+    )
     of = completed(2, tmp_path / "chk-2")
     span = {"start": AT - timedelta(hours=1), "end": AT + timedelta(hours=1)}
     assert TIME_TO_LIVE not in tables_of(of, **span)[0]
@@ -67,9 +71,13 @@ def test_states_without_a_time_to_live_come_first(version: str, tmp_path: Path) 
     assert "5 个 keyed 状态中有 2 个没有 TTL：" in chinese
 
 
-def test_of_very_many_states_those_that_live_forever_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_states_those_that_live_forever_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "chk-2").mkdir()
-    (tmp_path / "chk-2" / "_metadata").write_bytes(gzip.decompress((FIXTURES / "2.3.0_metadata.gz").read_bytes()))
+    (tmp_path / "chk-2" / "_metadata").write_bytes(
+        gzip.decompress((FIXTURES / "2.3.0_metadata.gz").read_bytes())
+    )
     of = completed(2, tmp_path / "chk-2")
     StorageRoot.objects.create(uri=f"file:{tmp_path}")
     monkeypatch.setattr(analysis_tables, "MOST_ROWS", 2)
@@ -79,14 +87,18 @@ def test_of_very_many_states_those_that_live_forever_are_told(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_a_vertex_did_that_is_slow_to_snapshot_is_told_by_its_dumps(version: str, home: Path) -> None:
+def test_what_a_vertex_did_that_is_slow_to_snapshot_is_told_by_its_dumps(
+    version: str, home: Path
+) -> None:
     recording = f"incidents/{version}/slow-sync"
     (of,) = taken_up(recording, home)
     cluster(CLUSTER, at=of.as_of, url=f"/recordings/{CLUSTER}", kind="recording")
     enrich = next(one["vertex_id"] for one in of.graph["vertices"] if one["name"] == "enrich")
     at = of.last_seen_at - timedelta(seconds=30)
     where = subtasks(recording, of.job_id)
-    for body in (one for one in dumps(version, "slow-sync") if "snapshotState(Enrich" in json.dumps(one)):
+    for body in (
+        one for one in dumps(version, "slow-sync") if "snapshotState(Enrich" in json.dumps(one)
+    ):
         want(CLUSTER, where[enrich][0], at)
         keep(CLUSTER, [ThreadDumpAnswer(where[enrich][0], at, thread_dump(body))])
     span = {"start": of.start_time, "end": of.last_seen_at + timedelta(minutes=1)}
@@ -98,7 +110,11 @@ def test_what_a_vertex_did_that_is_slow_to_snapshot_is_told_by_its_dumps(version
     assert (row[0], row[1], row[3]) == ("enrich", "thread dump", "0")
     assert "in lab.Enrich.snapshotState" in row[4] and row[4].endswith(", for a checkpoint")
     assert row[4] in english
-    assert "线程转储" in chinese and "繁忙的顶点在做什么" in chinese and "lab.Enrich.snapshotState" in chinese
+    assert (
+        "线程转储" in chinese
+        and "繁忙的顶点在做什么" in chinese
+        and "lab.Enrich.snapshotState" in chinese
+    )
 
 
 def graph_of(of: JobCurrent, vertex_id: str, told: Told) -> None:
@@ -107,7 +123,9 @@ def graph_of(of: JobCurrent, vertex_id: str, told: Told) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_a_source_did_that_is_late_with_checkpoints_is_told_by_its_flame_graph(version: str) -> None:
+def test_what_a_source_did_that_is_late_with_checkpoints_is_told_by_its_flame_graph(
+    version: str,
+) -> None:
     cluster(at=T0)
     of = job(at=T0)
     source, busy = (one["vertex_id"] for one in of.graph["vertices"][:2])
@@ -122,7 +140,10 @@ def test_what_a_source_did_that_is_late_with_checkpoints_is_told_by_its_flame_gr
     late, off = sorted(tables[BUSY].rows, key=lambda row: row[2])
     [(method, samples)] = own_methods(body).most_common(1)
     assert late[:2] == (of.graph["vertices"][0]["name"], "flame graph") and late[3] == "0"
-    assert f"of {body['data']['value']} samples are in {method}" in late[4] and samples == body["data"]["value"]
+    assert (
+        f"of {body['data']['value']} samples are in {method}" in late[4]
+        and samples == body["data"]["value"]
+    )
     assert off[4].startswith("Flame graphs are not switched on: rest.flamegraph.enabled: true")
     assert late[4] in english
     assert "火焰图未启用：" in chinese and method in chinese and "samples are in" not in chinese

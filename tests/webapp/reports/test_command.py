@@ -33,13 +33,19 @@ RANGE = ("--from", "2026-03-01T03:40:00Z", "--to", "2026-03-01T04:40:00Z")
 
 def test_it_writes_what_was_asked_for_and_keeps_nothing(of, tmp_path):
     told = run(tmp_path / "out", "--cluster", of.cluster, "--job", of.job_id, *RANGE)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "report.json", "report.md"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "report.html",
+        "report.json",
+        "report.md",
+    ]
     assert told["headline"].startswith("4 checkpoints expired")
     assert not IncidentReport.objects.exists()
 
 
 def test_a_job_is_known_by_its_name_too_and_the_worst_of_a_cluster_without_any(of, tmp_path):
-    assert run(tmp_path, "--cluster", of.cluster, "--job", "clickstream", *RANGE)["title"].startswith("clickstream")
+    assert run(tmp_path, "--cluster", of.cluster, "--job", "clickstream", *RANGE)[
+        "title"
+    ].startswith("clickstream")
     assert run(tmp_path, "--cluster", of.cluster, *RANGE)["title"].startswith("clickstream")
 
 
@@ -57,7 +63,10 @@ def test_an_alert_or_the_whole_fleet_will_do_as_well(of, tmp_path):
         (["--cluster", "nowhere"], "No job was ever seen on a cluster called nowhere."),
         (["--cluster", "a", "--cluster", "b", "--job", "c"], "Give one --job for each --cluster"),
         (["--alert", "alr_x"], "There is no alert alr_x."),
-        (["--cluster", "prod-eu", "--format", "docx"], "--format takes some of html, pdf, md, json"),
+        (
+            ["--cluster", "prod-eu", "--format", "docx"],
+            "--format takes some of html, pdf, md, json",
+        ),
         (["--cluster", "prod-eu", "--from", "now", "--to", "now-1h"], "has to end after it starts"),
     ],
 )

@@ -25,11 +25,21 @@ def week():
 
 
 def hours(of, completed, failed, at=T0):
-    counts = {f"{outcome}_count": 0 for outcome in ("declined", "expired", "subsumed", "aborted", "failed", "preflight")}
+    counts = {
+        f"{outcome}_count": 0
+        for outcome in ("declined", "expired", "subsumed", "aborted", "failed", "preflight")
+    }
     CheckpointRollup.objects.create(
-        cluster=of.cluster, job_id=of.job_id, period="hour", period_start=at.replace(minute=0), as_of=at, in_progress_count=0,
-        savepoint_count=0, completed_count=completed, **{**counts, "failed_count": failed},
-    )  # fmt: skip
+        cluster=of.cluster,
+        job_id=of.job_id,
+        period="hour",
+        period_start=at.replace(minute=0),
+        as_of=at,
+        in_progress_count=0,
+        savepoint_count=0,
+        completed_count=completed,
+        **{**counts, "failed_count": failed},
+    )
 
 
 def table(document, title):
@@ -61,16 +71,28 @@ def test_success_is_told_by_cluster_and_by_day():
     hours(one, 90, 10)
     hours(other, 100, 0, T0 - timedelta(days=1))
     document = week()
-    assert [row[0] for row in table(document, "Checkpoints by cluster").rows] == ["prod-eu", "prod-us"]
+    assert [row[0] for row in table(document, "Checkpoints by cluster").rows] == [
+        "prod-eu",
+        "prod-us",
+    ]
     assert table(document, "Checkpoints by cluster").rows[0][4] == "90.00 %"
     assert table(document, "Checkpoints by cluster").rows[1][4] == "100 %"
-    assert [(day.completed, day.failed) for day in document.days if day.completed] == [(100, 0), (90, 10)]
+    assert [(day.completed, day.failed) for day in document.days if day.completed] == [
+        (100, 0),
+        (90, 10),
+    ]
     assert document.summary.kpis[0].value == "95.00 %"
 
 
 def test_storage_grows_from_the_last_audit_before_the_week_to_the_last_in_it():
-    for name, at, size in (("a", START - timedelta(days=1), 100), ("b", T0 - timedelta(days=1), 300), ("c", T0, 2_000_100)):
-        root_figures(audit(name, as_of=at, state="loaded"), as_of=at, bytes=size, raw_bytes=3 * size)
+    for name, at, size in (
+        ("a", START - timedelta(days=1), 100),
+        ("b", T0 - timedelta(days=1), 300),
+        ("c", T0, 2_000_100),
+    ):
+        root_figures(
+            audit(name, as_of=at, state="loaded"), as_of=at, bytes=size, raw_bytes=3 * size
+        )
     document = week()
     assert table(document, "Checkpoint storage").rows[0][1:4] == ("2.0 MB", "6.0 MB", "+2.0 MB")
     assert "Checkpoint storage grew by 2.0 MB." in document.summary.impact
@@ -80,14 +102,19 @@ def test_alerts_are_counted_by_rule():
     seen()
     expiring()
     evaluate(T0)
-    assert table(week(), "Alerts by rule").rows == (("checkpoint.expired", "1", "0"), ("pressure.root", "1", "0"))
+    assert table(week(), "Alerts by rule").rows == (
+        ("checkpoint.expired", "1", "0"),
+        ("pressure.root", "1", "0"),
+    )
 
 
 def test_an_empty_fleet_has_a_digest_that_says_so():
     assert week().summary.headline == "No job was seen in this time"
 
 
-def test_its_queries_do_not_grow_with_the_fleet(django_assert_num_queries, django_assert_max_num_queries):
+def test_its_queries_do_not_grow_with_the_fleet(
+    django_assert_num_queries, django_assert_max_num_queries
+):
     finding(job(at=T0), at=T0)
     with django_assert_max_num_queries(25) as few:
         week()
@@ -118,10 +145,17 @@ def test_the_digest_of_a_week_comes_once_however_often_somebody_looks():
     assert weekly_digest.request_where_due(MONDAY + timedelta(minutes=1))
     assert not weekly_digest.request_where_due(MONDAY + timedelta(minutes=16))
     report = IncidentReport.objects.get()
-    assert (report.start, report.end, report.digest_of) == (MONDAY - timedelta(days=7), MONDAY, MONDAY)
+    assert (report.start, report.end, report.digest_of) == (
+        MONDAY - timedelta(days=7),
+        MONDAY,
+        MONDAY,
+    )
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
     report.refresh_from_db()
-    assert (report.state, report.title) == (ReportState.DONE, "Fleet digest, 2026-02-23 to 2026-03-02")
+    assert (report.state, report.title) == (
+        ReportState.DONE,
+        "Fleet digest, 2026-02-23 to 2026-03-02",
+    )
 
 
 def test_a_week_without_any_job_one_long_past_and_one_switched_off_bring_none(weir):
@@ -138,7 +172,9 @@ def test_what_flink_never_deletes_is_told_by_root():
     root_figures(made)
     for number, size in ((1, 100), (2, 300)):
         path, at = f"{ROOT}/savepoint-{number}/_metadata", T0 - timedelta(days=number)
-        checkpoint_storage(made, number, bytes=size, is_savepoint=True, metadata_path=path, modified=at)
+        checkpoint_storage(
+            made, number, bytes=size, is_savepoint=True, metadata_path=path, modified=at
+        )
     checkpoint_storage(made, 3, bytes=5_000)
     job_storage(made, terminal=True, checkpoints=2, live_files=3, live_bytes=2_000)
     (row,) = table(week(), "Kept until somebody deletes it").rows

@@ -81,8 +81,16 @@ def test_a_document_of_another_version_is_refused(document):
 def test_the_html_asks_nobody_for_anything(document):
     page = html.render(document)
     tags = Tags(page).tags
-    assert [tag for tag, attributes in tags if tag in ("link", "img", "iframe", "object", "base") or "src" in attributes] == []
-    policy = next(attributes["content"] for tag, attributes in tags if tag == "meta" and attributes.get("http-equiv"))
+    assert [
+        tag
+        for tag, attributes in tags
+        if tag in ("link", "img", "iframe", "object", "base") or "src" in attributes
+    ] == []
+    policy = next(
+        attributes["content"]
+        for tag, attributes in tags
+        if tag == "meta" and attributes.get("http-equiv")
+    )
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert len(page) < 3_000_000
 
@@ -90,8 +98,15 @@ def test_the_html_asks_nobody_for_anything(document):
 def test_only_scripts_named_by_the_policy_are_in_the_html_and_all_of_them(document):
     page = html.render(document)
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts}
-    policy = next(attributes["content"] for tag, attributes in Tags(page).tags if tag == "meta" and attributes.get("http-equiv"))
+    hashes = {
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in scripts
+    }
+    policy = next(
+        attributes["content"]
+        for tag, attributes in Tags(page).tags
+        if tag == "meta" and attributes.get("http-equiv")
+    )
     assert hashes == set(re.findall(r"'sha256-[^']+'", policy or ""))
 
 
@@ -99,7 +114,11 @@ def test_the_html_holds_its_charts_and_their_data(document):
     page = html.render(document)
     keys = [chart.key for of_job in charts_of(document) for chart in of_job.charts]
     assert keys == ["checkpoints-0", "size-0", "pressure-0"]
-    data = json.loads(re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)[1])
+    data = json.loads(
+        re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)[
+            1
+        ]
+    )
     assert list(data) == keys
     assert all(f'data-figure="{key}"' in page for key in keys)
 
@@ -107,9 +126,15 @@ def test_the_html_holds_its_charts_and_their_data(document):
 def test_a_hostile_name_is_only_text_in_html(hostile):
     page = html.render(hostile)
     found = Tags(page)
-    assert [attributes for tag, attributes in found.tags if any(name.startswith("on") for name in attributes)] == []
+    assert [
+        attributes
+        for tag, attributes in found.tags
+        if any(name.startswith("on") for name in attributes)
+    ] == []
     assert page.count("<script") == 1 + len(html.SCRIPTS)
-    assert "document.title='pwned'" not in "".join(text for text in found.texts if "Plotly" in text[:2_000])
+    assert "document.title='pwned'" not in "".join(
+        text for text in found.texts if "Plotly" in text[:2_000]
+    )
     assert "\u202e" not in page
     assert "x" * (TRACE + 1) not in page
 
@@ -118,7 +143,12 @@ def test_a_hostile_name_is_only_text_in_markdown(hostile):
     text = markdown.render(hostile)
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     inside = [child for token in tokens for child in token.children or ()]
-    assert {token.type for token in (*tokens, *inside)} & {"html_block", "html_inline", "link_open", "image"} == set()
+    assert {token.type for token in (*tokens, *inside)} & {
+        "html_block",
+        "html_inline",
+        "link_open",
+        "image",
+    } == set()
     assert "\u202e" not in text
     assert "@all" not in re.sub(r"(?m)^    .*$", "", text)
 
@@ -129,7 +159,23 @@ def test_a_hostile_name_is_only_text_in_json(hostile):
 
 
 @pytest.mark.parametrize(
-    "text", ["# a", "- a", "1. a", "> a", "```", "| a | b |", "a\n\nb", "[a](b)", "<b>", "= a", "+ a", "a  \nb", "~~a~~", "&lt;"]
+    "text",
+    [
+        "# a",
+        "- a",
+        "1. a",
+        "> a",
+        "```",
+        "| a | b |",
+        "a\n\nb",
+        "[a](b)",
+        "<b>",
+        "= a",
+        "+ a",
+        "a  \nb",
+        "~~a~~",
+        "&lt;",
+    ],
 )
 def test_words_stay_words_in_markdown(text):
     tokens = MarkdownIt("commonmark").parse(f"{plain(text)}\n")
@@ -140,7 +186,14 @@ def test_words_stay_words_in_markdown(text):
 
 def test_markdown_tells_the_first_screen_first(document):
     headings = re.findall(r"(?m)^## (.+)$", markdown.render(document))
-    assert headings[:6] == ["What happened", "When", "Why", "What it cost", "What to do", "Time line"]
+    assert headings[:6] == [
+        "What happened",
+        "When",
+        "Why",
+        "What it cost",
+        "What to do",
+        "Time line",
+    ]
 
 
 def test_no_form_holds_a_secret_of_a_log_line(document):

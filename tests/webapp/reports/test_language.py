@@ -1,4 +1,6 @@
-"""A report that was made once is read in every reader's language; its JSON and what the API answers are English."""
+"""A report that was made once is read in every reader's language; its JSON and what the API answers
+are English.
+"""
 
 import json
 import re
@@ -38,12 +40,16 @@ def in_chinese(viewer: Client) -> Client:
     return viewer
 
 
-def test_what_is_kept_is_english_and_knows_whose_language_its_pdf_is_in(made: IncidentReport) -> None:
+def test_what_is_kept_is_english_and_knows_whose_language_its_pdf_is_in(
+    made: IncidentReport,
+) -> None:
     assert not HAN.search(json.dumps(made.document, ensure_ascii=False))
     assert made.language == "zh-hans"
 
 
-def test_the_page_the_whole_file_and_markdown_speak_the_readers_language(in_chinese: Client, made: IncidentReport) -> None:
+def test_the_page_the_whole_file_and_markdown_speak_the_readers_language(
+    in_chinese: Client, made: IncidentReport
+) -> None:
     page = in_chinese.get(reverse("report", args=(made.uid,))).content.decode()
     whole = in_chinese.get(reverse("report-open", args=(made.uid,))).content.decode()
     text = in_chinese.get(reverse("report-download", args=(made.uid, "md"))).content.decode()
@@ -54,13 +60,23 @@ def test_the_page_the_whole_file_and_markdown_speak_the_readers_language(in_chin
     assert '<html lang="zh-hans"' in whole and "## 时间线" in text
 
 
-def test_the_same_report_is_english_for_the_next_reader(viewer: Client, made: IncidentReport) -> None:
+def test_the_same_report_is_english_for_the_next_reader(
+    viewer: Client, made: IncidentReport
+) -> None:
     for name, args in (("report", ()), ("report-open", ()), ("report-download", ("md",))):
         said = viewer.get(reverse(name, args=(made.uid, *args))).content.decode()
-        assert "What happened" in said and not HAN.search(SCRIPT.sub("", said).replace("简体中文", ""))
+        assert "What happened" in said and not HAN.search(
+            SCRIPT.sub("", said).replace("简体中文", "")
+        )
 
 
-def test_json_and_the_api_are_english_whatever_is_asked_for(in_chinese: Client, writer: APIClient, made: IncidentReport) -> None:
-    assert not HAN.search(in_chinese.get(reverse("report-download", args=(made.uid, "json"))).content.decode())
-    answer = writer.get(f"/api/v1/reports/{made.uid}/files/md/", headers={"accept-language": "zh-hans"})
+def test_json_and_the_api_are_english_whatever_is_asked_for(
+    in_chinese: Client, writer: APIClient, made: IncidentReport
+) -> None:
+    assert not HAN.search(
+        in_chinese.get(reverse("report-download", args=(made.uid, "json"))).content.decode()
+    )
+    answer = writer.get(
+        f"/api/v1/reports/{made.uid}/files/md/", headers={"accept-language": "zh-hans"}
+    )
     assert answer.status_code == 200 and not HAN.search(answer.content.decode())

@@ -1,4 +1,6 @@
-"""Making a report as due work: to the end, again after whatever went wrong, and given up in the end."""
+"""Making a report as due work: to the end, again after whatever went wrong, and given up in the
+end.
+"""
 
 from datetime import timedelta
 
@@ -46,14 +48,23 @@ def test_a_made_report_names_itself_and_keeps_its_document_and_files(asked):
     made = make(asked)
     assert (made.state, made.progress, made.tone) == (ReportState.DONE, 100, "crit")
     assert made.title == "clickstream: Checkpoints expired"
-    assert sorted(path.name for path in ReportFolder(made.uid).path.iterdir()) == ["report.html", "report.json", "report.md"]
+    assert sorted(path.name for path in ReportFolder(made.uid).path.iterdir()) == [
+        "report.html",
+        "report.json",
+        "report.md",
+    ]
     assert PipelineRun.objects.get(kind="reports").counts["findings"] == 2
 
 
 def test_without_a_browser_there_is_no_pdf_and_the_report_says_why(asked):
     made = make(asked)
     assert "Install it, or set WEIR_CHROMIUM" in made.without_pdf
-    assert {one.form: bool(one.why_not) for one in forms_of(made)} == {"html": False, "pdf": True, "md": False, "json": False}
+    assert {one.form: bool(one.why_not) for one in forms_of(made)} == {
+        "html": False,
+        "pdf": True,
+        "md": False,
+        "json": False,
+    }
     with pytest.raises(Gone, match="WEIR_CHROMIUM"):
         content(made, "pdf")
 
@@ -66,7 +77,9 @@ def test_files_that_are_gone_are_made_again_from_the_document(asked):
     assert b"slow-enrich" in content(made, "html")
 
 
-def test_what_stands_in_the_way_of_its_files_is_tried_again_and_given_up_in_the_end(asked, reports_root):
+def test_what_stands_in_the_way_of_its_files_is_tried_again_and_given_up_in_the_end(
+    asked, reports_root
+):
     reports_root.write_text("a file where a folder should be")
     for attempt in range(1, MOST_ATTEMPTS + 1):
         with pytest.raises(OSError, match=r"Not a directory|File exists"):
@@ -102,7 +115,9 @@ def test_a_deleted_report_takes_its_files_along(asked, django_capture_on_commit_
 
 def test_jobs_that_nobody_ever_saw_are_refused(db):
     with pytest.raises(BadScope, match="ever seen"):
-        orders.request_report(checked([JobKey("a", "b")], T0, T0 + timedelta(hours=1)), user=None, name="", at=T0)
+        orders.request_report(
+            checked([JobKey("a", "b")], T0, T0 + timedelta(hours=1)), user=None, name="", at=T0
+        )
 
 
 def test_orders_that_pile_up_are_refused(asked, monkeypatch):

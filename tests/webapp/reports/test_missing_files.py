@@ -1,4 +1,6 @@
-"""The report of a job whose restore lacked a file tells its triage, in every form; one without such a finding asks nothing."""
+"""The report of a job whose restore lacked a file tells its triage, in every form; one without such
+a finding asks nothing.
+"""
 
 from datetime import timedelta
 
@@ -6,7 +8,9 @@ import pytest
 
 from tests.played import of_rule
 from tests.webapp.builders import cluster, finding
-from tests.webapp.cleanup.missing_files.conftest import lost_file, played_audits  # noqa: F401 - fixtures
+
+# fixtures
+from tests.webapp.cleanup.missing_files.conftest import lost_file, played_audits  # noqa: F401
 from tests.webapp.reports.stories import UID, gather, scope
 from webapp.analyses.values import plain
 from webapp.fleet.models import JobCurrent
@@ -26,7 +30,9 @@ def of(lost_file) -> JobCurrent:  # noqa: F811
 
 
 def lately(of):
-    return scope(of, start=of.last_seen_at - timedelta(hours=1), end=of.last_seen_at + timedelta(seconds=1))
+    return scope(
+        of, start=of.last_seen_at - timedelta(hours=1), end=of.last_seen_at + timedelta(seconds=1)
+    )
 
 
 def test_the_triage_is_part_of_the_story_in_every_form(of):
@@ -42,7 +48,10 @@ def test_the_triage_is_part_of_the_story_in_every_form(of):
     for form in (html.render(document), markdown.render(document), document_json.to_json(document)):
         assert lost.path in form
         assert "A rule that deletes by age" in form
-    assert document_json.of_plain(plain(document)).stories[0].missing_files == document.stories[0].missing_files
+    assert (
+        document_json.of_plain(plain(document)).stories[0].missing_files
+        == document.stories[0].missing_files
+    )
 
 
 def test_a_job_whose_restores_found_their_files_costs_one_query(of, django_assert_num_queries):

@@ -36,7 +36,15 @@ def made(of) -> IncidentReport:
 
 def waiting(number: int = 0, **fields: object) -> IncidentReport:
     end = T0 + timedelta(minutes=number)
-    return IncidentReport.objects.create(**{"start": T0 - timedelta(hours=1), "end": end, "asked_at": T0, "author_name": "olga", **fields})
+    return IncidentReport.objects.create(
+        **{
+            "start": T0 - timedelta(hours=1),
+            "end": end,
+            "asked_at": T0,
+            "author_name": "olga",
+            **fields,
+        }
+    )
 
 
 def text_of(answer) -> str:
@@ -59,7 +67,12 @@ def test_everybody_reads_a_report_and_its_first_screen_tells_the_story(viewer, m
 
 
 def test_nobody_reads_one_without_signing_in(client, made):
-    for name, args in (("reports", ()), ("report", (made.uid,)), ("report-open", (made.uid,)), ("report-download", (made.uid, "html"))):
+    for name, args in (
+        ("reports", ()),
+        ("report", (made.uid,)),
+        ("report-open", (made.uid,)),
+        ("report-download", (made.uid, "html")),
+    ):
         assert client.get(reverse(name, args=args)).status_code == 302
 
 
@@ -77,15 +90,29 @@ def test_viewers_change_none(viewer, made, name):
 
 @pytest.mark.parametrize("name", ["reports-digest", "report-again", "report-delete"])
 def test_reading_an_address_changes_nothing(operator, made, name):
-    assert operator.get(reverse(name, args=() if name == "reports-digest" else (made.uid,))).status_code == 405
+    assert (
+        operator.get(
+            reverse(name, args=() if name == "reports-digest" else (made.uid,))
+        ).status_code
+        == 405
+    )
 
 
 def test_an_operator_chooses_jobs_and_a_range(operator, of):
-    asked = {"job": f"{of.cluster}/{of.job_id}", "from": "2026-03-01T03:40:00Z", "to": "2026-03-01T04:40:00Z", "title": "Sunday night"}
+    asked = {
+        "job": f"{of.cluster}/{of.job_id}",
+        "from": "2026-03-01T03:40:00Z",
+        "to": "2026-03-01T04:40:00Z",
+        "title": "Sunday night",
+    }
     answer = operator.post(reverse("reports-new"), asked)
     report = IncidentReport.objects.get()
     assert answer.url == reverse("report", args=(report.uid,))
-    assert (report.jobs, report.title, report.author_name) == ([[of.cluster, of.job_id]], "Sunday night", "olga")
+    assert (report.jobs, report.title, report.author_name) == (
+        [[of.cluster, of.job_id]],
+        "Sunday night",
+        "olga",
+    )
     assert report.end - report.start == timedelta(hours=1)
 
 
@@ -122,14 +149,18 @@ def test_an_alert_that_is_not_there_is_not_found(operator):
 
 def test_jobs_are_found_by_name_and_chosen_ones_stay(operator, of):
     other = job(at=T0, name="billing")
-    page = text_of(operator.get(reverse("reports-new"), {"q": "bill", "job": f"{of.cluster}/{of.job_id}"}))
+    page = text_of(
+        operator.get(reverse("reports-new"), {"q": "bill", "job": f"{of.cluster}/{of.job_id}"})
+    )
     assert f'value="{of.cluster}/{of.job_id}" checked' in page
     assert f'value="{other.cluster}/{other.job_id}">' in page
 
 
 def test_a_job_that_is_past_is_proposed_with_its_whole_life(operator):
     seen()
-    of = job(at=T0, terminal=True, state="FINISHED", start_time=T0 - timedelta(hours=2), end_time=T0)
+    of = job(
+        at=T0, terminal=True, state="FINISHED", start_time=T0 - timedelta(hours=2), end_time=T0
+    )
     page = text_of(operator.get(reverse("reports-new"), {"job": f"{of.cluster}/{of.job_id}"}))
     assert 'value="2026-03-01T02:06:24Z"' in page
 
@@ -152,16 +183,22 @@ def test_one_that_failed_is_made_again_by_an_operator(operator):
     assert (report.state, report.attempts, report.error) == (ReportState.QUEUED, 0, "")
 
 
-@pytest.mark.parametrize(("form", "begins"), [("html", b"<!doctype html>"), ("md", b"# clickstream"), ("json", b"{")])
+@pytest.mark.parametrize(
+    ("form", "begins"), [("html", b"<!doctype html>"), ("md", b"# clickstream"), ("json", b"{")]
+)
 def test_every_form_is_taken_along_as_a_file(viewer, made, form, begins):
     answer = viewer.get(reverse("report-download", args=(made.uid, form)))
     assert answer.content.startswith(begins)
-    assert answer.headers["Content-Disposition"].startswith('attachment; filename="weir-incident-20260301-0340-')
+    assert answer.headers["Content-Disposition"].startswith(
+        'attachment; filename="weir-incident-20260301-0340-'
+    )
 
 
 def test_a_pdf_that_is_not_there_is_not_found_and_the_page_says_why(viewer, made):
     assert viewer.get(reverse("report-download", args=(made.uid, "pdf"))).status_code == 404
-    assert "There is no no-such-browser on this machine" in text_of(viewer.get(reverse("report", args=(made.uid,))))
+    assert "There is no no-such-browser on this machine" in text_of(
+        viewer.get(reverse("report", args=(made.uid,)))
+    )
 
 
 def test_the_whole_file_opens_in_a_sandbox_of_its_own(viewer, made):
@@ -176,13 +213,19 @@ def test_a_hostile_name_is_only_text_on_every_page(operator):
     of = expiring(HOSTILE)
     report = orders.request_report(scope(of), user=None, name=HOSTILE, at=timezone.now())
     perform(work_keys.key_of(report.pk))
-    for address in (reverse("reports"), reverse("report", args=(report.uid,)), f"{reverse('reports-new')}?q=script"):
+    for address in (
+        reverse("reports"),
+        reverse("report", args=(report.uid,)),
+        f"{reverse('reports-new')}?q=script",
+    ):
         page = text_of(operator.get(address))
         assert "<script>document.title" not in page
         assert "&lt;script&gt;document.title" in page
 
 
-def test_the_list_pages_and_its_queries_do_not_grow(viewer, django_assert_max_num_queries, django_assert_num_queries):
+def test_the_list_pages_and_its_queries_do_not_grow(
+    viewer, django_assert_max_num_queries, django_assert_num_queries
+):
     waiting(title="first", state=ReportState.DONE, tone="ok")
     with django_assert_max_num_queries(LIST_QUERIES) as few:
         viewer.get(reverse("reports"))
@@ -195,7 +238,9 @@ def test_the_list_pages_and_its_queries_do_not_grow(viewer, django_assert_max_nu
     assert "older →" in page
 
 
-def test_the_queries_of_a_reports_page_do_not_depend_on_what_it_tells(viewer, made, django_assert_max_num_queries):
+def test_the_queries_of_a_reports_page_do_not_depend_on_what_it_tells(
+    viewer, made, django_assert_max_num_queries
+):
     with django_assert_max_num_queries(PAGE_QUERIES):
         viewer.get(reverse("report", args=(made.uid,)))
 
@@ -209,9 +254,13 @@ def test_the_list_shows_only_digests_where_asked(viewer):
 
 def test_the_list_is_taken_along_and_no_cell_of_it_is_a_formula(viewer):
     waiting(title="=cmd()|'/C calc'!A1", tone="crit")
-    table = b"".join(viewer.get(reverse("reports-export", args=("csv",))).streaming_content).decode()
+    table = b"".join(
+        viewer.get(reverse("reports-export", args=("csv",))).streaming_content
+    ).decode()
     assert "'=cmd()" in table
-    assert b"=cmd()" in b"".join(viewer.get(reverse("reports-export", args=("json",))).streaming_content)
+    assert b"=cmd()" in b"".join(
+        viewer.get(reverse("reports-export", args=("json",))).streaming_content
+    )
 
 
 def test_an_empty_list_says_what_to_do(operator):
@@ -226,5 +275,7 @@ def test_a_report_that_is_not_there_is_not_found(viewer, uid):
 def test_a_report_of_another_version_says_so_and_its_files_stay(viewer, made):
     made.document["version"] = 99
     made.save()
-    assert "Another version of Weir made this report" in text_of(viewer.get(reverse("report", args=(made.uid,))))
+    assert "Another version of Weir made this report" in text_of(
+        viewer.get(reverse("report", args=(made.uid,)))
+    )
     assert viewer.get(reverse("report-download", args=(made.uid, "md"))).status_code == 200

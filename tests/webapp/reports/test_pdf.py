@@ -1,4 +1,6 @@
-"""Printing without a browser, with one that fails, and with one that never ends: a message, never a hang."""
+"""Printing without a browser, with one that fails, and with one that never ends: a message, never a
+hang.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +22,9 @@ def browser(weir: WeirSettings, tmp_path: Path) -> Callable[[str], None]:
 
     def install(script: str) -> None:
         path = tmp_path / "browser"
-        target = 'for word in "$@"; do case $word in --print-to-pdf=*) target=${word#*=};; esac; done'
+        target = (
+            'for word in "$@"; do case $word in --print-to-pdf=*) target=${word#*=};; esac; done'
+        )
         path.write_text(f"#!/bin/sh\n{target}\n{script}\n")
         path.chmod(0o755)
         weir(chromium=str(path))
@@ -52,7 +56,10 @@ def test_one_that_never_ends_is_ended(browser, document, monkeypatch):
 
 
 def test_without_any_the_message_says_what_to_do(no_chromium, document):
-    with pytest.raises(pdf.NoPdf, match=r"There is no no-such-browser on this machine\. Install it, or set WEIR_CHROMIUM"):
+    with pytest.raises(
+        pdf.NoPdf,
+        match=r"There is no no-such-browser on this machine\. Install it, or set WEIR_CHROMIUM",
+    ):
         pdf.render(document)
 
 

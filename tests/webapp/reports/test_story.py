@@ -31,8 +31,14 @@ def test_the_first_screen_says_what_happened_when_why_what_it_cost_and_what_to_d
     assert first.tone == "crit"
     assert first.headline.startswith("4 checkpoints expired after 4 s")
     assert first.happened[0] == "4 of 10 checkpoints failed: 4 expired, 6 completed."
-    assert first.when == "2026-03-01 03:59:00 – 04:08:00 UTC, for 9 min. Not over when this report was made."
-    assert [point.lead for point in first.cause] == ["slow-enrich back-pressures the whole job", first.headline]
+    assert (
+        first.when
+        == "2026-03-01 03:59:00 – 04:08:00 UTC, for 9 min. Not over when this report was made."
+    )
+    assert [point.lead for point in first.cause] == [
+        "slow-enrich back-pressures the whole job",
+        first.headline,
+    ]
     assert first.impact[0].startswith("No checkpoint completed for ")
     assert [point.text for point in first.actions] == [
         "Profile a slow-enrich task thread on flink-tm-2.",
@@ -48,8 +54,15 @@ def test_what_explains_comes_before_what_it_explains_and_the_symptom_is_the_head
 
 
 def test_failures_in_a_row_are_one_line_and_the_way_back_another():
-    lines = [moment.title for moment in told(expiring()).timeline if moment.kind in ("checkpoint", "recovered")]
-    assert lines == ["4 checkpoints expired: 6 to 9", "Checkpoint 10 completed, the first after 4 failures"]
+    lines = [
+        moment.title
+        for moment in told(expiring()).timeline
+        if moment.kind in ("checkpoint", "recovered")
+    ]
+    assert lines == [
+        "4 checkpoints expired: 6 to 9",
+        "Checkpoint 10 completed, the first after 4 failures",
+    ]
 
 
 def test_failures_that_alternate_for_long_do_not_flood_the_time_line():
@@ -63,7 +76,10 @@ def test_failures_that_alternate_for_long_do_not_flood_the_time_line():
 
 def test_restarts_are_told_with_what_was_thrown():
     document = told(restarting())
-    assert any("restarted 3 times; thrown: java.net.ConnectException in slow-enrich (1/4)" in line for line in document.summary.happened)
+    assert any(
+        "restarted 3 times; thrown: java.net.ConnectException in slow-enrich (1/4)" in line
+        for line in document.summary.happened
+    )
     assert [moment.kind for moment in document.timeline].count("restart") == 3
     assert document.stories[0].exceptions[0].more == 2
 
@@ -76,16 +92,27 @@ def test_exceptions_are_counted_by_all_of_their_name_in_the_time(monkeypatch):
 def test_restarts_are_counted_by_all_marks_of_the_time_and_marks_that_are_left_out_are_said():
     of = job(at=T0, start_time=T0 - timedelta(hours=2))
     annotation(of, "restart", T0 - timedelta(hours=1), "before the report's time")
-    annotation(of, "restart", T0 - timedelta(minutes=29), "two between two answers", detail={"count": 2})
+    annotation(
+        of, "restart", T0 - timedelta(minutes=29), "two between two answers", detail={"count": 2}
+    )
     for number in range(150):
-        annotation(of, "restart", T0 - timedelta(seconds=5 * number), "restart", detail={"began_at": T0.isoformat()} if number else None)
+        annotation(
+            of,
+            "restart",
+            T0 - timedelta(seconds=5 * number),
+            "restart",
+            detail={"began_at": T0.isoformat()} if number else None,
+        )
         annotation(of, "failure", T0 - timedelta(seconds=5 * number + 1), "failed")
     document = told(of)
     assert (document.stories[0].restarts, len(document.stories[0].marks)) == (152, 200)
     assert [kpi.value for kpi in document.summary.kpis if kpi.label == "Restarts"] == ["152"]
     assert any("restarted 152 times" in line for line in document.summary.happened)
     assert document.summary.started_at == T0 - timedelta(minutes=29)
-    said = f"{of.name}: charts and the time line have the newest 200 of 301 marks, restarts among them."
+    said = (
+        f"{of.name}: charts and the time line have the newest 200 of 301 marks, restarts among "
+        f"them."
+    )
     assert said in document.cut
     for form in (html.render(document), markdown.render(document)):
         assert said in form and "152" in form
@@ -96,7 +123,12 @@ def test_checkpoints_are_counted_by_all_of_the_time_and_what_is_not_looked_at_is
     monkeypatch.setattr(incident, "MOST_CHECKPOINTS", 4)
     document = told(expiring())
     figures = document.stories[0].checkpoints
-    assert (figures.settled, figures.completed, figures.failed, figures.by_outcome) == (10, 6, 4, {"expired": 4, "completed": 6})
+    assert (figures.settled, figures.completed, figures.failed, figures.by_outcome) == (
+        10,
+        6,
+        4,
+        {"expired": 4, "completed": 6},
+    )
     assert any("those of the newest 4 checkpoints" in line for line in document.cut)
 
 
@@ -123,25 +155,63 @@ def test_the_cost_of_outages_is_their_downtime_and_what_was_processed_again():
     fact(of, 7, T0 - timedelta(minutes=5, seconds=20), end_time=T0 - timedelta(minutes=5))
     expired(of, 8, T0 - timedelta(minutes=4), checkpointed_bytes=5_000_000)
     expired(of, 9, T0 - timedelta(minutes=2))
-    parts = {"detect": 26, "cancel": 500, "wait": 1_500, "failed_attempts": None, "redeploy": 300, "restore": 200}
+    parts = {
+        "detect": 26,
+        "cancel": 500,
+        "wait": 1_500,
+        "failed_attempts": None,
+        "redeploy": 300,
+        "restore": 200,
+    }
     first, second = T0 - timedelta(minutes=6), T0 - timedelta(minutes=3)
     whole = {"began_at": first.isoformat(), "downtime_ms": 2_500, "restarts": 2, "parts_ms": parts}
     annotation(of, "restart", first, "restart", subject="", detail=whole)
-    annotation(of, "restart", first + timedelta(seconds=1), "restart", subject="", detail={"outage_began_at": first.isoformat()})
+    annotation(
+        of,
+        "restart",
+        first + timedelta(seconds=1),
+        "restart",
+        subject="",
+        detail={"outage_began_at": first.isoformat()},
+    )
     annotation(of, "restore", first + timedelta(seconds=2), "restored", subject="6")
-    annotation(of, "restart", second, "restart", subject="", detail={"began_at": second.isoformat(), "downtime_at_least_ms": 2_000})
+    annotation(
+        of,
+        "restart",
+        second,
+        "restart",
+        subject="",
+        detail={"began_at": second.isoformat(), "downtime_at_least_ms": 2_000},
+    )
     annotation(of, "restore", second + timedelta(seconds=2), "restored", subject="7")
     document = told(of)
     one, other = document.stories[0].outages
-    assert (one.downtime_ms, one.restarts, one.restored_id, one.reprocessed_ms) == (2_500, 2, 6, 60_000)
-    assert (other.downtime_ms, other.at_least_ms, other.restored_id, other.reprocessed_ms) == (None, 2_000, 7, 140_000)
+    assert (one.downtime_ms, one.restarts, one.restored_id, one.reprocessed_ms) == (
+        2_500,
+        2,
+        6,
+        60_000,
+    )
+    assert (other.downtime_ms, other.at_least_ms, other.restored_id, other.reprocessed_ms) == (
+        None,
+        2_000,
+        7,
+        140_000,
+    )
     assert dict(one.parts) == {name: ms for name, ms in parts.items() if ms is not None}
     assert document.summary.impact[:3] == (
         "Down for 2.5 s in 1 outage: 04:04:00 UTC 2.5 s.",
         "For 1 restart it is not known when all tasks ran again, at least 2.0 s in all.",
-        "Processed again: the records of 3 min 20 s; the restored checkpoints were up to 2 min 20 s old.",
+        (
+            "Processed again: the records of 3 min 20 s; the restored checkpoints were up to 2 min "
+            "20 "
+            "s old."
+        ),
     )
-    assert any(line.startswith("5.0 MB were uploaded in vain") and "of 1 more" in line for line in document.summary.impact)
+    assert any(
+        line.startswith("5.0 MB were uploaded in vain") and "of 1 more" in line
+        for line in document.summary.impact
+    )
 
 
 def test_the_time_before_the_first_checkpoint_of_a_job_counts():
@@ -151,7 +221,11 @@ def test_the_time_before_the_first_checkpoint_of_a_job_counts():
         fact(of, number, at, end_time=at)
     document = told(of)
     figures = document.stories[0].checkpoints
-    assert (figures.longest_gap_ms, figures.gap_is_first, figures.gap_from) == (610_000, True, T0 - timedelta(minutes=20))
+    assert (figures.longest_gap_ms, figures.gap_is_first, figures.gap_from) == (
+        610_000,
+        True,
+        T0 - timedelta(minutes=20),
+    )
     assert document.summary.impact[0].startswith("No checkpoint completed for 10 min 10 s")
 
 
@@ -166,7 +240,10 @@ def test_a_job_that_begins_well_has_no_cost():
 def test_a_calm_job_is_told_as_calm_and_a_job_that_nobody_judged_as_unknown():
     calm, unjudged = job(at=T0), job(at=T0, judged_at=None, health=None, health_state="unknown")
     fact(calm, 1, T0 - timedelta(minutes=1))
-    assert (told(calm).summary.tone, told(calm).summary.headline) == ("ok", "Nothing was found wrong in this time")
+    assert (told(calm).summary.tone, told(calm).summary.headline) == (
+        "ok",
+        "Nothing was found wrong in this time",
+    )
     assert told(unjudged).summary.tone == "unknown"
     assert any("no rule has judged it" in line for line in told(unjudged).unknowns)
 
@@ -185,11 +262,17 @@ def test_alerts_and_who_acknowledged_them_are_part_of_the_story():
     alert = Alert.objects.get(rule="pressure.root")
     vera = User.objects.create_user("vera")
     Alert.objects.filter(pk=alert.pk).update(
-        acknowledged_by=vera, acknowledged_name="vera", acknowledged_at=T0, acknowledge_comment="On it."
+        acknowledged_by=vera,
+        acknowledged_name="vera",
+        acknowledged_at=T0,
+        acknowledge_comment="On it.",
     )
     document = told(of)
     assert {one.rule for one in document.alerts} == {"pressure.root", "checkpoint.expired"}
-    assert any(moment.title.startswith("vera acknowledged: ") and moment.detail == "“On it.”" for moment in document.timeline)
+    assert any(
+        moment.title.startswith("vera acknowledged: ") and moment.detail == "“On it.”"
+        for moment in document.timeline
+    )
 
 
 def test_the_longest_time_without_a_recovery_point_counts_from_before_the_range():
@@ -203,16 +286,31 @@ def test_the_longest_time_without_a_recovery_point_counts_from_before_the_range(
 def test_ranges_older_than_single_checkpoints_are_kept_are_counted_by_the_hour():
     old = T0 - timedelta(days=20)
     of = job(at=T0, start_time=old - timedelta(days=1))
-    counts = {f"{outcome}_count": 0 for outcome in ("declined", "expired", "subsumed", "aborted", "failed", "preflight")}
+    counts = {
+        f"{outcome}_count": 0
+        for outcome in ("declined", "expired", "subsumed", "aborted", "failed", "preflight")
+    }
     CheckpointRollup.objects.create(
-        cluster=of.cluster, job_id=of.job_id, period="hour", period_start=old.replace(minute=0), as_of=T0, in_progress_count=0,
-        savepoint_count=0, completed_count=58, **{**counts, "expired_count": 2},
-    )  # fmt: skip
+        cluster=of.cluster,
+        job_id=of.job_id,
+        period="hour",
+        period_start=old.replace(minute=0),
+        as_of=T0,
+        in_progress_count=0,
+        savepoint_count=0,
+        completed_count=58,
+        **{**counts, "expired_count": 2},
+    )
     expired(of, 1, old)
     asked = scope(of, start=old - timedelta(minutes=30), end=old + timedelta(minutes=30))
     document = gather(asked, uid="rep_x", made_at=T0, made_by="olga")
     figures = document.stories[0].checkpoints
-    assert (figures.completed, figures.failed, figures.by_hours, figures.longest_gap_ms) == (58, 2, True, None)
+    assert (figures.completed, figures.failed, figures.by_hours, figures.longest_gap_ms) == (
+        58,
+        2,
+        True,
+        None,
+    )
     assert any("no longer kept" in line for line in document.unknowns)
 
 
@@ -225,14 +323,28 @@ def test_a_cluster_that_is_not_seen_is_said_to_be_unknown():
 def test_findings_of_the_cluster_as_a_whole_belong_to_the_story():
     of = job(at=T0)
     whole = JobCurrent(cluster=of.cluster, job_id="", name=None)
-    finding(whole, "collect.blind", T0, subject_kind="cluster", subject_id="rest", title="prod-eu gave no data")
+    finding(
+        whole,
+        "collect.blind",
+        T0,
+        subject_kind="cluster",
+        subject_id="rest",
+        title="prod-eu gave no data",
+    )
     assert told(of).findings[0].title == "prod-eu gave no data"
 
 
 def test_a_cluster_that_went_dark_is_the_headline_of_its_jobs():
     one, other = job(at=T0), job(at=T0)
     whole = JobCurrent(cluster=one.cluster, job_id="", name=None)
-    finding(whole, "collect.blind", T0, subject_kind="cluster", subject_id="rest", title="prod-eu gave no data")
+    finding(
+        whole,
+        "collect.blind",
+        T0,
+        subject_kind="cluster",
+        subject_id="rest",
+        title="prod-eu gave no data",
+    )
     assert told(one, other).summary.headline == "prod-eu gave no data"
 
 
@@ -249,7 +361,13 @@ def test_of_many_findings_the_worst_of_every_job_is_told():
 def test_log_lines_of_a_kind_are_told_twice_and_then_counted():
     of = job(at=T0)
     for number in range(9):
-        event(of, "tm_heartbeat_timeout", T0 - timedelta(seconds=number), f"line {number}", level="WARN")
+        event(
+            of,
+            "tm_heartbeat_timeout",
+            T0 - timedelta(seconds=number),
+            f"line {number}",
+            level="WARN",
+        )
     lines = told(of).stories[0].logs
     assert (len(lines), lines[-1].more) == (2, 7)
 
@@ -286,7 +404,9 @@ def test_the_queries_of_a_job_do_not_grow_with_its_rows(django_assert_max_num_qu
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(jobs, hours, said):
     with pytest.raises(BadScope) as refused:
-        checked([JobKey("c", str(number)) for number in range(jobs)], T0, T0 + timedelta(hours=hours))
+        checked(
+            [JobKey("c", str(number)) for number in range(jobs)], T0, T0 + timedelta(hours=hours)
+        )
     assert str(refused.value) == said
 
 
@@ -295,16 +415,24 @@ def test_the_jobs_directories_are_told_by_their_newest_audit():
     for name, at, orphans in (("old", T0 - timedelta(hours=6), 1), ("new", T0, 500)):
         made = audit(name, as_of=at)
         root_figures(made, "hdfs://ns/flink")
-        job_storage(made, of.job_id, cluster=of.cluster, orphan_bytes=orphans, uri="hdfs://ns/flink")
+        job_storage(
+            made, of.job_id, cluster=of.cluster, orphan_bytes=orphans, uri="hdfs://ns/flink"
+        )
     places = told(of).stories[0].storage
-    assert [(place.orphan_bytes, place.as_of, place.raw_bytes) for place in places] == [(500, T0, None)]
+    assert [(place.orphan_bytes, place.as_of, place.raw_bytes) for place in places] == [
+        (500, T0, None)
+    ]
     StorageRoot.objects.create(uri="hdfs://ns/flink", replication=3)
     (place,) = told(of).stories[0].storage
     assert place.raw_bytes == 3 * place.bytes
 
 
 def test_configuration_is_told_with_its_time_and_without_secrets():
-    of = job(at=T0, configuration={"s3.secret-key": "canary", "state.backend": "rocksdb"}, last_seen_at=T0 + timedelta(days=1))
+    of = job(
+        at=T0,
+        configuration={"s3.secret-key": "canary", "state.backend": "rocksdb"},
+        last_seen_at=T0 + timedelta(days=1),
+    )
     document = told(of)
     assert dict(document.stories[0].configuration)["s3.secret-key"] == "******"
     assert any("whether it was the same before is not known" in line for line in document.unknowns)
@@ -312,7 +440,17 @@ def test_configuration_is_told_with_its_time_and_without_secrets():
 
 def test_a_savepoint_is_a_line_of_its_own_and_no_failure_of_a_checkpoint():
     of = job(at=T0)
-    fact(of, 1, T0 - timedelta(minutes=3), is_savepoint=True, checkpoint_type="SAVEPOINT", outcome="failed")
+    fact(
+        of,
+        1,
+        T0 - timedelta(minutes=3),
+        is_savepoint=True,
+        checkpoint_type="SAVEPOINT",
+        outcome="failed",
+    )
     document = told(of)
-    assert (document.stories[0].checkpoints.settled, document.stories[0].checkpoints.savepoints) == (0, 1)
+    assert (
+        document.stories[0].checkpoints.settled,
+        document.stories[0].checkpoints.savepoints,
+    ) == (0, 1)
     assert [moment.title for moment in document.timeline] == ["Savepoint 1 failed"]

@@ -36,7 +36,12 @@ def test_a_credential_is_masked_however_it_is_written(line):
 
 
 @pytest.mark.parametrize(
-    "line", ["Decline checkpoint 3 by task a1_b2_0", "taskmanager.memory.process.size: 1024m", "at org.example.A.b(A.java:1)"]
+    "line",
+    [
+        "Decline checkpoint 3 by task a1_b2_0",
+        "taskmanager.memory.process.size: 1024m",
+        "at org.example.A.b(A.java:1)",
+    ],
 )
 def test_what_is_no_credential_stays(line):
     assert texts.bounded(line) == line
@@ -46,7 +51,9 @@ def test_what_is_no_credential_stays(line):
 def test_no_text_is_longer_than_allowed_or_turns_the_line_around(text, longest):
     told = texts.bounded(text, longest)
     assert len(told) <= longest
-    assert not set(told) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\x00\x1b\x7f\u2028")
+    assert not set(told) & set(
+        "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\x00\x1b\x7f\u2028"
+    )
 
 
 def test_a_long_hostile_text_costs_little():

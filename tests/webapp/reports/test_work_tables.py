@@ -1,4 +1,6 @@
-"""The report of a job tells its file system calls and what its tasks need, in every form, as their own commands do."""
+"""The report of a job tells its file system calls and what its tasks need, in every form, as their
+own commands do.
+"""
 
 import json
 from datetime import timedelta
@@ -51,13 +53,17 @@ def printed(command, of, *more):
 def test_each_has_its_sentence_and_its_figures_in_every_form(of):
     ThresholdOverride.objects.create(key="storage.small_files.calls_per_s", value=1)
     until = newest(PLAYED) + timedelta(minutes=10)
-    document = gather(scope(of, start=of.start_time, end=until), uid=UID, made_at=timezone.now(), made_by="olga")
+    document = gather(
+        scope(of, start=of.start_time, end=until), uid=UID, made_at=timezone.now(), made_by="olga"
+    )
     tables = {one.title: one for one in document.stories[0].tables}
     assert [*tables] == ["File system calls"]
     calls = printed("analyse", of, "filesystem-calls")
     assert tables["File system calls"].note == calls["verdict"]["sentence"]
     expected = {row["kind"]: row["expected"] for row in tables_of(calls)["kinds"]["rows"]}
-    assert {row[0]: int(row[1].replace(",", "")) for row in tables["File system calls"].rows} == expected
+    assert {
+        row[0]: int(row[1].replace(",", "")) for row in tables["File system calls"].rows
+    } == expected
     for form in (unescape(html.render(document)), markdown.render(document).replace("\\", "")):
         for table in tables.values():
             assert {cell for row in table.rows for cell in row if cell not in form} == set()
@@ -75,11 +81,16 @@ def test_a_report_of_many_jobs_leaves_them_out_and_says_so(of, monkeypatch):
         monkeypatch.setattr(module, name, 0)
     document = told(of)
     assert document.stories[0].tables == ()
-    assert any(line.startswith("Placement, file system calls, recovery and what follows them are left out") for line in document.cut)
+    assert any(
+        line.startswith("Placement, file system calls, recovery and what follows them are left out")
+        for line in document.cut
+    )
 
 
 def test_what_its_tasks_need_is_told_as_on_its_pages(weir, tmp_path, home):
-    """RocksDB that stalls, unaligned data of which there is none here, a copy that lies behind, and threads that were dumped."""
+    """RocksDB that stalls, unaligned data of which there is none here, a copy that lies behind, and
+    threads that were dumped.
+    """
     (row,) = served(FOLDER / "2.3.0/write-stall", home, JOB_CURRENT)
     of = JobCurrent.objects.create(**row)
     cluster(CLUSTER, at=of.as_of, url=f"/recordings/{CLUSTER}", kind="recording")
@@ -87,11 +98,29 @@ def test_what_its_tasks_need_is_told_as_on_its_pages(weir, tmp_path, home):
     replica(of, of.last_seen_at, rounds=1)
     enrich = next(one for one in job_threads(of, of.last_seen_at, of.last_seen_at).taskmanagers)
     ThreadDump.objects.create(
-        cluster=CLUSTER, taskmanager_id=enrich.taskmanager_id, wanted_at=of.last_seen_at, state="taken", taken_at=of.last_seen_at,
-        threads=[{"name": "enrich (1/2)#0", "number": 1, "state": "RUNNABLE", "frames": ["a.B.map:7"], "in_a_row": 3, "place": "x"}],
-    )  # fmt: skip
+        cluster=CLUSTER,
+        taskmanager_id=enrich.taskmanager_id,
+        wanted_at=of.last_seen_at,
+        state="taken",
+        taken_at=of.last_seen_at,
+        threads=[
+            {
+                "name": "enrich (1/2)#0",
+                "number": 1,
+                "state": "RUNNABLE",
+                "frames": ["a.B.map:7"],
+                "in_a_row": 3,
+                "place": "x",
+            }
+        ],
+    )
     of_time = scope(of, start=of.start_time, end=of.last_seen_at + timedelta(minutes=1))
-    tables = {one.title: one for one in gather(of_time, uid=UID, made_at=timezone.now(), made_by="olga").stories[0].tables}
+    tables = {
+        one.title: one
+        for one in gather(of_time, uid=UID, made_at=timezone.now(), made_by="olga")
+        .stories[0]
+        .tables
+    }
     assert {"State backend", "Copy of its checkpoints", "Threads"} <= tables.keys()
     assert tables["State backend"].note == printed("analyse", of, "backend")["verdict"]["sentence"]
     assert tables["Threads"].rows == (("enrich (1/2)#0", "runs in a.B.map", "3"),)

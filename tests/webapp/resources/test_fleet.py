@@ -32,10 +32,15 @@ def test_groups_are_sums_over_their_jobs(fleet):
     assert [group.name for group in by_name.groups] == ["lab"]
     for group in (*by_cluster.groups, *by_name.groups):
         assert (group.jobs, group.slots, group.spare_bytes) == (1, alone.slots, alone.spare_bytes)
-        assert (group.memory_bytes, group.cpu_used) == (alone.memory_bytes, pytest.approx(alone.cpu_used))
+        assert (group.memory_bytes, group.cpu_used) == (
+            alone.memory_bytes,
+            pytest.approx(alone.cpu_used),
+        )
     assert [(name, one.job_id) for name, one in by_cluster.jobs] == [("lab-leaking", job.job_id)]
     assert (by_cluster.taskmanagers, by_cluster.idle_slots) == (2, 8 - alone.slots)
-    assert by_cluster.idle_bytes == sum(one.process_bytes * one.free_slots // 4 for one in alone.taskmanagers)
+    assert by_cluster.idle_bytes == sum(
+        one.process_bytes * one.free_slots // 4 for one in alone.taskmanagers
+    )
 
 
 def test_labels_of_clusters_group_their_jobs(fleet, viewer):

@@ -13,8 +13,11 @@ from webapp.analyses.resources.lookup import look_up_resources
 
 pytestmark = pytest.mark.django_db
 OLD, LEAKING, FULL, FULL_OLD = (
-    "recordings/1.12.5/G", "incidents/1.20.5/leaking", "incidents/2.3.0/full-heap", "incidents/1.20.5/full-heap",
-)  # fmt: skip
+    "recordings/1.12.5/G",
+    "incidents/1.20.5/leaking",
+    "incidents/2.3.0/full-heap",
+    "incidents/1.20.5/full-heap",
+)
 
 
 def document_of(job):
@@ -23,20 +26,31 @@ def document_of(job):
 
 
 def advice_on(job):
-    return [line for block in document_of(job).blocks if isinstance(block, Advice) for line in block.lines]
+    return [
+        line
+        for block in document_of(job).blocks
+        if isinstance(block, Advice)
+        for line in block.lines
+    ]
 
 
 def told(recording, job_id):
-    """By TaskManager: (time, detail answer, metrics) while the job had slots there, in order of time."""
+    """By TaskManager: (time, detail answer, metrics) while the job had slots there, in order of
+    time.
+    """
     found, values = {}, {}
     for one in answers(recording):
         if matched := re.fullmatch(r"/taskmanagers/([^/?]+)/metrics\?get=.*", one["path"]):
-            values.setdefault((matched[1], round(one["ts"])), {}).update({metric["id"]: metric["value"] for metric in one["body"]})
+            values.setdefault((matched[1], round(one["ts"])), {}).update(
+                {metric["id"]: metric["value"] for metric in one["body"]}
+            )
     for one in answers(recording):
         if matched := re.fullmatch(r"/taskmanagers/([^/?]+)", one["path"]):
             slots = one["body"].get("allocatedSlots")
             if slots is None or any(slot["jobId"] == job_id for slot in slots):
-                found.setdefault(matched[1], []).append((one["ts"], one["body"], values.get((matched[1], round(one["ts"])), {})))
+                found.setdefault(matched[1], []).append(
+                    (one["ts"], one["body"], values.get((matched[1], round(one["ts"])), {}))
+                )
     return found
 
 
@@ -53,16 +67,27 @@ def test_each_part_is_what_flink_configured_and_measured(recording, home):
     for one in found.taskmanagers:
         samples, parts = raw[one.taskmanager_id], {part.name: part for part in one.parts}
         configured = samples[-1][1]["memoryConfiguration"]
-        assert parts["off-heap"].configured_bytes == configured["frameworkOffHeap"] + configured["taskOffHeap"]
+        assert (
+            parts["off-heap"].configured_bytes
+            == configured["frameworkOffHeap"] + configured["taskOffHeap"]
+        )
         assert [parts[name].configured_bytes for name in ("network", "managed", "overhead")] == [
             configured[name] for name in ("networkMemory", "managedMemory", "jvmOverhead")
         ]
         assert one.process_bytes == configured["totalProcessMemory"]
         assert parts["heap"].used_bytes == min(measured(samples, "heapUsed"))
         assert parts["network"].used_bytes == max(measured(samples, "nettyShuffleMemoryUsed"))
-        direct = zip(measured(samples, "directUsed"), measured(samples, "nettyShuffleMemoryTotal"), strict=True)
+        direct = zip(
+            measured(samples, "directUsed"),
+            measured(samples, "nettyShuffleMemoryTotal"),
+            strict=True,
+        )
         assert parts["off-heap"].used_bytes == max(used - network for used, network in direct)
-        metaspace = [int(metrics[name]) for _, _, metrics in samples if (name := "Status.JVM.Memory.Metaspace.Used") in metrics]
+        metaspace = [
+            int(metrics[name])
+            for _, _, metrics in samples
+            if (name := "Status.JVM.Memory.Metaspace.Used") in metrics
+        ]
         assert parts["metaspace"].used_bytes == max(metaspace)
 
 
@@ -77,17 +102,25 @@ def test_a_heap_that_is_collected_most_of_the_time_is_close_to_its_limit(recordi
     (job,) = taken_up(recording, home)
     found, raw = look_up_resources(job), told(recording, job.job_id)
     for one in found.taskmanagers:
-        known = [sample for sample in raw[one.taskmanager_id] if sample[1]["metrics"]["heapCommitted"]]
+        known = [
+            sample for sample in raw[one.taskmanager_id] if sample[1]["metrics"]["heapCommitted"]
+        ]
         first, last = known[0], known[-1]
         took_ms = (last[0] - first[0]) * 1000
-        assert one.gc_ratio == pytest.approx((collected_ms(last[1]) - collected_ms(first[1])) / took_ms, rel=0.01)
+        assert one.gc_ratio == pytest.approx(
+            (collected_ms(last[1]) - collected_ms(first[1])) / took_ms, rel=0.01
+        )
         assert one.gc_ratio > 0.2
         name = "Status.JVM.CPU.Time"
         used = [(at, int(metrics[name]) / 1e9) for at, _, metrics in known if name in metrics]
-        assert one.cpu_used == pytest.approx((used[-1][1] - used[0][1]) / (used[-1][0] - used[0][0]), rel=0.01)
+        assert one.cpu_used == pytest.approx(
+            (used[-1][1] - used[0][1]) / (used[-1][0] - used[0][0]), rel=0.01
+        )
     assert "heap" in [part.name for part in found.tight]
     assert document_of(job).verdict.tone == "warn"
-    assert advice_on(job)[0].startswith("Raise taskmanager.memory.task.heap.size: collections take ")
+    assert advice_on(job)[0].startswith(
+        "Raise taskmanager.memory.task.heap.size: collections take "
+    )
 
 
 def test_what_would_be_saved_is_its_share_of_all_taskmanagers_by_slots(home):
@@ -95,12 +128,17 @@ def test_what_would_be_saved_is_its_share_of_all_taskmanagers_by_slots(home):
     found, raw = look_up_resources(job), told(LEAKING, job.job_id)
     slots = [samples[-1][1]["allocatedSlots"] for samples in raw.values()]
     assert found.slots == sum(map(len, slots))
-    assert found.cpu_allotted == sum(slot["resource"]["cpuCores"] for of_one in slots for slot in of_one)
+    assert found.cpu_allotted == sum(
+        slot["resource"]["cpuCores"] for of_one in slots for slot in of_one
+    )
     live = max(min(measured(samples, "heapUsed")) for samples in raw.values())
     heap = next(part for part in found.parts if part.name == "heap")
     assert heap.suggested_bytes >= 2.5 * live
     assert found.spare_bytes == heap.spare_bytes * len(raw)
-    assert any(f"by {bytes_text(heap.spare_bytes)} on each TaskManager: a collection leaves" in line for line in advice_on(job))
+    assert any(
+        f"by {bytes_text(heap.spare_bytes)} on each TaskManager: a collection leaves" in line
+        for line in advice_on(job)
+    )
     job.configuration = {"taskmanager.memory.process.size": "688 mb"}
     assert "lower it too" in advice_on(job)[-1]
 

@@ -1,4 +1,6 @@
-"""Every page in Simplified Chinese: no English is left but names, codes and terms that stay as they are."""
+"""Every page in Simplified Chinese: no English is left but names, codes and terms that stay as they
+are.
+"""
 
 import html
 import re
@@ -18,7 +20,17 @@ from tests.weir_settings import WeirSettings
 from webapp.accounts.roles import Role
 from webapp.lib.filters import words
 
-LEFT_OUT = ("export", "healthz", "readyz", "metrics", "schema", "documentation", "admin:", "/docs", "api-")
+LEFT_OUT = (
+    "export",
+    "healthz",
+    "readyz",
+    "metrics",
+    "schema",
+    "documentation",
+    "admin:",
+    "/docs",
+    "api-",
+)
 UNSPOKEN = re.compile(
     r"<(script|style|code|kbd|bdi|pre|textarea)\b.*?</\1>|<!--.*?-->"
     r"""|<(span|td|dt|dd|dl|small|div|th|a|b|p|option|h1)\b[^>]*class="[^"]*\bmono\b[^"]*"[^>]*>.*?</\2>""",
@@ -26,7 +38,19 @@ UNSPOKEN = re.compile(
 )
 """What is code, a name or an id by its element."""
 SPOKEN = re.compile(r"""\s(?:title|placeholder|aria-label)="([^"]*)\"""")
-DRAWN = frozenset(["text", "name", "note", "title", "hovertext", "hovertemplate", "ticktext", "labels", "ticksuffix"])
+DRAWN = frozenset(
+    [
+        "text",
+        "name",
+        "note",
+        "title",
+        "hovertext",
+        "hovertemplate",
+        "ticktext",
+        "labels",
+        "ticksuffix",
+    ]
+)
 TAG = re.compile(r"<[^>]*>")
 WORD = re.compile(r"(?<![\w.:/@$#%&=?-])[A-Za-z]{3,}(?![\w.:/=(-])")
 CODE = re.compile(r"\S*(?:[/=_{}@]|\w\.\w|::|\w-\w)\S*|\b[A-Z]\w*[A-Z]\w*\b|\"[^\"]*\"|'[^']*'")
@@ -169,7 +193,9 @@ TERMS = frozenset(
 def spoken(page: str) -> str:
     """Texts and attributes that are read, without names and codes."""
     bare = UNSPOKEN.sub(" ", page)
-    return MADE_UP.sub(" ", html.unescape(" | ".join([TAG.sub(" | ", bare), *SPOKEN.findall(bare)])))
+    return MADE_UP.sub(
+        " ", html.unescape(" | ".join([TAG.sub(" | ", bare), *SPOKEN.findall(bare)]))
+    )
 
 
 def drawn(answer: Any) -> Iterator[str]:
@@ -178,7 +204,9 @@ def drawn(answer: Any) -> Iterator[str]:
         for key, value in answer.items():
             if key in DRAWN:
                 yield from (
-                    MADE_UP.sub(" ", TAG.sub(" | ", one)) for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)
+                    MADE_UP.sub(" ", TAG.sub(" | ", one))
+                    for one in (value if isinstance(value, list) else [value])
+                    if isinstance(one, str)
                 )
             yield from drawn(value)
     elif isinstance(answer, list):
@@ -226,8 +254,10 @@ NAMES = frozenset(
 )
 """Words in names of what is there to be shown, of roles among it, and in lines of logs."""
 MADE_UP = re.compile(
-    "Its input is full while its output is almost empty, on all 4 subtasks|Profile a slow-enrich task thread|largest of 4 subtasks"
-    "|(upstream )?held back|input buffers in use|busy|restart 1|no space|Alert fired: slow-enrich|the whole job",
+    "Its input is full while its output is almost empty, on all 4 subtasks|Profile a slow-enrich "
+    "task thread|largest of 4 subtasks"
+    "|(upstream )?held back|input buffers in use|busy|restart 1|no space|Alert fired: "
+    "slow-enrich|the whole job",
     re.IGNORECASE,
 )
 """What rows of these tests say for themselves, and no rule does."""
@@ -239,7 +269,9 @@ def test_every_kind_of_log_event_has_words_in_chinese() -> None:
 
 
 @pytest.mark.django_db
-def test_no_page_in_chinese_has_english_left(home: Path, weir: WeirSettings, tmp_path: Path) -> None:
+def test_no_page_in_chinese_has_english_left(
+    home: Path, weir: WeirSettings, tmp_path: Path
+) -> None:
     weir(chromium="no-such-browser")
     inhabit(tmp_path)
     client = Client()
@@ -247,7 +279,11 @@ def test_no_page_in_chinese_has_english_left(home: Path, weir: WeirSettings, tmp
     client.cookies[settings.LANGUAGE_COOKIE_NAME] = "zh-hans"
     left: dict[str, list[str]] = {}
     seen = charts = 0
-    among = (one for one in places() if not any(part in one.label or part in one.template for part in LEFT_OUT))
+    among = (
+        one
+        for one in places()
+        if not any(part in one.label or part in one.template for part in LEFT_OUT)
+    )
     for place, answer in answered(client, among):
         if answer.status_code != 200 or answer.streaming:
             continue
@@ -266,14 +302,28 @@ def test_no_page_in_chinese_has_english_left(home: Path, weir: WeirSettings, tmp
 
 
 @pytest.mark.django_db
-def test_what_a_search_finds_is_said_in_chinese_and_found_in_either_language(tmp_path: Path) -> None:
+def test_what_a_search_finds_is_said_in_chinese_and_found_in_either_language(
+    tmp_path: Path,
+) -> None:
     inhabit(tmp_path)
     client = Client()
     client.force_login(somebody(Role.ADMIN, "root"))
     client.cookies[settings.LANGUAGE_COOKIE_NAME] = "zh-hans"
     line = "Checkpoint 7 of job 0123456789abcdef0123456789abcdef expired before completing."
-    for text in ("calm", "tm", "job 1", "clusters", "checkpoint", "of the fleet", line, "java.lang.IllegalStateException: it is closed"):
+    for text in (
+        "calm",
+        "tm",
+        "job 1",
+        "clusters",
+        "checkpoint",
+        "of the fleet",
+        line,
+        "java.lang.IllegalStateException: it is closed",
+    ):
         found = client.get("/find/", {"q": text}, headers={"HX-Request": "true"}).content.decode()
         assert english(spoken(found.replace("bdi>", "em>")), NAMES) == [], text
     assert "诊断结果" in client.get("/find/", {"q": "findings"}).content.decode()
-    assert "/findings/" in client.get("/find/", {"q": "诊断结果"}, headers={"HX-Request": "true"}).content.decode()
+    assert (
+        "/findings/"
+        in client.get("/find/", {"q": "诊断结果"}, headers={"HX-Request": "true"}).content.decode()
+    )

@@ -1,4 +1,6 @@
-"""The catalogues hold what is marked, translated, compiled, and each text in one way; what is wrong with one is said."""
+"""The catalogues hold what is marked, translated, compiled, and each text in one way; what is wrong
+with one is said.
+"""
 
 import re
 from pathlib import Path
@@ -31,7 +33,9 @@ def test_every_marked_text_is_translated_compiled_and_in_one_way() -> None:
         ("late", "", "", "not translated"),
     ],
 )
-def test_what_a_translation_lost_is_named(english: str, plural: str, chinese: str, about: str) -> None:
+def test_what_a_translation_lost_is_named(
+    english: str, plural: str, chinese: str, about: str
+) -> None:
     assert about in wrong(english, plural, chinese)
 
 
@@ -43,7 +47,9 @@ def test_what_a_translation_lost_is_named(english: str, plural: str, chinese: st
         ('<span title="of all">%(n)s</span>', "", '<span title="总数">%(n)s</span>'),
     ],
 )
-def test_a_right_translation_is_not_complained_about(english: str, plural: str, chinese: str) -> None:
+def test_a_right_translation_is_not_complained_about(
+    english: str, plural: str, chinese: str
+) -> None:
     assert wrong(english, plural, chinese) == ""
 
 
@@ -52,11 +58,18 @@ def test_templates_are_read_as_django_reads_them() -> None:
       {{ n }} job of {{ a }}
       {% plural %}{{ n }} jobs of {{ a }}{% endblocktranslate %}{% include "_brand.html" with title=_("Find") %}"""
     found = [(message.text, message.plural) for message in of_template("t.html", source)]
-    assert found == [("80 %% full", ""), ("%(n)s job of %(a)s", "%(n)s jobs of %(a)s"), ("Find", "")]
+    assert found == [
+        ("80 %% full", ""),
+        ("%(n)s job of %(a)s", "%(n)s jobs of %(a)s"),
+        ("Find", ""),
+    ]
 
 
 def test_code_is_read_without_being_run() -> None:
-    source = '_("a" "b")\nngettext("%(n)s row", "%(n)s rows", n)\npgettext("state", "open")\ngettext(found)\n'
+    source = (
+        '_("a" "b")\nngettext("%(n)s row", "%(n)s rows", n)\npgettext("state", '
+        '"open")\ngettext(found)\n'
+    )
     found = list(of_code("c.py", source))
     assert found == [
         Message("ab", paths=["c.py"]),

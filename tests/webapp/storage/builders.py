@@ -31,7 +31,11 @@ from webapp.storage.models import (
 ROOT = "s3://bucket/checkpoints"
 JOB, OTHER_JOB = "a" * 32, "b" * 32
 ModelT = TypeVar("ModelT", bound=Model)
-COUNTS = {f"{name}_{unit}": 0 for name in ("live", "retained_waste", "orphan", "young", "kept", "missing") for unit in ("files", "bytes")}
+COUNTS = {
+    f"{name}_{unit}": 0
+    for name in ("live", "retained_waste", "orphan", "young", "kept", "missing")
+    for unit in ("files", "bytes")
+}
 MERGED = {"segmented_files": 0, "segmented_file_bytes": 0, "live_segment_bytes": 0}
 
 
@@ -69,7 +73,14 @@ def root_figures(of: StorageAudit, uri: str = ROOT, **fields: Any) -> RootFigure
 
 
 def verdict_figures(of: StorageAudit, uri: str = ROOT, **fields: Any) -> VerdictFigures:
-    row = {"verdict": "orphan", "reason": "unreferenced", "kind": "dead_job", "files": 3, "bytes": 300_000, **fields}
+    row = {
+        "verdict": "orphan",
+        "reason": "unreferenced",
+        "kind": "dead_job",
+        "files": 3,
+        "bytes": 300_000,
+        **fields,
+    }
     return VerdictFigures.objects.create(audit=of, root=uri, **row)
 
 
@@ -91,7 +102,9 @@ def job_storage(of: StorageAudit, job_id: str = JOB, uri: str = ROOT, **fields: 
     return JobStorage.objects.create(audit=of, root=uri, job_id=job_id, **row)
 
 
-def checkpoint_storage(of: StorageAudit, checkpoint_id: int = 7, job_id: str = JOB, uri: str = ROOT, **fields: Any) -> CheckpointStorage:
+def checkpoint_storage(
+    of: StorageAudit, checkpoint_id: int = 7, job_id: str = JOB, uri: str = ROOT, **fields: Any
+) -> CheckpointStorage:
     row = {
         **MERGED,
         "metadata_path": f"{uri}/{job_id}/chk-{checkpoint_id}/_metadata",
@@ -120,10 +133,15 @@ def unprotected_fleet(job_ids: Sequence[str]) -> StorageAudit:
     of = audit()
     root_figures(of)
     kept = job_storage(of, job_ids[0], newest_checkpoint_id=7)
-    lacking = checkpoint_storage(of, 7, job_ids[0], cluster="prod-eu", missing_files=2, missing_bytes=100, resolvable=False)
-    JobStorage.objects.bulk_create(_again(kept, job_id=job_id, directory=f"{ROOT}/{job_id}") for job_id in job_ids[1:])
+    lacking = checkpoint_storage(
+        of, 7, job_ids[0], cluster="prod-eu", missing_files=2, missing_bytes=100, resolvable=False
+    )
+    JobStorage.objects.bulk_create(
+        _again(kept, job_id=job_id, directory=f"{ROOT}/{job_id}") for job_id in job_ids[1:]
+    )
     CheckpointStorage.objects.bulk_create(
-        _again(lacking, job_id=job_id, metadata_path=f"{ROOT}/{job_id}/chk-7/_metadata") for job_id in job_ids[1:]
+        _again(lacking, job_id=job_id, metadata_path=f"{ROOT}/{job_id}/chk-7/_metadata")
+        for job_id in job_ids[1:]
     )
     return of
 
@@ -136,24 +154,46 @@ def _again(row: ModelT, **fields: Any) -> ModelT:
     return made
 
 
-def chain(of: StorageAudit, job_id: str = JOB, other_job_id: str = OTHER_JOB, uri: str = ROOT, **fields: Any) -> ChainLink:
+def chain(
+    of: StorageAudit,
+    job_id: str = JOB,
+    other_job_id: str = OTHER_JOB,
+    uri: str = ROOT,
+    **fields: Any,
+) -> ChainLink:
     ends = {"directory": f"{uri}/{job_id}", "other_directory": f"{uri}/{other_job_id}"}
     row = {"kind": "refers", "files": 12, "bytes": 5_000_000, "checkpoints": 1, **ends, **fields}
-    return ChainLink.objects.create(audit=of, root=uri, job_id=job_id, other_job_id=other_job_id, **row)
-
-
-def missing(of: StorageAudit, path: str = f"{ROOT}/{JOB}/shared/gone", uri: str = ROOT, **fields: Any) -> MissingFile:
-    row = {"metadata_path": f"{uri}/{JOB}/chk-7/_metadata", "bytes": 100, "superseded": False, **fields}
-    return MissingFile.objects.create(audit=of, root=uri, path=path, **row)
-
-
-def doubt(of: StorageAudit, subject: str = f"{ROOT}/{JOB}/chk-9/_metadata", **fields: Any) -> AuditDoubt:
-    return AuditDoubt.objects.create(
-        audit=of, subject=subject, root=ROOT, **{"reason": "damaged_metadata", "detail": "at byte 8", **fields}
+    return ChainLink.objects.create(
+        audit=of, root=uri, job_id=job_id, other_job_id=other_job_id, **row
     )
 
 
-def whole_audit(audit_id: str = "storage-1", *, as_of: datetime = T0, **fields: Any) -> StorageAudit:
+def missing(
+    of: StorageAudit, path: str = f"{ROOT}/{JOB}/shared/gone", uri: str = ROOT, **fields: Any
+) -> MissingFile:
+    row = {
+        "metadata_path": f"{uri}/{JOB}/chk-7/_metadata",
+        "bytes": 100,
+        "superseded": False,
+        **fields,
+    }
+    return MissingFile.objects.create(audit=of, root=uri, path=path, **row)
+
+
+def doubt(
+    of: StorageAudit, subject: str = f"{ROOT}/{JOB}/chk-9/_metadata", **fields: Any
+) -> AuditDoubt:
+    return AuditDoubt.objects.create(
+        audit=of,
+        subject=subject,
+        root=ROOT,
+        **{"reason": "damaged_metadata", "detail": "at byte 8", **fields},
+    )
+
+
+def whole_audit(
+    audit_id: str = "storage-1", *, as_of: datetime = T0, **fields: Any
+) -> StorageAudit:
     """One row of every table."""
     of = audit(audit_id, as_of=as_of, **fields)
     root_figures(of)
@@ -168,9 +208,19 @@ def whole_audit(audit_id: str = "storage-1", *, as_of: datetime = T0, **fields: 
 
 def file_row(path: str, audit_id: str = "storage-1", **fields: Any) -> dict[str, Any]:
     row = dict.fromkeys(FILE_TABLES["storage_file"].column_names) | {
-        "audit_id": audit_id, "root": ROOT, "path": path, "listed_path": path, "bytes": 100, "modified": T0, "first_seen_at": T0,
-        "verdict": "orphan", "reason": "unreferenced", "kind": "dead_job", "place": "shared", "job_id": JOB,
-    }  # fmt: skip
+        "audit_id": audit_id,
+        "root": ROOT,
+        "path": path,
+        "listed_path": path,
+        "bytes": 100,
+        "modified": T0,
+        "first_seen_at": T0,
+        "verdict": "orphan",
+        "reason": "unreferenced",
+        "kind": "dead_job",
+        "place": "shared",
+        "job_id": JOB,
+    }
     return row | fields
 
 

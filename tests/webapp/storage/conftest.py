@@ -27,7 +27,10 @@ def lease(db) -> Lease:
 
 @pytest.fixture
 def spark(home, monkeypatch):
-    """What the next Spark jobs find: ``found(audit_id)`` gives table → parts → rows. ``commands`` is what was asked."""
+    """What the next Spark jobs find: ``found(audit_id)`` gives table → parts → rows.
+
+    ``commands`` is what was asked.
+    """
 
     class Spark:
         commands: list[list[str]] = []
@@ -37,7 +40,10 @@ def spark(home, monkeypatch):
 
         def run(self, arguments, record, name):
             self.commands.append(list(arguments))
-            if "--previous" in arguments and not Path(arguments[arguments.index("--previous") + 1]).exists():
+            if (
+                "--previous" in arguments
+                and not Path(arguments[arguments.index("--previous") + 1]).exists()
+            ):
                 raise spark_job.PreviousLost("There is no manifest.")
             run_dir = home / "runs" / name
             write_run(run_dir, name, self.found(name))

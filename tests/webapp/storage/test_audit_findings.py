@@ -44,7 +44,12 @@ def test_orphans_of_a_root_are_one_finding_of_that_root(judge):
     job_storage(of, orphan_bytes=17_600_000)
     judge(of)
     [finding] = found("storage.orphans")
-    assert (finding.cluster, finding.job_id, finding.subject_kind, finding.subject_id) == ("", "", "root", ROOT)
+    assert (finding.cluster, finding.job_id, finding.subject_kind, finding.subject_id) == (
+        "",
+        "",
+        "root",
+        ROOT,
+    )
     assert finding.evidence[0]["value"] == 17_600_000
     assert "TaskManagers that died" in finding.cause
     assert finding.related[0]["subject"] == "clickstream"
@@ -53,9 +58,19 @@ def test_orphans_of_a_root_are_one_finding_of_that_root(judge):
 
 def test_what_bars_a_clean_up_is_said_with_the_next_step(judge):
     of = audit()
-    root_figures(of, orphan_files=3, orphan_bytes=50 * MB, bytes=100 * MB, cleanable=False, not_cleanable=["not_attested"])
+    root_figures(
+        of,
+        orphan_files=3,
+        orphan_bytes=50 * MB,
+        bytes=100 * MB,
+        cleanable=False,
+        not_cleanable=["not_attested"],
+    )
     judge(of)
-    assert "Nobody has attested that every reader of this root is known" in found("storage.orphans")[0].next_step
+    assert (
+        "Nobody has attested that every reader of this root is known"
+        in found("storage.orphans")[0].next_step
+    )
 
 
 def test_a_clean_root_has_no_finding(judge):
@@ -69,7 +84,9 @@ def test_a_clean_root_has_no_finding(judge):
 def test_the_next_audit_renews_what_it_sees_again_and_closes_what_it_does_not(judge):
     for day, orphans in enumerate((50, 60, 0)):
         of = audit(f"storage-{day}", as_of=T0 + timedelta(days=day))
-        root_figures(of, bytes=100 * MB, orphan_files=3 if orphans else 0, orphan_bytes=orphans * MB)
+        root_figures(
+            of, bytes=100 * MB, orphan_files=3 if orphans else 0, orphan_bytes=orphans * MB
+        )
         judge(of)
         [finding] = found("storage.orphans")
         if orphans:
@@ -121,7 +138,9 @@ def test_missing_files_of_the_newest_checkpoint_of_a_running_job_are_critical(ju
     of = audit()
     root_figures(of, orphan_bytes=0)
     job_storage(of, missing_files=1, missing_bytes=100, newest_checkpoint_id=7)
-    checkpoint_storage(of, 7, cluster="prod-eu", missing_files=1, missing_bytes=100, resolvable=False)
+    checkpoint_storage(
+        of, 7, cluster="prod-eu", missing_files=1, missing_bytes=100, resolvable=False
+    )
     missing(of)
     judge(of)
     [finding] = found("storage.missing_reference")
@@ -143,7 +162,9 @@ def test_a_savepoint_of_nobody_known_is_told_with_its_root(judge):
     of = audit()
     root_figures(of, orphan_bytes=0)
     path = f"{ROOT}/savepoint-abcdef-0123456789ab/_metadata"
-    checkpoint_storage(of, 3, "", is_savepoint=True, metadata_path=path, missing_files=2, missing_bytes=10)
+    checkpoint_storage(
+        of, 3, "", is_savepoint=True, metadata_path=path, missing_files=2, missing_bytes=10
+    )
     judge(of)
     [finding] = found("storage.missing_reference")
     assert (finding.cluster, finding.job_id, finding.severity) == ("", "", "warning")
@@ -153,7 +174,9 @@ def test_a_savepoint_of_nobody_known_is_told_with_its_root(judge):
 def test_merged_files_that_are_mostly_dead_are_told_with_their_factor(judge):
     of = audit()
     root_figures(of, orphan_bytes=0)
-    job_storage(of, segmented_files=10, segmented_file_bytes=76_000_000, live_segment_bytes=11_330_996)
+    job_storage(
+        of, segmented_files=10, segmented_file_bytes=76_000_000, live_segment_bytes=11_330_996
+    )
     judge(of)
     [finding] = found("storage.amplification")
     assert finding.severity == "warning"
@@ -165,7 +188,9 @@ def test_an_override_of_one_job_is_heeded_for_that_job_alone(judge):
     root_figures(of, orphan_bytes=0)
     job_storage(of, JOB, small_files=20, files=30)
     job_storage(of, OTHER_JOB, small_files=20, files=30)
-    ThresholdOverride.objects.create(key="storage.small_files.files", value=10, cluster="prod-eu", job_id=JOB)
+    ThresholdOverride.objects.create(
+        key="storage.small_files.files", value=10, cluster="prod-eu", job_id=JOB
+    )
     judge(of)
     assert [finding.job_id for finding in found("storage.small_files")] == [JOB]
 
@@ -179,10 +204,14 @@ def test_cycles_and_watches_leave_findings_on_storage_to_the_audits(judge):
     judge(of)
     job_judgements.close_unseen()
     blind_clusters.watch(T0 + timedelta(days=1))
-    assert {finding.state for finding in Finding.objects.filter(rule__startswith="storage.")} == {"open"}
+    assert {finding.state for finding in Finding.objects.filter(rule__startswith="storage.")} == {
+        "open"
+    }
 
 
 def test_long_paths_stay_subjects_of_their_own():
-    one, other = (audit_findings.bounded_subject(f"s3://bucket/{'x' * 400}/{name}") for name in "ab")
+    one, other = (
+        audit_findings.bounded_subject(f"s3://bucket/{'x' * 400}/{name}") for name in "ab"
+    )
     assert one != other
     assert len(one) <= 300

@@ -19,14 +19,26 @@ def test_rows_of_jobs_go_after_a_week_and_totals_stay_one_a_day(lease):
     for hours in (24 * 40, 24 * 30 + 6, 24 * 30, 6, 0):
         whole_audit(f"storage-{hours}", as_of=NOW - timedelta(hours=hours))
     retention.purge(NOW, lease)
-    assert set(CheckpointStorage.objects.values_list("audit_id", flat=True)) == {"storage-0", "storage-6"}
-    assert set(RootFigures.objects.values_list("audit_id", flat=True)) == {"storage-0", "storage-6", "storage-720", "storage-960"}
+    assert set(CheckpointStorage.objects.values_list("audit_id", flat=True)) == {
+        "storage-0",
+        "storage-6",
+    }
+    assert set(RootFigures.objects.values_list("audit_id", flat=True)) == {
+        "storage-0",
+        "storage-6",
+        "storage-720",
+        "storage-960",
+    }
 
 
 def test_the_newest_audit_of_a_root_keeps_everything_however_old_it_is(lease):
     whole_audit(as_of=NOW - timedelta(days=900))
     retention.purge(NOW, lease)
-    assert (CheckpointStorage.objects.count(), RootFigures.objects.count(), StorageAudit.objects.count()) == (1, 1, 1)
+    assert (
+        CheckpointStorage.objects.count(),
+        RootFigures.objects.count(),
+        StorageAudit.objects.count(),
+    ) == (1, 1, 1)
 
 
 def test_lists_of_files_are_kept_for_the_last_audits_and_the_newest_of_each_root(lease, home):
@@ -36,7 +48,9 @@ def test_lists_of_files_are_kept_for_the_last_audits_and_the_newest_of_each_root
         name = f"storage-20260301T0410{number:02d}-0000000{number}"
         folders[number] = home / "runs" / name
         folders[number].mkdir(parents=True)
-        of = audit(name, as_of=NOW - timedelta(hours=number), files_kept=True, run_dir=str(folders[number]))
+        of = audit(
+            name, as_of=NOW - timedelta(hours=number), files_kept=True, run_dir=str(folders[number])
+        )
         root_figures(of, "s3://elsewhere" if number == kept + 2 else ROOT)
     assert audit_retention.forget_old(lease) == 2
     assert [number for number, folder in folders.items() if not folder.exists()] == [kept, kept + 1]

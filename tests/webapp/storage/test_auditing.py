@@ -39,7 +39,9 @@ def run(what: audit_request.AuditRequest, lease) -> StorageAudit:
 
 
 def found_of(uri: str):
-    return lambda audit_id: {"storage_root": [[ROW | {"audit_id": audit_id, "root": uri, "as_of": timezone.now()}]]}
+    return lambda audit_id: {
+        "storage_root": [[ROW | {"audit_id": audit_id, "root": uri, "as_of": timezone.now()}]]
+    }
 
 
 def request_of(home, of: StorageAudit) -> dict:
@@ -50,7 +52,10 @@ def test_an_audit_lists_asks_spark_and_loads(tree, home, spark, lease):
     spark.found = found_of(f"file:{tree}")
     of = run(asked(*audit_request.named([str(tree)], None)), lease)
     assert (of.state, RootFigures.objects.get().root) == (AuditState.LOADED, f"file:{tree}")
-    assert (request_of(home, of)["roots"][0]["uri"], request_of(home, of)["roots"][0]["attested"]) == (f"file:{tree}", False)
+    assert (
+        request_of(home, of)["roots"][0]["uri"],
+        request_of(home, of)["roots"][0]["attested"],
+    ) == (f"file:{tree}", False)
     assert "--previous" not in spark.commands[0]
 
 
@@ -75,7 +80,9 @@ def test_a_lost_audit_is_skipped_for_an_older_one_and_at_last_for_none(tree, hom
     assert run(what, lease).previous == fourth
 
 
-def test_with_a_lost_audit_attestations_end_since_vanished_referrers_are_forgotten(tree, home, spark, lease):
+def test_with_a_lost_audit_attestations_end_since_vanished_referrers_are_forgotten(
+    tree, home, spark, lease
+):
     spark.found = found_of(f"file:{tree}")
     row = root(f"file:{tree}", attested_at=timezone.now(), attested_name="ada")
     first = run(asked(*audit_request.named([str(tree)], None)), lease)
@@ -93,15 +100,29 @@ def test_an_audit_that_fails_says_why_and_shows_nothing(tree, spark, lease):
     with pytest.raises(BadManifest):
         run(asked(*audit_request.named([str(tree)], None)), lease)
     of = StorageAudit.objects.get()
-    assert (of.state, RootFigures.objects.exists(), "no_such_table" in of.error) == (AuditState.FAILED, False, True)
+    assert (of.state, RootFigures.objects.exists(), "no_such_table" in of.error) == (
+        AuditState.FAILED,
+        False,
+        True,
+    )
     assert PipelineRun.objects.get().state == PipelineRun.State.FAILED
 
 
-def test_what_a_killed_process_left_complete_is_loaded_and_what_not_is_failed(tree, tmp_path, spark, lease):
+def test_what_a_killed_process_left_complete_is_loaded_and_what_not_is_failed(
+    tree, tmp_path, spark, lease
+):
     spark.found = found_of(f"file:{tree}")
-    path = write_run(tmp_path / "left", "storage-left", {"storage_root": [[ROW | {"audit_id": "storage-left"}]]})
-    complete = audit("storage-left", state=AuditState.RUNNING, manifest_path=path, run_dir=str(tmp_path / "left"))
-    torn = audit("storage-torn", state=AuditState.RUNNING, manifest_path=str(tmp_path / "nothing/manifest.json"))
+    path = write_run(
+        tmp_path / "left", "storage-left", {"storage_root": [[ROW | {"audit_id": "storage-left"}]]}
+    )
+    complete = audit(
+        "storage-left", state=AuditState.RUNNING, manifest_path=path, run_dir=str(tmp_path / "left")
+    )
+    torn = audit(
+        "storage-torn",
+        state=AuditState.RUNNING,
+        manifest_path=str(tmp_path / "nothing/manifest.json"),
+    )
     run(asked(*audit_request.named([str(tree)], None)), lease)
     complete.refresh_from_db()
     torn.refresh_from_db()
@@ -111,13 +132,32 @@ def test_what_a_killed_process_left_complete_is_loaded_and_what_not_is_failed(tr
 def test_orphans_of_a_job_come_onto_the_fleet(tree, spark, lease):
     of = job(at=T0, job_id=JOB)
     uri = f"file:{tree}"
-    counts = {name: value for name, value in ROW.items() if name.endswith(("_files", "_bytes")) and name not in ("metadata_files",)}
+    counts = {
+        name: value
+        for name, value in ROW.items()
+        if name.endswith(("_files", "_bytes")) and name not in ("metadata_files",)
+    }
     row = counts | {
         "directory": f"{uri}/{JOB}",
-        "root": uri, "cluster": of.cluster, "job_id": JOB, "job_name": "x", "terminal": False, "files": 2, "bytes": 20, "small_files": 0,
-        "foreign_files": 0, "foreign_bytes": 0, "checkpoints": 0, "newest_checkpoint_id": None, "newest_modified": None, "orphan_bytes": 77,
-    }  # fmt: skip
-    spark.found = lambda audit_id: {**found_of(uri)(audit_id), "storage_job": [[row | {"audit_id": audit_id}]]}
+        "root": uri,
+        "cluster": of.cluster,
+        "job_id": JOB,
+        "job_name": "x",
+        "terminal": False,
+        "files": 2,
+        "bytes": 20,
+        "small_files": 0,
+        "foreign_files": 0,
+        "foreign_bytes": 0,
+        "checkpoints": 0,
+        "newest_checkpoint_id": None,
+        "newest_modified": None,
+        "orphan_bytes": 77,
+    }
+    spark.found = lambda audit_id: {
+        **found_of(uri)(audit_id),
+        "storage_job": [[row | {"audit_id": audit_id}]],
+    }
     run(asked(*audit_request.named([str(tree)], None)), lease)
     of.refresh_from_db()
     assert of.orphan_bytes == 77

@@ -19,7 +19,9 @@ NEEDED, NEEDS = "a" * 32, "b" * 32
     ],
 )
 def test_a_long_name_is_cut_by_the_columns_it_takes(name: str, shown: str) -> None:
-    link = ChainLink(directory=NEEDS, other_directory=NEEDED, kind="refers", files=1, bytes=1, checkpoints=1)
+    link = ChainLink(
+        directory=NEEDS, other_directory=NEEDED, kind="refers", files=1, bytes=1, checkpoints=1
+    )
     drawn = chains.drawn([link], [JobStorage(directory=NEEDED, job_name=name, bytes=1)])
     assert drawn is not None
     (box,) = [one for one in drawn.jobs if one.node.key == NEEDED]

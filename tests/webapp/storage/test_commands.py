@@ -45,13 +45,32 @@ def tree(tmp_path, spark):
 
 def test_a_root_is_registered_with_its_clusters_and_who_attests(capsys):
     cluster(at=T0)
-    told = lines(capsys, "add_storage_root", "s3a://bucket/flink/", "--cluster", "prod-eu", "--attest", "Olga", "--json")
+    told = lines(
+        capsys,
+        "add_storage_root",
+        "s3a://bucket/flink/",
+        "--cluster",
+        "prod-eu",
+        "--attest",
+        "Olga",
+        "--json",
+    )
     row = StorageRoot.objects.get()
-    assert (told[0]["root"], row.attested_name, row.clusters.get().name) == ("s3://bucket/flink", "Olga (command line)", "prod-eu")
+    assert (told[0]["root"], row.attested_name, row.clusters.get().name) == (
+        "s3://bucket/flink",
+        "Olga (command line)",
+        "prod-eu",
+    )
 
 
 @pytest.mark.parametrize(
-    "arguments", [("s3://bucket/flink/below",), ("nonsense",), ("s3://x", "--cluster", "nobody"), ("s3n://bucket/flink",)]
+    "arguments",
+    [
+        ("s3://bucket/flink/below",),
+        ("nonsense",),
+        ("s3://x", "--cluster", "nobody"),
+        ("s3n://bucket/flink",),
+    ],
 )
 def test_what_makes_no_sense_is_refused_with_2_and_changes_nothing(arguments):
     root("s3://bucket/flink")
@@ -74,8 +93,14 @@ def test_replacing_a_root_keeps_its_attestation(capsys):
 
 def test_an_audit_of_a_root_nobody_registered_prints_figures_and_then_every_file(tree, capsys):
     told = lines(capsys, "audit_storage", tree, "--json")
-    assert (told[0]["root"], told[0]["orphan"], told[0]["missing"]) == (tree, {"files": 1, "bytes": 1}, {"files": 1, "bytes": 1})
-    assert [(line["path"], line["verdict"]) for line in told[1:]] == [(f"{tree}/{n}", "orphan") for n in range(3)]
+    assert (told[0]["root"], told[0]["orphan"], told[0]["missing"]) == (
+        tree,
+        {"files": 1, "bytes": 1},
+        {"files": 1, "bytes": 1},
+    )
+    assert [(line["path"], line["verdict"]) for line in told[1:]] == [
+        (f"{tree}/{n}", "orphan") for n in range(3)
+    ]
     assert not StorageRoot.objects.exists()
 
 
@@ -87,7 +112,14 @@ def test_without_json_it_is_told_in_words(tree, capsys):
 
 
 def test_a_copied_tree_is_audited_under_its_own_name(tree, capsys, tmp_path, spark):
-    call_command("audit_storage", "s3://bucket/flink", "--at", str(tmp_path / "tree"), "--as-of", "2026-11-21T05:00:00Z")
+    call_command(
+        "audit_storage",
+        "s3://bucket/flink",
+        "--at",
+        str(tmp_path / "tree"),
+        "--as-of",
+        "2026-11-21T05:00:00Z",
+    )
     of = StorageAudit.objects.get()
     assert (of.roots, of.as_of.isoformat()) == (["s3://bucket/flink"], "2026-11-21T05:00:00+00:00")
 
@@ -101,7 +133,13 @@ def test_an_inventory_is_accepted_instead_of_a_listing(capsys, tmp_path, spark):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("s3://a", "s3://a/b"), ("s3://a", "s3://b", "--at", "/x"), ("s3://a", "--age-guard", "3"), ("s3://a", "--as-of", "soon"), ()],
+    [
+        ("s3://a", "s3://a/b"),
+        ("s3://a", "s3://b", "--at", "/x"),
+        ("s3://a", "--age-guard", "3"),
+        ("s3://a", "--as-of", "soon"),
+        (),
+    ],
 )
 def test_an_audit_that_makes_no_sense_is_refused_with_2(arguments):
     assert code("audit_storage", *arguments) == 2
@@ -116,8 +154,22 @@ def test_an_audit_that_fails_ends_with_1(tree, spark, monkeypatch):
 def test_a_simulation_is_told_and_kept(capsys, tmp_path):
     of = audit()
     root_figures(of)
-    counts = {"files": 5, "bytes": 50, "live_files": 2, "live_bytes": 20, "missed_files": 1, "missed_bytes": 1, "broken": 1, "jobs": 1}
-    lost = {"metadata_path": f"{ROOT}/x/_metadata", "lost_files": 2, "lost_bytes": 20, "lost_metadata": True}
+    counts = {
+        "files": 5,
+        "bytes": 50,
+        "live_files": 2,
+        "live_bytes": 20,
+        "missed_files": 1,
+        "missed_bytes": 1,
+        "broken": 1,
+        "jobs": 1,
+    }
+    lost = {
+        "metadata_path": f"{ROOT}/x/_metadata",
+        "lost_files": 2,
+        "lost_bytes": 20,
+        "lost_metadata": True,
+    }
     result = {"days": 7, "roots": [{"root": ROOT, **counts, "checkpoints": [lost]}]}
     AgeRuleResult.objects.create(audit=of, days=7, state="done", result=result)
     told = lines(capsys, "simulate_age_rule", "s3a://bucket/checkpoints/", "--days", "7", "--json")
@@ -128,11 +180,35 @@ def test_a_simulation_is_told_and_kept(capsys, tmp_path):
 
 def test_a_simulation_is_bound_to_a_directory_of_the_root_only(capsys):
     root_figures(of := audit())
-    counts = dict.fromkeys(("files", "bytes", "live_files", "live_bytes", "missed_files", "missed_bytes", "broken", "jobs"), 0)
-    whole, part = ({"days": 7, "roots": [{"root": ROOT, **counts, "files": files, "checkpoints": []}]} for files in (5, 3))
+    counts = dict.fromkeys(
+        (
+            "files",
+            "bytes",
+            "live_files",
+            "live_bytes",
+            "missed_files",
+            "missed_bytes",
+            "broken",
+            "jobs",
+        ),
+        0,
+    )
+    whole, part = (
+        {"days": 7, "roots": [{"root": ROOT, **counts, "files": files, "checkpoints": []}]}
+        for files in (5, 3)
+    )
     AgeRuleResult.objects.create(audit=of, days=7, state="done", result=whole)
     AgeRuleResult.objects.create(audit=of, days=7, below=f"{ROOT}/{JOB}", state="done", result=part)
-    (told,) = lines(capsys, "simulate_age_rule", ROOT, "--days", "7", "--below", f"{ROOT.replace('s3:', 's3a:')}//{JOB}/", "--json")
+    (told,) = lines(
+        capsys,
+        "simulate_age_rule",
+        ROOT,
+        "--days",
+        "7",
+        "--below",
+        f"{ROOT.replace('s3:', 's3a:')}//{JOB}/",
+        "--json",
+    )
     assert (told["files"], told["below"]) == (3, f"{ROOT}/{JOB}")
     assert code("simulate_age_rule", ROOT, "--days", "7", "--below", "s3://other/place") == 2
 

@@ -30,16 +30,26 @@ def test_every_table_of_an_audit_has_a_model() -> None:
 def test_every_column_of_an_audit_table_is_a_field_of_its_kind(name: str) -> None:
     fields = fields_of(name)
     assert set(fields) == set(AUDIT_TABLES[name].column_names)
-    wrong = [column.name for column in AUDIT_TABLES[name].columns if not _fits(column, fields[column.name])]
+    wrong = [
+        column.name
+        for column in AUDIT_TABLES[name].columns
+        if not _fits(column, fields[column.name])
+    ]
     assert wrong == []
 
 
 @pytest.mark.parametrize("name", AUDIT_TABLES)
 def test_every_key_of_an_audit_table_is_unique_and_bounded(name: str) -> None:
-    rules = [set(rule.fields) for rule in AUDIT_MODELS[name]._meta.constraints if isinstance(rule, models.UniqueConstraint)]
+    rules = [
+        set(rule.fields)
+        for rule in AUDIT_MODELS[name]._meta.constraints
+        if isinstance(rule, models.UniqueConstraint)
+    ]
     key = {"audit" if column == "audit_id" else column for column in AUDIT_TABLES[name].key}
     assert key in rules
-    assert not any(isinstance(AUDIT_MODELS[name]._meta.get_field(column), models.TextField) for column in key)
+    assert not any(
+        isinstance(AUDIT_MODELS[name]._meta.get_field(column), models.TextField) for column in key
+    )
 
 
 def _fits(column: Column, field: models.Field) -> bool:  # type: ignore[type-arg]

@@ -1,4 +1,6 @@
-"""Audits that were stored with a time that is yet to come: they are not the newest of anything, and prove nothing."""
+"""Audits that were stored with a time that is yet to come: they are not the newest of anything, and
+prove nothing.
+"""
 
 from datetime import timedelta
 
@@ -21,8 +23,18 @@ pytestmark = pytest.mark.django_db
 def ahead(tmp_path):
     """One of next year and a real one of before, both with their files."""
     now = timezone.now()
-    path = write_run(tmp_path / "real", "storage-real", {"storage_file": [[file_row(f"{ROOT}/x", "storage-real")]]})
-    real = audit("storage-real", as_of=now - timedelta(hours=1), files_kept=True, run_dir=str(tmp_path / "real"), manifest_path=path)
+    path = write_run(
+        tmp_path / "real",
+        "storage-real",
+        {"storage_file": [[file_row(f"{ROOT}/x", "storage-real")]]},
+    )
+    real = audit(
+        "storage-real",
+        as_of=now - timedelta(hours=1),
+        files_kept=True,
+        run_dir=str(tmp_path / "real"),
+        manifest_path=path,
+    )
     future = audit("storage-future", as_of=now + timedelta(days=365), files_kept=True)
     for one in (real, future):
         root_figures(one)
@@ -31,7 +43,11 @@ def ahead(tmp_path):
 
 def test_pages_and_the_fleet_go_by_the_newest_real_one(ahead):
     assert latest_of(ROOT).audit.audit_id == "storage-real"
-    assert [row.audit.audit_id for row in latest()] == [row["audit_id"] for row in latest_audits()] == ["storage-real"]
+    assert (
+        [row.audit.audit_id for row in latest()]
+        == [row["audit_id"] for row in latest_audits()]
+        == ["storage-real"]
+    )
     assert StorageAudit.objects.newest().audit_id == "storage-real"
 
 
@@ -42,7 +58,13 @@ def test_plans_are_made_of_the_newest_real_one(ahead):
 def test_a_plan_asked_for_of_one_is_not_made(ahead, lease):
     now = timezone.now()
     plan = CleanupPlan.objects.create(
-        folder="/tmp/none", audit=ahead, roots=[ROOT], created_at=now, expires_at=now + timedelta(days=1), files_per_s=1, grace_s=1
+        folder="/tmp/none",
+        audit=ahead,
+        roots=[ROOT],
+        created_at=now,
+        expires_at=now + timedelta(days=1),
+        files_per_s=1,
+        grace_s=1,
     )
     with pytest.raises(PlanRefused, match="yet to come"):
         planning.make(plan, lease, print)

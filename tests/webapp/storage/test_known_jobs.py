@@ -28,14 +28,21 @@ def told(tmp_path):
 
 
 def ended(row: dict) -> list[tuple[int, bool, bool]]:
-    return [(one["checkpoint_id"], one["completed"], one["discarded"]) for one in row["checkpoints_ended"]]
+    return [
+        (one["checkpoint_id"], one["completed"], one["discarded"])
+        for one in row["checkpoints_ended"]
+    ]
 
 
 def test_only_a_job_seen_to_have_ended_is_terminal(told):
     job(at=NOW, name="gone", state="CANCELED", terminal=True)
     job(at=NOW, name="runs")
     job(at=NOW - timedelta(days=20), name="not heard of", terminal=None, state=None)
-    assert {name: row["terminal"] for name, row in told().items()} == {"gone": True, "runs": False, "not heard of": False}
+    assert {name: row["terminal"] for name, row in told().items()} == {
+        "gone": True,
+        "runs": False,
+        "not heard of": False,
+    }
 
 
 def test_jobs_of_a_cluster_that_cannot_be_seen_are_not_seen(told):
@@ -56,8 +63,16 @@ def test_of_clusters_of_then_jobs_that_began_later_are_left_out_and_those_of_oth
         job("then", at=NOW, name=name, start_time=began, first_seen_at=NOW)
     job(at=NOW, name="restored since", start_time=NOW)
     asked = AuditRequest((), 72, AuditPurpose.COMMAND, as_of=then)
-    assert told(asked.jobs_left_out()).keys() == {"before", "later", "without a start", "restored since"}
-    assert told(replace(asked, clusters_of_then=("then",)).jobs_left_out()).keys() == {"before", "restored since"}
+    assert told(asked.jobs_left_out()).keys() == {
+        "before",
+        "later",
+        "without a start",
+        "restored since",
+    }
+    assert told(replace(asked, clusters_of_then=("then",)).jobs_left_out()).keys() == {
+        "before",
+        "restored since",
+    }
     assert replace(asked, as_of=None, clusters_of_then=("then",)).jobs_left_out() == known_jobs.NONE
 
 
@@ -93,12 +108,18 @@ def test_an_id_that_another_checkpoint_used_too_is_not_told(told):
 
 def test_the_same_job_id_on_two_clusters_is_two_jobs(told):
     cluster("other", at=NOW)
-    one, two = job(at=NOW, name="one", job_id="d" * 32), job("other", at=NOW, name="two", job_id="d" * 32)
+    one, two = (
+        job(at=NOW, name="one", job_id="d" * 32),
+        job("other", at=NOW, name="two", job_id="d" * 32),
+    )
     fact(one, 1, NOW - timedelta(minutes=5), outcome="expired")
     fact(two, 2, NOW - timedelta(minutes=5), outcome="in_progress", final=False)
     rows = told()
     assert (ended(rows["one"]), ended(rows["two"])) == ([(1, False, False)], [])
-    assert (rows["one"]["in_flight_since"], rows["two"]["in_flight_since"] is not None) == (None, True)
+    assert (rows["one"]["in_flight_since"], rows["two"]["in_flight_since"] is not None) == (
+        None,
+        True,
+    )
 
 
 def test_many_jobs_cost_few_queries(told, django_assert_max_num_queries):

@@ -11,17 +11,46 @@ from webapp.storage.models import AuditDoubt, MissingFile, RootFigures, StorageA
 pytestmark = pytest.mark.django_db
 
 ROW = {
-    "audit_id": "storage-1", "root": ROOT, "as_of": T0, "files": 4, "bytes": 40, "metadata_files": 1, "checkpoints": 1, "unlisted": 0,
-    "doubts": 0, "segmented_files": 0, "segmented_file_bytes": 0, "live_segment_bytes": 0,
-    "size_histogram": '[{"le_bytes": 16, "files": 4, "bytes": 40}]', "cleanable": False, "not_cleanable": '["not_attested"]',
-    **{f"{name}_{unit}": 1 for name in ("live", "retained_waste", "orphan", "young", "kept", "missing") for unit in ("files", "bytes")},
-}  # fmt: skip
-DOUBTS = [{"audit_id": "storage-1", "subject": f"{ROOT}/{n}", "reason": "unlisted", "root": ROOT, "detail": None} for n in range(5_000)]
+    "audit_id": "storage-1",
+    "root": ROOT,
+    "as_of": T0,
+    "files": 4,
+    "bytes": 40,
+    "metadata_files": 1,
+    "checkpoints": 1,
+    "unlisted": 0,
+    "doubts": 0,
+    "segmented_files": 0,
+    "segmented_file_bytes": 0,
+    "live_segment_bytes": 0,
+    "size_histogram": ('[{"le_bytes": 16, "files": 4, "bytes": 40}]'),
+    "cleanable": False,
+    "not_cleanable": '["not_attested"]',
+    **{
+        f"{name}_{unit}": 1
+        for name in ("live", "retained_waste", "orphan", "young", "kept", "missing")
+        for unit in ("files", "bytes")
+    },
+}
+DOUBTS = [
+    {
+        "audit_id": "storage-1",
+        "subject": f"{ROOT}/{n}",
+        "reason": "unlisted",
+        "root": ROOT,
+        "detail": None,
+    }
+    for n in range(5_000)
+]
 
 
 @pytest.fixture
 def written(tmp_path) -> StorageAudit:
-    path = write_run(tmp_path, "storage-1", {"storage_root": [[ROW]], "storage_doubt": [DOUBTS[:3_000], DOUBTS[3_000:]]})
+    path = write_run(
+        tmp_path,
+        "storage-1",
+        {"storage_root": [[ROW]], "storage_doubt": [DOUBTS[:3_000], DOUBTS[3_000:]]},
+    )
     return audit(state=AuditState.RUNNING, run_dir=str(tmp_path), manifest_path=path)
 
 
@@ -34,7 +63,11 @@ def load(of: StorageAudit, lease) -> dict[str, int]:
 def test_an_audit_is_loaded_with_its_json_and_times(written, lease):
     assert load(written, lease) == {"storage_root": 1, "storage_doubt": 5_000}
     row = RootFigures.objects.get()
-    assert (row.as_of, row.not_cleanable, row.size_histogram[0]["files"]) == (T0, ["not_attested"], 4)
+    assert (row.as_of, row.not_cleanable, row.size_histogram[0]["files"]) == (
+        T0,
+        ["not_attested"],
+        4,
+    )
     written.refresh_from_db()
     assert written.state == AuditState.LOADED
 
@@ -62,7 +95,15 @@ def test_loading_again_after_a_kill_gives_the_same_rows(written, lease, monkeypa
 def test_paths_too_long_for_an_index_are_cut_and_stay_different(tmp_path, lease):
     long = f"{ROOT}/{JOB}/" + "x" * 2_000
     rows = [
-        {"audit_id": "storage-1", "metadata_path": long, "path": long + end, "root": ROOT, "bytes": 1, "superseded": False} for end in "ab"
+        {
+            "audit_id": "storage-1",
+            "metadata_path": long,
+            "path": long + end,
+            "root": ROOT,
+            "bytes": 1,
+            "superseded": False,
+        }
+        for end in "ab"
     ]
     path = write_run(tmp_path, "storage-1", {"storage_missing": [rows]})
     load(audit(state=AuditState.RUNNING, run_dir=str(tmp_path), manifest_path=path), lease)

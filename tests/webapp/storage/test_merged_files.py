@@ -1,4 +1,6 @@
-"""Checkpoints with merged files beside each other: physical files and segments are counted apart, as Flink's own loader reads them."""
+"""Checkpoints with merged files beside each other: physical files and segments are counted apart,
+as Flink's own loader reads them.
+"""
 
 from pathlib import Path
 
@@ -16,7 +18,9 @@ PAIRS = [("7cd4ddc4e61073f5495ccd657dc6f7ec", 21, 20), ("4c340908e892ec01a354c7a
 def test_files_and_segments_are_those_of_flink(job_id: str, newer: int, older: int) -> None:
     paths = [K / job_id / f"chk-{number}" / "_metadata" for number in (newer, older)]
     ours, theirs = (by_flink(path) for path in paths)
-    compared = comparison.compared(*(MetadataFile(str(path), path.stat().st_size) for path in paths))
+    compared = comparison.compared(
+        *(MetadataFile(str(path), path.stat().st_size) for path in paths)
+    )
     files, others = ({name for name, _offset in of} for of in (ours, theirs))
     assert ours and theirs
     assert (compared.shared_files, compared.new_files, compared.dropped_files) == (
@@ -25,8 +29,10 @@ def test_files_and_segments_are_those_of_flink(job_id: str, newer: int, older: i
     told = compared.segments
     assert told is not None
     assert (told.shared, told.new, told.dropped) == (
-        len(ours.keys() & theirs.keys()), len(ours.keys() - theirs.keys()), len(theirs.keys() - ours.keys()),
-    )  # fmt: skip
+        len(ours.keys() & theirs.keys()),
+        len(ours.keys() - theirs.keys()),
+        len(theirs.keys() - ours.keys()),
+    )
     assert told.new_bytes == sum(size for key, size in ours.items() if key not in theirs)
     assert told.shared_bytes == sum(size for key, size in ours.items() if key in theirs)
 
@@ -34,4 +40,9 @@ def test_files_and_segments_are_those_of_flink(job_id: str, newer: int, older: i
 def test_without_merged_files_there_are_no_segments() -> None:
     h = K.parents[1] / "H" / "ckpt" / "84a45047ca73a5fc5c18d3c2a3d03be9"
     paths = [h / f"chk-{number}" / "_metadata" for number in (12, 11)]
-    assert comparison.compared(*(MetadataFile(str(path), path.stat().st_size) for path in paths)).segments is None
+    assert (
+        comparison.compared(
+            *(MetadataFile(str(path), path.stat().st_size) for path in paths)
+        ).segments
+        is None
+    )

@@ -1,4 +1,6 @@
-"""A NameNode's JMX from its declared address to findings and to the analysis of the fleet; served in its published form."""
+"""A NameNode's JMX from its declared address to findings and to the analysis of the fleet; served
+in its published form.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -31,7 +33,12 @@ START = T0 - timedelta(minutes=5)
 def asked(lake, calls, at, cursor=None, url="/jmx/", **more):
     """What a collect cycle takes of it; the rest of the cluster is not there."""
     with serving(lambda path, headers: told(answer(path, calls, **more))) as [server]:
-        cluster = Cluster(name="nn", namenode_jmx_url=server.url + url, log_globs=["/nowhere/*.log"], metrics_interval_s=30)
+        cluster = Cluster(
+            name="nn",
+            namenode_jmx_url=server.url + url,
+            log_globs=["/nowhere/*.log"],
+            metrics_interval_s=30,
+        )
         cluster.full_clean(exclude=["id"], validate_unique=False)
         [outcome] = collect_shard([cluster.source()], {"nn": cursor or {}}, lake, at=lambda: at)
         return outcome, server.asked
@@ -70,9 +77,15 @@ def test_it_is_asked_once_an_interval_without_a_secret_and_only_for_its_beans(la
     assert paths == []
     _, paths = asked(lake, FIRST, START + timedelta(seconds=31), outcome.cursor, url="")
     assert len(paths) == 3
-    assert {base_of(one) for one in ("http://nn:9870", "http://nn:9870/", "http://nn:9870/jmx", "http://nn:9870/jmx/")} == {
-        "http://nn:9870"
-    }
+    assert {
+        base_of(one)
+        for one in (
+            "http://nn:9870",
+            "http://nn:9870/",
+            "http://nn:9870/jmx",
+            "http://nn:9870/jmx/",
+        )
+    } == {"http://nn:9870"}
 
 
 def test_what_is_no_namenode_is_an_input_that_was_skipped(lake):
@@ -80,13 +93,20 @@ def test_what_is_no_namenode_is_an_input_that_was_skipped(lake):
         cluster = Cluster(name="nn", namenode_jmx_url=server.url, log_globs=["/nowhere/*.log"])
         [outcome] = collect_shard([cluster.source()], {}, lake, at=lambda: START)
     assert outcome.skips == 1
-    assert [row["reason"] for row in rows(lake, "skips") if row["source"] == "namenode_jmx"] == ["bad_payload"]
+    assert [row["reason"] for row in rows(lake, "skips") if row["source"] == "namenode_jmx"] == [
+        "bad_payload"
+    ]
 
 
-@pytest.mark.parametrize("url", ["http://169.254.169.254/jmx", "http://[fe80::1]:9870", "file:///etc/passwd", "gopher://nn"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://169.254.169.254/jmx", "http://[fe80::1]:9870", "file:///etc/passwd", "gopher://nn"],
+)
 def test_addresses_that_nobody_may_ask_are_refused(url):
     with pytest.raises(ValidationError):
-        Cluster(name="nn", namenode_jmx_url=url, log_globs=["/nowhere/*.log"]).full_clean(exclude=["id"])
+        Cluster(name="nn", namenode_jmx_url=url, log_globs=["/nowhere/*.log"]).full_clean(
+            exclude=["id"]
+        )
 
 
 def answered(viewer):
@@ -99,21 +119,35 @@ def test_the_analysis_of_the_fleet_shows_how_loaded_it_is(viewer, nn, monkeypatc
     document = answered(viewer)
     tables = tables_of(document)
     (one,) = tables["namenodes"]["rows"]
-    assert (one["queue_ms"], one["most_queue_ms"], one["per_s"], one["ha_state"]) == (250.0, 250.0, 30.0, "active")
+    assert (one["queue_ms"], one["most_queue_ms"], one["per_s"], one["ha_state"]) == (
+        250.0,
+        250.0,
+        30.0,
+        "active",
+    )
     assert "Where calls wait, each writer waits with them" in tables["namenodes"]["note"]
-    assert "Checkpoints of the jobs known here should cost 0.0 calls/s" in tables["namenodes"]["note"]
+    assert (
+        "Checkpoints of the jobs known here should cost 0.0 calls/s" in tables["namenodes"]["note"]
+    )
     assert {row["kind"]: row["per_s"] for row in tables["kinds"]["rows"]}["create"] == 10.0
-    assert document["verdict"] == {"tone": "warn", "sentence": "Calls waited 250.0 ms at most in the queue of the NameNode of nn."}
+    assert document["verdict"] == {
+        "tone": "warn",
+        "sentence": "Calls waited 250.0 ms at most in the queue of the NameNode of nn.",
+    }
 
 
 def test_where_none_is_declared_or_none_answered_it_is_unknown(viewer):
     reasons = [block.get("reason", "") for block in answered(viewer)["blocks"]]
-    assert any(one.startswith("No NameNode is declared: how loaded it is, is unknown.") for one in reasons)
+    assert any(
+        one.startswith("No NameNode is declared: how loaded it is, is unknown.") for one in reasons
+    )
     Cluster.objects.create(name="nn", namenode_jmx_url="http://nn1:9870")
     assert namenodes_in(datetime(2026, 3, 1, tzinfo=UTC), 600).silent == ["nn"]
 
 
-def test_a_namenode_that_lets_calls_wait_is_a_finding_until_readings_are_well(lake, viewer, monkeypatch):
+def test_a_namenode_that_lets_calls_wait_is_a_finding_until_readings_are_well(
+    lake, viewer, monkeypatch
+):
     now = T0
     monkeypatch.setattr("django.utils.timezone.now", lambda: now)
     Cluster.objects.create(name="nn", namenode_jmx_url="http://nn1:9870")
@@ -125,15 +159,22 @@ def test_a_namenode_that_lets_calls_wait_is_a_finding_until_readings_are_well(la
             asked(lake, FIRST, now, queue_ms=queue_ms)
             now += timedelta(seconds=60)
         perform(KEY, even_if_not_due=True)
-        return [(one.severity, one.cluster, one.subject_kind) for one in Finding.objects.open().filter(rule=RULE)]
+        return [
+            (one.severity, one.cluster, one.subject_kind)
+            for one in Finding.objects.open().filter(rule=RULE)
+        ]
 
     assert looked(0.4) == []
     assert looked(250.0, readings=4) == [("warning", "nn", "cluster")]
     assert answered(viewer)["verdict"]["tone"] == "warn"
-    page = viewer.get(reverse("fleet-filesystem-calls"), headers={"HX-Request": "true"}).content.decode()
+    page = viewer.get(
+        reverse("fleet-filesystem-calls"), headers={"HX-Request": "true"}
+    ).content.decode()
     assert reverse("finding", args=[Finding.objects.get(rule=RULE).pk]) in page
     now += timedelta(minutes=20)
-    assert looked(0.0, readings=0) == [("warning", "nn", "cluster")]  # silent: nobody knows that it is over
+    assert looked(0.0, readings=0) == [
+        ("warning", "nn", "cluster")
+    ]  # silent: nobody knows that it is over
     assert looked(0.4) == []
 
 

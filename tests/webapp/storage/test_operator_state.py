@@ -1,7 +1,8 @@
 """Operator state by operator, and state.operator_growth, on checkpoints that a real Flink left.
 
-Of a job with a union list that restores multiplied, elements are recounted in the bytes of each ``_metadata``: behind the name of the
-list come its mode and how many offsets it has. Of a job with all three modes they are compared with what Flink's own loader read.
+Of a job with a union list that restores multiplied, elements are recounted in the bytes of each
+``_metadata``: behind the name of the list come its mode and how many offsets it has. Of a job with
+all three modes they are compared with what Flink's own loader read.
 """
 
 import gzip
@@ -35,18 +36,25 @@ pytestmark = pytest.mark.django_db
 GROWING = ("1.20.5/growing-union", "2.3.0/growing-union")
 LIST, UNION = b"known-to-all", 1
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-MODES, MODES_JOB = FIXTURES / "recordings" / "1.20.5" / "L2" / "ckpt", "27f57067e91d18234dff1b4537a44720"
+MODES, MODES_JOB = (
+    FIXTURES / "recordings" / "1.20.5" / "L2" / "ckpt",
+    "27f57067e91d18234dff1b4537a44720",
+)
 READ_BY_FLINK = FIXTURES / "metadata" / "1.20.5-L2-27f570-chk-4.oracle.jsonl.gz"
 
 
 def recounted(played):
-    """Id of each checkpoint → elements of the union list by the bytes of its file, of each subtask."""
+    """Id of each checkpoint → elements of the union list by the bytes of its file, of each
+    subtask.
+    """
     found = {}
     with tarfile.open(FOLDER / played / "metadata.tar.gz") as archive:
         for member in archive.getmembers():
             content = archive.extractfile(member).read()
             named = re.finditer(struct.pack(">H", len(LIST)) + LIST + bytes([UNION]), content)
-            found[int(re.search(r"chk-(\d+)", member.name)[1])] = [struct.unpack_from(">i", content, one.end())[0] for one in named]
+            found[int(re.search(r"chk-(\d+)", member.name)[1])] = [
+                struct.unpack_from(">i", content, one.end())[0] for one in named
+            ]
     return found
 
 
@@ -62,21 +70,25 @@ def taken_up(audited, as_of, uri, lease, weir, tmp_path):
 
 
 @pytest.mark.parametrize("played", GROWING)
-def test_a_union_list_that_each_restore_multiplies_is_named_with_its_figures_in_every_checkpoint(played, lease, weir, tmp_path):
+def test_a_union_list_that_each_restore_multiplies_is_named_with_its_figures_in_every_checkpoint(
+    played, lease, weir, tmp_path
+):
     cache.clear()
     (job_id,) = {path.split("/")[0] for path, _size, _modified in played_trees.listed(played)}
     as_of = played_trees.newest(played) + timedelta(minutes=5)
     told = {"cluster": "lab", "job_id": job_id, "name": "lab-union"}
-    [audited] = played_trees.audited(played, tmp_path, [("final", as_of)], [told | {"terminal": False, "seen": True}])
+    [audited] = played_trees.audited(
+        played, tmp_path, [("final", as_of)], [told | {"terminal": False, "seen": True}]
+    )
     job(at=as_of, **told | {"flink_version": played.split("/")[0]})
     [finding] = taken_up(audited, as_of, played_trees.root_uri(played), lease, weir, tmp_path)
 
     counted = recounted(played)
     (trend,) = operator_trends("lab", job_id)
     fragile = 4  # one element of another list of each subtask
-    assert {one.checkpoint_id: (one.elements, one.union_elements, one.subtasks) for one in trend.points} == {
-        checkpoint: (sum(of) + fragile, sum(of), len(of)) for checkpoint, of in counted.items()
-    }
+    assert {
+        one.checkpoint_id: (one.elements, one.union_elements, one.subtasks) for one in trend.points
+    } == {checkpoint: (sum(of) + fragile, sum(of), len(of)) for checkpoint, of in counted.items()}
     sizes = [sum(of) for _checkpoint, of in sorted(counted.items())]
     restores = sum(after != before for before, after in pairwise(sizes))
     assert restores >= 3 and all(after in (before, 4 * before) for before, after in pairwise(sizes))
@@ -92,11 +104,22 @@ def test_a_union_list_that_each_restore_multiplies_is_named_with_its_figures_in_
     assert found.verdict.tone == "warn"
 
 
-def test_lists_of_all_modes_have_the_elements_that_flinks_own_loader_read_and_steady_ones_are_not_named(lease, weir, tmp_path):
+def test_lists_of_all_modes_have_the_elements_that_flinks_own_loader_read_and_steady_ones_are_not_named(
+    lease, weir, tmp_path
+):
     as_of = played_trees.newest(GROWING[0])
-    uri, told = "file:/opt/l/lab/out/1.20.5/L2/ckpt", {"cluster": "lab", "job_id": MODES_JOB, "name": "lab-L2"}
+    uri, told = (
+        "file:/opt/l/lab/out/1.20.5/L2/ckpt",
+        {"cluster": "lab", "job_id": MODES_JOB, "name": "lab-L2"},
+    )
     root = {"uri": uri, "read_at": str(MODES), "clusters": ["lab"], "attested": False}
-    asked = {"audit_id": "run-1", "as_of": as_of, "age_guard_h": 72, "jobs": [told | {"terminal": False, "seen": True}], "roots": [root]}
+    asked = {
+        "audit_id": "run-1",
+        "as_of": as_of,
+        "age_guard_h": 72,
+        "jobs": [told | {"terminal": False, "seen": True}],
+        "roots": [root],
+    }
     (tmp_path / "audits").mkdir()
     audited = Auditor(tmp_path / "audits").audit([asked])
     assert taken_up(audited, as_of, uri, lease, weir, tmp_path) == []
@@ -113,7 +136,13 @@ def test_lists_of_all_modes_have_the_elements_that_flinks_own_loader_read_and_st
     assert len(rows) == 3
     for row in rows:
         of = row.operator_id
-        by_mode = (row.elements - row.union_elements - row.broadcast_elements, row.union_elements, row.broadcast_elements)
-        assert by_mode == tuple(elements[of, mode] for mode in ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST"))
+        by_mode = (
+            row.elements - row.union_elements - row.broadcast_elements,
+            row.union_elements,
+            row.broadcast_elements,
+        )
+        assert by_mode == tuple(
+            elements[of, mode] for mode in ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
+        )
         assert (row.operator_bytes, row.keyed_bytes) == (sizes[of], keyed[of])
     assert {mode for _operator, mode in elements} == {"SPLIT_DISTRIBUTE", "UNION", "BROADCAST"}

@@ -1,4 +1,6 @@
-"""What nothing refers to is shown as that, with when it can be proven; and an attestation says since when it counts."""
+"""What nothing refers to is shown as that, with when it can be proven; and an attestation says
+since when it counts.
+"""
 
 from datetime import timedelta
 
@@ -7,7 +9,14 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.webapp.builders import T0, cluster
-from tests.webapp.storage.builders import ROOT, audit, job_storage, root, root_figures, verdict_figures
+from tests.webapp.storage.builders import (
+    ROOT,
+    audit,
+    job_storage,
+    root,
+    root_figures,
+    verdict_figures,
+)
 from webapp.storage.auditing import fleet_orphan_bytes
 from webapp.storage.models import StorageAudit
 from webapp.storage.orphan_proof import together, unreferenced
@@ -23,12 +32,24 @@ def young(of: StorageAudit, reason: str, size: int = 25_000_000) -> StorageAudit
 
 def seen(*reasons: str):
     of = audit()
-    return unreferenced(of, [verdict_figures(of, verdict="young", reason=reason, kind="", files=2, bytes=10) for reason in reasons], 6)
+    return unreferenced(
+        of,
+        [
+            verdict_figures(of, verdict="young", reason=reason, kind="", files=2, bytes=10)
+            for reason in reasons
+        ],
+        6,
+    )
 
 
 def test_the_age_guard_counts_from_the_audit_at_the_latest() -> None:
     found = seen("age_guard", "first_audit")
-    assert found and (found.files, found.bytes, found.provable_from, found.awaits_job) == (4, 20, T0 + GUARD, False)
+    assert found and (found.files, found.bytes, found.provable_from, found.awaits_job) == (
+        4,
+        20,
+        T0 + GUARD,
+        False,
+    )
 
 
 def test_what_needs_a_second_audit_only_is_provable_by_the_next() -> None:
@@ -47,7 +68,9 @@ def test_without_such_files_there_is_nothing_to_prove() -> None:
     assert together([]) is None
 
 
-def test_pages_show_unreferenced_bytes_and_when_they_are_provable_instead_of_no_orphans(viewer: Client) -> None:
+def test_pages_show_unreferenced_bytes_and_when_they_are_provable_instead_of_no_orphans(
+    viewer: Client,
+) -> None:
     root()
     of = young(audit(), "age_guard")
     root_figures(of, orphan_files=0, orphan_bytes=0, young_files=2, young_bytes=25_000_000)
@@ -66,7 +89,9 @@ class _Lease:
 
 
 @pytest.mark.parametrize(("orphans", "unproven", "shown"), [(0, 25, None), (0, 0, 0), (7, 25, 7)])
-def test_the_fleet_shows_no_zero_while_something_is_not_proven(orphans: int, unproven: int, shown: int | None) -> None:
+def test_the_fleet_shows_no_zero_while_something_is_not_proven(
+    orphans: int, unproven: int, shown: int | None
+) -> None:
     from tests.webapp.builders import job
 
     of = job(at=T0)
@@ -97,4 +122,7 @@ def test_an_attestation_says_since_which_audit_it_counts(viewer: Client) -> None
     address = f"{reverse('storage-root')}?uri={ROOT}"
     assert "It does not count yet" in viewer.get(address).content.decode()
     root_figures(audit("storage-2", as_of=T0 + timedelta(hours=6)))
-    assert "It counts since the audit of 2026-03-01 10:10:00 UTC" in viewer.get(address).content.decode()
+    assert (
+        "It counts since the audit of 2026-03-01 10:10:00 UTC"
+        in viewer.get(address).content.decode()
+    )

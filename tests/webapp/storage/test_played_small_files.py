@@ -1,4 +1,6 @@
-"""storage.small_files on the checkpoint directory of a job whose states Flink wrote to files of their own: listed, audited, judged."""
+"""storage.small_files on the checkpoint directory of a job whose states Flink wrote to files of
+their own: listed, audited, judged.
+"""
 
 import re
 from datetime import timedelta
@@ -19,11 +21,16 @@ SMALL_BYTES, CHECKPOINT = 1 << 20, "/_metadata"
 
 
 def judged(played, lease, weir, tmp_path, **fields):
-    """What the rule says of the checkpoints that an incident left. ``fields``: of the job as Flink told it."""
+    """What the rule says of the checkpoints that an incident left.
+
+    ``fields``: of the job as Flink told it.
+    """
     (job_id,) = {path.split("/")[0] for path, _size, _modified in played_trees.listed(played)}
     as_of = played_trees.newest(played) + timedelta(minutes=5)
     told = {"cluster": "lab", "job_id": job_id, "name": f"lab-{played.split('/')[1]}"}
-    [audited] = played_trees.audited(played, tmp_path, [("final", as_of)], [told | {"terminal": False, "seen": True}])
+    [audited] = played_trees.audited(
+        played, tmp_path, [("final", as_of)], [told | {"terminal": False, "seen": True}]
+    )
     of = audit("run-1", as_of=as_of, roots=[played_trees.root_uri(played)])
     for table, model in AUDIT_MODELS.items():
         for row in audited.rows(table, "run-1"):
@@ -35,22 +42,36 @@ def judged(played, lease, weir, tmp_path, **fields):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_job_with_a_file_for_each_state_is_named_with_its_exact_counts(version, lease, weir, tmp_path):
+def test_the_job_with_a_file_for_each_state_is_named_with_its_exact_counts(
+    version, lease, weir, tmp_path
+):
     played = f"{version}/small-files"
     listed = played_trees.listed(played)
-    small = [size for path, size, _modified in listed if size <= SMALL_BYTES and not path.endswith(CHECKPOINT)]
+    small = [
+        size
+        for path, size, _modified in listed
+        if size <= SMALL_BYTES and not path.endswith(CHECKPOINT)
+    ]
     retained = [path for path, _size, _modified in listed if path.endswith(CHECKPOINT)]
     [finding] = judged(played, lease, weir, tmp_path)
-    assert (finding.job_id, finding.job_name, finding.severity) == (listed[0].path.split("/")[0], "lab-small-files", "info")
+    assert (finding.job_id, finding.job_name, finding.severity) == (
+        listed[0].path.split("/")[0],
+        "lab-small-files",
+        "info",
+    )
     assert finding.data["small_files"] == len(small) > 1_000
     by_name = {one["name"]: one["value"] for one in finding.evidence}
     assert by_name["small files"] == len(small)
     assert by_name["retained checkpoints"] == len(retained)
-    assert by_name["mean file size"] == pytest.approx(sum(size for _path, size, _modified in listed) / len(listed))
+    assert by_name["mean file size"] == pytest.approx(
+        sum(size for _path, size, _modified in listed) / len(listed)
+    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_that_flink_made(version, lease, weir, tmp_path):
+def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_that_flink_made(
+    version, lease, weir, tmp_path
+):
     """The newest checkpoint, call by call, and once more for each file that it deletes."""
     played = f"{version}/counted-small"
     (finding,) = judged(played, lease, weir, tmp_path, checkpoint_interval_ms=2_000)
@@ -61,14 +82,23 @@ def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_tha
     assert by_name["name service"]["value"] == calls / 2 > by_name["name service"]["threshold"]
     assert finding.severity == "warning"
     assert f"One checkpoint costs {calls:,} calls" in finding.next_step
-    said = re.search(r"Of the (\d+) files .* at most (\d+) when merged or (\d+) at", finding.next_step)
+    said = re.search(
+        r"Of the (\d+) files .* at most (\d+) when merged or (\d+) at", finding.next_step
+    )
     written, merged, inlined = map(int, said.groups())
     assert written == last["create"] - 1
-    others = [of["create"] - 1 for of in calls_by_checkpoint(f"{version}/counted-merged").values() if of["rename"]]
+    others = [
+        of["create"] - 1
+        for of in calls_by_checkpoint(f"{version}/counted-merged").values()
+        if of["rename"]
+    ]
     assert max(others) <= merged < last["create"] - 1
     assert inlined < last["create"] - 1
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_same_job_with_merged_files_is_not_named(version, lease, weir, tmp_path):
-    assert judged(f"{version}/counted-merged", lease, weir, tmp_path, checkpoint_interval_ms=2_000) == []
+    assert (
+        judged(f"{version}/counted-merged", lease, weir, tmp_path, checkpoint_interval_ms=2_000)
+        == []
+    )

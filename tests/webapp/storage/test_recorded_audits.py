@@ -28,7 +28,9 @@ def found(lease):
         for table, model in AUDIT_MODELS.items():
             kinds = {column.name: column.kind for column in AUDIT_TABLES[table].columns}
             for row in tables[table]:
-                model.objects.create(**{field: _value(kinds[field], value) for field, value in row.items()})
+                model.objects.create(
+                    **{field: _value(kinds[field], value) for field, value in row.items()}
+                )
         audit_findings.judge(of, lease, lambda _line: None)
         return list(Finding.objects.order_by("rule", "job_id"))
 
@@ -38,7 +40,13 @@ def found(lease):
 def _value(kind, value):
     if value is None:
         return None
-    return json.loads(value) if kind == "json" else datetime.fromisoformat(value) if kind == "instant" else value
+    return (
+        json.loads(value)
+        if kind == "json"
+        else datetime.fromisoformat(value)
+        if kind == "instant"
+        else value
+    )
 
 
 def of_rule(findings, rule):
@@ -55,21 +63,36 @@ def test_killed_taskmanagers_leave_orphans_that_are_counted_and_explained(found)
 
 def test_the_restore_chain_names_the_jobs_that_need_files_of_others(found):
     findings = found("H")
-    needs = {finding.job_id[:6]: finding.data["jobs"] for finding in of_rule(findings, "storage.cross_job")}
-    assert {job: [(one["job_id"][:6], one["files"]) for one in others] for job, others in needs.items()} == {
-        "6ced19": [("529e89", 12)], "548495": [("6ced19", 8)], "bdf1ec": [("529e89", 12)], "0e0a92": [("bdf1ec", 8)],
-    }  # fmt: skip
+    needs = {
+        finding.job_id[:6]: finding.data["jobs"]
+        for finding in of_rule(findings, "storage.cross_job")
+    }
+    assert {
+        job: [(one["job_id"][:6], one["files"]) for one in others] for job, others in needs.items()
+    } == {
+        "6ced19": [("529e89", 12)],
+        "548495": [("6ced19", 8)],
+        "bdf1ec": [("529e89", 12)],
+        "0e0a92": [("bdf1ec", 8)],
+    }
     assert of_rule(findings, "storage.amplification") == []
 
 
 def snapshots_by_flink(name: str) -> dict[str, tuple[int, int]]:
-    """Job id → its snapshots at the end, and those that refer to another job's directory, as Flink itself reads their ``_metadata``."""
+    """Job id → its snapshots at the end, and those that refer to another job's directory, as Flink
+    itself reads their ``_metadata``.
+    """
     recording = RECORDINGS / "1.20.5" / name
-    listed = [line.split("\t")[0] for line in (recording / "listing-final.tsv").read_text().splitlines()]
+    listed = [
+        line.split("\t")[0] for line in (recording / "listing-final.tsv").read_text().splitlines()
+    ]
     found: dict[str, list[bool]] = {}
     for path in (path for path in listed if path.endswith("/_metadata")):
         job_id = path.split("/")[1]
-        referred = re.findall(r'"physical_id":"[^"]*/ckpt/([0-9a-f]{32})/', (recording / f"{path}.oracle.jsonl").read_text())
+        referred = re.findall(
+            r'"physical_id":"[^"]*/ckpt/([0-9a-f]{32})/',
+            (recording / f"{path}.oracle.jsonl").read_text(),
+        )
         found.setdefault(job_id, []).append(any(other != job_id for other in referred))
     return {job_id: (len(foreign), sum(foreign)) for job_id, foreign in found.items()}
 
@@ -77,11 +100,16 @@ def snapshots_by_flink(name: str) -> dict[str, tuple[int, int]]:
 def test_the_chain_counts_the_snapshots_that_need_files_of_others_as_flink_reads_them(found):
     by_flink = snapshots_by_flink("H")
     chained = of_rule(found("H"), "storage.cross_job")
-    assert {finding.job_id for finding in chained} == {job_id for job_id, (_all, foreign) in by_flink.items() if foreign}
+    assert {finding.job_id for finding in chained} == {
+        job_id for job_id, (_all, foreign) in by_flink.items() if foreign
+    }
     for finding in chained:
         retained, dependent = by_flink[finding.job_id]
         noun = "snapshot" if retained == 1 else "snapshots"
-        assert f"{dependent} of its {retained} retained {noun} cannot be restored without those files." in finding.cause
+        assert (
+            f"{dependent} of its {retained} retained {noun} cannot be restored without those files."
+            in finding.cause
+        )
 
 
 def test_a_job_that_has_ended_is_not_told_to_take_a_checkpoint(found):

@@ -5,7 +5,14 @@ from datetime import timedelta
 import pytest
 
 from tests.webapp.builders import T0, job
-from tests.webapp.storage.builders import JOB, audit, checkpoint_storage, job_storage, root_figures, unprotected_fleet
+from tests.webapp.storage.builders import (
+    JOB,
+    audit,
+    checkpoint_storage,
+    job_storage,
+    root_figures,
+    unprotected_fleet,
+)
 from webapp.storage import recovery
 
 pytestmark = pytest.mark.django_db
@@ -15,14 +22,26 @@ def lacking(number=7, of=None, newest=None, **fields):
     of = of or audit()
     root_figures(of)
     job_storage(of, newest_checkpoint_id=newest or number)
-    return checkpoint_storage(of, number, cluster="prod-eu", missing_files=2, missing_bytes=100, resolvable=False, **fields)
+    return checkpoint_storage(
+        of,
+        number,
+        cluster="prod-eu",
+        missing_files=2,
+        missing_bytes=100,
+        resolvable=False,
+        **fields,
+    )
 
 
 def test_the_newest_checkpoint_of_a_running_job_is_told_with_what_it_lacks():
     row = lacking()
     [point] = recovery.recovery_points()
     assert (point["cluster"], point["job_id"], point["checkpoint_id"]) == ("prod-eu", JOB, 7)
-    assert (point["missing_files"], point["missing_bytes"], point["path"]) == (2, 100, row.metadata_path)
+    assert (point["missing_files"], point["missing_bytes"], point["path"]) == (
+        2,
+        100,
+        row.metadata_path,
+    )
     assert point["audited_at_ms"] == round(T0.timestamp() * 1000)
     assert recovery.recovery_point_of("prod-eu", JOB).missing_files == 2
 

@@ -1,4 +1,6 @@
-"""Raw bytes of HDFS: the factor that is declared or configured, beside each total; unknown is shown as that."""
+"""Raw bytes of HDFS: the factor that is declared or configured, beside each total; unknown is shown
+as that.
+"""
 
 from datetime import UTC, datetime
 
@@ -11,7 +13,13 @@ from tests.webapp import builders
 from tests.webapp.storage.builders import audit, job_storage, root_figures
 from webapp.lib.quantities import bytes_text
 from webapp.storage.models import RootFigures, StorageRoot
-from webapp.storage.replication_factor import OPTION, factor_of, factor_of_path, factors_of, factors_of_clusters
+from webapp.storage.replication_factor import (
+    OPTION,
+    factor_of,
+    factor_of_path,
+    factors_of,
+    factors_of_clusters,
+)
 
 pytestmark = pytest.mark.django_db
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -25,7 +33,12 @@ def root(uri: str = HDFS, *clusters: str, **fields: object) -> StorageRoot:
 
 
 def configured(cluster: str, value: object) -> None:
-    builders.job(cluster, at=AT, job_id=f"{cluster}{value}".ljust(32, "0"), configuration={OPTION: value, "other": "1"})
+    builders.job(
+        cluster,
+        at=AT,
+        job_id=f"{cluster}{value}".ljust(32, "0"),
+        configuration={OPTION: value, "other": "1"},
+    )
 
 
 def test_what_is_declared_counts_before_what_is_configured() -> None:
@@ -43,7 +56,9 @@ def test_the_hdfs_client_of_flink_says_it_where_nobody_declared_it() -> None:
 
 
 @pytest.mark.parametrize("values", [(), ("3", "2"), ("many",), ("3", "9999")])
-def test_a_factor_that_is_not_configured_or_differs_is_unknown_and_it_is_said_what_to_do(values: tuple[str, ...]) -> None:
+def test_a_factor_that_is_not_configured_or_differs_is_unknown_and_it_is_said_what_to_do(
+    values: tuple[str, ...],
+) -> None:
     of = root(HDFS, "a")
     for value in values:
         configured("a", value)
@@ -95,7 +110,11 @@ def test_what_the_listing_says_of_each_file_counts_before_what_is_declared(viewe
     assert "2.0 MB" in page and "1.7 MB raw" in page and "1.8 MB" not in page
     RootFigures.objects.update(raw_bytes=2_400_000)
     found = factor_of(of)
-    assert (found.factor, found.raw(1_000_000), found.why) == (2.4, 2_400_000, "on average, as the listing says of each file")
+    assert (found.factor, found.raw(1_000_000), found.why) == (
+        2.4,
+        2_400_000,
+        "on average, as the listing says of each file",
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,12 +122,20 @@ def test_what_the_listing_says_of_each_file_counts_before_what_is_declared(viewe
     [
         ((HDFS,), (3, "as declared for the root")),
         ((HDFS, "hdfs://ns/other"), (3, "as declared for the root")),
-        ((HDFS, "hdfs://two/flink"), (None, "Raw bytes are unknown: replication factors of its roots differ.")),
-        ((HDFS, "s3://bucket/flink"), (None, "Raw bytes are unknown: replication factors of its roots differ.")),
+        (
+            (HDFS, "hdfs://two/flink"),
+            (None, "Raw bytes are unknown: replication factors of its roots differ."),
+        ),
+        (
+            (HDFS, "s3://bucket/flink"),
+            (None, "Raw bytes are unknown: replication factors of its roots differ."),
+        ),
         (("s3://bucket/flink",), (None, "")),
     ],
 )
-def test_sums_of_a_cluster_are_multiplied_where_all_its_roots_agree(uris: tuple[str, ...], expected: tuple[float | None, str]) -> None:
+def test_sums_of_a_cluster_are_multiplied_where_all_its_roots_agree(
+    uris: tuple[str, ...], expected: tuple[float | None, str]
+) -> None:
     cluster = builders.cluster("a", at=AT)
     for uri in uris:
         factor = None if uri.startswith("s3") else 2 if "two" in uri else 3
@@ -120,7 +147,10 @@ def test_sums_of_a_cluster_are_multiplied_where_all_its_roots_agree(uris: tuple[
 def test_a_file_is_stored_as_often_as_the_deepest_root_that_holds_it_says() -> None:
     root(HDFS, replication=3)
     root(f"{HDFS}/cold", replication=2)
-    found = [factor_of_path(path).factor for path in (f"{HDFS}/a/chk-1/_metadata", f"{HDFS}/cold/x", f"{HDFS}er/x", "s3://b/x")]
+    found = [
+        factor_of_path(path).factor
+        for path in (f"{HDFS}/a/chk-1/_metadata", f"{HDFS}/cold/x", f"{HDFS}er/x", "s3://b/x")
+    ]
     assert found == [3, 2, None, None]
 
 
@@ -135,10 +165,14 @@ def test_the_sum_over_all_roots_has_raw_bytes_where_they_agree(viewer: Client) -
     assert f"{bytes_text(12_000_000)} raw" not in viewer.get(reverse("storage")).content.decode()
 
 
-def test_the_page_of_a_checkpoint_has_the_raw_bytes_of_its_state_and_of_what_it_uploaded(viewer: Client) -> None:
+def test_the_page_of_a_checkpoint_has_the_raw_bytes_of_its_state_and_of_what_it_uploaded(
+    viewer: Client,
+) -> None:
     of = builders.job(at=AT)
     path = f"{HDFS}/{of.job_id}/chk-7"
-    builders.fact(of, 7, AT, state_bytes=7_000_000, checkpointed_bytes=2_000_000, external_path=path)
+    builders.fact(
+        of, 7, AT, state_bytes=7_000_000, checkpointed_bytes=2_000_000, external_path=path
+    )
     address = reverse("checkpoint", args=[of.cluster, of.job_id, 7, int(AT.timestamp() * 1000)])
     assert " raw<" not in viewer.get(address).content.decode()
     root(HDFS, replication=3)
@@ -152,4 +186,7 @@ def test_the_state_of_a_job_has_its_raw_bytes_beside_it(viewer: Client) -> None:
     listed = audit(roots=[HDFS])
     root_figures(listed, HDFS)
     job_storage(listed, uri=HDFS, cluster=of.cluster, job_id=of.job_id)
-    assert f"{bytes_text(21_000_000)} raw" in viewer.get(reverse("job", args=(of.cluster, of.job_id))).content.decode()
+    assert (
+        f"{bytes_text(21_000_000)} raw"
+        in viewer.get(reverse("job", args=(of.cluster, of.job_id))).content.decode()
+    )

@@ -43,10 +43,17 @@ def test_one_audit_looks_at_all_roots_together(tmp_path, spark):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         root(f"file:{tmp_path / name}")
-    spark.found = lambda audit_id: {"storage_root": [[ROW | {"audit_id": audit_id, "root": f"file:{tmp_path}/{n}"} for n in ("a", "b")]]}
+    spark.found = lambda audit_id: {
+        "storage_root": [
+            [ROW | {"audit_id": audit_id, "root": f"file:{tmp_path}/{n}"} for n in ("a", "b")]
+        ]
+    }
     assert done(work_keys.AUDIT) == Performed.DONE
     of = StorageAudit.objects.get()
-    assert (of.roots, RootFigures.objects.count()) == ([f"file:{tmp_path}/a", f"file:{tmp_path}/b"], 2)
+    assert (of.roots, RootFigures.objects.count()) == (
+        [f"file:{tmp_path}/a", f"file:{tmp_path}/b"],
+        2,
+    )
     assert (PipelineRun.objects.get().kind, of.run) == ("storage", PipelineRun.objects.get())
 
 
@@ -54,22 +61,32 @@ def test_a_root_that_was_added_while_an_audit_ran_is_audited_next(tmp_path, spar
     (tmp_path / "a").mkdir()
     root(f"file:{tmp_path}/a")
     StorageRoot.objects.update(created_at=timezone.now() - timedelta(hours=1))
-    spark.found = lambda audit_id: {"storage_root": [[ROW | {"audit_id": audit_id, "root": f"file:{tmp_path}/a"}]]}
+    spark.found = lambda audit_id: {
+        "storage_root": [[ROW | {"audit_id": audit_id, "root": f"file:{tmp_path}/a"}]]
+    }
     done(work_keys.AUDIT)
-    assert DueWork.objects.get(key=work_keys.AUDIT).next_attempt_at > timezone.now() + timedelta(hours=5)
-    spark.found = lambda audit_id: root("s3://added") and {"storage_root": [[ROW | {"audit_id": audit_id, "root": f"file:{tmp_path}/a"}]]}
+    assert DueWork.objects.get(key=work_keys.AUDIT).next_attempt_at > timezone.now() + timedelta(
+        hours=5
+    )
+    spark.found = lambda audit_id: (
+        root("s3://added")
+        and {"storage_root": [[ROW | {"audit_id": audit_id, "root": f"file:{tmp_path}/a"}]]}
+    )
     done(work_keys.AUDIT)
     assert DueWork.objects.get(key=work_keys.AUDIT).next_attempt_at <= timezone.now()
 
 
-def test_simulations_that_were_asked_for_are_done_and_one_that_fails_says_why(tmp_path, monkeypatch):
+def test_simulations_that_were_asked_for_are_done_and_one_that_fails_says_why(
+    tmp_path, monkeypatch
+):
     root_figures(of := audit(files_kept=True, run_dir=str(tmp_path)))
     root_figures(gone := audit("storage-0"), "s3://other")
     AgeRuleResult.objects.create(audit=gone, days=3)
     AgeRuleResult.objects.create(audit=of, days=7)
 
     def run(arguments, record, name):
-        with open(arguments[arguments.index("--out") + 1], "w") as out:  # noqa: PTH123 - a path or URI
+        # a path or URI
+        with open(arguments[arguments.index("--out") + 1], "w") as out:  # noqa: PTH123
             json.dump({"days": 7, "roots": []}, out)
 
     monkeypatch.setattr(spark_job, "run", run)

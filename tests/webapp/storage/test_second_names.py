@@ -1,4 +1,6 @@
-"""Two names of one directory: refused when a root is registered, said in plain words where an audit met them."""
+"""Two names of one directory: refused when a root is registered, said in plain words where an audit
+met them.
+"""
 
 from pathlib import Path
 
@@ -27,26 +29,50 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("link",), ("into",), ("s3://bucket/flink", "--read-at", "ckpt"), ("s3://bucket/flink", "--read-at", "ckpt/jobs")]
+    "arguments",
+    [
+        ("link",),
+        ("into",),
+        ("s3://bucket/flink", "--read-at", "ckpt"),
+        ("s3://bucket/flink", "--read-at", "ckpt/jobs"),
+    ],
 )
-def test_a_root_that_is_or_lies_in_another_by_a_second_name_is_refused(tree: Path, arguments: tuple[str, ...]) -> None:
-    placed = [word if "//" in word or word.startswith("--") else str(tree / word) for word in arguments]
+def test_a_root_that_is_or_lies_in_another_by_a_second_name_is_refused(
+    tree: Path, arguments: tuple[str, ...]
+) -> None:
+    placed = [
+        word if "//" in word or word.startswith("--") else str(tree / word) for word in arguments
+    ]
     with pytest.raises(CommandError, match=r"one directory.*WEIR_STORAGE_ALIASES"):
         call_command("add_storage_root", *placed)
     assert StorageRoot.objects.count() == 1
 
 
 def test_the_form_says_it_too(tree: Path, operator) -> None:
-    answer = operator.post(reverse("storage-root-add"), {"uri": f"{tree}/link", "kind": "checkpoints", "enabled": "on"})
+    answer = operator.post(
+        reverse("storage-root-add"), {"uri": f"{tree}/link", "kind": "checkpoints", "enabled": "on"}
+    )
     assert answer.status_code == 200 and "one directory" in answer.content.decode()
     assert StorageRoot.objects.count() == 1
 
 
 @pytest.mark.parametrize(
-    "arguments", [("beside",), ("not-there-yet",), ("s3://bucket/flink",), ("s3://bucket/flink", "--read-at", "beside")]
+    "arguments",
+    [
+        ("beside",),
+        ("not-there-yet",),
+        ("s3://bucket/flink",),
+        ("s3://bucket/flink", "--read-at", "beside"),
+    ],
 )
 def test_another_directory_is_another_root(tree: Path, arguments: tuple[str, ...]) -> None:
-    call_command("add_storage_root", *(word if "//" in word or word.startswith("--") else str(tree / word) for word in arguments))
+    call_command(
+        "add_storage_root",
+        *(
+            word if "//" in word or word.startswith("--") else str(tree / word)
+            for word in arguments
+        ),
+    )
     assert StorageRoot.objects.count() == 2
 
 
@@ -65,7 +91,12 @@ def audited():
     root(attested_at="2026-03-01T00:00:00Z", attested_name="olga")
     of = audit(files_kept=True)
     root_figures(of, cleanable=False, not_cleanable=["two_names", "in_doubt"], doubts=1)
-    doubt(of, reason="two_names", subject=ROOT, detail=f"It is the same directory as {OTHER}: declare one name.")
+    doubt(
+        of,
+        reason="two_names",
+        subject=ROOT,
+        detail=f"It is the same directory as {OTHER}: declare one name.",
+    )
     return of
 
 

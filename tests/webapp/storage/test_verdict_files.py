@@ -14,9 +14,18 @@ PATHS = [f"{ROOT}/{number:03d}" for number in range(30)]
 @pytest.fixture
 def files(tmp_path) -> VerdictFiles:
     """Three parts, named against their order."""
-    rows = [file_row(path, verdict="young" if number % 3 else "orphan") for number, path in enumerate(PATHS)]
+    rows = [
+        file_row(path, verdict="young" if number % 3 else "orphan")
+        for number, path in enumerate(PATHS)
+    ]
     other = [file_row("s3://other/1", root="s3://other")]
-    return VerdictFiles.of(read(write_run(tmp_path, "storage-1", {"storage_file": [rows[10:20], other, rows[20:], rows[:10]]})))
+    return VerdictFiles.of(
+        read(
+            write_run(
+                tmp_path, "storage-1", {"storage_file": [rows[10:20], other, rows[20:], rows[:10]]}
+            )
+        )
+    )
 
 
 def walk(files: VerdictFiles, size: int, **wanted) -> list[str]:
@@ -53,8 +62,12 @@ def test_the_stream_has_every_file_of_every_root(files):
 
 def test_a_list_that_was_written_before_a_column_was_added_is_read(tmp_path) -> None:
     path = tmp_path / "part-0.parquet"
-    pq.write_table(pa.Table.from_pylist([{"root": ROOT, "path": PATHS[0], "verdict": "orphan"}]), path)
+    pq.write_table(
+        pa.Table.from_pylist([{"root": ROOT, "path": PATHS[0], "verdict": "orphan"}]), path
+    )
     files = VerdictFiles([str(path)])
     (row,) = files.stream()
-    assert [row] == files.page(Wanted(root=ROOT), 10).rows == list(files.matching(Wanted(root=ROOT)))
+    assert (
+        [row] == files.page(Wanted(root=ROOT), 10).rows == list(files.matching(Wanted(root=ROOT)))
+    )
     assert row["verdict"] == "orphan" and row["last_referred_at"] is None

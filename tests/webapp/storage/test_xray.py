@@ -42,16 +42,33 @@ def registered(db, tree) -> StorageRoot:
 def test_it_adds_up_to_what_the_reader_says_of_every_format(name, tmp_path):
     file = recorded(name, tmp_path)
     summary, xray = summarise(file.pieces(), file.directory), xray_reader.read(file)
-    assert (xray.handles, xray.state_bytes, xray.checkpoint_id) == (summary.handles, summary.state_bytes, summary.header.checkpoint_id)
+    assert (xray.handles, xray.state_bytes, xray.checkpoint_id) == (
+        summary.handles,
+        summary.state_bytes,
+        summary.header.checkpoint_id,
+    )
     assert sum(operator.state_bytes for operator in xray.operators) == summary.state_bytes
-    assert xray.uploaded_bytes in (None, sum(totals.checkpointed_bytes for totals in summary.operators))
+    assert xray.uploaded_bytes in (
+        None,
+        sum(totals.checkpointed_bytes for totals in summary.operators),
+    )
     assert sum(bucket.files for bucket in xray.sizes) == xray.files
 
 
-def test_a_checkpoint_that_refers_into_another_job_is_neither_self_contained_nor_relocatable(registered, tree):
+def test_a_checkpoint_that_refers_into_another_job_is_neither_self_contained_nor_relocatable(
+    registered, tree
+):
     xray = xray_reader.read(location.located(f"{tree.root.uri}/{CLAIM_3}/chk-11"))
-    assert (xray.self_contained, xray.relocatable, xray.foreign_files, xray.files) == (False, False, 8, 16)
-    assert [(directory.own, directory.files) for directory in xray.directories] == [(False, 8), (True, 8)]
+    assert (xray.self_contained, xray.relocatable, xray.foreign_files, xray.files) == (
+        False,
+        False,
+        8,
+        16,
+    )
+    assert [(directory.own, directory.files) for directory in xray.directories] == [
+        (False, 8),
+        (True, 8),
+    ]
 
 
 def test_a_savepoint_is_self_contained_and_relocatable(tmp_path):
@@ -63,14 +80,19 @@ def test_a_savepoint_is_self_contained_and_relocatable(tmp_path):
 def test_union_state_is_read_by_every_subtask_at_a_restore(tmp_path):
     xray = xray_reader.read(recorded("1.20.5-L2-27f570-chk-4", tmp_path))
     union = next(state for state in xray.states if state.mode == "UNION")
-    operator = next(operator for operator in xray.operators if operator.operator_id == union.operator_id)
+    operator = next(
+        operator for operator in xray.operators if operator.operator_id == union.operator_id
+    )
     split = next(state for state in xray.states if state.mode == "SPLIT_DISTRIBUTE")
     assert union.restore_bytes == operator.parallelism * union.handle_bytes
     assert split.restore_bytes == split.handle_bytes
 
 
 def test_two_checkpoints_share_what_the_later_one_did_not_write(registered, tree):
-    newer, older = (location.located(f"{tree.root.uri}/ckpt/84a45047ca73a5fc5c18d3c2a3d03be9/chk-{number}") for number in (12, 11))
+    newer, older = (
+        location.located(f"{tree.root.uri}/ckpt/84a45047ca73a5fc5c18d3c2a3d03be9/chk-{number}")
+        for number in (12, 11)
+    )
     compared = comparison.compared(newer, older)
     assert (compared.shared_files, compared.new_files, compared.dropped_files) == (16, 4, 0)
     assert compared.new_bytes > 0
@@ -86,7 +108,9 @@ def test_a_subtask_far_above_its_siblings_is_coloured():
     assert [xray_treemap._level(size, 10, 4) for size in (10, 14, 25)] == ["u1", "u3", "u4"]
 
 
-def test_a_file_larger_than_allowed_is_refused_with_the_command_that_reads_it(tmp_path, monkeypatch):
+def test_a_file_larger_than_allowed_is_refused_with_the_command_that_reads_it(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(xray_reader, "MOST_HANDLES", 3)
     with pytest.raises(xray_reader.TooLarge, match="ingest metadata"):
         xray_reader.read(recorded("1.20.5-A-3ba422-chk-1", tmp_path))
@@ -113,15 +137,21 @@ def test_the_page_shows_state_files_and_whom_it_needs(viewer, registered, tree):
     path = f"{tree.root.uri}/{CLAIM_3}/chk-11/_metadata"
     of = audit(roots=[tree.root.uri])
     root_figures(of, tree.root.uri)
-    checkpoint_storage(of, 11, uri=tree.root.uri, metadata_path=path, resolvable=False, missing_files=16)
+    checkpoint_storage(
+        of, 11, uri=tree.root.uri, metadata_path=path, resolvable=False, missing_files=16
+    )
     page = viewer.get(reverse("storage-xray"), {"path": path}).content.decode()
     assert "◆ of another job" in page
     assert "16 files" in page
     assert 'class="treemap"' in page
 
 
-def test_the_page_compares_with_another_checkpoint_and_reads_each_only_once(viewer, registered, tree, monkeypatch):
-    paths = [f"{tree.root.uri}/ckpt/84a45047ca73a5fc5c18d3c2a3d03be9/chk-{number}" for number in (12, 11)]
+def test_the_page_compares_with_another_checkpoint_and_reads_each_only_once(
+    viewer, registered, tree, monkeypatch
+):
+    paths = [
+        f"{tree.root.uri}/ckpt/84a45047ca73a5fc5c18d3c2a3d03be9/chk-{number}" for number in (12, 11)
+    ]
     query = {"path": paths[0], "with": paths[1]}
     assert "Only 12 needs" in viewer.get(reverse("storage-xray"), query).content.decode()
     monkeypatch.setattr(xray_reader, "read", None)
@@ -129,7 +159,10 @@ def test_the_page_compares_with_another_checkpoint_and_reads_each_only_once(view
     assert "Only 12 needs" in viewer.get(reverse("storage-xray"), query).content.decode()
 
 
-@pytest.mark.parametrize(("path", "says"), [("chk-99", "not there any more"), ("../x", "no registered"), ("", "registered")])
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [("chk-99", "not there any more"), ("../x", "no registered"), ("", "registered")],
+)
 def test_what_cannot_be_shown_says_why(viewer, registered, path, says):
     answer = viewer.get(reverse("storage-xray"), {"path": f"{registered.uri}/{path}"})
     assert answer.status_code == 404

@@ -73,7 +73,9 @@ def test_a_held_lease_of_a_process_that_died_is_free_at_once() -> None:
     lease = DueWork.objects.claim(KEY, now)
     assert lease
     machine, pid, _, nonce = lease_holders.me().split("/")
-    DueWork.objects.update(leased_by=f"{machine}/{pid}/1/{nonce}")  # the same pid, but another process
+    DueWork.objects.update(
+        leased_by=f"{machine}/{pid}/1/{nonce}"
+    )  # the same pid, but another process
     assert DueWork.objects.claim(KEY, now) is not None
 
 
@@ -119,7 +121,9 @@ def test_a_clock_set_back_puts_nothing_off(hours: int) -> None:
     assert DueWork.objects.claim(KEY, now) is not None
 
 
-def test_a_lease_of_a_clock_that_was_set_back_since_is_not_held_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_of_a_clock_that_was_set_back_since_is_not_held_for_hours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ahead = timezone.now() + timedelta(hours=3)
     monkeypatch.setattr(lease_holders, "_machine", lambda: "another:machine")
     old = DueWork.objects.claim(KEY, ahead)

@@ -1,4 +1,6 @@
-"""What the audit log calls each write, by the name of its address; and whose rows the address names."""
+"""What the audit log calls each write, by the name of its address; and whose rows the address
+names.
+"""
 
 from collections.abc import Iterable
 
@@ -142,7 +144,9 @@ ACTIONS = {
     "cleanup-plan-approve": "plan.approve",
     "api-cleanup-plans-approve": "plan.approve",
 }
-"""By address; by address and method; by address and a button of its form that does something else than the address says."""
+"""By address; by address and method; by address and a button of its form that does something else
+than the address says.
+"""
 
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "add_cluster": ("cluster.add", ()),
@@ -166,13 +170,21 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "simulate_age_rule": ("storage.simulate", ()),
     "storage_quota": ("quota.set", ("size", "remove")),
 }
-"""Commands that write → what the log calls it, and options of which one has to be given, or it only reads.
-``ensure_admin`` makes its entry itself."""
+"""Commands that write → what the log calls it, and options of which one has to be given, or it only
+reads.
+``ensure_admin`` makes its entry itself.
+"""
 
 
 def action_of(address: str, method: str, entered: Iterable[str] = ()) -> str:
-    """``address``: its name with the name space in front; ``entered``: names of the fields of a form."""
-    for key in (*(f"{address} with {name}" for name in entered), f"{address} {method.lower()}", address):
+    """``address``: its name with the name space in front; ``entered``: names of the fields of a
+    form.
+    """
+    for key in (
+        *(f"{address} with {name}" for name in entered),
+        f"{address} {method.lower()}",
+        address,
+    ):
         if key in ACTIONS:
             return ACTIONS[key]
     return ADMINISTRATION if address.startswith("admin:") else UNDECLARED

@@ -27,7 +27,9 @@ class AdministratorsOnly(BasePermission):
 
 class AuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):
     outcome = serializers.SerializerMethodField()
-    details = serializers.DictField(child=serializers.CharField(), help_text="what was entered, of the fields that may be shown")
+    details = serializers.DictField(
+        child=serializers.CharField(), help_text="what was entered, of the fields that may be shown"
+    )
 
     class Meta:
         model = AuditEntry

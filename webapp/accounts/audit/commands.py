@@ -36,16 +36,27 @@ def noted(name: str, options: dict[str, Any]) -> Iterator[None]:
         yield
         outcome, status = Outcome.DONE, 0
     except CommandError as error:
-        outcome, status = (Outcome.REFUSED if error.returncode == preparation.REFUSED else Outcome.FAILED), error.returncode
+        outcome, status = (
+            (Outcome.REFUSED if error.returncode == preparation.REFUSED else Outcome.FAILED),
+            error.returncode,
+        )
         raise
     except SystemExit as ending:
         status = ending.code if isinstance(ending.code, int) else 1
-        outcome = {0: Outcome.DONE, preparation.REFUSED: Outcome.REFUSED}.get(status, Outcome.FAILED)
+        outcome = {0: Outcome.DONE, preparation.REFUSED: Outcome.REFUSED}.get(
+            status, Outcome.FAILED
+        )
         raise
     finally:
         _learned.reset(told_later)
         more = told.details(learned)
-        AuditEntry.objects.end(entry.pk, more and {**details, **more, "command": name}, told.subject(more), outcome=outcome, status=status)
+        AuditEntry.objects.end(
+            entry.pk,
+            more and {**details, **more, "command": name},
+            told.subject(more),
+            outcome=outcome,
+            status=status,
+        )
 
 
 def learn(**entered: Any) -> None:
@@ -54,7 +65,9 @@ def learn(**entered: Any) -> None:
 
 
 def who() -> str:
-    """Whoever runs it, as the operating system knows them; a container may know nobody by that number."""
+    """Whoever runs it, as the operating system knows them; a container may know nobody by that
+    number.
+    """
     try:
         return f"{getpass.getuser()} (command line)"
     except (KeyError, OSError, ImportError):

@@ -1,4 +1,6 @@
-"""Making entries: one begins before the write is done, so that none is done without one, and is told the outcome afterwards."""
+"""Making entries: one begins before the write is done, so that none is done without one, and is
+told the outcome afterwards.
+"""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -24,8 +26,13 @@ _LONGEST_SUBJECT = 300
 logger = logging.getLogger(__name__)
 
 
-def begin(request: HttpRequest, person: str, entered: Mapping[str, Any], token: ApiToken | None = None) -> None:
-    """The write that this request asks for. Raises ``DatabaseError`` where that cannot be noted: then it is not done either."""
+def begin(
+    request: HttpRequest, person: str, entered: Mapping[str, Any], token: ApiToken | None = None
+) -> None:
+    """The write that this request asks for.
+
+    Raises ``DatabaseError`` where that cannot be noted: then it is not done either.
+    """
     if begun(request) is not None or request.resolver_match is None:
         return
     match = request.resolver_match
@@ -40,7 +47,11 @@ def begin(request: HttpRequest, person: str, entered: Mapping[str, Any], token: 
         door=_door(request, match.view_name),
         person=person,
         token=str(token)[:120] if token else "",
-        subject=(_named(row, plain) or told.text(" ".join(map(str, plain.values()))) or told.subject(details))[:_LONGEST_SUBJECT],
+        subject=(
+            _named(row, plain)
+            or told.text(" ".join(map(str, plain.values())))
+            or told.subject(details)
+        )[:_LONGEST_SUBJECT],
         details=details | ({"verb": told.text(plain["verb"])} if "verb" in plain else {}),
         **_whence(request),
     )
@@ -66,32 +77,62 @@ def reads_later(request: HttpRequest, entered: Callable[[], Any]) -> None:
 
 
 def end(request: HttpRequest, outcome: AuditEntry.Outcome, status: int) -> None:
-    """What was done is done: where this cannot be noted the entry says that its outcome is not known, and the log why."""
+    """What was done is done: where this cannot be noted the entry says that its outcome is not
+    known, and the log why.
+    """
     pk = begun(request)
     if pk is not None:
         entered: Any = getattr(request, _ENTERED, dict)()
         details = told.details(entered) if isinstance(entered, Mapping) else {}
-        _noted(lambda: AuditEntry.objects.end(pk, details, told.subject(details), outcome=outcome, status=status))
+        _noted(
+            lambda: AuditEntry.objects.end(
+                pk, details, told.subject(details), outcome=outcome, status=status
+            )
+        )
 
 
-def sign_in(request: HttpRequest, person: str, outcome: AuditEntry.Outcome, status: int, details: dict[str, str] | None = None) -> None:
+def sign_in(
+    request: HttpRequest,
+    person: str,
+    outcome: AuditEntry.Outcome,
+    status: int,
+    details: dict[str, str] | None = None,
+) -> None:
     match = request.resolver_match
     door = _door(request, match.view_name if match else "")
     entry = {"action": SIGN_IN, "door": door, "person": person}
     when = {"at": timezone.now(), "outcome": outcome, "status": status}
-    _noted(lambda: AuditEntry.objects.create(**entry, **when, details=details or {}, **_whence(request)))
+    _noted(
+        lambda: AuditEntry.objects.create(
+            **entry, **when, details=details or {}, **_whence(request)
+        )
+    )
 
 
-def of_command(action: str, person: str, subject: str = "", details: dict[str, str] | None = None, **ending: Any) -> AuditEntry:
+def of_command(
+    action: str,
+    person: str,
+    subject: str = "",
+    details: dict[str, str] | None = None,
+    **ending: Any,
+) -> AuditEntry:
     """``ending``: outcome and exit code, where it has ended."""
     return AuditEntry.objects.create(
-        at=timezone.now(), action=action, door=Door.COMMAND, person=person[:150], subject=subject[:_LONGEST_SUBJECT],
-        details=details or {}, **ending,
-    )  # fmt: skip
+        at=timezone.now(),
+        action=action,
+        door=Door.COMMAND,
+        person=person[:150],
+        subject=subject[:_LONGEST_SUBJECT],
+        details=details or {},
+        **ending,
+    )
 
 
 def _whence(request: HttpRequest) -> dict[str, str]:
-    return {"from_address": client_address.written(request)[:45], "request_id": log_lines.request_id()[:64]}
+    return {
+        "from_address": client_address.written(request)[:45],
+        "request_id": log_lines.request_id()[:64],
+    }
 
 
 def _door(request: HttpRequest, address: str) -> AuditEntry.Door:

@@ -17,7 +17,9 @@ class AuditFilters(ListFilters):
     person = Text(about="user name, exactly")
     action = Choice(codes())
     object = Text("subject", "icontains", about="part of what it was done to")
-    outcome = Choice((*(value for value in AuditEntry.Outcome.values if value), UNKNOWN), method="ended")
+    outcome = Choice(
+        (*(value for value in AuditEntry.Outcome.values if value), UNKNOWN), method="ended"
+    )
     door = Choice(AuditEntry.Door.values)
     request_id = Text()
     time_field = "at"

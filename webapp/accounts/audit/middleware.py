@@ -1,4 +1,6 @@
-"""Every write that a page asks for, and every attempt to sign in, leaves one entry; those of the API begin with their permission."""
+"""Every write that a page asks for, and every attempt to sign in, leaves one entry; those of the
+API begin with their permission.
+"""
 
 import logging
 from collections.abc import Callable
@@ -26,7 +28,9 @@ Outcome = AuditEntry.Outcome
 
 
 class AuditLog:
-    """Behind the check that somebody is signed in: whoever is not can write nothing, and fills no table."""
+    """Behind the check that somebody is signed in: whoever is not can write nothing, and fills no
+    table.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -42,18 +46,32 @@ class AuditLog:
             response = self.get_response(request)
         if entries.begun(request) is not None:
             entries.end(request, _outcome(request, response, bool(written)), response.status_code)
-        elif _is_sign_in(request) and (_has_signed_in(request) or not request.user.is_authenticated):
+        elif _is_sign_in(request) and (
+            _has_signed_in(request) or not request.user.is_authenticated
+        ):
             _note_sign_in(request, response)
         return response
 
-    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, kwargs: Any
+    ) -> HttpResponse | None:
         """The API knows later who asks: see :class:`webapp.accounts.permissions.ScopedAccess`."""
         is_api = request.path_info.startswith(PREFIX)
-        if request.method in READING or is_api or not request.user.is_authenticated or _is_sign_in(request):
+        if (
+            request.method in READING
+            or is_api
+            or not request.user.is_authenticated
+            or _is_sign_in(request)
+        ):
             return None
         if wait_s := rate_limit.seconds_to_wait(request.user.pk, None):
             said = f"Too many requests in this minute. Try again in {wait_s} seconds.\n"
-            return HttpResponse(said, status=429, content_type="text/plain; charset=utf-8", headers={"Retry-After": str(wait_s)})
+            return HttpResponse(
+                said,
+                status=429,
+                content_type="text/plain; charset=utf-8",
+                headers={"Retry-After": str(wait_s)},
+            )
         entries.begin(request, request.user.get_username(), request.POST.dict())
         return None
 
@@ -68,7 +86,9 @@ def _watching(written: list[bool]) -> Callable[..., Any]:
 
 
 def _outcome(request: HttpRequest, response: HttpResponseBase, has_written: bool) -> Outcome:
-    """A page shows a refused form again, or leads on to a message; both are answers like those to what was done."""
+    """A page shows a refused form again, or leads on to a message; both are answers like those to
+    what was done.
+    """
     if response.status_code >= 500:
         return Outcome.FAILED
     if response.status_code >= 400:
@@ -76,7 +96,9 @@ def _outcome(request: HttpRequest, response: HttpResponseBase, has_written: bool
     if request.path_info.startswith(PREFIX) or has_written or entries.was_carried_out(request):
         return Outcome.DONE
     said = getattr(getattr(request, "_messages", None), "_queued_messages", ())
-    was_refused = response.status_code == 200 or any(message.level >= constants.ERROR for message in said)
+    was_refused = response.status_code == 200 or any(
+        message.level >= constants.ERROR for message in said
+    )
     return Outcome.REFUSED if was_refused else Outcome.DONE
 
 
@@ -90,7 +112,9 @@ def _has_signed_in(request: HttpRequest) -> bool:
 
 
 def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
-    """A database that is away or not made yet is no reason to answer an attempt that was refused with an error."""
+    """A database that is away or not made yet is no reason to answer an attempt that was refused
+    with an error.
+    """
     try:
         _attempt(request, response)
     except DatabaseError:
@@ -98,7 +122,9 @@ def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
 
 
 def _attempt(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Of a name that nobody has nothing is told: it may be a password that was typed into the wrong field."""
+    """Of a name that nobody has nothing is told: it may be a password that was typed into the wrong
+    field.
+    """
     given = request.POST.get("username", "")[:150].replace("\x00", "")
     if _has_signed_in(request):
         entries.sign_in(request, request.user.get_username(), Outcome.DONE, response.status_code)
@@ -109,10 +135,18 @@ def _attempt(request: HttpRequest, response: HttpResponseBase) -> None:
         details["blocked"] = "too many failed attempts"
         if _was_noted(request, known or ""):
             return
-    entries.sign_in(request, known or "", Outcome.REFUSED, response.status_code, {name: told.text(text) for name, text in details.items()})
+    entries.sign_in(
+        request,
+        known or "",
+        Outcome.REFUSED,
+        response.status_code,
+        {name: told.text(text) for name, text in details.items()},
+    )
 
 
 def _was_noted(request: HttpRequest, person: str) -> bool:
     """Whoever is blocked and goes on makes no endless table."""
-    recent = AuditEntry.objects.filter(action=SIGN_IN, at__gte=timezone.now() - BLOCKED_ONCE_IN, details__has_key="blocked")
+    recent = AuditEntry.objects.filter(
+        action=SIGN_IN, at__gte=timezone.now() - BLOCKED_ONCE_IN, details__has_key="blocked"
+    )
     return recent.filter(person=person, from_address=client_address.written(request)).exists()

@@ -1,4 +1,6 @@
-"""What an entry tells of what was entered: fields that are known to hold no secret, short, and redacted all the same."""
+"""What an entry tells of what was entered: fields that are known to hold no secret, short, and
+redacted all the same.
+"""
 
 import re
 from collections.abc import Mapping
@@ -9,14 +11,79 @@ from ingest.source_registry import settings
 
 SHOWN = frozenset(
     (
-        "all", "apply", "audit_every_h", "below", "cluster", "clusters", "days", "destination", "digest", "disable", "enabled",
-        "ends_at", "endpoint", "every", "every_s", "everything", "folder", "format", "from", "grants", "hours", "is_active", "job",
-        "job_id", "jobs", "key", "kind", "language", "lasts_s", "matchers", "min_severity", "name", "names", "nothing", "order",
-        "page", "pause", "plan", "purge", "remove", "replication", "role", "root", "roots", "rule", "scope", "sees", "sees_everything",
-        "sees_only", "severity", "since", "size", "starts_at", "state", "stop", "subject", "time_of_day", "to", "uid", "undo",
-        "until", "uri", "user", "username", "value", "verb", "waste", "weekday", "which", "withdraw", "zone",
+        "all",
+        "apply",
+        "audit_every_h",
+        "below",
+        "cluster",
+        "clusters",
+        "days",
+        "destination",
+        "digest",
+        "disable",
+        "enabled",
+        "ends_at",
+        "endpoint",
+        "every",
+        "every_s",
+        "everything",
+        "folder",
+        "format",
+        "from",
+        "grants",
+        "hours",
+        "is_active",
+        "job",
+        "job_id",
+        "jobs",
+        "key",
+        "kind",
+        "language",
+        "lasts_s",
+        "matchers",
+        "min_severity",
+        "name",
+        "names",
+        "nothing",
+        "order",
+        "page",
+        "pause",
+        "plan",
+        "purge",
+        "remove",
+        "replication",
+        "role",
+        "root",
+        "roots",
+        "rule",
+        "scope",
+        "sees",
+        "sees_everything",
+        "sees_only",
+        "severity",
+        "since",
+        "size",
+        "starts_at",
+        "state",
+        "stop",
+        "subject",
+        "time_of_day",
+        "to",
+        "uid",
+        "undo",
+        "until",
+        "uri",
+        "user",
+        "username",
+        "value",
+        "verb",
+        "waste",
+        "weekday",
+        "which",
+        "withdraw",
+        "zone",
     )
-)  # fmt: skip
+)
 """An allow-list: addresses hold passwords, comments hold whatever people paste."""
 
 TRIED = "cluster.test"
@@ -24,11 +91,28 @@ _ASKED = settings("address", "place", "places")
 _OF_A_CLUSTER = tuple(one.field for one in _ASKED)
 _OF_THE_COMMAND = tuple(one.option[2:].replace("-", "_") for one in _ASKED if one.option)
 ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
-"""By action that asks somebody: fields that say whom. Told without user, password and query; where nothing is saved, nothing else says
-it."""
+"""By action that asks somebody: fields that say whom. Told without user, password and query; where
+nothing is saved, nothing else says it.
+"""
 TYPED_NAME = "name_as_typed"
 
-NAMING = ("uid", "name", "uri", "plan", "username", "user", "subject", "key", "rule", "matchers", "root", "roots", "job", "jobs", "cluster")
+NAMING = (
+    "uid",
+    "name",
+    "uri",
+    "plan",
+    "username",
+    "user",
+    "subject",
+    "key",
+    "rule",
+    "matchers",
+    "root",
+    "roots",
+    "job",
+    "jobs",
+    "cluster",
+)
 """Fields that say what it is done to, the most telling one first."""
 
 LONGEST, MOST_FIELDS, MOST_ITEMS = 200, 20, 10
@@ -38,12 +122,24 @@ _NUMBER = re.compile(r"-?[0-9.,]{1,20}")
 
 
 def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
-    """Field → text. Thresholds are fields named by their key. A name that was only tried may be anybody's, and is called typed."""
-    found = {name: text(value) for name, value in entered.items() if _is_shown(str(name), value) and text(value)}
+    """Field → text. Thresholds are fields named by their key.
+
+    A name that was only tried may be anybody's, and is called typed.
+    """
+    found = {
+        name: text(value)
+        for name, value in entered.items()
+        if _is_shown(str(name), value) and text(value)
+    }
     if action == TRIED and "name" in found:
         found[TYPED_NAME] = found.pop("name")
-    asked = {name: text([_address(one) for one in _lines(entered.get(name))[: MOST_ITEMS + 1]]) for name in ADDRESSES.get(action, ())}
-    return dict(list(({name: told for name, told in asked.items() if told} | found).items())[:MOST_FIELDS])
+    asked = {
+        name: text([_address(one) for one in _lines(entered.get(name))[: MOST_ITEMS + 1]])
+        for name in ADDRESSES.get(action, ())
+    }
+    return dict(
+        list(({name: told for name, told in asked.items() if told} | found).items())[:MOST_FIELDS]
+    )
 
 
 def subject(told: Mapping[str, str]) -> str:

@@ -23,8 +23,18 @@ Outcome = AuditEntry.Outcome
 ENTRIES_A_PAGE = 50
 MOST_EXPORTED = 100_000
 COLUMNS = (
-    "at", "person", "token", "action", "subject", "outcome", "status", "door", "from_address", "request_id", "details",
-)  # fmt: skip
+    "at",
+    "person",
+    "token",
+    "action",
+    "subject",
+    "outcome",
+    "status",
+    "door",
+    "from_address",
+    "request_id",
+    "details",
+)
 BADGES = {
     Outcome.DONE: Badge("done", "●", "done"),
     Outcome.REFUSED: Badge("refused", "▲", "warn"),
@@ -62,7 +72,12 @@ def audit(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """The newest that match the filters."""
-    return export_response(form, "weir-audit", COLUMNS, _rows(AuditFilters.of_page(request.GET, AuditEntry.objects.all()).checked()))
+    return export_response(
+        form,
+        "weir-audit",
+        COLUMNS,
+        _rows(AuditFilters.of_page(request.GET, AuditEntry.objects.all()).checked()),
+    )
 
 
 def _rows(found: QuerySet[AuditEntry]) -> Iterator[dict[str, Any]]:

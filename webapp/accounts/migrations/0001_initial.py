@@ -19,9 +19,17 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="User",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("password", models.CharField(max_length=128, verbose_name="password")),
-                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
+                (
+                    "last_login",
+                    models.DateTimeField(blank=True, null=True, verbose_name="last login"),
+                ),
                 (
                     "is_superuser",
                     models.BooleanField(
@@ -41,13 +49,24 @@ class Migration(migrations.Migration):
                         verbose_name="username",
                     ),
                 ),
-                ("first_name", models.CharField(blank=True, max_length=150, verbose_name="first name")),
-                ("last_name", models.CharField(blank=True, max_length=150, verbose_name="last name")),
-                ("email", models.EmailField(blank=True, max_length=254, verbose_name="email address")),
+                (
+                    "first_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="first name"),
+                ),
+                (
+                    "last_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="last name"),
+                ),
+                (
+                    "email",
+                    models.EmailField(blank=True, max_length=254, verbose_name="email address"),
+                ),
                 (
                     "is_staff",
                     models.BooleanField(
-                        default=False, help_text="Designates whether the user can log into this admin site.", verbose_name="staff status"
+                        default=False,
+                        help_text="Designates whether the user can log into this admin site.",
+                        verbose_name="staff status",
                     ),
                 ),
                 (
@@ -58,21 +77,38 @@ class Migration(migrations.Migration):
                         verbose_name="active",
                     ),
                 ),
-                ("date_joined", models.DateTimeField(default=django.utils.timezone.now, verbose_name="date joined")),
+                (
+                    "date_joined",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now, verbose_name="date joined"
+                    ),
+                ),
                 (
                     "sees",
-                    models.JSONField(blank=True, editable=False, help_text="grants (webapp.lib.grants); null: every cluster", null=True),
+                    models.JSONField(
+                        blank=True,
+                        editable=False,
+                        help_text="grants (webapp.lib.grants); null: every cluster",
+                        null=True,
+                    ),
                 ),
                 (
                     "oidc_subject",
                     models.CharField(
-                        editable=False, help_text="issuer and subject; null: a local account", max_length=255, null=True, unique=True
+                        editable=False,
+                        help_text="issuer and subject; null: a local account",
+                        max_length=255,
+                        null=True,
+                        unique=True,
                     ),
                 ),
                 (
                     "language",
                     models.CharField(
-                        blank=True, editable=False, help_text="a code of settings.LANGUAGES; empty: as the browser asks", max_length=16
+                        blank=True,
+                        editable=False,
+                        help_text="a code of settings.LANGUAGES; empty: as the browser asks",
+                        max_length=16,
                     ),
                 ),
                 (
@@ -84,7 +120,12 @@ class Migration(migrations.Migration):
                         max_length=64,
                     ),
                 ),
-                ("session_epoch", models.PositiveIntegerField(default=0, editable=False, help_text="raised to end all sessions")),
+                (
+                    "session_epoch",
+                    models.PositiveIntegerField(
+                        default=0, editable=False, help_text="raised to end all sessions"
+                    ),
+                ),
                 (
                     "groups",
                     models.ManyToManyField(
@@ -120,25 +161,46 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="ApiToken",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("name", models.CharField(max_length=100)),
                 ("prefix", models.CharField(editable=False, max_length=16)),
                 ("digest", models.CharField(editable=False, max_length=64, unique=True)),
                 (
                     "scope",
                     models.CharField(
-                        choices=[("read", "read"), ("write", "read and write"), ("approve", "read, write and approve clean-up plans")],
+                        choices=[
+                            ("read", "read"),
+                            ("write", "read and write"),
+                            ("approve", "read, write and approve clean-up plans"),
+                        ],
                         default="read",
                         max_length=8,
                     ),
                 ),
-                ("sees", models.JSONField(blank=True, editable=False, help_text="narrows what its user sees; null: not at all", null=True)),
+                (
+                    "sees",
+                    models.JSONField(
+                        blank=True,
+                        editable=False,
+                        help_text="narrows what its user sees; null: not at all",
+                        null=True,
+                    ),
+                ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("expires_at", models.DateTimeField(blank=True, null=True)),
                 ("last_used_at", models.DateTimeField(editable=False, null=True)),
                 (
                     "user",
-                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="api_tokens", to=settings.AUTH_USER_MODEL),
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_tokens",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
                 ),
             ],
             options={
@@ -148,29 +210,78 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="AuditEntry",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("at", models.DateTimeField()),
-                ("action", models.CharField(help_text="a code of webapp.accounts.audit.actions", max_length=40)),
+                (
+                    "action",
+                    models.CharField(
+                        help_text="a code of webapp.accounts.audit.actions", max_length=40
+                    ),
+                ),
                 (
                     "door",
                     models.CharField(
-                        choices=[("page", "page"), ("api", "API"), ("administration", "administration"), ("command", "command")],
+                        choices=[
+                            ("page", "page"),
+                            ("api", "API"),
+                            ("administration", "administration"),
+                            ("command", "command"),
+                        ],
                         max_length=16,
                     ),
                 ),
-                ("person", models.CharField(blank=True, help_text="user name; of a command that of the operating system", max_length=150)),
-                ("token", models.CharField(blank=True, help_text="name and first letters of the API token", max_length=120)),
-                ("subject", models.CharField(blank=True, help_text="what it was done to", max_length=300)),
-                ("details", models.JSONField(default=dict, help_text="what was entered, of the fields that may be shown")),
+                (
+                    "person",
+                    models.CharField(
+                        blank=True,
+                        help_text="user name; of a command that of the operating system",
+                        max_length=150,
+                    ),
+                ),
+                (
+                    "token",
+                    models.CharField(
+                        blank=True,
+                        help_text="name and first letters of the API token",
+                        max_length=120,
+                    ),
+                ),
+                (
+                    "subject",
+                    models.CharField(blank=True, help_text="what it was done to", max_length=300),
+                ),
+                (
+                    "details",
+                    models.JSONField(
+                        default=dict, help_text="what was entered, of the fields that may be shown"
+                    ),
+                ),
                 ("from_address", models.CharField(blank=True, max_length=45)),
                 ("request_id", models.CharField(blank=True, max_length=64)),
                 (
                     "outcome",
                     models.CharField(
-                        blank=True, choices=[("done", "done"), ("refused", "refused"), ("failed", "failed"), ("", "unknown")], max_length=8
+                        blank=True,
+                        choices=[
+                            ("done", "done"),
+                            ("refused", "refused"),
+                            ("failed", "failed"),
+                            ("", "unknown"),
+                        ],
+                        max_length=8,
                     ),
                 ),
-                ("status", models.PositiveSmallIntegerField(help_text="of HTTP, or the exit code of a command", null=True)),
+                (
+                    "status",
+                    models.PositiveSmallIntegerField(
+                        help_text="of HTTP, or the exit code of a command", null=True
+                    ),
+                ),
             ],
             options={
                 "ordering": ["-id"],
@@ -184,7 +295,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="SignInFailures",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("subject", models.CharField(max_length=64, unique=True)),
                 ("count", models.PositiveIntegerField(default=0)),
                 ("window_start", models.DateTimeField()),
@@ -196,20 +312,47 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="SavedView",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("page", models.CharField(help_text="name of an address, of webapp.accounts.saved_views.pages", max_length=40)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "page",
+                    models.CharField(
+                        help_text="name of an address, of webapp.accounts.saved_views.pages",
+                        max_length=40,
+                    ),
+                ),
                 ("name", models.CharField(max_length=60)),
-                ("query", models.CharField(blank=True, help_text="of the address, encoded", max_length=2000)),
-                ("is_shared", models.BooleanField(default=False, help_text="with who sees the same clusters")),
+                (
+                    "query",
+                    models.CharField(
+                        blank=True, help_text="of the address, encoded", max_length=2000
+                    ),
+                ),
+                (
+                    "is_shared",
+                    models.BooleanField(default=False, help_text="with who sees the same clusters"),
+                ),
                 ("changed_at", models.DateTimeField(auto_now=True)),
                 (
                     "user",
-                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="saved_views", to=settings.AUTH_USER_MODEL),
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="saved_views",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
                 ),
             ],
             options={
                 "ordering": ["name", "pk"],
-                "constraints": [models.UniqueConstraint(fields=("user", "page", "name"), name="saved_view_of_page_and_name")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("user", "page", "name"), name="saved_view_of_page_and_name"
+                    )
+                ],
             },
         ),
     ]

@@ -1,1 +1,3 @@
-"""Sign-in by OpenID Connect beside local accounts: the authorization code flow with PKCE, as a confidential client."""
+"""Sign-in by OpenID Connect beside local accounts: the authorization code flow with PKCE, as a
+confidential client.
+"""

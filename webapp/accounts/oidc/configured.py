@@ -1,4 +1,6 @@
-"""Whether there is a provider, and what of it is known without asking: nothing of the protocol is imported for it."""
+"""Whether there is a provider, and what of it is known without asking: nothing of the protocol is
+imported for it.
+"""
 
 from django.conf import settings
 
@@ -10,7 +12,10 @@ EVERYTHING = "*"
 
 
 class ProviderFails(Exception):
-    """The provider did not answer, or not with what can be believed. The message is safe to show; the log has the cause."""
+    """The provider did not answer, or not with what can be believed.
+
+    The message is safe to show; the log has the cause.
+    """
 
 
 def is_configured() -> bool:
@@ -34,4 +39,6 @@ def check_settings() -> None:
             if line != EVERYTHING:
                 grants.parse_line(line)
         except BadMatcher as wrong:
-            raise RefusedSetting("WEIR_OIDC_SEES", "(hidden)", f"an object of grants: {wrong}") from None
+            raise RefusedSetting(
+                "WEIR_OIDC_SEES", "(hidden)", f"an object of grants: {wrong}"
+            ) from None

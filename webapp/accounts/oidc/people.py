@@ -1,4 +1,6 @@
-"""Who somebody is whom the provider knows: found by issuer and subject, with role and scope as its claims say, anew at each sign-in."""
+"""Who somebody is whom the provider knows: found by issuer and subject, with role and scope as its
+claims say, anew at each sign-in.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +31,8 @@ class NotAdmitted(Exception):
 def admitted(claims: Mapping[str, Any]) -> User:
     """The user, made where there is none yet. Raises :class:`NotAdmitted`.
 
-    An existing account is never taken over by its name: whoever controls names at the provider would become anybody here.
+    An existing account is never taken over by its name: whoever controls names at the provider
+    would become anybody here.
     """
     weir = settings.WEIR
     name = str(claims.get(weir.oidc_name_claim) or "")[:150].replace("\x00", "")
@@ -37,13 +40,24 @@ def admitted(claims: Mapping[str, Any]) -> User:
     if len(subject) > _LONGEST:
         raise NotAdmitted(name, "The identity provider calls you by a subject that is too long.")
     if not _is_allowed(claims):
-        raise NotAdmitted(name, "Your account at the identity provider is not among those that may sign in here.")
+        raise NotAdmitted(
+            name, "Your account at the identity provider is not among those that may sign in here."
+        )
     role = _role(claims)
     if role is None:
-        raise NotAdmitted(name, "None of your groups at the identity provider has a role here. Ask an administrator of Weir.")
+        raise NotAdmitted(
+            name,
+            (
+                "None of your groups at the identity provider has a role here. Ask an "
+                "administrator of "
+                "Weir."
+            ),
+        )
     user = User.objects.filter(oidc_subject=subject).first() or _new(name, subject)
     if not user.is_active:
-        raise NotAdmitted(user.username, "Your account here is closed. Ask an administrator of Weir.")
+        raise NotAdmitted(
+            user.username, "Your account here is closed. Ask an administrator of Weir."
+        )
     with transaction.atomic():
         user.groups.remove(*Group.objects.filter(name__in=GROUPS))
         user.groups.add(Group.objects.get_or_create(name=role.group)[0])
@@ -59,17 +73,32 @@ def _new(name: str, subject: str) -> User:
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError:
-        why = f"The claim {settings.WEIR.oidc_name_claim} is no user name, or an e-mail address that is not verified."
+        why = (
+            f"The claim {settings.WEIR.oidc_name_claim} is no user name, or an e-mail address "
+            f"that is not verified."
+        )
         raise NotAdmitted(name, why) from None
     try:
         user.save()
     except ValidationError:
-        why = f"The name {name} looks like that of another account here, or has letters of several scripts. Ask an administrator of Weir."
+        why = (
+            f"The name {name} looks like that of another account here, or has letters of several "
+            f"scripts. Ask an administrator of Weir."
+        )
         raise NotAdmitted(name, why) from None
     except IntegrityError:
-        found = User.objects.filter(oidc_subject=subject).first()  # by another sign-in, at the same time
+        found = User.objects.filter(
+            oidc_subject=subject
+        ).first()  # by another sign-in, at the same time
         if found is None:
-            raise NotAdmitted(name, f"There is another account {name} here. Ask an administrator of Weir to remove or rename it.") from None
+            raise NotAdmitted(
+                name,
+                (
+                    f"There is another account {name} here. Ask an administrator of Weir to remove "
+                    f"or "
+                    f"rename it."
+                ),
+            ) from None
         return found
     return user
 
@@ -80,20 +109,31 @@ def _is_allowed(claims: Mapping[str, Any]) -> bool:
     if not allowed:
         return True
     address = str(claims.get("email") or "").lower()
-    return "@" in address and any(address == one.lower() or (one.startswith("@") and address.endswith(one.lower())) for one in allowed)
+    return "@" in address and any(
+        address == one.lower() or (one.startswith("@") and address.endswith(one.lower()))
+        for one in allowed
+    )
 
 
 def _role(claims: Mapping[str, Any]) -> Role | None:
     """The highest."""
     given = _values(claims, settings.WEIR.oidc_role_claim)
-    found = [Role[role.upper()] for value, role in settings.WEIR.oidc_roles.items() if value == EVERYBODY or value in given]
+    found = [
+        Role[role.upper()]
+        for value, role in settings.WEIR.oidc_roles.items()
+        if value == EVERYBODY or value in given
+    ]
     return max(found, default=None)
 
 
 def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:
     """All grants of their values together; no value, no cluster. Settings were checked at start."""
     given = _values(claims, settings.WEIR.oidc_scope_claim)
-    lines = [line for value, line in settings.WEIR.oidc_sees.items() if value == EVERYBODY or value in given]
+    lines = [
+        line
+        for value, line in settings.WEIR.oidc_sees.items()
+        if value == EVERYBODY or value in given
+    ]
     return None if EVERYTHING in lines else grants.as_json(grants.parse("\n".join(lines)))
 
 

@@ -1,7 +1,8 @@
-"""What is asked of the provider. Authlib does the protocol: discovery, PKCE, state, nonce, signatures, issuer, audience, times.
+"""What is asked of the provider. Authlib does the protocol: discovery, PKCE, state, nonce,
+signatures, issuer, audience, times.
 
-Settings name the provider, so its addresses are as trusted as they are; a document that names another issuer, or leads from https to
-http, is refused all the same.
+Settings name the provider, so its addresses are as trusted as they are; a document that names
+another issuer, or leads from https to http, is refused all the same.
 """
 
 import logging
@@ -23,20 +24,49 @@ from ingest.network.deadlines import TimedAdapter
 from webapp.accounts.oidc.configured import ProviderFails, redirect_uri, signed_out_uri
 
 KEPT_S = 3600
-"""How long the discovery document is used; keys are asked for again when a token is signed by an unknown one."""
+"""How long the discovery document is used; keys are asked for again when a token is signed by an
+unknown one.
+"""
 
 TIMEOUT_S, WHOLE_S = 5, 15
 MOST_BYTES = 4 * 1024 * 1024
 """Of a discovery document, of keys or tokens."""
 CLOCKS_DIFFER_S = 60
-SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+SIGNATURES = (
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+)
 """By keys of the provider alone: with HS256 the client's secret would be one, and none is none."""
 
-ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint", "end_session_endpoint")
+ENDPOINTS = (
+    "authorization_endpoint",
+    "token_endpoint",
+    "jwks_uri",
+    "userinfo_endpoint",
+    "end_session_endpoint",
+)
 _LONGEST_HINT = 4_000
-"""Characters of an ID token that an address can hold; one with many groups is left out, and the provider may ask who is meant."""
+"""Characters of an ID token that an address can hold; one with many groups is left out, and the
+provider may ask who is meant.
+"""
 
-_WENT_WRONG = (AuthlibBaseError, JoseError, RequestException, RuntimeError, ValueError, KeyError, TypeError)
+_WENT_WRONG = (
+    AuthlibBaseError,
+    JoseError,
+    RequestException,
+    RuntimeError,
+    ValueError,
+    KeyError,
+    TypeError,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +83,8 @@ class Arrived:
 
 
 def start() -> Mapping[str, str]:
-    """``url``: where the browser goes. ``state``, ``nonce`` and ``code_verifier``: needed for the way back.
+    """``url``: where the browser goes. ``state``, ``nonce`` and ``code_verifier``: needed for the
+    way back.
 
     Raises :class:`ProviderFails`.
     """
@@ -68,7 +99,9 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
     """Raises :class:`ProviderFails`."""
     try:
         app = _app()
-        token = app.fetch_access_token(code=code, redirect_uri=redirect_uri(), code_verifier=code_verifier)
+        token = app.fetch_access_token(
+            code=code, redirect_uri=redirect_uri(), code_verifier=code_verifier
+        )
         answers = [dict(app.parse_id_token(token, nonce=nonce, leeway=CLOCKS_DIFFER_S) or {})]
         if not answers[0].get("sub"):
             raise ValueError("no ID token")
@@ -82,13 +115,16 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
 
 
 def _claims(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Of all answers, where the first counts. An address is among them where the first answer that says whether it is verified says so.
+    """Of all answers, where the first counts. An address is among them where the first answer that
+    says whether it is verified says so.
 
     OpenID Connect Core 5.1: ``email_verified`` is of the ``email`` beside it.
     """
     names = ("email", "email_verified")
     told = next((one for one in answers if all(name in one for name in names)), {})
-    others = {name: value for one in reversed(answers) for name, value in one.items() if name not in names}
+    others = {
+        name: value for one in reversed(answers) for name, value in one.items() if name not in names
+    }
     return others | {"email": told["email"]} if told.get("email_verified") is True else others
 
 
@@ -105,7 +141,13 @@ def _sign_out(app: Any, id_token: str) -> str:
 
 def _app() -> Any:
     weir = settings.WEIR
-    return _discovered(weir.oidc_issuer, weir.oidc_client_id, weir.oidc_client_secret, weir.oidc_scopes, int(time.time() // KEPT_S))
+    return _discovered(
+        weir.oidc_issuer,
+        weir.oidc_client_id,
+        weir.oidc_client_secret,
+        weir.oidc_scopes,
+        int(time.time() // KEPT_S),
+    )
 
 
 class _Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no types
@@ -134,18 +176,29 @@ def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, ho
     )
     found = app.load_server_metadata()
     if str(found.get("issuer", "")) != issuer:
-        raise ValueError(f"the discovery document is of the issuer {str(found.get('issuer'))[:200]!r}")
+        raise ValueError(
+            f"the discovery document is of the issuer {str(found.get('issuer'))[:200]!r}"
+        )
     for name in ENDPOINTS:
         address = urlsplit(str(found.get(name, "")))
-        if name in found and (address.scheme not in ("https", urlsplit(issuer).scheme) or not address.hostname):
+        if name in found and (
+            address.scheme not in ("https", urlsplit(issuer).scheme) or not address.hostname
+        ):
             raise ValueError(f"its {name} is not at https")
     offered = found.get("id_token_signing_alg_values_supported") or ["RS256"]
-    app.server_metadata["id_token_signing_alg_values_supported"] = [name for name in offered if name in SIGNATURES]
+    app.server_metadata["id_token_signing_alg_values_supported"] = [
+        name for name in offered if name in SIGNATURES
+    ]
     return app
 
 
 def _failure(error: Exception) -> ProviderFails:
-    """Errors of libraries may repeat what was sent, so only their kind is logged, and what OAuth itself says."""
+    """Errors of libraries may repeat what was sent, so only their kind is logged, and what OAuth
+    itself says.
+    """
     said = getattr(error, "error", "") or (str(error) if type(error) is ValueError else "")
     logger.warning("sign-in by OpenID Connect failed: %s %s", type(error).__name__, str(said)[:200])
-    return ProviderFails("The identity provider did not complete the sign-in. Try again, or use a local account; the log has the cause.")
+    return ProviderFails(
+        "The identity provider did not complete the sign-in. Try again, or use a local account; "
+        "the log has the cause."
+    )

@@ -1,4 +1,7 @@
-"""To the provider and back. What has to be there again lies in a signed cookie, so that whoever starts a sign-in fills no table."""
+"""To the provider and back.
+
+What has to be there again lies in a signed cookie, so that whoever starts a sign-in fills no table.
+"""
 
 import secrets
 from urllib.parse import urlencode
@@ -23,7 +26,10 @@ from webapp.accounts.oidc.configured import ProviderFails, is_configured
 
 COOKIE, SALT, LIFETIME_S = "weir_oidc", "weir.accounts.oidc", 600
 SIGN_OUT = "oidc_sign_out"
-"""In a session: where it is ended at the provider. Kept from the sign-in on, so that signing out here asks nobody."""
+"""In a session: where it is ended at the provider.
+
+Kept from the sign-in on, so that signing out here asks nobody.
+"""
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 _LONGEST_COOKIE, _LONGEST_NEXT, _LONGEST_CODE = 4_000, 1_500, 4_000
@@ -43,8 +49,18 @@ def start(request: HttpRequest) -> HttpResponse:
     except ProviderFails as why:
         return _refused(request, str(why), after)
     answer = HttpResponseRedirect(started["url"])
-    kept = signing.dumps([started["state"], started["nonce"], started["code_verifier"], after], salt=SALT)
-    answer.set_cookie(COOKIE, kept, max_age=LIFETIME_S, path=_path(), secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax")
+    kept = signing.dumps(
+        [started["state"], started["nonce"], started["code_verifier"], after], salt=SALT
+    )
+    answer.set_cookie(
+        COOKIE,
+        kept,
+        max_age=LIFETIME_S,
+        path=_path(),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
     return answer
 
 
@@ -66,9 +82,17 @@ def _back(request: HttpRequest) -> HttpResponse:
         kept = request.COOKIES.get(COOKIE, "")[:_LONGEST_COOKIE]
         state, nonce, code_verifier, after = signing.loads(kept, salt=SALT, max_age=LIFETIME_S)
     except (signing.BadSignature, ValueError, TypeError):
-        return _refused(request, gettext("The sign-in took too long, or was begun in another browser. Try again."), "")
-    if not secrets.compare_digest(str(state).encode(), request.GET.get("state", "").encode(errors="replace")):
-        return _refused(request, gettext("This is not the sign-in that was begun last. Try again."), after)
+        return _refused(
+            request,
+            gettext("The sign-in took too long, or was begun in another browser. Try again."),
+            "",
+        )
+    if not secrets.compare_digest(
+        str(state).encode(), request.GET.get("state", "").encode(errors="replace")
+    ):
+        return _refused(
+            request, gettext("This is not the sign-in that was begun last. Try again."), after
+        )
     code = request.GET.get("code", "")
     if not 0 < len(code) <= _LONGEST_CODE:
         return _refused(request, gettext("The identity provider refused the sign-in."), after)
@@ -78,7 +102,13 @@ def _back(request: HttpRequest) -> HttpResponse:
     except ProviderFails as why:
         return _refused(request, str(why), after)
     except people.NotAdmitted as why:
-        entries.sign_in(request, why.name, AuditEntry.Outcome.REFUSED, 403, {"by": "OpenID Connect", "why": str(why)})
+        entries.sign_in(
+            request,
+            why.name,
+            AuditEntry.Outcome.REFUSED,
+            403,
+            {"by": "OpenID Connect", "why": str(why)},
+        )
         return _refused(request, str(why), after)
     login(request, user, backend=BACKEND)
     if arrived.sign_out:
@@ -88,7 +118,9 @@ def _back(request: HttpRequest) -> HttpResponse:
 
 def own(request: HttpRequest, after: str) -> str:
     """``after`` where it leads to a page of ours; else ""."""
-    is_own = len(after) <= _LONGEST_NEXT and url_has_allowed_host_and_scheme(after, {request.get_host()}, request.is_secure())
+    is_own = len(after) <= _LONGEST_NEXT and url_has_allowed_host_and_scheme(
+        after, {request.get_host()}, request.is_secure()
+    )
     return after if is_own else ""
 
 

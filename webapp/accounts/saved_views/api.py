@@ -23,19 +23,31 @@ from webapp.lib.query_parameters import Choice
 
 
 class OwnViews(BasePermission):
-    """A view is a person's own, whatever their role. A token needs the scope to write, and has to see all that its person does."""
+    """A view is a person's own, whatever their role.
+
+    A token needs the scope to write, and has to see all that its person does.
+    """
 
     def has_permission(self, request: Request, view: Any) -> bool:
         token = request.auth if isinstance(request.auth, ApiToken) else None
         writes = token is None or (token.scope != ApiToken.Scope.READ and token.sees is None)
-        return noted(request, role_of(request.user) is not None and (request.method in SAFE_METHODS or writes))
+        return noted(
+            request,
+            role_of(request.user) is not None and (request.method in SAFE_METHODS or writes),
+        )
 
 
 class SavedViewSerializer(serializers.ModelSerializer[SavedView]):
     page = serializers.ChoiceField(choices=list(PAGES), help_text="the list that is narrowed")
     name = serializers.CharField(max_length=rows.LONGEST_NAME)
-    query = serializers.CharField(max_length=rows.LONGEST_QUERY, allow_blank=True, help_text="of its address, as status=running&sort=-name")
-    is_shared = serializers.BooleanField(default=False, help_text="with everybody who sees the same clusters, or all")
+    query = serializers.CharField(
+        max_length=rows.LONGEST_QUERY,
+        allow_blank=True,
+        help_text="of its address, as status=running&sort=-name",
+    )
+    is_shared = serializers.BooleanField(
+        default=False, help_text="with everybody who sees the same clusters, or all"
+    )
     owner = serializers.CharField(source="user.username", read_only=True)
     address = serializers.CharField(read_only=True, help_text="path and query of the page")
 
@@ -65,7 +77,9 @@ class SavedViewViews(ListView):
     def get_queryset(self) -> QuerySet[SavedView]:
         if getattr(self, "swagger_fake_view", False):
             return SavedView.objects.none()
-        return rows.seen_by(me(self.request), self.request.auth if isinstance(self.request.auth, ApiToken) else None)
+        return rows.seen_by(
+            me(self.request), self.request.auth if isinstance(self.request.auth, ApiToken) else None
+        )
 
     @extend_schema(
         summary="Save a view; one of the same page and name is replaced",
@@ -74,7 +88,9 @@ class SavedViewViews(ListView):
     )
     def create(self, request: Request) -> Response:
         said = _valid(SavedViewSerializer(data=request.data))
-        row = rows.save(me(request), said["page"], said["name"], said["query"], is_shared=said["is_shared"])
+        row = rows.save(
+            me(request), said["page"], said["name"], said["query"], is_shared=said["is_shared"]
+        )
         return Response(SavedViewSerializer(row).data)
 
     @extend_schema(
@@ -83,7 +99,10 @@ class SavedViewViews(ListView):
         responses={200: SavedViewSerializer, **ERRORS, **NOT_FOUND},
     )
     def update(self, request: Request, pk: str) -> Response:
-        row, said = rows.own(me(request), int(pk)), _valid(SavedViewChangeSerializer(data=request.data))
+        row, said = (
+            rows.own(me(request), int(pk)),
+            _valid(SavedViewChangeSerializer(data=request.data)),
+        )
         rows.change(row, said["name"], is_shared=said["is_shared"])
         return Response(SavedViewSerializer(row).data)
 

@@ -1,4 +1,6 @@
-"""Saved views on pages: the menu that list pages have, and the page on which they are renamed, shared and removed."""
+"""Saved views on pages: the menu that list pages have, and the page on which they are renamed,
+shared and removed.
+"""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -14,10 +16,19 @@ from webapp.lib.refusals import refusal_as_message
 
 @require_GET
 def menu(request: HttpRequest) -> HttpResponse:
-    """What the menu of a list page holds once it is opened: ``page``, and ``query`` as its address has it."""
-    page, query = request.GET.get("page", ""), request.GET.get("query", "").replace("\x00", "")[: rows.LONGEST_QUERY + 1]
+    """What the menu of a list page holds once it is opened: ``page``, and ``query`` as its address
+    has it.
+    """
+    page, query = (
+        request.GET.get("page", ""),
+        request.GET.get("query", "").replace("\x00", "")[: rows.LONGEST_QUERY + 1],
+    )
     views = list(rows.seen_by(me(request)).filter(page=page)) if page in PAGES else []
-    return render(request, "accounts/_saved_views.html", {"views": views, "page": page, "query": query, "me": request.user})
+    return render(
+        request,
+        "accounts/_saved_views.html",
+        {"views": views, "page": page, "query": query, "me": request.user},
+    )
 
 
 @require_GET
@@ -25,7 +36,11 @@ def listed(request: HttpRequest) -> HttpResponse:
     views = [(view, PAGES.get(view.page, view.page)) for view in rows.seen_by(me(request))]
     mine = [one for one in views if one[0].user_id == request.user.pk]
     shared = [one for one in views if one[0].user_id != request.user.pk]
-    return render(request, "accounts/saved_views.html", {"mine": mine, "shared": shared, "most": rows.MOST_VIEWS})
+    return render(
+        request,
+        "accounts/saved_views.html",
+        {"mine": mine, "shared": shared, "most": rows.MOST_VIEWS},
+    )
 
 
 @require_POST
@@ -33,7 +48,11 @@ def save(request: HttpRequest) -> HttpResponse:
     entered, shown = request.POST, "saved-views"
     with refusal_as_message(request):
         view = rows.save(
-            me(request), entered.get("page", ""), entered.get("name", ""), entered.get("query", ""), is_shared="is_shared" in entered
+            me(request),
+            entered.get("page", ""),
+            entered.get("name", ""),
+            entered.get("query", ""),
+            is_shared="is_shared" in entered,
         )
         messages.success(request, gettext("The view %(name)s is saved.") % {"name": view.name})
         shown = view.address

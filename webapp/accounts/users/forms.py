@@ -15,14 +15,18 @@ ROLES = [
     (Role.ADMIN.group, _("admin: approves clean-ups, manages people, reads the audit log")),
 ]
 GRANTS = _(
-    'One grant a line, such as team="payments" or cluster=~"prod-.*", environment="prod". All matchers of a line have to fit a cluster, '
+    'One grant a line, such as team="payments" or cluster=~"prod-.*", environment="prod". All '
+    "matchers of a line have to fit a cluster, "
     "one line has to. No line: no cluster."
 )
 
 
 class AccessForm(forms.Form):
     role = forms.ChoiceField(choices=ROLES, label=_("May"))
-    sees = forms.ChoiceField(choices=[(EVERYTHING, _("every cluster")), (ONLY, _("only these clusters"))], label=_("Sees"))
+    sees = forms.ChoiceField(
+        choices=[(EVERYTHING, _("every cluster")), (ONLY, _("only these clusters"))],
+        label=_("Sees"),
+    )
     sees_only = forms.CharField(
         required=False,
         max_length=LONGEST_TEXT,
@@ -32,9 +36,15 @@ class AccessForm(forms.Form):
     )
 
     def entered(self) -> dict[str, Any]:
-        return {"role": self.cleaned_data["role"], "sees": self.cleaned_data["sees"], "lines": self.cleaned_data["sees_only"]}
+        return {
+            "role": self.cleaned_data["role"],
+            "sees": self.cleaned_data["sees"],
+            "lines": self.cleaned_data["sees_only"],
+        }
 
 
 class NewPersonForm(AccessForm):
-    username = forms.CharField(max_length=150, label=_("User name"), widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    username = forms.CharField(
+        max_length=150, label=_("User name"), widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
     field_order = ["username", "role", "sees", "sees_only"]

@@ -32,12 +32,23 @@ class Person:
     def as_row(self) -> dict[str, Any]:
         user = self.user
         sees = "everything" if self.grants is None else "; ".join(self.grants)
-        values = (user.username, self.role.group, sees, user.is_active, user.is_superuser, user.last_login, user.date_joined, self.tokens)
+        values = (
+            user.username,
+            self.role.group,
+            sees,
+            user.is_active,
+            user.is_superuser,
+            user.last_login,
+            user.date_joined,
+            self.tokens,
+        )
         return dict(zip(COLUMNS, values, strict=True))
 
 
 def listed() -> QuerySet[User]:
-    return User.objects.annotate(token_count=Count("api_tokens", distinct=True)).prefetch_related("groups")
+    return User.objects.annotate(token_count=Count("api_tokens", distinct=True)).prefetch_related(
+        "groups"
+    )
 
 
 def person(user: Any) -> Person:

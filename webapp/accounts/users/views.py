@@ -37,7 +37,12 @@ def users(request: HttpRequest) -> HttpResponse:
 @administrators_only
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    return export_response(form, "weir-users", rows.COLUMNS, rows.exported(PeopleFilters.of_page(request.GET, rows.listed()).checked()))
+    return export_response(
+        form,
+        "weir-users",
+        rows.COLUMNS,
+        rows.exported(PeopleFilters.of_page(request.GET, rows.listed()).checked()),
+    )
 
 
 @administrators_only
@@ -48,11 +53,15 @@ def add(request: HttpRequest) -> HttpResponse:
     form = NewPersonForm(request.POST)
     if form.is_valid():
         try:
-            user, password = people.add(me(request), form.cleaned_data["username"], **form.entered())
+            user, password = people.add(
+                me(request), form.cleaned_data["username"], **form.entered()
+            )
         except InputRefused as refused:
             _explain(form, refused)
         else:
-            return render(request, "accounts/password_made.html", {"person": user, "password": password})
+            return render(
+                request, "accounts/password_made.html", {"person": user, "password": password}
+            )
     return _list(request, form)
 
 
@@ -77,7 +86,9 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect("access-user", pk)
         else:
             messages.success(
-                request, gettext("%(username)s is changed; it holds from their next request on.") % {"username": found.user.username}
+                request,
+                gettext("%(username)s is changed; it holds from their next request on.")
+                % {"username": found.user.username},
             )
             return redirect("access-user", pk)
     return _page(request, found, form)
@@ -90,10 +101,18 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     with refusal_as_message(request):
         if "enable" in request.POST:
             people.reopen(me(request), found)
-            messages.success(request, gettext("%(username)s is open again; their tokens work again.") % {"username": found.username})
+            messages.success(
+                request,
+                gettext("%(username)s is open again; their tokens work again.")
+                % {"username": found.username},
+            )
         else:
             people.close(me(request), found)
-            messages.success(request, gettext("%(username)s is closed: sessions ended, tokens stopped.") % {"username": found.username})
+            messages.success(
+                request,
+                gettext("%(username)s is closed: sessions ended, tokens stopped.")
+                % {"username": found.username},
+            )
     return redirect("access-user", pk)
 
 
@@ -107,7 +126,11 @@ def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("access-user", pk)
-    return render(request, "accounts/password_made.html", {"person": found, "password": password, "had_another": True})
+    return render(
+        request,
+        "accounts/password_made.html",
+        {"person": found, "password": password, "had_another": True},
+    )
 
 
 @administrators_only
@@ -116,7 +139,11 @@ def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
     with refusal_as_message(request):
         people.sign_out(me(request), found)
-        messages.success(request, gettext("%(username)s is signed out everywhere; tokens still work.") % {"username": found.username})
+        messages.success(
+            request,
+            gettext("%(username)s is signed out everywhere; tokens still work.")
+            % {"username": found.username},
+        )
     return redirect("access-user", pk)
 
 
@@ -129,7 +156,11 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("access-user", pk)
-    messages.success(request, gettext("%(username)s is removed. What they did stays in the audit log.") % {"username": found.username})
+    messages.success(
+        request,
+        gettext("%(username)s is removed. What they did stays in the audit log.")
+        % {"username": found.username},
+    )
     return redirect("access-users")
 
 
@@ -139,7 +170,10 @@ def revoke_token(request: HttpRequest, pk: int, token: int) -> HttpResponse:
     found = get_object_or_404(ApiToken, pk=token, user_id=pk)
     with refusal_as_message(request):
         people.revoke(me(request), found)
-        messages.success(request, gettext("%(name)s is revoked; it does not work any more.") % {"name": found.name})
+        messages.success(
+            request,
+            gettext("%(name)s is revoked; it does not work any more.") % {"name": found.name},
+        )
     return redirect("access-user", pk)
 
 
@@ -153,7 +187,11 @@ def _list(request: HttpRequest, form: NewPersonForm) -> HttpResponse:
             filters,
             Control("q", "User name"),
             Control("role", "Role", [("", "Any role"), *((name, name) for name in GROUPS)]),
-            Control("state", "State", [("", "Open and closed"), (OPEN, gettext("open")), (CLOSED, gettext("closed"))]),
+            Control(
+                "state",
+                "State",
+                [("", "Open and closed"), (OPEN, gettext("open")), (CLOSED, gettext("closed"))],
+            ),
         ),
         "page": listed,
         "rows": [rows.person(found) for found in listed.rows],
@@ -181,7 +219,9 @@ def _person(pk: int) -> rows.Person:
 
 def _form_of(found: rows.Person) -> AccessForm:
     sees = people.EVERYTHING if found.grants is None else people.ONLY
-    return AccessForm(initial={"role": found.role.group, "sees": sees, "sees_only": "\n".join(found.grants or ())})
+    return AccessForm(
+        initial={"role": found.role.group, "sees": sees, "sees_only": "\n".join(found.grants or ())}
+    )
 
 
 def _explain(form: Any, refused: InputRefused) -> None:

@@ -1,4 +1,6 @@
-"""Incidents over the API: read them with their findings and alerts, acknowledge and silence them."""
+"""Incidents over the API: read them with their findings and alerts, acknowledge and silence
+them.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -26,7 +28,10 @@ MOST_ALERTS = 200
 
 
 class IncidentSerializer(serializers.ModelSerializer[Incident]):
-    """Findings of one cause; title, rule and job are those of the cause. Instants are data time, but ``acknowledged_at``."""
+    """Findings of one cause; title, rule and job are those of the cause.
+
+    Instants are data time, but ``acknowledged_at``.
+    """
 
     merged_into = serializers.CharField(source="merged_into.uid", read_only=True, allow_null=True)
 
@@ -70,7 +75,11 @@ class IncidentDetailSerializer(IncidentSerializer):
     @extend_schema_field(AlertSerializer(many=True))
     def get_alerts(self, row: Incident) -> list[dict[str, Any]]:
         """The newest 200."""
-        found = Alert.objects.filter(incident__uid=row.uid).select_related("group", "inhibited_by").order_by("-id")
+        found = (
+            Alert.objects.filter(incident__uid=row.uid)
+            .select_related("group", "inhibited_by")
+            .order_by("-id")
+        )
         return list(AlertSerializer(list(found[:MOST_ALERTS]), many=True).data)
 
 
@@ -88,12 +97,17 @@ class IncidentViews(ListView):
     lookup_field = "uid"
     lookup_value_regex = "inc_[a-z2-7]{26}"
 
-    @extend_schema(summary="One incident with its findings and alerts", responses={200: IncidentDetailSerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="One incident with its findings and alerts",
+        responses={200: IncidentDetailSerializer, **ERRORS, **NOT_FOUND},
+    )
     def retrieve(self, request: Request, uid: str) -> Response:
         return Response(IncidentDetailSerializer(self._found(uid)).data)
 
     @extend_schema(
-        summary="Acknowledge an incident: all of its alerts, and those that join it and are not worse",
+        summary=(
+            "Acknowledge an incident: all of its alerts, and those that join it and are not worse"
+        ),
         request=CommentSerializer,
         responses={200: IncidentSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )
@@ -101,7 +115,9 @@ class IncidentViews(ListView):
     def acknowledge(self, request: Request, uid: str) -> Response:
         found, said = self._found(uid), CommentSerializer(data=request.data)
         said.is_valid(raise_exception=True)
-        incident_actions.acknowledge(found, request.user, said.validated_data["comment"], timezone.now())
+        incident_actions.acknowledge(
+            found, request.user, said.validated_data["comment"], timezone.now()
+        )
         return Response(IncidentSerializer(found).data)
 
     @extend_schema(
@@ -123,7 +139,10 @@ class IncidentViews(ListView):
     def silence(self, request: Request, uid: str) -> Response:
         found, asked = self._found(uid), SilenceIncidentSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        lasts, reason = timedelta(seconds=asked.validated_data["lasts_s"]), asked.validated_data["reason"]
+        lasts, reason = (
+            timedelta(seconds=asked.validated_data["lasts_s"]),
+            asked.validated_data["reason"],
+        )
         made = incident_actions.silence(found, lasts, reason, request.user, timezone.now())
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 

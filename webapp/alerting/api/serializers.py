@@ -11,7 +11,9 @@ from webapp.findings.models import ThresholdOverride
 
 
 class AlertSerializer(serializers.ModelSerializer[Alert]):
-    """One alert; instants named ``starts_at`` and ``ends_at`` are data time, the others Weir's own."""
+    """One alert; instants named ``starts_at`` and ``ends_at`` are data time, the others Weir's
+    own.
+    """
 
     group = serializers.CharField(source="group.key", read_only=True)
     inhibited_by = serializers.CharField(source="inhibited_by.uid", read_only=True, allow_null=True)
@@ -20,11 +22,44 @@ class AlertSerializer(serializers.ModelSerializer[Alert]):
     class Meta:
         model = Alert
         fields = (
-            "uid", "rule", "severity", "confidence", "state", "cluster", "job_id", "job_name", "subject_kind", "subject_id", "subject",
-            "title", "cause", "next_step", "evidence", "labels", "group", "finding", "incident", "recorded", "starts_at", "ends_at",
-            "fired_at", "resolved_at", "ended_because", "quiet_since", "firings", "flapping", "told", "told_at", "muted_by", "inhibited_by",
-            "silence", "maintenance", "acknowledged_name", "acknowledged_at", "acknowledge_comment",
-        )  # fmt: skip
+            "uid",
+            "rule",
+            "severity",
+            "confidence",
+            "state",
+            "cluster",
+            "job_id",
+            "job_name",
+            "subject_kind",
+            "subject_id",
+            "subject",
+            "title",
+            "cause",
+            "next_step",
+            "evidence",
+            "labels",
+            "group",
+            "finding",
+            "incident",
+            "recorded",
+            "starts_at",
+            "ends_at",
+            "fired_at",
+            "resolved_at",
+            "ended_because",
+            "quiet_since",
+            "firings",
+            "flapping",
+            "told",
+            "told_at",
+            "muted_by",
+            "inhibited_by",
+            "silence",
+            "maintenance",
+            "acknowledged_name",
+            "acknowledged_at",
+            "acknowledge_comment",
+        )
         read_only_fields = fields
 
 
@@ -45,7 +80,9 @@ class AlertWithStorySerializer(AlertSerializer):
     @extend_schema_field(AlertEventSerializer(many=True))
     def get_events(self, row: Alert) -> list[dict[str, Any]]:
         """The newest 200, oldest first."""
-        return list(AlertEventSerializer(list(row.events.order_by("-id")[:200])[::-1], many=True).data)
+        return list(
+            AlertEventSerializer(list(row.events.order_by("-id")[:200])[::-1], many=True).data
+        )
 
 
 class CommentSerializer(serializers.Serializer[Any]):
@@ -64,25 +101,47 @@ class SilenceSerializer(MutesSerializer):
 
     class Meta:
         model = Silence
-        fields = ("id", "matchers", "reason", "starts_at", "ends_at", "author_name", "created_at", "ended_name")
+        fields = (
+            "id",
+            "matchers",
+            "reason",
+            "starts_at",
+            "ends_at",
+            "author_name",
+            "created_at",
+            "ended_name",
+        )
         read_only_fields = ("id", "author_name", "created_at", "ended_name")
 
 
 class MaintenanceWindowSerializer(MutesSerializer):
-    """Once from ``starts_at`` (now) to ``ends_at``, or every week on ``weekday`` (0 Monday) at ``time_of_day`` UTC for ``duration_s``."""
+    """Once from ``starts_at`` (now) to ``ends_at``, or every week on ``weekday`` (0 Monday) at
+    ``time_of_day`` UTC for ``duration_s``.
+    """
 
     starts_at = serializers.DateTimeField(required=False)
     ends_at = serializers.DateTimeField(required=False, allow_null=True)
     weekday = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=6)
     time_of_day = serializers.TimeField(required=False, allow_null=True)
-    duration_s = serializers.IntegerField(required=False, allow_null=True, min_value=60, max_value=7 * 86_400)
+    duration_s = serializers.IntegerField(
+        required=False, allow_null=True, min_value=60, max_value=7 * 86_400
+    )
 
     class Meta:
         model = MaintenanceWindow
         fields = (
-            "id", "matchers", "reason", "starts_at", "ends_at", "weekday", "time_of_day", "duration_s", "author_name", "created_at",
+            "id",
+            "matchers",
+            "reason",
+            "starts_at",
+            "ends_at",
+            "weekday",
+            "time_of_day",
+            "duration_s",
+            "author_name",
+            "created_at",
             "ended_name",
-        )  # fmt: skip
+        )
         read_only_fields = ("id", "author_name", "created_at", "ended_name")
 
 
@@ -92,9 +151,18 @@ class RuleSettingSerializer(serializers.ModelSerializer[RuleSetting]):
     class Meta:
         model = RuleSetting
         fields = (
-            "id", "rule", "cluster", "job_id", "job_name", "severity", "alerts", "hold_before_s", "hold_after_s", "author_name",
+            "id",
+            "rule",
+            "cluster",
+            "job_id",
+            "job_name",
+            "severity",
+            "alerts",
+            "hold_before_s",
+            "hold_after_s",
+            "author_name",
             "changed_at",
-        )  # fmt: skip
+        )
         read_only_fields = ("id", "job_name", "author_name", "changed_at")
         validators: list[Any] = []  # the same scope again is a change, not an error
         extra_kwargs = {"alerts": {"required": False, "allow_null": True}}
@@ -120,6 +188,15 @@ class ThresholdSerializer(serializers.ModelSerializer[ThresholdOverride]):
 
     class Meta:
         model = ThresholdOverride
-        fields = ("id", "key", "value", "cluster", "job_id", "job_name", "author_name", "changed_at")
+        fields = (
+            "id",
+            "key",
+            "value",
+            "cluster",
+            "job_id",
+            "job_name",
+            "author_name",
+            "changed_at",
+        )
         read_only_fields = ("id", "job_name", "author_name", "changed_at")
         validators: list[Any] = []  # the same scope again is a change, not an error

@@ -1,4 +1,6 @@
-"""Alerts over the API: read them, acknowledge them; silences, maintenance windows, settings and thresholds: read, make and remove."""
+"""Alerts over the API: read them, acknowledge them; silences, maintenance windows, settings and
+thresholds: read, make and remove.
+"""
 
 from typing import Any
 
@@ -39,9 +41,14 @@ class AlertViews(ListView):
     lookup_field = "uid"
     lookup_value_regex = "alr_[a-z2-7]{26}"
 
-    @extend_schema(summary="One alert with its story", responses={200: AlertWithStorySerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="One alert with its story",
+        responses={200: AlertWithStorySerializer, **ERRORS, **NOT_FOUND},
+    )
     def retrieve(self, request: Request, uid: str) -> Response:
-        return Response(AlertWithStorySerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
+        return Response(
+            AlertWithStorySerializer(get_object_or_404(self.get_queryset(), uid=uid)).data
+        )
 
     @extend_schema(
         summary="Acknowledge an alert: the next notification is sent when it is resolved",
@@ -50,7 +57,10 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        found, said = get_object_or_404(self.get_queryset(), uid=uid), _valid(CommentSerializer(data=request.data))
+        found, said = (
+            get_object_or_404(self.get_queryset(), uid=uid),
+            _valid(CommentSerializer(data=request.data)),
+        )
         if not actions.acknowledge([uid], request.user, said["comment"], timezone.now()):
             found.refresh_from_db()
             by = found.acknowledged_name
@@ -58,7 +68,9 @@ class AlertViews(ListView):
         return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
     @extend_schema(
-        summary="Take an acknowledgement back", request=None, responses={200: AlertSerializer, **ERRORS, **NOT_FOUND, **CONFLICT}
+        summary="Take an acknowledgement back",
+        request=None,
+        responses={200: AlertSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, uid: str) -> Response:
@@ -74,7 +86,10 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def comment(self, request: Request, uid: str) -> Response:
-        found, said = get_object_or_404(self.get_queryset(), uid=uid), _valid(CommentSerializer(data=request.data))
+        found, said = (
+            get_object_or_404(self.get_queryset(), uid=uid),
+            _valid(CommentSerializer(data=request.data)),
+        )
         actions.comment_on(found, request.user, said["comment"], timezone.now())
         return Response(AlertWithStorySerializer(found).data)
 
@@ -96,10 +111,16 @@ class SilenceViews(ListView):
     def create(self, request: Request) -> Response:
         entered, now = _valid(SilenceSerializer(data=request.data)), timezone.now()
         start = entered.get("starts_at") or now
-        made = actions.silence(entered["matchers"], start, entered["ends_at"], entered["reason"], request.user, now)
+        made = actions.silence(
+            entered["matchers"], start, entered["ends_at"], entered["reason"], request.user, now
+        )
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 
-    @extend_schema(summary="End a silence now", request=None, responses={200: SilenceSerializer, **ERRORS, **NOT_FOUND, **CONFLICT})
+    @extend_schema(
+        summary="End a silence now",
+        request=None,
+        responses={200: SilenceSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+    )
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
         found = get_object_or_404(Silence, pk=pk)
@@ -112,12 +133,19 @@ class MaintenanceWindowViews(ListView):
     filterset_class = WindowFilters
     lookup_value_regex = NUMBER
 
-    @extend_schema(summary="One maintenance window", responses={200: MaintenanceWindowSerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="One maintenance window",
+        responses={200: MaintenanceWindowSerializer, **ERRORS, **NOT_FOUND},
+    )
     def retrieve(self, request: Request, pk: str) -> Response:
-        return Response(MaintenanceWindowSerializer(get_object_or_404(MaintenanceWindow, pk=pk)).data)
+        return Response(
+            MaintenanceWindowSerializer(get_object_or_404(MaintenanceWindow, pk=pk)).data
+        )
 
     @extend_schema(
-        summary="Plan a maintenance window", request=MaintenanceWindowSerializer, responses={201: MaintenanceWindowSerializer, **ERRORS}
+        summary="Plan a maintenance window",
+        request=MaintenanceWindowSerializer,
+        responses={201: MaintenanceWindowSerializer, **ERRORS},
     )
     def create(self, request: Request) -> Response:
         entered, now = _valid(MaintenanceWindowSerializer(data=request.data)), timezone.now()
@@ -144,14 +172,19 @@ class RuleSettingViews(ListView):
     lookup_value_regex = NUMBER
 
     @extend_schema(
-        summary="Set how a rule alerts in a scope", request=RuleSettingSerializer, responses={200: RuleSettingSerializer, **ERRORS}
+        summary="Set how a rule alerts in a scope",
+        request=RuleSettingSerializer,
+        responses={200: RuleSettingSerializer, **ERRORS},
     )
     def create(self, request: Request) -> Response:
         row = setting_actions.save(_setting(request), request.user)
         return Response(RuleSettingSerializer(row).data)
 
     @extend_schema(
-        summary="How often a rule would have alerted in the last 7 days with a setting; nothing is changed",
+        summary=(
+            "How often a rule would have alerted in the last 7 days with a setting; nothing is "
+            "changed"
+        ),
         request=RuleSettingSerializer,
         responses={200: RuleSettingPreviewSerializer, **ERRORS},
     )
@@ -172,11 +205,17 @@ class ThresholdViews(ListView):
     filterset_class = OfThreshold
     lookup_value_regex = NUMBER
 
-    @extend_schema(summary="Set a threshold in a scope", request=ThresholdSerializer, responses={200: ThresholdSerializer, **ERRORS})
+    @extend_schema(
+        summary="Set a threshold in a scope",
+        request=ThresholdSerializer,
+        responses={200: ThresholdSerializer, **ERRORS},
+    )
     def create(self, request: Request) -> Response:
         entered = _valid(ThresholdSerializer(data=request.data))
         cluster, job_id = entered.get("cluster", ""), entered.get("job_id", "")
-        (row,) = setting_actions.set_thresholds({entered["key"]: entered["value"]}, cluster, job_id, request.user)
+        (row,) = setting_actions.set_thresholds(
+            {entered["key"]: entered["value"]}, cluster, job_id, request.user
+        )
         return Response(ThresholdSerializer(row).data)
 
     @extend_schema(summary="Remove a threshold", responses={204: None, **ERRORS, **NOT_FOUND})
@@ -187,7 +226,9 @@ class ThresholdViews(ListView):
 
 def _setting(request: Request) -> RuleSetting:
     entered = _valid(RuleSettingSerializer(data=request.data))
-    return setting_actions.checked(entered["rule"], entered.get("cluster", ""), entered.get("job_id", ""), entered)
+    return setting_actions.checked(
+        entered["rule"], entered.get("cluster", ""), entered.get("job_id", ""), entered
+    )
 
 
 def _valid(wanted: Any) -> dict[str, Any]:

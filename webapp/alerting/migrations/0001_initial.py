@@ -21,43 +21,79 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="AlertGroup",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(blank=True, max_length=100)),
                 ("family", models.CharField(max_length=64)),
-                ("first_pending_at", models.DateTimeField(help_text="first evidence of what is still to be notified", null=True)),
+                (
+                    "first_pending_at",
+                    models.DateTimeField(
+                        help_text="first evidence of what is still to be notified", null=True
+                    ),
+                ),
                 ("next_due_at", models.DateTimeField(help_text="when that is notified", null=True)),
                 ("last_notified_at", models.DateTimeField(null=True)),
                 ("notices", models.PositiveIntegerField(default=0)),
             ],
             options={
                 "ordering": ["cluster", "family"],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "family"), name="one_group_per_family")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "family"), name="one_group_per_family"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
             name="MaintenanceWindow",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("matchers", models.JSONField(default=list)),
                 (
                     "cluster",
                     models.CharField(
-                        blank=True, editable=False, help_text="that its matchers name; who sees it, sees this", max_length=100
+                        blank=True,
+                        editable=False,
+                        help_text="that its matchers name; who sees it, sees this",
+                        max_length=100,
                     ),
                 ),
                 ("reason", models.TextField()),
-                ("author_name", models.CharField(help_text="their name at that time", max_length=200)),
+                (
+                    "author_name",
+                    models.CharField(help_text="their name at that time", max_length=200),
+                ),
                 ("created_at", models.DateTimeField()),
-                ("ended_name", models.CharField(blank=True, help_text="who ended it early", max_length=200)),
+                (
+                    "ended_name",
+                    models.CharField(blank=True, help_text="who ended it early", max_length=200),
+                ),
                 ("starts_at", models.DateTimeField()),
                 ("ends_at", models.DateTimeField(blank=True, null=True)),
-                ("weekday", models.PositiveSmallIntegerField(blank=True, help_text="0 Monday … 6 Sunday; empty: once", null=True)),
+                (
+                    "weekday",
+                    models.PositiveSmallIntegerField(
+                        blank=True, help_text="0 Monday … 6 Sunday; empty: once", null=True
+                    ),
+                ),
                 ("time_of_day", models.TimeField(blank=True, null=True)),
                 ("duration_s", models.PositiveIntegerField(blank=True, null=True)),
                 (
                     "author",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
             ],
@@ -68,32 +104,69 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="RuleSetting",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("rule", models.CharField(max_length=64)),
-                ("cluster", models.CharField(blank=True, help_text="empty for all clusters", max_length=100)),
-                ("job_id", models.CharField(blank=True, help_text="empty for all jobs of the cluster", max_length=64)),
+                (
+                    "cluster",
+                    models.CharField(
+                        blank=True, help_text="empty for all clusters", max_length=100
+                    ),
+                ),
+                (
+                    "job_id",
+                    models.CharField(
+                        blank=True, help_text="empty for all jobs of the cluster", max_length=64
+                    ),
+                ),
                 (
                     "job_name",
-                    models.CharField(blank=True, help_text="of that job: it holds for all of this name on the cluster", max_length=300),
+                    models.CharField(
+                        blank=True,
+                        help_text="of that job: it holds for all of this name on the cluster",
+                        max_length=300,
+                    ),
                 ),
                 (
                     "severity",
                     models.CharField(
                         blank=True,
-                        choices=[("info", "info"), ("warning", "warning"), ("critical", "critical")],
+                        choices=[
+                            ("info", "info"),
+                            ("warning", "warning"),
+                            ("critical", "critical"),
+                        ],
                         help_text="instead of the rule's own",
                         max_length=16,
                     ),
                 ),
                 ("alerts", models.BooleanField(help_text="whether it alerts at all", null=True)),
-                ("hold_before_s", models.PositiveIntegerField(blank=True, help_text="seen so long before it fires", null=True)),
-                ("hold_after_s", models.PositiveIntegerField(blank=True, help_text="gone so long before it is resolved", null=True)),
+                (
+                    "hold_before_s",
+                    models.PositiveIntegerField(
+                        blank=True, help_text="seen so long before it fires", null=True
+                    ),
+                ),
+                (
+                    "hold_after_s",
+                    models.PositiveIntegerField(
+                        blank=True, help_text="gone so long before it is resolved", null=True
+                    ),
+                ),
                 ("author_name", models.CharField(blank=True, max_length=200)),
                 ("changed_at", models.DateTimeField(auto_now=True)),
                 (
                     "author",
                     models.ForeignKey(
-                        blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
             ],
@@ -104,24 +177,41 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Silence",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("matchers", models.JSONField(default=list)),
                 (
                     "cluster",
                     models.CharField(
-                        blank=True, editable=False, help_text="that its matchers name; who sees it, sees this", max_length=100
+                        blank=True,
+                        editable=False,
+                        help_text="that its matchers name; who sees it, sees this",
+                        max_length=100,
                     ),
                 ),
                 ("reason", models.TextField()),
-                ("author_name", models.CharField(help_text="their name at that time", max_length=200)),
+                (
+                    "author_name",
+                    models.CharField(help_text="their name at that time", max_length=200),
+                ),
                 ("created_at", models.DateTimeField()),
-                ("ended_name", models.CharField(blank=True, help_text="who ended it early", max_length=200)),
+                (
+                    "ended_name",
+                    models.CharField(blank=True, help_text="who ended it early", max_length=200),
+                ),
                 ("starts_at", models.DateTimeField()),
                 ("ends_at", models.DateTimeField()),
                 (
                     "author",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
             ],
@@ -132,11 +222,29 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Alert",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("uid", models.CharField(default=webapp.alerting.models.alert.alert_uid, editable=False, max_length=40, unique=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "uid",
+                    models.CharField(
+                        default=webapp.alerting.models.alert.alert_uid,
+                        editable=False,
+                        max_length=40,
+                        unique=True,
+                    ),
+                ),
                 ("cluster", models.CharField(blank=True, max_length=100)),
                 ("job_id", models.CharField(blank=True, max_length=64)),
-                ("earlier_job_ids", models.JSONField(default=list, help_text="that its job had while it was open, oldest first")),
+                (
+                    "earlier_job_ids",
+                    models.JSONField(
+                        default=list, help_text="that its job had while it was open, oldest first"
+                    ),
+                ),
                 ("rule", models.CharField(max_length=64)),
                 ("subject_id", models.CharField(max_length=300)),
                 ("job_name", models.CharField(max_length=300, null=True)),
@@ -145,7 +253,11 @@ class Migration(migrations.Migration):
                 (
                     "severity",
                     models.CharField(
-                        choices=[("info", "info"), ("warning", "warning"), ("critical", "critical")],
+                        choices=[
+                            ("info", "info"),
+                            ("warning", "warning"),
+                            ("critical", "critical"),
+                        ],
                         help_text="after what people set",
                         max_length=16,
                     ),
@@ -156,52 +268,92 @@ class Migration(migrations.Migration):
                 ("cause", webapp.lib.messages.fields.MessageField()),
                 ("next_step", webapp.lib.messages.fields.MessageField()),
                 ("evidence", webapp.lib.messages.fields.MessagesField(default=list)),
-                ("labels", models.JSONField(default=dict, help_text="besides those that are columns")),
+                (
+                    "labels",
+                    models.JSONField(default=dict, help_text="besides those that are columns"),
+                ),
                 (
                     "state",
-                    models.CharField(choices=[("pending", "pending"), ("firing", "firing"), ("resolved", "resolved")], max_length=16),
+                    models.CharField(
+                        choices=[
+                            ("pending", "pending"),
+                            ("firing", "firing"),
+                            ("resolved", "resolved"),
+                        ],
+                        max_length=16,
+                    ),
                 ),
                 (
                     "recorded",
-                    models.BooleanField(default=False, help_text="of a recording: judged in its own time, notified without repetition"),
+                    models.BooleanField(
+                        default=False,
+                        help_text="of a recording: judged in its own time, notified without repetition",
+                    ),
                 ),
                 ("starts_at", models.DateTimeField(help_text="when it was first seen in the data")),
                 ("ends_at", models.DateTimeField(help_text="when it ended in the data", null=True)),
-                ("episode_at", models.DateTimeField(help_text="when its newest episode began in the data")),
+                (
+                    "episode_at",
+                    models.DateTimeField(help_text="when its newest episode began in the data"),
+                ),
                 ("fired_at", models.DateTimeField(null=True)),
                 ("resolved_at", models.DateTimeField(null=True)),
                 (
                     "ended_because",
-                    webapp.lib.messages.fields.MessageField(blank=True, help_text="why it ended, where that is not what its rule saw"),
+                    webapp.lib.messages.fields.MessageField(
+                        blank=True, help_text="why it ended, where that is not what its rule saw"
+                    ),
                 ),
                 (
                     "quiet_since",
-                    models.DateTimeField(help_text="since when its finding is closed; it is held until it stays so", null=True),
+                    models.DateTimeField(
+                        help_text="since when its finding is closed; it is held until it stays so",
+                        null=True,
+                    ),
                 ),
                 ("firings", models.PositiveIntegerField(default=0)),
-                ("fired", models.JSONField(default=list, help_text="data time of the last firings, from which flapping is detected")),
+                (
+                    "fired",
+                    models.JSONField(
+                        default=list,
+                        help_text="data time of the last firings, from which flapping is detected",
+                    ),
+                ),
                 ("flapping", models.BooleanField(default=False)),
                 (
                     "told",
                     models.CharField(
                         blank=True,
-                        choices=[("", "nothing"), ("firing", "that it fires"), ("resolved", "that it is resolved")],
+                        choices=[
+                            ("", "nothing"),
+                            ("firing", "that it fires"),
+                            ("resolved", "that it is resolved"),
+                        ],
                         default="",
                         max_length=16,
                     ),
                 ),
                 (
                     "told_rank",
-                    models.PositiveSmallIntegerField(default=0, help_text="severity that people know it by; a worse one is notified"),
+                    models.PositiveSmallIntegerField(
+                        default=0,
+                        help_text="severity that people know it by; a worse one is notified",
+                    ),
                 ),
                 (
                     "milder_since",
-                    models.DateTimeField(help_text="since when its severity is lower than that; null where it is not", null=True),
+                    models.DateTimeField(
+                        help_text="since when its severity is lower than that; null where it is not",
+                        null=True,
+                    ),
                 ),
                 ("told_at", models.DateTimeField(null=True)),
                 (
                     "tell_since",
-                    models.DateTimeField(help_text="first evidence of what is still to be notified; null where nothing is", null=True),
+                    models.DateTimeField(
+                        help_text="first evidence of what is still to be notified; null where nothing is",
+                        null=True,
+                    ),
                 ),
                 (
                     "muted_by",
@@ -219,7 +371,11 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "acknowledged_name",
-                    models.CharField(blank=True, help_text="their name at that time; empty while nobody has", max_length=200),
+                    models.CharField(
+                        blank=True,
+                        help_text="their name at that time; empty while nobody has",
+                        max_length=200,
+                    ),
                 ),
                 ("acknowledged_at", models.DateTimeField(null=True)),
                 ("acknowledge_comment", models.TextField(blank=True)),
@@ -227,7 +383,10 @@ class Migration(migrations.Migration):
                 (
                     "acknowledged_by",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="acknowledged", to=settings.AUTH_USER_MODEL
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="acknowledged",
+                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
                 (
@@ -252,19 +411,37 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "inhibited_by",
-                    models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="mutes", to="alerting.alert"),
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="mutes",
+                        to="alerting.alert",
+                    ),
                 ),
-                ("group", models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="alerts", to="alerting.alertgroup")),
+                (
+                    "group",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="alerts",
+                        to="alerting.alertgroup",
+                    ),
+                ),
                 (
                     "maintenance",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="silenced", to="alerting.maintenancewindow"
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="silenced",
+                        to="alerting.maintenancewindow",
                     ),
                 ),
                 (
                     "silence",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="silenced", to="alerting.silence"
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="silenced",
+                        to="alerting.silence",
                     ),
                 ),
             ],
@@ -275,7 +452,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="AlertEvent",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("at", models.DateTimeField()),
                 ("noted_at", models.DateTimeField()),
                 (
@@ -302,9 +484,23 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
-                ("who", models.CharField(blank=True, help_text="their name at that time; empty for Weir", max_length=200)),
+                (
+                    "who",
+                    models.CharField(
+                        blank=True,
+                        help_text="their name at that time; empty for Weir",
+                        max_length=200,
+                    ),
+                ),
                 ("comment", webapp.lib.messages.fields.MessageField(blank=True)),
-                ("alert", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="events", to="alerting.alert")),
+                (
+                    "alert",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="alerting.alert",
+                    ),
+                ),
             ],
             options={
                 "ordering": ["id"],
@@ -317,7 +513,9 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="rulesetting",
-            constraint=models.UniqueConstraint(fields=("rule", "cluster", "job_id"), name="one_setting_per_scope"),
+            constraint=models.UniqueConstraint(
+                fields=("rule", "cluster", "job_id"), name="one_setting_per_scope"
+            ),
         ),
         migrations.AddIndex(
             model_name="silence",
@@ -325,11 +523,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="alert",
-            index=models.Index(fields=["cluster", "job_id", "rule", "subject_id", "-id"], name="alert_of_subject"),
+            index=models.Index(
+                fields=["cluster", "job_id", "rule", "subject_id", "-id"], name="alert_of_subject"
+            ),
         ),
         migrations.AddIndex(
             model_name="alert",
-            index=models.Index(fields=["state", "-severity_rank", "-starts_at", "-id"], name="alert_by_severity"),
+            index=models.Index(
+                fields=["state", "-severity_rank", "-starts_at", "-id"], name="alert_by_severity"
+            ),
         ),
         migrations.AddIndex(
             model_name="alert",
@@ -345,23 +547,35 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="alert",
-            index=models.Index(fields=["cluster", "job_id", "-starts_at", "-id"], name="alert_of_job"),
-        ),
-        migrations.AddIndex(
-            model_name="alert",
-            index=models.Index(condition=models.Q(("tell_since__isnull", False)), fields=["group", "tell_since"], name="alert_to_tell"),
+            index=models.Index(
+                fields=["cluster", "job_id", "-starts_at", "-id"], name="alert_of_job"
+            ),
         ),
         migrations.AddIndex(
             model_name="alert",
             index=models.Index(
-                condition=models.Q(("quiet_since__isnull", False), ("state__in", ("pending", "firing"))),
+                condition=models.Q(("tell_since__isnull", False)),
+                fields=["group", "tell_since"],
+                name="alert_to_tell",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="alert",
+            index=models.Index(
+                condition=models.Q(
+                    ("quiet_since__isnull", False), ("state__in", ("pending", "firing"))
+                ),
                 fields=["quiet_since"],
                 name="alert_quiet",
             ),
         ),
         migrations.AddIndex(
             model_name="alert",
-            index=models.Index(condition=models.Q(("muted_by", ""), _negated=True), fields=["muted_by"], name="alert_muted"),
+            index=models.Index(
+                condition=models.Q(("muted_by", ""), _negated=True),
+                fields=["muted_by"],
+                name="alert_muted",
+            ),
         ),
         migrations.AddIndex(
             model_name="alert",

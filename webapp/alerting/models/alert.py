@@ -1,4 +1,6 @@
-"""One alert: the state of one rule for one subject, from when it was first seen until it is resolved."""
+"""One alert: the state of one rule for one subject, from when it was first seen until it is
+resolved.
+"""
 
 from typing import ClassVar
 
@@ -25,25 +27,38 @@ def alert_uid() -> str:
 class Alert(models.Model):
     """Written by the evaluation alone, under its lease; people only write who acknowledged it.
 
-    ``starts_at``, ``ends_at`` and ``episode_at`` are data time, all other instants are Weir's own. Texts are those of its
-    finding when it last changed or was notified.
+    ``starts_at``, ``ends_at`` and ``episode_at`` are data time, all other instants are Weir's own.
+    Texts are those of its finding when it last changed or was notified.
     """
 
     uid = models.CharField(max_length=40, unique=True, default=alert_uid, editable=False)
     cluster = models.CharField(max_length=100, blank=True)
     job_id = models.CharField(max_length=64, blank=True)
-    earlier_job_ids = models.JSONField(default=list, help_text="that its job had while it was open, oldest first")
+    earlier_job_ids = models.JSONField(
+        default=list, help_text="that its job had while it was open, oldest first"
+    )
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
-    # No constraint in the database: findings are made anew by another process, which must not wait for alerts or fail of them.
-    finding = models.ForeignKey("findings.Finding", null=True, on_delete=models.SET_NULL, db_constraint=False, related_name="alerts")
+    # No constraint in the database: findings are made anew by another process, which must not wait
+    # for alerts or fail of them.
+    finding = models.ForeignKey(
+        "findings.Finding",
+        null=True,
+        on_delete=models.SET_NULL,
+        db_constraint=False,
+        related_name="alerts",
+    )
     group = models.ForeignKey(AlertGroup, on_delete=models.PROTECT, related_name="alerts")
-    incident = models.ForeignKey(Incident, null=True, to_field="uid", on_delete=models.SET_NULL, related_name="alerts")
+    incident = models.ForeignKey(
+        Incident, null=True, to_field="uid", on_delete=models.SET_NULL, related_name="alerts"
+    )
 
     job_name = models.CharField(max_length=300, null=True)
     subject_kind = models.CharField(max_length=16)
     subject = MessageField()
-    severity = models.CharField(max_length=16, choices=Severity.choices, help_text="after what people set")
+    severity = models.CharField(
+        max_length=16, choices=Severity.choices, help_text="after what people set"
+    )
     severity_rank = models.PositiveSmallIntegerField()
     confidence = models.CharField(max_length=16)
     title = MessageField()
@@ -53,30 +68,57 @@ class Alert(models.Model):
     labels = models.JSONField(default=dict, help_text="besides those that are columns")
 
     state = models.CharField(max_length=16, choices=AlertState.choices)
-    recorded = models.BooleanField(default=False, help_text="of a recording: judged in its own time, notified without repetition")
+    recorded = models.BooleanField(
+        default=False,
+        help_text="of a recording: judged in its own time, notified without repetition",
+    )
     starts_at = models.DateTimeField(help_text="when it was first seen in the data")
     ends_at = models.DateTimeField(null=True, help_text="when it ended in the data")
     episode_at = models.DateTimeField(help_text="when its newest episode began in the data")
     fired_at = models.DateTimeField(null=True)
     resolved_at = models.DateTimeField(null=True)
-    ended_because = MessageField(blank=True, help_text="why it ended, where that is not what its rule saw")
-    quiet_since = models.DateTimeField(null=True, help_text="since when its finding is closed; it is held until it stays so")
+    ended_because = MessageField(
+        blank=True, help_text="why it ended, where that is not what its rule saw"
+    )
+    quiet_since = models.DateTimeField(
+        null=True, help_text="since when its finding is closed; it is held until it stays so"
+    )
     firings = models.PositiveIntegerField(default=0)
-    fired = models.JSONField(default=list, help_text="data time of the last firings, from which flapping is detected")
+    fired = models.JSONField(
+        default=list, help_text="data time of the last firings, from which flapping is detected"
+    )
     flapping = models.BooleanField(default=False)
 
-    told = models.CharField(max_length=16, choices=Notified.choices, default=Notified.NOTHING, blank=True)
-    told_rank = models.PositiveSmallIntegerField(default=0, help_text="severity that people know it by; a worse one is notified")
-    milder_since = models.DateTimeField(null=True, help_text="since when its severity is lower than that; null where it is not")
+    told = models.CharField(
+        max_length=16, choices=Notified.choices, default=Notified.NOTHING, blank=True
+    )
+    told_rank = models.PositiveSmallIntegerField(
+        default=0, help_text="severity that people know it by; a worse one is notified"
+    )
+    milder_since = models.DateTimeField(
+        null=True, help_text="since when its severity is lower than that; null where it is not"
+    )
     told_at = models.DateTimeField(null=True)
-    tell_since = models.DateTimeField(null=True, help_text="first evidence of what is still to be notified; null where nothing is")
+    tell_since = models.DateTimeField(
+        null=True, help_text="first evidence of what is still to be notified; null where nothing is"
+    )
     muted_by = models.CharField(max_length=16, choices=Mute.choices, default=Mute.NONE, blank=True)
-    inhibited_by = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="mutes")
-    silence = models.ForeignKey(Silence, null=True, on_delete=models.SET_NULL, related_name="silenced")
-    maintenance = models.ForeignKey(MaintenanceWindow, null=True, on_delete=models.SET_NULL, related_name="silenced")
+    inhibited_by = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="mutes"
+    )
+    silence = models.ForeignKey(
+        Silence, null=True, on_delete=models.SET_NULL, related_name="silenced"
+    )
+    maintenance = models.ForeignKey(
+        MaintenanceWindow, null=True, on_delete=models.SET_NULL, related_name="silenced"
+    )
 
-    acknowledged_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="acknowledged")
-    acknowledged_name = models.CharField(max_length=200, blank=True, help_text="their name at that time; empty while nobody has")
+    acknowledged_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="acknowledged"
+    )
+    acknowledged_name = models.CharField(
+        max_length=200, blank=True, help_text="their name at that time; empty while nobody has"
+    )
     acknowledged_at = models.DateTimeField(null=True)
     acknowledge_comment = models.TextField(blank=True)
     created_at = models.DateTimeField()
@@ -93,14 +135,26 @@ class Alert(models.Model):
             )
         ]
         indexes = [
-            models.Index(fields=["cluster", "job_id", "rule", "subject_id", "-id"], name="alert_of_subject"),
-            models.Index(fields=["state", "-severity_rank", "-starts_at", "-id"], name="alert_by_severity"),
+            models.Index(
+                fields=["cluster", "job_id", "rule", "subject_id", "-id"], name="alert_of_subject"
+            ),
+            models.Index(
+                fields=["state", "-severity_rank", "-starts_at", "-id"], name="alert_by_severity"
+            ),
             models.Index(fields=["-starts_at", "-id"], name="alert_newest"),
             models.Index(fields=["cluster", "-starts_at", "-id"], name="alert_of_cluster"),
             models.Index(fields=["rule", "-starts_at", "-id"], name="alert_of_rule"),
             models.Index(fields=["cluster", "job_id", "-starts_at", "-id"], name="alert_of_job"),
-            models.Index(fields=["group", "tell_since"], name="alert_to_tell", condition=models.Q(tell_since__isnull=False)),
-            models.Index(fields=["quiet_since"], name="alert_quiet", condition=models.Q(state__in=OPEN, quiet_since__isnull=False)),
+            models.Index(
+                fields=["group", "tell_since"],
+                name="alert_to_tell",
+                condition=models.Q(tell_since__isnull=False),
+            ),
+            models.Index(
+                fields=["quiet_since"],
+                name="alert_quiet",
+                condition=models.Q(state__in=OPEN, quiet_since__isnull=False),
+            ),
             models.Index(fields=["muted_by"], name="alert_muted", condition=~models.Q(muted_by="")),
             models.Index(fields=["resolved_at"], name="alert_age"),
         ]
@@ -132,13 +186,18 @@ class Alert(models.Model):
 
 @scoped_as("alerting.Alert", by="alert")
 class AlertEvent(models.Model):
-    """One line of an alert's history. ``at`` is data time for what was seen in the data, else Weir's own."""
+    """One line of an alert's history.
+
+    ``at`` is data time for what was seen in the data, else Weir's own.
+    """
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()
     noted_at = models.DateTimeField()
     kind = models.CharField(max_length=16, choices=Happened.choices)
-    who = models.CharField(max_length=200, blank=True, help_text="their name at that time; empty for Weir")
+    who = models.CharField(
+        max_length=200, blank=True, help_text="their name at that time; empty for Weir"
+    )
     comment = MessageField(blank=True)
 
     class Meta:

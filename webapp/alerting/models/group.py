@@ -15,7 +15,9 @@ class AlertGroup(models.Model):
 
     cluster = models.CharField(max_length=100, blank=True)
     family = models.CharField(max_length=64)
-    first_pending_at = models.DateTimeField(null=True, help_text="first evidence of what is still to be notified")
+    first_pending_at = models.DateTimeField(
+        null=True, help_text="first evidence of what is still to be notified"
+    )
     next_due_at = models.DateTimeField(null=True, help_text="when that is notified")
     last_notified_at = models.DateTimeField(null=True)
     notices = models.PositiveIntegerField(default=0)
@@ -24,7 +26,9 @@ class AlertGroup(models.Model):
 
     class Meta:
         ordering = ["cluster", "family"]
-        constraints = [models.UniqueConstraint(fields=["cluster", "family"], name="one_group_per_family")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "family"], name="one_group_per_family")
+        ]
 
     def __str__(self) -> str:
         return self.key

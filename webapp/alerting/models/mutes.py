@@ -1,4 +1,6 @@
-"""When nobody is to be notified: silences, once and soon over; maintenance windows, planned or weekly."""
+"""When nobody is to be notified: silences, once and soon over; maintenance windows, planned or
+weekly.
+"""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, ClassVar
@@ -12,12 +14,21 @@ from webapp.lib.scoped_rows import scoped
 
 
 class Mutes(models.Model):
-    """``matchers``: a list of ``{"label", "operator", "value"}``, at least one; all of them have to match."""
+    """``matchers``: a list of ``{"label", "operator", "value"}``, at least one; all of them have to
+    match.
+    """
 
     matchers = models.JSONField(default=list)
-    cluster = models.CharField(max_length=100, blank=True, editable=False, help_text="that its matchers name; who sees it, sees this")
+    cluster = models.CharField(
+        max_length=100,
+        blank=True,
+        editable=False,
+        help_text="that its matchers name; who sees it, sees this",
+    )
     reason = models.TextField()
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     author_name = models.CharField(max_length=200, help_text="their name at that time")
     created_at = models.DateTimeField()
     ended_name = models.CharField(max_length=200, blank=True, help_text="who ended it early")
@@ -31,8 +42,17 @@ class Mutes(models.Model):
 
     @property
     def pinned(self) -> str:
-        """The cluster that its matchers name outright; empty where they may match alerts of several."""
-        return next((one.value for one in as_entered(self.matchers) if one.label == "cluster" and one.operator == EQUAL), "")[:100]
+        """The cluster that its matchers name outright; empty where they may match alerts of
+        several.
+        """
+        return next(
+            (
+                one.value
+                for one in as_entered(self.matchers)
+                if one.label == "cluster" and one.operator == EQUAL
+            ),
+            "",
+        )[:100]
 
     @property
     def parsed_matchers(self) -> tuple[Matcher, ...]:
@@ -66,14 +86,17 @@ class Silence(Mutes):
 
 @scoped()
 class MaintenanceWindow(Mutes):
-    """Once, from ``starts_at`` to ``ends_at``; or every week from ``weekday`` and ``time_of_day`` (UTC) for ``duration_s``.
+    """Once, from ``starts_at`` to ``ends_at``; or every week from ``weekday`` and ``time_of_day``
+    (UTC) for ``duration_s``.
 
     A weekly one is in force from ``starts_at`` until ``ends_at``, which may be empty.
     """
 
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField(null=True, blank=True)
-    weekday = models.PositiveSmallIntegerField(null=True, blank=True, help_text="0 Monday … 6 Sunday; empty: once")
+    weekday = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="0 Monday … 6 Sunday; empty: once"
+    )
     time_of_day = models.TimeField(null=True, blank=True)
     duration_s = models.PositiveIntegerField(null=True, blank=True)
 
@@ -96,7 +119,9 @@ class MaintenanceWindow(Mutes):
         return not self.is_weekly or self.weekly_begin(at) is not None
 
     def weekly_begin(self, at: datetime) -> datetime | None:
-        """When the weekly window that ``at`` falls into began; ``None`` where it falls into none."""
+        """When the weekly window that ``at`` falls into began; ``None`` where it falls into
+        none.
+        """
         began = self.last_begin(at)
         return began if at < began + timedelta(seconds=self.duration_s or 0) else None
 

@@ -1,4 +1,6 @@
-"""What people set about a rule's alerts; the narrowest scope wins: a job before its cluster before all."""
+"""What people set about a rule's alerts; the narrowest scope wins: a job before its cluster before
+all.
+"""
 
 from django.conf import settings
 from django.db import models
@@ -14,19 +16,37 @@ class RuleSetting(models.Model):
 
     rule = models.CharField(max_length=64)
     cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")
-    job_id = models.CharField(max_length=64, blank=True, help_text="empty for all jobs of the cluster")
-    job_name = models.CharField(max_length=300, blank=True, help_text="of that job: it holds for all of this name on the cluster")
-    severity = models.CharField(max_length=16, choices=Severity.choices, blank=True, help_text="instead of the rule's own")
+    job_id = models.CharField(
+        max_length=64, blank=True, help_text="empty for all jobs of the cluster"
+    )
+    job_name = models.CharField(
+        max_length=300,
+        blank=True,
+        help_text="of that job: it holds for all of this name on the cluster",
+    )
+    severity = models.CharField(
+        max_length=16, choices=Severity.choices, blank=True, help_text="instead of the rule's own"
+    )
     alerts = models.BooleanField(null=True, help_text="whether it alerts at all")
-    hold_before_s = models.PositiveIntegerField(null=True, blank=True, help_text="seen so long before it fires")
-    hold_after_s = models.PositiveIntegerField(null=True, blank=True, help_text="gone so long before it is resolved")
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    hold_before_s = models.PositiveIntegerField(
+        null=True, blank=True, help_text="seen so long before it fires"
+    )
+    hold_after_s = models.PositiveIntegerField(
+        null=True, blank=True, help_text="gone so long before it is resolved"
+    )
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     author_name = models.CharField(max_length=200, blank=True)
     changed_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         ordering = ["rule", "cluster", "job_id"]
-        constraints = [models.UniqueConstraint(fields=["rule", "cluster", "job_id"], name="one_setting_per_scope")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["rule", "cluster", "job_id"], name="one_setting_per_scope"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.scope}"
@@ -36,11 +56,20 @@ class RuleSetting(models.Model):
         """Of which findings it holds."""
         found = models.Q(cluster=self.cluster) if self.cluster else models.Q()
         if self.job_id:
-            found &= models.Q(job_id=self.job_id) | (models.Q(job_name=self.job_name) if self.job_name else models.Q())
+            found &= models.Q(job_id=self.job_id) | (
+                models.Q(job_name=self.job_name) if self.job_name else models.Q()
+            )
         return found
 
     @property
     def scope(self) -> str:
         if self.job_id:
-            return gettext("job %(job_name)s of %(cluster)s") % {"job_name": self.job_name or self.job_id, "cluster": self.cluster}
-        return gettext("cluster %(cluster)s") % {"cluster": self.cluster} if self.cluster else gettext("everywhere")
+            return gettext("job %(job_name)s of %(cluster)s") % {
+                "job_name": self.job_name or self.job_id,
+                "cluster": self.cluster,
+            }
+        return (
+            gettext("cluster %(cluster)s") % {"cluster": self.cluster}
+            if self.cluster
+            else gettext("everywhere")
+        )

@@ -47,10 +47,37 @@ MOST_DELIVERIES = 50
 MOST_BESIDE = 12
 LATELY, MOST_RESOLVED = timedelta(days=1), 20
 EXPORTED = (
-    "uid", "incident", "rule", "severity", "confidence", "state", "cluster", "job_id", "job_name", "subject", "title", "starts_at",
-    "ends_at", "fired_at", "resolved_at", "ended_because", "firings", "flapping", "muted_by", "acknowledged_name", "acknowledged_at",
-    "acknowledge_comment", "told", "told_at", "cause", "next_step", "evidence", "subject_kind", "subject_id", "labels",
-)  # fmt: skip
+    "uid",
+    "incident",
+    "rule",
+    "severity",
+    "confidence",
+    "state",
+    "cluster",
+    "job_id",
+    "job_name",
+    "subject",
+    "title",
+    "starts_at",
+    "ends_at",
+    "fired_at",
+    "resolved_at",
+    "ended_because",
+    "firings",
+    "flapping",
+    "muted_by",
+    "acknowledged_name",
+    "acknowledged_at",
+    "acknowledge_comment",
+    "told",
+    "told_at",
+    "cause",
+    "next_step",
+    "evidence",
+    "subject_kind",
+    "subject_id",
+    "labels",
+)
 STATES = {
     OPEN_STATE: _("open"),
     AlertState.FIRING: _("firing"),
@@ -63,7 +90,9 @@ STATES = {
 @require_GET
 def alerts(request: HttpRequest) -> HttpResponse:
     filters = AlertFilters.of_page(request.GET, Alert.objects.all())
-    found = cast(AlertQuerySet, filters.qs).with_names().defer("cause", "evidence", "labels", "fired")
+    found = (
+        cast(AlertQuerySet, filters.qs).with_names().defer("cause", "evidence", "labels", "fired")
+    )
     listed = page(found, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     state = filters.values.get("state", "")
     context: dict[str, Any] = {
@@ -79,10 +108,15 @@ def alerts(request: HttpRequest) -> HttpResponse:
             clusters_control(),
             rule_control(),
             acknowledged_control(),
-            Control("silenced", "Muted", (("", "Muted or not"), ("no", "not muted"), ("yes", "muted"))),
+            Control(
+                "silenced", "Muted", (("", "Muted or not"), ("no", "not muted"), ("yes", "muted"))
+            ),
         ),
         "page": listed,
-        "rows": [(one, state_badge(one), severity_badge(one.severity), badges(one)) for one in listed.rows],
+        "rows": [
+            (one, state_badge(one), severity_badge(one.severity), badges(one))
+            for one in listed.rows
+        ],
         "matching": capped_count(filters.qs),
         "resolved_lately": [] if listed.rows or filters.is_narrowed else _resolved_lately(),
     }
@@ -91,13 +125,20 @@ def alerts(request: HttpRequest) -> HttpResponse:
 
 def _resolved_lately() -> list[Alert]:
     """What is shown where nothing alerts."""
-    resolved = Alert.objects.filter(state=AlertState.RESOLVED, resolved_at__gte=timezone.now() - LATELY).order_by("-resolved_at")
+    resolved = Alert.objects.filter(
+        state=AlertState.RESOLVED, resolved_at__gte=timezone.now() - LATELY
+    ).order_by("-resolved_at")
     return list(resolved.with_names().defer("cause", "evidence", "labels", "fired")[:MOST_RESOLVED])
 
 
 @require_GET
 def alert(request: HttpRequest, uid: str) -> HttpResponse:
-    found = get_object_or_404(Alert.objects.with_all_names().select_related("group", "silence", "maintenance", "inhibited_by"), uid=uid)
+    found = get_object_or_404(
+        Alert.objects.with_all_names().select_related(
+            "group", "silence", "maintenance", "inhibited_by"
+        ),
+        uid=uid,
+    )
     return render(request, "alerting/alert.html", _about(request, found))
 
 
@@ -106,7 +147,9 @@ def alert(request: HttpRequest, uid: str) -> HttpResponse:
 def acknowledge(request: HttpRequest) -> HttpResponse:
     """Those whose box is ticked, or ``only`` one; ``take_back`` instead takes the word back."""
     only = request.POST.get("only")
-    uids = [uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))][: actions.AT_ONCE]
+    uids = [
+        uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))
+    ][: actions.AT_ONCE]
     now = timezone.now()
     if not uids:
         messages.warning(request, gettext("No alert was chosen."))
@@ -114,7 +157,11 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
         done = actions.take_back(uids, request.user, now)
         messages.success(
             request,
-            ngettext("%(count)s alert waiting for somebody again.", "%(count)s alerts waiting for somebody again.", done)
+            ngettext(
+                "%(count)s alert waiting for somebody again.",
+                "%(count)s alerts waiting for somebody again.",
+                done,
+            )
             % {"count": f"{done:,}"},
         )
     else:
@@ -123,14 +170,20 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
             messages.success(
                 request,
                 ngettext(
-                    "%(count)s alert acknowledged in your name; the next notification is sent when resolved.",
-                    "%(count)s alerts acknowledged in your name; the next notification is sent when resolved.",
+                    "%(count)s alert acknowledged in your name; the next notification is sent when "
+                    "resolved.",
+                    (
+                        "%(count)s alerts acknowledged in your name; the next notification is sent "
+                        "when resolved."
+                    ),
                     done,
                 )
                 % {"count": f"{done:,}"},
             )
         else:
-            messages.warning(request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved."))
+            messages.warning(
+                request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved.")
+            )
     return redirect(_back(request))
 
 
@@ -146,19 +199,44 @@ def comment(request: HttpRequest, uid: str) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """What the page lists, all of it (50,000 at most)."""
-    return export_response(form, "weir-alerts", EXPORTED, _plain(AlertFilters.of_page(request.GET, Alert.objects.all()).checked()))
+    return export_response(
+        form,
+        "weir-alerts",
+        EXPORTED,
+        _plain(AlertFilters.of_page(request.GET, Alert.objects.all()).checked()),
+    )
 
 
 def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
     now = timezone.now()
-    finding = Finding.objects.filter(pk=found.finding_id or 0).only("id", "title", "cause", "next_step", "evidence", "state").first()
+    finding = (
+        Finding.objects.filter(pk=found.finding_id or 0)
+        .only("id", "title", "cause", "next_step", "evidence", "state")
+        .first()
+    )
     described: Any = finding if finding and found.is_open else found
     rule = all_rules().get(found.rule)
-    job = JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id).only("cluster", "job_id", "name").first()
-    of_alert = Delivery.objects.filter(alerts__alert_uid=found.uid).select_related("endpoint").defer("payload").order_by("-id")
+    job = (
+        JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id)
+        .only("cluster", "job_id", "name")
+        .first()
+    )
+    of_alert = (
+        Delivery.objects.filter(alerts__alert_uid=found.uid)
+        .select_related("endpoint")
+        .defer("payload")
+        .order_by("-id")
+    )
     deliveries = list(of_alert[:MOST_DELIVERIES])
-    muted_count, muted = muted_names([found.pk]).get(found.pk, (0, ())) if found.rule == BLIND else (0, ())
-    beside = Alert.objects.of_job(found.cluster, found.job_id).open().exclude(pk=found.pk).order_by("-severity_rank", "-id")
+    muted_count, muted = (
+        muted_names([found.pk]).get(found.pk, (0, ())) if found.rule == BLIND else (0, ())
+    )
+    beside = (
+        Alert.objects.of_job(found.cluster, found.job_id)
+        .open()
+        .exclude(pk=found.pk)
+        .order_by("-severity_rank", "-id")
+    )
     until = found.ends_at or now
     return {
         "alert": found,
@@ -178,7 +256,9 @@ def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
         "muted": muted,
         "muted_until": _muted_until(found, now),
         "beside": [(one, state_badge(one)) for one in beside[:MOST_BESIDE]],
-        "silence_url": silence_address(found.cluster, found.job_name, found.job_id, found.rule, found.subject),
+        "silence_url": silence_address(
+            found.cluster, found.job_name, found.job_id, found.rule, found.subject
+        ),
         "at_that_time": around(found.starts_at, max(until, found.starts_at)),
     }
 
@@ -186,11 +266,19 @@ def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
 def _muted_until(found: Alert, now: datetime) -> datetime | None:
     if found.muted_by == Mute.SILENCE and found.silence:
         return found.silence.ends_at
-    return found.maintenance.until(now) if found.muted_by == Mute.MAINTENANCE and found.maintenance else None
+    return (
+        found.maintenance.until(now)
+        if found.muted_by == Mute.MAINTENANCE and found.maintenance
+        else None
+    )
 
 
 def _plain(found: QuerySet[Alert]) -> Iterator[dict[str, Any]]:
-    yield from found.order_by("-starts_at", "-id").values(*EXPORTED)[:MOST_EXPORTED].iterator(chunk_size=1_000)
+    yield from (
+        found.order_by("-starts_at", "-id")
+        .values(*EXPORTED)[:MOST_EXPORTED]
+        .iterator(chunk_size=1_000)
+    )
 
 
 def _back(request: HttpRequest) -> str:

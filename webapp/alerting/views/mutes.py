@@ -1,4 +1,6 @@
-"""Silences and maintenance windows: what holds alerts back now, later and before; making and ending them."""
+"""Silences and maintenance windows: what holds alerts back now, later and before; making and ending
+them.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -45,30 +47,52 @@ def silences(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def silence_new(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    form = SilenceForm(absolute(request.POST, "starts_at", "ends_at") or None, initial={"matchers": _matchers_of(request), "hours": 2})
+    form = SilenceForm(
+        absolute(request.POST, "starts_at", "ends_at") or None,
+        initial={"matchers": _matchers_of(request), "hours": 2},
+    )
     if request.method == "POST" and form.is_valid():
         start, end = form.span(now)
         try:
-            actions.silence(form.cleaned_data["matchers"], start, end, form.cleaned_data["reason"], request.user, now)
+            actions.silence(
+                form.cleaned_data["matchers"],
+                start,
+                end,
+                form.cleaned_data["reason"],
+                request.user,
+                now,
+            )
         except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, gettext("Silenced until %(end)s. Alerts that still fire then are sent.") % {"end": minute_text(end)})
+            messages.success(
+                request,
+                gettext("Silenced until %(end)s. Alerts that still fire then are sent.")
+                % {"end": minute_text(end)},
+            )
             return redirect("silences")
-    return render(request, "alerting/silence_form.html", {"form": form, **_preview(form["matchers"].value() or "")})
+    return render(
+        request,
+        "alerting/silence_form.html",
+        {"form": form, **_preview(form["matchers"].value() or "")},
+    )
 
 
 @operators_only
 @require_POST
 def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Silence, pk=row_number(pk))
-    return _ended(request, "silences", lambda: actions.end_silence(found, request.user, timezone.now()))
+    return _ended(
+        request, "silences", lambda: actions.end_silence(found, request.user, timezone.now())
+    )
 
 
 @require_GET
 def maintenance(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    listed = page(MaintenanceWindow.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PAGE_SIZE)
+    listed = page(
+        MaintenanceWindow.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PAGE_SIZE
+    )
     rows = [(one, mute_badge(one, now), one.until(now), _every(one)) for one in listed.rows]
     context = {"page": listed, "rows": rows}
     return render(request, "alerting/maintenance.html", context)
@@ -78,29 +102,43 @@ def maintenance(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def maintenance_new(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    form = MaintenanceForm(absolute(request.POST, "starts_at", "ends_at") or None, initial={"matchers": _matchers_of(request)})
+    form = MaintenanceForm(
+        absolute(request.POST, "starts_at", "ends_at") or None,
+        initial={"matchers": _matchers_of(request)},
+    )
     if request.method == "POST" and form.is_valid():
         try:
             actions.save_window(_window(form, now), request.user, now)
         except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, gettext("The window is saved. Alerts that still fire when it ends are sent."))
+            messages.success(
+                request,
+                gettext("The window is saved. Alerts that still fire when it ends are sent."),
+            )
             return redirect("maintenance")
-    return render(request, "alerting/maintenance_form.html", {"form": form, **_preview(form["matchers"].value() or "")})
+    return render(
+        request,
+        "alerting/maintenance_form.html",
+        {"form": form, **_preview(form["matchers"].value() or "")},
+    )
 
 
 @operators_only
 @require_POST
 def maintenance_end(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(MaintenanceWindow, pk=row_number(pk))
-    return _ended(request, "maintenance", lambda: actions.end_window(found, request.user, timezone.now()))
+    return _ended(
+        request, "maintenance", lambda: actions.end_window(found, request.user, timezone.now())
+    )
 
 
 @operators_only
 @require_GET
 def matching(request: HttpRequest) -> HttpResponse:
-    """How many open alerts the matchers of a form would hold back now; htmx asks while they are typed."""
+    """How many open alerts the matchers of a form would hold back now; htmx asks while they are
+    typed.
+    """
     return render(request, "alerting/_matching.html", _preview(request.GET.get("matchers", "")))
 
 
@@ -109,11 +147,19 @@ def _preview(text: str) -> dict[str, Any]:
         matchers = parse_lines(text)
     except BadMatcher as error:
         return {"wrong": str(error)}
-    return {"matches": _matches(matchers), "has_matchers": bool(matchers)} if matchers else {"has_matchers": False}
+    return (
+        {"matches": _matches(matchers), "has_matchers": bool(matchers)}
+        if matchers
+        else {"has_matchers": False}
+    )
 
 
 def _matches(matchers: tuple[Matcher, ...]) -> dict[str, Any]:
-    rows = Alert.objects.filter(state__in=OPEN).order_by("-severity_rank", "-id").defer("cause", "next_step", "evidence")[:MOST_LOOKED_AT]
+    rows = (
+        Alert.objects.filter(state__in=OPEN)
+        .order_by("-severity_rank", "-id")
+        .defer("cause", "next_step", "evidence")[:MOST_LOOKED_AT]
+    )
     matching = match_each(matchers, [matched_labels(row) for row in rows])
     found = [row for row, matches in zip(rows, matching, strict=True) if matches]
     return {"count": len(found), "first": found[:SHOWN]}

@@ -1,4 +1,6 @@
-"""How rules alert: what is set, by whom; setting it with a preview on the last week; thresholds that were saved."""
+"""How rules alert: what is set, by whom; setting it with a preview on the last week; thresholds
+that were saved.
+"""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -44,7 +46,11 @@ class RuleSettingForm(forms.Form):
         help_text=_("Below a warning none alerts."),
     )
     alerts = forms.NullBooleanField(
-        required=False, label=_("Alerts"), widget=forms.Select(choices=[("", _("as set wider")), ("true", _("yes")), ("false", _("no"))])
+        required=False,
+        label=_("Alerts"),
+        widget=forms.Select(
+            choices=[("", _("as set wider")), ("true", _("yes")), ("false", _("no"))]
+        ),
     )
     hold_before_s = forms.IntegerField(
         required=False,
@@ -66,10 +72,17 @@ class RuleSettingForm(forms.Form):
 def rule_settings(request: HttpRequest) -> HttpResponse:
     units = {threshold.key: threshold.unit for threshold in all_thresholds()}
     set_rows = list(RuleSetting.objects.all()[:MOST_LISTED])
-    overrides = ThresholdOverride.objects.select_related("author").order_by("key", "cluster", "job_id")[:MOST_LISTED]
+    overrides = ThresholdOverride.objects.select_related("author").order_by(
+        "key", "cluster", "job_id"
+    )[:MOST_LISTED]
     context = {
-        "settings": [(row, severity_badge(row.severity) if row.severity else None) for row in set_rows],
-        "thresholds": [(row, figure_text(row.value, units.get(row.key, "")), row.key.rpartition(".")[0]) for row in overrides],
+        "settings": [
+            (row, severity_badge(row.severity) if row.severity else None) for row in set_rows
+        ],
+        "thresholds": [
+            (row, figure_text(row.value, units.get(row.key, "")), row.key.rpartition(".")[0])
+            for row in overrides
+        ],
         "rules": all_rules().values(),
         "pace": pace(),
         "hold_before_s": HOLD_BEFORE.total_seconds(),
@@ -83,14 +96,24 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
 def rule_setting(request: HttpRequest) -> HttpResponse:
     """One rule in one scope; htmx gets only the preview of what the form says."""
     parameters = request.POST if request.method == "POST" else request.GET
-    rule, cluster, job_id = (parameters.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id"))
+    rule, cluster, job_id = (
+        parameters.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id")
+    )
     found = all_rules().get(rule)
     if found is None:
         raise Http404(f"There is no rule called {rule}.")
-    job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name", "job_id", "cluster").first() if job_id else None
+    job = (
+        JobCurrent.objects.filter(cluster=cluster, job_id=job_id)
+        .only("name", "job_id", "cluster")
+        .first()
+        if job_id
+        else None
+    )
     of_job = Q(job_name=job.name) if job and job.name else Q(job_id=job_id)
     standing = RuleSetting.objects.filter(of_job, rule=rule, cluster=cluster).first()
-    is_entered = request.method == "POST" or any(name in parameters for name in setting_actions.COLUMNS)
+    is_entered = request.method == "POST" or any(
+        name in parameters for name in setting_actions.COLUMNS
+    )
     form = RuleSettingForm(parameters if is_entered else None, initial=_initial(standing))
     context: dict[str, Any] = {
         "form": form,
@@ -104,19 +127,32 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
         "severities": SEVERITY_BADGES,
     }
     try:
-        wanted = setting_actions.checked(rule, cluster, job_id, form.cleaned_data if is_entered and form.is_valid() else _initial(standing))
+        wanted = setting_actions.checked(
+            rule,
+            cluster,
+            job_id,
+            form.cleaned_data if is_entered and form.is_valid() else _initial(standing),
+        )
         if request.method == "POST" and form.is_valid():
             setting_actions.save(wanted, request.user)
             messages.success(
                 request,
-                gettext("%(title)s: saved %(scope)s; what is open is judged by it at the next look.")
+                gettext(
+                    "%(title)s: saved %(scope)s; what is open is judged by it at the next look."
+                )
                 % {"title": localised(found.title), "scope": wanted.scope},
             )
             return redirect("alert-settings")
         context["comparison"] = compare(wanted, timezone.now())
     except ActionRefused as refused:
         context["refused"] = str(refused)
-    return render(request, "alerting/_setting_preview.html" if "HX-Request" in request.headers else "alerting/setting_form.html", context)
+    return render(
+        request,
+        "alerting/_setting_preview.html"
+        if "HX-Request" in request.headers
+        else "alerting/setting_form.html",
+        context,
+    )
 
 
 @operators_only
@@ -124,7 +160,11 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(RuleSetting, pk=row_number(pk))
     setting_actions.remove(row)
-    messages.success(request, gettext("What was set for %(rule)s %(scope)s is removed.") % {"rule": row.rule, "scope": row.scope})
+    messages.success(
+        request,
+        gettext("What was set for %(rule)s %(scope)s is removed.")
+        % {"rule": row.rule, "scope": row.scope},
+    )
     return redirect("alert-settings")
 
 
@@ -132,18 +172,38 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def threshold_save(request: HttpRequest) -> HttpResponse:
     """From the what-if page of a job: its moved thresholds, for the job, its cluster or all."""
-    cluster, job_id, rule = (request.POST.get(name, "")[:100].replace("\x00", "") for name in ("cluster", "job_id", "rule"))
+    cluster, job_id, rule = (
+        request.POST.get(name, "")[:100].replace("\x00", "")
+        for name in ("cluster", "job_id", "rule")
+    )
     scope = request.POST.get("scope", "")
-    values = {key: str(value) for key, value in request.POST.items() if key.startswith(f"{rule}.") and value}
+    values = {
+        key: str(value)
+        for key, value in request.POST.items()
+        if key.startswith(f"{rule}.") and value
+    }
     try:
         if scope not in SCOPES:
             raise ActionRefused(gettext("Choose for which jobs: this one, its cluster, or all."))
-        saved = setting_actions.set_thresholds(values, "" if scope == "all" else cluster, job_id if scope == "job" else "", request.user)
+        saved = setting_actions.set_thresholds(
+            values,
+            "" if scope == "all" else cluster,
+            job_id if scope == "job" else "",
+            request.user,
+        )
     except ActionRefused as refused:
         messages.error(request, str(refused))
         where = {"cluster": cluster, "job_id": job_id, "rule_id": rule}
-        return redirect(f"{reverse('what-if', kwargs=where)}?{urlencode(values)}" if all(where.values()) else reverse("alert-settings"))
-    messages.success(request, gettext("%(keys)s: saved; the next cycle judges by it.") % {"keys": ", ".join(row.key for row in saved)})
+        return redirect(
+            f"{reverse('what-if', kwargs=where)}?{urlencode(values)}"
+            if all(where.values())
+            else reverse("alert-settings")
+        )
+    messages.success(
+        request,
+        gettext("%(keys)s: saved; the next cycle judges by it.")
+        % {"keys": ", ".join(row.key for row in saved)},
+    )
     return redirect("alert-settings")
 
 
@@ -152,7 +212,10 @@ def threshold_save(request: HttpRequest) -> HttpResponse:
 def threshold_remove(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(ThresholdOverride, pk=row_number(pk))
     row.delete()
-    messages.success(request, gettext("%(key)s is back at what a wider scope or the default says.") % {"key": row.key})
+    messages.success(
+        request,
+        gettext("%(key)s is back at what a wider scope or the default says.") % {"key": row.key},
+    )
     return redirect("alert-settings")
 
 

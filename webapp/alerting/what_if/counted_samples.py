@@ -1,4 +1,6 @@
-"""Samples of one vertex in one minute → its record counters, as :mod:`spark_jobs.transforms.counter_arrays` makes them for all jobs."""
+"""Samples of one vertex in one minute → its record counters, as
+:mod:`spark_jobs.transforms.counter_arrays` makes them for all jobs.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,12 +12,19 @@ Sample = Mapping[str, Any]
 
 
 def counters(samples: Sequence[Sample]) -> dict[str, dict[str, Any] | None]:
-    """``samples`` in order of time → ``newest`` and ``first``, which has all subtasks of the newest in the same attempts."""
+    """``samples`` in order of time → ``newest`` and ``first``, which has all subtasks of the newest
+    in the same attempts.
+    """
     answers = [answer for sample in samples if (answer := _answer(sample))]
     if not answers:
         return {"newest": None, "first": None}
     newest = answers[-1]
-    return {"newest": newest, "first": next((answer for answer in answers[:-1] if _has_attempts(answer, newest["attempt"])), None)}
+    return {
+        "newest": newest,
+        "first": next(
+            (answer for answer in answers[:-1] if _has_attempts(answer, newest["attempt"])), None
+        ),
+    }
 
 
 def _answer(sample: Sample) -> dict[str, Any] | None:
@@ -35,7 +44,10 @@ def _answer(sample: Sample) -> dict[str, Any] | None:
 
 
 def _has_attempts(answer: Mapping[str, Any], attempts: Sequence[int | None]) -> bool:
-    return all(attempt is None or _at(answer["attempt"], subtask) == attempt for subtask, attempt in enumerate(attempts))
+    return all(
+        attempt is None or _at(answer["attempt"], subtask) == attempt
+        for subtask, attempt in enumerate(attempts)
+    )
 
 
 def _at(values: Sequence[Any] | None, subtask: int) -> Any:

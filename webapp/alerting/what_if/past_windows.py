@@ -1,6 +1,8 @@
-"""Past minutes of one job as the rules read them, put together again from database and lake: what a what-if judges.
+"""Past minutes of one job as the rules read them, put together again from database and lake: what a
+what-if judges.
 
-Bounded in minutes, rows and samples. Full state per subtask is not read: a rule on it says that it is unknown.
+Bounded in minutes, rows and samples. Full state per subtask is not read: a rule on it says that it
+is unknown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +18,13 @@ from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.stack_traces import condensed
-from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, OF_SUBTASKS, WINDOW_MS, Timed
+from spark_jobs.diagnosis.window_contents import (
+    DETAIL_CHARS,
+    MESSAGE_CHARS,
+    OF_SUBTASKS,
+    WINDOW_MS,
+    Timed,
+)
 from spark_jobs.fold.endings import STATE_CHANGED
 from spark_jobs.fold.history import History, in_order, sample
 from spark_jobs.fold.rule_evaluation import with_recovery_point
@@ -34,7 +42,10 @@ from webapp.storage.recovery import recovery_point_of
 
 MOST_WINDOWS = 10_080
 MOST_FACTS, MOST_EVENTS, MOST_PRESSURE = 12_000, 3_000, 30_000
-"""A week of minutes, with a checkpoint in each: read within a second, judged in a tenth of one. Events of tasks apart."""
+"""A week of minutes, with a checkpoint in each: read within a second, judged in a tenth of one.
+
+Events of tasks apart.
+"""
 LOOK_BACK = timedelta(hours=2)
 FAMILIES_ON_TASKMANAGERS = ("memory",)
 FAMILIES_ON_SAMPLES = ("pressure", "data", "watermark")
@@ -49,14 +60,26 @@ class PastWindows:
     whole_from: datetime
 
 
-def read_past(job: JobCurrent, start: datetime, end: datetime, families: Iterable[str]) -> PastWindows:
-    """Minutes in which anything happened, oldest first; samples only for rules that read them. Raises what the storage raises."""
+def read_past(
+    job: JobCurrent, start: datetime, end: datetime, families: Iterable[str]
+) -> PastWindows:
+    """Minutes in which anything happened, oldest first; samples only for rules that read them.
+
+    Raises what the storage raises.
+    """
     vertices: Windows = {}
     whole_from = start
     if any(family in FAMILIES_ON_SAMPLES for family in families):
-        vertices, whole_from = read_vertex_windows(job.cluster, job.job_id, job.parallelism, start, end)
+        vertices, whole_from = read_vertex_windows(
+            job.cluster, job.job_id, job.parallelism, start, end
+        )
     on_gauges = any(family in FAMILIES_ON_GAUGES for family in families)
-    known = _Known(job, whole_from, end, read_gauges(job.cluster, job.job_id, start, end) if on_gauges else ([], []))
+    known = _Known(
+        job,
+        whole_from,
+        end,
+        read_gauges(job.cluster, job.job_id, start, end) if on_gauges else ([], []),
+    )
     if any(family in FAMILIES_ON_TASKMANAGERS for family in families):
         known.read_taskmanagers(end)
     starts = known.starts(vertices)[-MOST_WINDOWS:]
@@ -73,26 +96,49 @@ class _Known:
         self.job = job
         self.start_ms, self.end_ms = epoch_ms(start), epoch_ms(end)
         self.newest_ms = min(epoch_ms(job.judged_at or job.as_of), self.end_ms)
-        facts = CheckpointFact.objects.filter(**own, trigger_time__lte=end).order_by("-trigger_time", "-id")[:MOST_FACTS]
+        facts = CheckpointFact.objects.filter(**own, trigger_time__lte=end).order_by(
+            "-trigger_time", "-id"
+        )[:MOST_FACTS]
         marks = JobAnnotation.objects.filter(**own, at__lte=end).order_by("-at", "-id")[:MOST_FACTS]
         thrown = JobException.objects.filter(**own, ts__lte=end).order_by("-ts", "-id")[:MOST_FACTS]
-        began = JobStart.objects.filter(**own, running_at__lte=end).order_by("-at", "-id")[:MOST_FACTS]
-        logged = LogEvent.objects.filter(**own, ts__gte=start - LOOK_BACK, ts__lte=end).order_by("-ts", "-id")
+        began = JobStart.objects.filter(**own, running_at__lte=end).order_by("-at", "-id")[
+            :MOST_FACTS
+        ]
+        logged = LogEvent.objects.filter(**own, ts__gte=start - LOOK_BACK, ts__lte=end).order_by(
+            "-ts", "-id"
+        )
         # Apart, so that thousands of deployed tasks do not push out the other events.
-        of_tasks, of_life = events_read() & OF_SUBTASKS, {*(events_read() - OF_SUBTASKS), *STATE_CHANGED}
-        events = [_event(one) for kinds in (of_life, of_tasks) for one in logged.filter(_of_kinds(kinds))[:MOST_EVENTS]]
-        measured = PressureWindow.objects.filter(**own, window_start__gte=start - LOOK_BACK, window_start__lte=end)
-        read = CheckpointUpload.objects.filter(**own, as_of__lte=end).order_by("-as_of", "-id")[:MOST_FACTS]
+        of_tasks, of_life = (
+            events_read() & OF_SUBTASKS,
+            {*(events_read() - OF_SUBTASKS), *STATE_CHANGED},
+        )
+        events = [
+            _event(one)
+            for kinds in (of_life, of_tasks)
+            for one in logged.filter(_of_kinds(kinds))[:MOST_EVENTS]
+        ]
+        measured = PressureWindow.objects.filter(
+            **own, window_start__gte=start - LOOK_BACK, window_start__lte=end
+        )
+        read = CheckpointUpload.objects.filter(**own, as_of__lte=end).order_by("-as_of", "-id")[
+            :MOST_FACTS
+        ]
         self.history = History(
             checkpoints=_timed(samples.CheckpointSample, facts, "trigger_time"),
             annotations=_timed(samples.Annotation, marks, "at"),
             starts=_timed(samples.JobStart, began, "running_at"),
             failures=_timed(samples.JobFailure, thrown, "ts"),
-            events=in_order([(one.at_ms, one) for one in events if one.rule_kind in events_read()], MOST_FACTS),
+            events=in_order(
+                [(one.at_ms, one) for one in events if one.rule_kind in events_read()], MOST_FACTS
+            ),
             # In the order in which they became known: a window sees none from after it.
             uploads=_timed(samples.UploadedFiles, read, "as_of"),
             gauges=gauges,
-            past=_timed(samples.VertexPast, measured.order_by("-window_start")[:MOST_PRESSURE], "window_start"),
+            past=_timed(
+                samples.VertexPast,
+                measured.order_by("-window_start")[:MOST_PRESSURE],
+                "window_start",
+            ),
             states=_states(job, events),
             vertex_states=(),
         )
@@ -103,22 +149,51 @@ class _Known:
     def read_taskmanagers(self, end: datetime) -> None:
         start = instant_of(self.start_ms) - LOOK_BACK
         rows = read_of_job(self.job.cluster, self.job.job_id, start, end, COLUMNS)
-        self.taskmanagers = TaskManagerHistory(list(map(in_ms, rows)), restarts_of(self.history.states))
+        self.taskmanagers = TaskManagerHistory(
+            list(map(in_ms, rows)), restarts_of(self.history.states)
+        )
 
     def starts(self, vertices: Windows) -> list[int]:
         """Starts of the minutes that something falls into."""
         history = self.history
-        instants = {*vertices, *history.checkpoints[0], *(one.ended_ms for one in history.checkpoints[1]), *history.past[0]}
-        instants.update(at_ms for timed in (history.annotations, history.failures, history.events, history.gauges) for at_ms in timed[0])
+        instants = {
+            *vertices,
+            *history.checkpoints[0],
+            *(one.ended_ms for one in history.checkpoints[1]),
+            *history.past[0],
+        }
+        instants.update(
+            at_ms
+            for timed in (history.annotations, history.failures, history.events, history.gauges)
+            for at_ms in timed[0]
+        )
         instants.update(at_ms for at_ms, _state in history.states)
         within = (at_ms for at_ms in instants if self.start_ms <= at_ms <= self.newest_ms)
         return sorted({at_ms // WINDOW_MS * WINDOW_MS for at_ms in within})
 
     def windows(self, starts: Sequence[int], vertices: Windows) -> list[JobWindow]:
         job = self.job
-        read = ("name", "state", "start_time", "end_time", "flink_version", "graph", "checkpoint_config")
+        read = (
+            "name",
+            "state",
+            "start_time",
+            "end_time",
+            "flink_version",
+            "graph",
+            "checkpoint_config",
+        )
         current = in_ms({name: getattr(job, name) for name in read})
-        made = job_windows(job.cluster, job.job_id, starts, self.newest_ms, current, self.trend, vertices, self.history, self.taskmanagers)
+        made = job_windows(
+            job.cluster,
+            job.job_id,
+            starts,
+            self.newest_ms,
+            current,
+            self.trend,
+            vertices,
+            self.history,
+            self.taskmanagers,
+        )
         return [with_recovery_point(window, self.recovery_point) for window in made]
 
 
@@ -130,9 +205,15 @@ def _of_kinds(kinds: Iterable[str]) -> Q:
 
 
 def _states(job: JobCurrent, events: Iterable[samples.LogEvent]) -> list[tuple[int, str]]:
-    """What the job entered when: the last states as the cycle knew them, earlier ones as the log reports them."""
+    """What the job entered when: the last states as the cycle knew them, earlier ones as the log
+    reports them.
+    """
     known = {(int(at_ms), str(state)) for at_ms, state in job.states or ()}
-    logged = {(one.at_ms, str(one.fields["to_state"])) for one in events if one.kind in STATE_CHANGED and one.fields.get("to_state")}
+    logged = {
+        (one.at_ms, str(one.fields["to_state"]))
+        for one in events
+        if one.kind in STATE_CHANGED and one.fields.get("to_state")
+    }
     return sorted(known | logged)
 
 
@@ -141,6 +222,24 @@ def _timed(part: type, rows: QuerySet[Any], at: str) -> Timed:
 
 
 def _event(one: LogEvent) -> samples.LogEvent:
-    same = ("kind", "checkpoint_id", "vertex_id", "vertex_name", "subtask", "attempt", "host", "container", "reason")
-    event = samples.LogEvent(at_ms=epoch_ms(one.ts), **{name: getattr(one, name) for name in same}, fields=one.fields or {})
-    return replace(event, message=(one.message or "")[:MESSAGE_CHARS] or None, detail=condensed(one.detail, DETAIL_CHARS) or None)
+    same = (
+        "kind",
+        "checkpoint_id",
+        "vertex_id",
+        "vertex_name",
+        "subtask",
+        "attempt",
+        "host",
+        "container",
+        "reason",
+    )
+    event = samples.LogEvent(
+        at_ms=epoch_ms(one.ts),
+        **{name: getattr(one, name) for name in same},
+        fields=one.fields or {},
+    )
+    return replace(
+        event,
+        message=(one.message or "")[:MESSAGE_CHARS] or None,
+        detail=condensed(one.detail, DETAIL_CHARS) or None,
+    )

@@ -1,4 +1,6 @@
-"""What if a threshold were different: one rule over past minutes of one job, with the thresholds in force and with others."""
+"""What if a threshold were different: one rule over past minutes of one job, with the thresholds in
+force and with others.
+"""
 
 import math
 from collections.abc import Mapping
@@ -35,7 +37,9 @@ class Fired:
 
 @dataclass(frozen=True)
 class WhatIfOutcome:
-    """``minutes`` is in how many of the judged ones the rule fired; ``unknown`` in how many it could not judge."""
+    """``minutes`` is in how many of the judged ones the rule fired; ``unknown`` in how many it
+    could not judge.
+    """
 
     fired: tuple[Fired, ...]
     minutes: int
@@ -92,12 +96,22 @@ def judged(rule: Rule, past: PastWindows, thresholds: Limits) -> WhatIfOutcome:
             minutes.add(window.window_start_ms)
         if diagnosis.unknowns:
             unknown, lacked = unknown + 1, diagnosis.unknowns[-1].missing
-    fired = [one for of_subject in seen.values() for one in _episodes(of_subject, timedelta(seconds=rule.hold_s))]
-    return WhatIfOutcome(tuple(sorted(fired, key=lambda one: one.first)), len(minutes), unknown, lacked)
+    fired = [
+        one
+        for of_subject in seen.values()
+        for one in _episodes(of_subject, timedelta(seconds=rule.hold_s))
+    ]
+    return WhatIfOutcome(
+        tuple(sorted(fired, key=lambda one: one.first)), len(minutes), unknown, lacked
+    )
 
 
-def proposed(rule: Rule, present: Limits, entered: Mapping[str, str]) -> tuple[Limits, list[Slider], list[str]]:
-    """Limits with what was asked for, the sliders, and what cannot be used; ``asked`` holds texts by threshold key."""
+def proposed(
+    rule: Rule, present: Limits, entered: Mapping[str, str]
+) -> tuple[Limits, list[Slider], list[str]]:
+    """Limits with what was asked for, the sliders, and what cannot be used; ``asked`` holds texts
+    by threshold key.
+    """
     values, errors = {}, []
     for threshold in rule.thresholds:
         text = entered.get(threshold.key, "").strip()
@@ -107,9 +121,15 @@ def proposed(rule: Rule, present: Limits, entered: Mapping[str, str]) -> tuple[L
                 value = float(text)
                 limits({threshold.key: value})
             except ValueError:
-                lowest, highest = (figure_text(bound, threshold.unit) for bound in (threshold.minimum, threshold.maximum))
+                lowest, highest = (
+                    figure_text(bound, threshold.unit)
+                    for bound in (threshold.minimum, threshold.maximum)
+                )
                 errors.append(
-                    gettext("%(threshold)s must be a number from %(minimum)s to %(maximum)s (%(lowest)s to %(highest)s).")
+                    gettext(
+                        "%(threshold)s must be a number from %(minimum)s to %(maximum)s "
+                        "(%(lowest)s to %(highest)s)."
+                    )
                     % {
                         "threshold": threshold.key,
                         "minimum": f"{threshold.minimum:g}",
@@ -120,7 +140,10 @@ def proposed(rule: Rule, present: Limits, entered: Mapping[str, str]) -> tuple[L
                 )
                 value = present[threshold.key]
         values[threshold.key] = value
-    sliders = [_slider(rule, threshold, values[threshold.key], present[threshold.key]) for threshold in rule.thresholds]
+    sliders = [
+        _slider(rule, threshold, values[threshold.key], present[threshold.key])
+        for threshold in rule.thresholds
+    ]
     return limits(values), sliders, errors
 
 
@@ -129,24 +152,37 @@ def _episodes(seen: list[tuple[JobWindow, Finding]], hold: timedelta) -> list[Fi
         Span(_at(finding.seen_at_ms), _at(finding.seen_at_ms), number, _at(window.window_start_ms))
         for number, (window, finding) in enumerate(seen)
     ]
-    return [Fired(one.first_seen, one.last_seen, seen[one.newest.occurrence_id or 0][1]) for one in episodes(spans, hold)]
+    return [
+        Fired(one.first_seen, one.last_seen, seen[one.newest.occurrence_id or 0][1])
+        for one in episodes(spans, hold)
+    ]
 
 
 def _slider(rule: Rule, threshold: Threshold, value: float, present: float) -> Slider:
     from_to = _positions(threshold.minimum, threshold.maximum)
     values = tuple(sorted({*from_to, value, present, threshold.default}))
     return Slider(
-        threshold, threshold_name(threshold, rule.id), value, present, values, tuple(figure_text(one, threshold.unit) for one in values)
+        threshold,
+        threshold_name(threshold, rule.id),
+        value,
+        present,
+        values,
+        tuple(figure_text(one, threshold.unit) for one in values),
     )
 
 
 def _positions(low: float, high: float) -> list[float]:
-    """Even, round steps where the range is narrow; 1, 2, 3, 5, 7, 10, … where it spans more than a hundredfold."""
+    """Even, round steps where the range is narrow; 1, 2, 3, 5, 7, 10, … where it spans more than a
+    hundredfold.
+    """
     if low <= 0 or high / low <= 100:
         least = (high - low) / _FEW or 1.0
         power = 10.0 ** math.floor(math.log10(least))
         step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * 0.999)
-        inside = [round(step * number, 9) for number in range(math.floor(low / step) + 1, math.ceil(high / step))]
+        inside = [
+            round(step * number, 9)
+            for number in range(math.floor(low / step) + 1, math.ceil(high / step))
+        ]
         return [low, *inside, high]
     found, power = [low, high], 1.0
     while power <= high:

@@ -1,4 +1,7 @@
-"""Sliders on the thresholds of one rule, with a preview on the past of one job. Looking changes nothing; alert settings save them."""
+"""Sliders on the thresholds of one rule, with a preview on the past of one job.
+
+Looking changes nothing; alert settings save them.
+"""
 
 import logging
 from datetime import datetime, timedelta
@@ -56,7 +59,11 @@ def what_if(request: HttpRequest, cluster: str, job_id: str, rule_id: str) -> Ht
             "now_bars": _bars(now, past.whole_from, end),
             "then_bars": _bars(then, past.whole_from, end),
         }
-    return render(request, "findings/_preview.html" if "HX-Request" in request.headers else "findings/what_if.html", context)
+    return render(
+        request,
+        "findings/_preview.html" if "HX-Request" in request.headers else "findings/what_if.html",
+        context,
+    )
 
 
 def _span(view: JobView) -> tuple[datetime, datetime]:

@@ -11,7 +11,14 @@ from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.fed_vertices import Fed, Untold, fed_samples
 from spark_jobs.diagnosis.rules.join_slow_input import apart_ms
 from spark_jobs.diagnosis.samples import VertexGauges
-from webapp.analyses.backend.options import NativeMetric, Option, is_rocksdb, named, native_metrics, options
+from webapp.analyses.backend.options import (
+    NativeMetric,
+    Option,
+    is_rocksdb,
+    named,
+    native_metrics,
+    options,
+)
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms, instant_of
 from webapp.lib.recent_answers import end_of_step
@@ -27,12 +34,17 @@ FIGURES = tuple(one.name for one in fields(VertexGauges) if one.name not in ("ve
 OF_INPUTS = ("input1_watermark_ms", "input2_watermark_ms")
 OF_BUFFERS = ("debloated_buffer_bytes", "buffers_consumed_in_ms")
 OF_EVENT_TIME = ("received_watermark_ms", "sent_watermark_ms")
-OF_ROCKSDB = tuple(name for name in FIGURES if name not in (*OF_INPUTS, *OF_BUFFERS, *OF_EVENT_TIME))
+OF_ROCKSDB = tuple(
+    name for name in FIGURES if name not in (*OF_INPUTS, *OF_BUFFERS, *OF_EVENT_TIME)
+)
 
 
 @dataclass(frozen=True)
 class VertexFigures:
-    """``newest``: each figure as last reported. ``samples`` in the look-back that tell of stalls, ``stalled`` of them with one."""
+    """``newest``: each figure as last reported.
+
+    ``samples`` in the look-back that tell of stalls, ``stalled`` of them with one.
+    """
 
     vertex_id: str
     name: str
@@ -54,7 +66,9 @@ class VertexFigures:
 
     @property
     def apart_ms(self) -> int | None:
-        """By how much the watermark of the first input is ahead of that of the second; None also where the slower is idle."""
+        """By how much the watermark of the first input is ahead of that of the second; None also
+        where the slower is idle.
+        """
         of_inputs = {name: self.newest[name] for name in (*OF_INPUTS, *OF_EVENT_TIME)}
         return apart_ms(VertexGauges(self.vertex_id, 0, **of_inputs))
 
@@ -65,7 +79,9 @@ class VertexFigures:
 
 @dataclass(frozen=True)
 class Feeder:
-    """``behind_ms``: the one that sent the greatest watermark of them; None where the distance says nothing of the inputs."""
+    """``behind_ms``: the one that sent the greatest watermark of them; None where the distance says
+    nothing of the inputs.
+    """
 
     vertex_id: str
     name: str
@@ -79,7 +95,10 @@ class Feeder:
 
 @dataclass(frozen=True)
 class FedVertex:
-    """Event time of what several vertices feed, as each of them sent it on last. ``untold``: see ``spark_jobs.diagnosis.fed_vertices``."""
+    """Event time of what several vertices feed, as each of them sent it on last.
+
+    ``untold``: see ``spark_jobs.diagnosis.fed_vertices``.
+    """
 
     vertex_id: str
     name: str
@@ -94,9 +113,11 @@ class FedVertex:
 
 @dataclass(frozen=True)
 class JobBackend:
-    """``backend``, ``storage``: as Flink names them. ``options`` None where the configuration is not known. ``vertices`` None where
-    the lake could not be read; those with stalls first. ``fed``: vertices whose release does not tell the watermark of each input, by
-    what feeds them; the farthest apart first."""
+    """``backend``, ``storage``: as Flink names them. ``options`` None where the configuration is
+    not known. ``vertices`` None where the lake could not be read; those with stalls first. ``fed``:
+    vertices whose release does not tell the watermark of each input, by what feeds them; the
+    farthest apart first.
+    """
 
     backend: str | None
     storage: str | None
@@ -107,7 +128,9 @@ class JobBackend:
     vertices: Sequence[VertexFigures] | None
     fed: Sequence[FedVertex] = ()
     has_unreported_inputs: bool = False
-    """It has vertices with two inputs, its release does not report the watermark of each, and what feeds them was not read either."""
+    """It has vertices with two inputs, its release does not report the watermark of each, and what
+    feeds them was not read either.
+    """
 
     def having(self, names: Sequence[str]) -> list[VertexFigures]:
         return [one for one in self.vertices or () if one.has(names)]
@@ -117,7 +140,10 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
     """Figures of the ten minutes up to ``at``, at most."""
     config = job.checkpoint_config or {}
     rows = _rows(job, at)
-    names = {one["vertex_id"]: one.get("name") or one["vertex_id"] for one in (job.graph or {}).get("vertices") or ()}
+    names = {
+        one["vertex_id"]: one.get("name") or one["vertex_id"]
+        for one in (job.graph or {}).get("vertices") or ()
+    }
     feeders = _feeders(job)
     fed = _fed(feeders, names, rows or {})
     return JobBackend(
@@ -129,7 +155,8 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
         native_metrics(job.configuration),
         None if rows is None else _vertices(rows, names),
         fed,
-        (release(job.flink_version) or ())[:1] >= (2,) and bool({*feeders} - {one.vertex_id for one in fed} - _telling_both(rows or {})),
+        (release(job.flink_version) or ())[:1] >= (2,)
+        and bool({*feeders} - {one.vertex_id for one in fed} - _telling_both(rows or {})),
     )
 
 
@@ -143,27 +170,61 @@ def _feeders(job: JobCurrent) -> dict[str, list[str]]:
 
 def _telling_both(rows: Mapping[str, Rows]) -> set[str]:
     """Vertices of which Flink tells the watermark of each input."""
-    return {vertex_id for vertex_id, of_vertex in rows.items() if any(all(row[one] is not None for one in OF_INPUTS) for row in of_vertex)}
+    return {
+        vertex_id
+        for vertex_id, of_vertex in rows.items()
+        if any(all(row[one] is not None for one in OF_INPUTS) for row in of_vertex)
+    }
 
 
-def _fed(feeders: Mapping[str, Sequence[str]], names: Mapping[str, str], rows: Mapping[str, Rows]) -> list[FedVertex]:
+def _fed(
+    feeders: Mapping[str, Sequence[str]], names: Mapping[str, str], rows: Mapping[str, Rows]
+) -> list[FedVertex]:
     telling = _telling_both(rows)
-    wanted = {one for target, sources in feeders.items() if target not in telling for one in (target, *sources)}
+    wanted = {
+        one
+        for target, sources in feeders.items()
+        if target not in telling
+        for one in (target, *sources)
+    }
     samples = {
-        vertex_id: [VertexGauges(vertex_id, epoch_ms(row["ts"]), **{name: row[name] for name in OF_EVENT_TIME}) for row in rows[vertex_id]]
+        vertex_id: [
+            VertexGauges(
+                vertex_id, epoch_ms(row["ts"]), **{name: row[name] for name in OF_EVENT_TIME}
+            )
+            for row in rows[vertex_id]
+        ]
         for vertex_id in wanted & {*rows}
     }
-    newest = [found[-1] for target, sources in feeders.items() if (found := fed_samples(target, sources, samples))]
-    return sorted((_fed_vertex(one, names) for one in newest), key=lambda one: (-(one.apart_ms or 0), one.name))
+    newest = [
+        found[-1]
+        for target, sources in feeders.items()
+        if (found := fed_samples(target, sources, samples))
+    ]
+    return sorted(
+        (_fed_vertex(one, names) for one in newest),
+        key=lambda one: (-(one.apart_ms or 0), one.name),
+    )
 
 
 def _fed_vertex(one: Fed, names: Mapping[str, str]) -> FedVertex:
     greatest = max(one.known_ms.values(), default=0)
     feeders = [
-        Feeder(feeder, names.get(feeder, feeder), sent, None if one.untold or sent is None else greatest - sent)
+        Feeder(
+            feeder,
+            names.get(feeder, feeder),
+            sent,
+            None if one.untold or sent is None else greatest - sent,
+        )
         for feeder, sent in one.sent_ms.items()
     ]
-    return FedVertex(one.vertex_id, names.get(one.vertex_id, one.vertex_id), instant_of(one.at_ms), one.untold, feeders)
+    return FedVertex(
+        one.vertex_id,
+        names.get(one.vertex_id, one.vertex_id),
+        instant_of(one.at_ms),
+        one.untold,
+        feeders,
+    )
 
 
 def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
@@ -173,8 +234,14 @@ def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
     columns = ("vertex_id", "ts", *FIGURES)
     try:
         found, _ = read_newest("vertex_gauges", where, at - LOOK_BACK, at, columns, MOST_SAMPLES)
-    except Exception:  # The lake may be any storage, with any error; the rest of the page is in the database.
-        log.exception("Figures of RocksDB of %s on %s could not be read from the lake", job.job_id, job.cluster)
+    except (
+        Exception
+    ):  # The lake may be any storage, with any error; the rest of the page is in the database.
+        log.exception(
+            "Figures of RocksDB of %s on %s could not be read from the lake",
+            job.job_id,
+            job.cluster,
+        )
         return None
     seen: dict[str, Rows] = {}
     for row in sorted(found.to_pylist(), key=lambda row: row["ts"]):
@@ -183,17 +250,29 @@ def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
 
 
 def _vertices(rows: Mapping[str, Rows], names: Mapping[str, str]) -> list[VertexFigures]:
-    found = [_figures(vertex_id, names.get(vertex_id, vertex_id), of_vertex) for vertex_id, of_vertex in rows.items()]
+    found = [
+        _figures(vertex_id, names.get(vertex_id, vertex_id), of_vertex)
+        for vertex_id, of_vertex in rows.items()
+    ]
     return sorted(found, key=lambda one: (-one.stalled, one.name))
 
 
 def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:
-    newest = {figure: next((row[figure] for row in reversed(rows) if row[figure] is not None), None) for figure in FIGURES}
-    told = [row for row in rows if row["writes_stopped"] is not None or row["delayed_write_bytes_per_s"] is not None]
+    newest = {
+        figure: next((row[figure] for row in reversed(rows) if row[figure] is not None), None)
+        for figure in FIGURES
+    }
+    told = [
+        row
+        for row in rows
+        if row["writes_stopped"] is not None or row["delayed_write_bytes_per_s"] is not None
+    ]
     stalled = [row for row in told if row["writes_stopped"] or row["delayed_write_bytes_per_s"]]
     return VertexFigures(vertex_id, name, rows[-1]["ts"], newest, len(told), len(stalled))
 
 
 def _instant(epoch_ms: int | None) -> datetime | None:
     """None also for what no calendar holds."""
-    return instant_of(epoch_ms) if epoch_ms is not None and 0 <= epoch_ms < LAST_INSTANT_MS else None
+    return (
+        instant_of(epoch_ms) if epoch_ms is not None and 0 <= epoch_ms < LAST_INSTANT_MS else None
+    )

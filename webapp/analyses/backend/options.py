@@ -1,4 +1,6 @@
-"""Options of RocksDB that decide how it behaves, as the configuration of the cluster has them, and which of its metrics are on."""
+"""Options of RocksDB that decide how it behaves, as the configuration of the cluster has them, and
+which of its metrics are on.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +24,11 @@ METRIC_MEANINGS = {
 }
 """Those that the page shows; each costs the property to be read every few seconds."""
 _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
-    (("execution.checkpointing.incremental", "state.backend.incremental"), "false", message("checkpoints upload new files only")),
+    (
+        ("execution.checkpointing.incremental", "state.backend.incremental"),
+        "false",
+        message("checkpoints upload new files only"),
+    ),
     (
         ("taskmanager.memory.managed.size", "taskmanager.memory.managed.fraction"),
         "0.4",
@@ -31,14 +37,34 @@ _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
     ((f"{PREFIX}memory.managed",), "true", message("RocksDB stays within managed memory")),
     ((f"{PREFIX}memory.fixed-per-slot",), message("not set"), message("instead of managed memory")),
     ((f"{PREFIX}memory.write-buffer-ratio",), "0.5", message("share of it for write buffers")),
-    ((f"{PREFIX}localdir",), message("the working directory of the TaskManager"), message("local disks; several spread the load")),
+    (
+        (f"{PREFIX}localdir",),
+        message("the working directory of the TaskManager"),
+        message("local disks; several spread the load"),
+    ),
     ((f"{PREFIX}thread.num",), "2", message("threads for flushes and compactions of a RocksDB")),
     ((f"{PREFIX}writebuffer.size",), "64 mb", message("a flush makes a file of about this")),
-    ((f"{PREFIX}writebuffer.count",), "2", message("write buffers of a state, flushed ones among them")),
-    ((f"{PREFIX}compaction.style",), "LEVEL", message("NONE compacts nothing; FIFO drops old files")),
+    (
+        (f"{PREFIX}writebuffer.count",),
+        "2",
+        message("write buffers of a state, flushed ones among them"),
+    ),
+    (
+        (f"{PREFIX}compaction.style",),
+        "LEVEL",
+        message("NONE compacts nothing; FIFO drops old files"),
+    ),
     ((f"{PREFIX}predefined-options",), "DEFAULT", message("settings by kind of disk")),
-    ((f"{PREFIX}use-bloom-filter",), "false", message("reads of keys that are not there touch fewer files")),
-    ((f"{PREFIX}timer-service.factory",), "ROCKSDB", message("where timers are kept; HEAP is faster while they fit")),
+    (
+        (f"{PREFIX}use-bloom-filter",),
+        "false",
+        message("reads of keys that are not there touch fewer files"),
+    ),
+    (
+        (f"{PREFIX}timer-service.factory",),
+        "ROCKSDB",
+        message("where timers are kept; HEAP is faster while they fit"),
+    ),
     (
         (f"{PREFIX}compaction.filter.periodic-compaction-time",),
         "30 d",
@@ -76,14 +102,23 @@ def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
     found = []
     for keys, default, meaning in _SHOWN:
         key = next((key for key in keys if configuration.get(key) is not None), None)
-        found.append(Option(key or keys[0], str(configuration[key]) if key else default, key is not None, meaning))
+        found.append(
+            Option(
+                key or keys[0],
+                str(configuration[key]) if key else default,
+                key is not None,
+                meaning,
+            )
+        )
     return found
 
 
 def native_metrics(configuration: Mapping[str, object] | None) -> list[NativeMetric]:
     known = configuration or {}
     return [
-        NativeMetric(f"{METRICS}{name}", str(known.get(f"{METRICS}{name}")).lower() == "true", meaning)
+        NativeMetric(
+            f"{METRICS}{name}", str(known.get(f"{METRICS}{name}")).lower() == "true", meaning
+        )
         for name, meaning in METRIC_MEANINGS.items()
     ]
 
@@ -97,7 +132,9 @@ def named(text: str | None) -> str | None:
 
 
 def is_rocksdb(state_backend: str | None) -> bool | None:
-    """By the name that REST gives the backend (EmbeddedRocksDBStateBackend, HashMapStateBackend); None for none and for others."""
+    """By the name that REST gives the backend (EmbeddedRocksDBStateBackend, HashMapStateBackend);
+    None for none and for others.
+    """
     name = (named(state_backend) or "").lower()
     if "rocksdb" in name:
         return True

@@ -1,4 +1,6 @@
-"""What of a job is configured otherwise: its settings, its checkpoint settings, release, parallelism, and the vertices of its plan."""
+"""What of a job is configured otherwise: its settings, its checkpoint settings, release,
+parallelism, and the vertices of its plan.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +23,10 @@ class Change:
 
 
 def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
-    """The first ``MOST_CHANGES``, in order. What one of them did not report is no change: see :func:`not_reported`."""
+    """The first ``MOST_CHANGES``, in order.
+
+    What one of them did not report is no change: see :func:`not_reported`.
+    """
     found = [
         *_of_mapping(message("job"), _figures(before), _figures(after)),
         *_of_mapping(message("checkpoints"), before.checkpoint_config, after.checkpoint_config),
@@ -33,11 +38,20 @@ def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
 
 def not_reported(before: JobCurrent, after: JobCurrent) -> list[str]:
     lacking = {
-        "configuration": message("Flink did not report the configuration of both attempts, so it is not compared."),
-        "checkpoint_config": message("Flink did not report the checkpoint settings of both attempts, so they are not compared."),
+        "configuration": message(
+            "Flink did not report the configuration of both attempts, so it is not compared."
+        ),
+        "checkpoint_config": message(
+            "Flink did not report the checkpoint settings of both attempts, so they are not "
+            "compared."
+        ),
         "graph": message("Flink did not report the plan of both attempts, so it is not compared."),
     }
-    return [sentence for field, sentence in lacking.items() if not getattr(before, field) or not getattr(after, field)]
+    return [
+        sentence
+        for field, sentence in lacking.items()
+        if not getattr(before, field) or not getattr(after, field)
+    ]
 
 
 def _figures(job: JobCurrent) -> dict[str, Any]:
@@ -49,7 +63,9 @@ def _figures(job: JobCurrent) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _of_mapping(of: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[Change]:
+def _of_mapping(
+    of: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> Iterator[Change]:
     if not before or not after:
         return
     for name in sorted({*before, *after}):
@@ -58,7 +74,9 @@ def _of_mapping(of: str, before: Mapping[str, Any] | None, after: Mapping[str, A
             yield Change(of, name, old, new)
 
 
-def _of_vertices(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[Change]:
+def _of_vertices(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> Iterator[Change]:
     old, new = _parallelisms(before), _parallelisms(after)
     if old and new:
         yield from _of_mapping(message("vertices"), old, new)
@@ -68,8 +86,13 @@ def _parallelisms(graph: Mapping[str, Any] | None) -> dict[str, str]:
     """By name: ids of vertices differ from plan to plan, and names may come twice."""
     found: dict[str, list[str]] = {}
     for vertex in (graph or {}).get("vertices") or ():
-        found.setdefault(str(vertex.get("name") or vertex.get("vertex_id")), []).append(str(vertex.get("parallelism")))
-    return {name: message("parallelism {values:name}", values=", ".join(sorted(values))) for name, values in found.items()}
+        found.setdefault(str(vertex.get("name") or vertex.get("vertex_id")), []).append(
+            str(vertex.get("parallelism"))
+        )
+    return {
+        name: message("parallelism {values:name}", values=", ".join(sorted(values)))
+        for name, values in found.items()
+    }
 
 
 def _text(value: Any) -> str | None:

@@ -69,9 +69,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class JobChange:
-    """``marks``: what happened at the instant; ``others``: what else did in the windows, which is in the figures too. ``windows`` is None
-    where one side is not known. ``changes`` is None where one id goes on, whose settings Flink does not change. ``uploaded``: bytes in
-    both windows, None where none completed. ``first``: the first checkpoint that completed after it.
+    """``marks``: what happened at the instant; ``others``: what else did in the windows, which is
+    in the figures too. ``windows`` is None where one side is not known. ``changes`` is None where
+    one id goes on, whose settings Flink does not change. ``uploaded``: bytes in both windows, None
+    where none completed. ``first``: the first checkpoint that completed after it.
     """
 
     windows: Windows | None
@@ -133,18 +134,29 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
 
 def marks_of(job: JobCurrent, start: datetime, end: datetime) -> list[Mark]:
     """What may be asked about, the newest first."""
-    return _marks(job.cluster, [job.job_id, *(one.job_id for one in line_of(job))], start, end)[::-1]
+    return _marks(job.cluster, [job.job_id, *(one.job_id for one in line_of(job))], start, end)[
+        ::-1
+    ]
 
 
 def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> list[Mark]:
     """Oldest first; the newest where there are too many."""
-    rows = JobAnnotation.objects.filter(cluster=cluster, job_id__in=ids, at__gte=start, at__lte=end).order_by("-at", "-id")
+    rows = JobAnnotation.objects.filter(
+        cluster=cluster, job_id__in=ids, at__gte=start, at__lte=end
+    ).order_by("-at", "-id")
     found = rows.values_list("at", "kind", "label", "subject", "job_id")[: 2 * MOST_MARKS]
-    return [Mark(at, kind, label or subject or kind, job_id) for at, kind, label, subject, job_id in reversed(found)]
+    return [
+        Mark(at, kind, label or subject or kind, job_id)
+        for at, kind, label, subject, job_id in reversed(found)
+    ]
 
 
-def _attempts(line: Sequence[JobCurrent], at: datetime) -> tuple[JobCurrent | None, JobCurrent | None]:
-    """The attempts on both sides of the instant, with all that is known of them; the same one where it went on."""
+def _attempts(
+    line: Sequence[JobCurrent], at: datetime
+) -> tuple[JobCurrent | None, JobCurrent | None]:
+    """The attempts on both sides of the instant, with all that is known of them; the same one where
+    it went on.
+    """
     begun = sorted((one for one in line if began_at(one)), key=lambda one: (began_at(one), one.pk))
     before = [one for one in begun if (began_at(one) or at) < at - SAME_MOMENT]
     after = [one for one in begun if (over_at(one) or at) > at + SAME_MOMENT]
@@ -156,7 +168,9 @@ def _attempts(line: Sequence[JobCurrent], at: datetime) -> tuple[JobCurrent | No
 
 def _facts(cluster: str, ids: Sequence[str], span: Windows) -> list[CheckpointFact]:
     fields = ("job_id", "checkpoint_id", "trigger_time", "outcome", "is_savepoint", *MEASURES)
-    rows = CheckpointFact.objects.filter(cluster=cluster, job_id__in=ids, trigger_time__gte=span.start, trigger_time__lte=span.end)
+    rows = CheckpointFact.objects.filter(
+        cluster=cluster, job_id__in=ids, trigger_time__gte=span.start, trigger_time__lte=span.end
+    )
     return list(rows.only(*fields).order_by("trigger_time", "id")[:MOST_FACTS])
 
 
@@ -168,16 +182,25 @@ def _measures(*sides: Sequence[CheckpointFact]) -> list[Measure]:
     own = [list(filter(_is_own, side)) for side in sides]
     found = []
     for field, (name, unit) in MEASURES.items():
-        values = [[value for one in side if (value := getattr(one, field)) is not None] for side in own]
+        values = [
+            [value for one in side if (value := getattr(one, field)) is not None] for side in own
+        ]
         if any(values):
             found.append(Measure(name, unit, "", compared(*values)))
     return found
 
 
 def _pressure(cluster: str, ids: Sequence[str], span: Windows) -> tuple[list[Measure], bool]:
-    """Of each vertex, by name, minute by minute. A minute in which it happened is in neither window."""
-    rows = PressureWindow.objects.filter(cluster=cluster, job_id__in=ids, window_start__gte=span.start, window_start__lt=span.end)
-    found = rows.order_by("window_start").values_list("vertex_name", "vertex_id", "window_start", "window_s", *PRESSURE)[: MOST_WINDOWS + 1]
+    """Of each vertex, by name, minute by minute.
+
+    A minute in which it happened is in neither window.
+    """
+    rows = PressureWindow.objects.filter(
+        cluster=cluster, job_id__in=ids, window_start__gte=span.start, window_start__lt=span.end
+    )
+    found = rows.order_by("window_start").values_list(
+        "vertex_name", "vertex_id", "window_start", "window_s", *PRESSURE
+    )[: MOST_WINDOWS + 1]
     sides: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     count = 0
     for name, vertex_id, start, lasts_s, *values in found:
@@ -188,7 +211,10 @@ def _pressure(cluster: str, ids: Sequence[str], span: Windows) -> tuple[list[Mea
             if value is not None:
                 side = sides.setdefault((name or vertex_id, field), ([], []))[start >= span.at]
                 side.append(value / PRESSURE[field][1])
-    measures = [Measure(PRESSURE[field][0], "share", vertex, compared(*values)) for (vertex, field), values in sides.items()]
+    measures = [
+        Measure(PRESSURE[field][0], "share", vertex, compared(*values))
+        for (vertex, field), values in sides.items()
+    ]
     return measures, count > MOST_WINDOWS
 
 
@@ -197,20 +223,29 @@ def _tallies(
     marks: Sequence[Mark],
     at: datetime,
 ) -> list[Tally]:
-    restarts = [[one for one in marks if one.kind == "restart" and (one.at < at) is early] for early in (True, False)]
+    restarts = [
+        [one for one in marks if one.kind == "restart" and (one.at < at) is early]
+        for early in (True, False)
+    ]
     return [
         Tally(message("checkpoints completed"), *(sum(map(_is_own, side)) for side in sides)),
         Tally(
             message("checkpoints failed"),
             *(sum(one.outcome in FAILED_OUTCOMES for one in side) for side in sides),
         ),
-        Tally(message("savepoints"), *(sum(bool(one.is_savepoint) for one in side) for side in sides)),
+        Tally(
+            message("savepoints"), *(sum(bool(one.is_savepoint) for one in side) for side in sides)
+        ),
         Tally(message("restarts"), *(len(side) for side in restarts)),
     ]
 
 
 def _uploaded(side: Sequence[CheckpointFact]) -> int | None:
-    sizes = [one.checkpointed_bytes for one in side if one.outcome == "completed" and one.checkpointed_bytes is not None]
+    sizes = [
+        one.checkpointed_bytes
+        for one in side
+        if one.outcome == "completed" and one.checkpointed_bytes is not None
+    ]
     return sum(sizes) if sizes else None
 
 
@@ -218,10 +253,16 @@ def _not_known(span: Windows | None, at: datetime, deleted_to: datetime | None) 
     if deleted_to and at <= deleted_to:
         return [
             message(
-                "Routine checkpoints and pressure are deleted after {days:number} days: of that time there is nothing left to compare.",
+                "Routine checkpoints and pressure are deleted after {days:number} days: of that "
+                "time there is nothing left to compare.",
                 days=routine().days,
             )
         ]
     if span is None:
-        return [message("Of one of the sides nothing is known: it lies before the job began, or after what was seen last.")]
+        return [
+            message(
+                "Of one of the sides nothing is known: it lies before the job began, or after what "
+                "was seen last."
+            )
+        ]
     return []

@@ -1,8 +1,9 @@
 """Two samples of one measure, and whether they differ by more than they scatter.
 
-The comparison is by ranks (Mann and Whitney), which wild values do not move: ``above`` is the share of pairs in which a value after is
-larger than one before, ties counting half. There is a difference where that is beyond chance (at the level of one in a hundred), where
-it holds for most pairs, and where the medians lie a tenth apart.
+The comparison is by ranks (Mann and Whitney), which wild values do not move: ``above`` is the share
+of pairs in which a value after is larger than one before, ties counting half. There is a difference
+where that is beyond chance (at the level of one in a hundred), where it holds for most pairs, and
+where the medians lie a tenth apart.
 """
 
 from bisect import bisect_left, bisect_right
@@ -36,7 +37,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``change``: of the medians, as a ratio of the one before; None where that is nothing or not known."""
+    """``change``: of the medians, as a ratio of the one before; None where that is nothing or not
+    known.
+    """
 
     before: Sample
     after: Sample
@@ -62,7 +65,9 @@ def compared(before: Sequence[float], after: Sequence[float]) -> Comparison:
     z = (above - 0.5) / sqrt((one.count + other.count + 1) / (12 * one.count * other.count))
     is_large = one.median != other.median and (change is None or abs(change) >= LEAST_CHANGE)
     differs = abs(z) >= BEYOND_CHANCE_Z and max(above, 1 - above) >= MOST_PAIRS and is_large
-    return Comparison(one, other, (HIGHER if above > 0.5 else LOWER) if differs else SAME, above, change)
+    return Comparison(
+        one, other, (HIGHER if above > 0.5 else LOWER) if differs else SAME, above, change
+    )
 
 
 def share_above(before: Sequence[float], after: Sequence[float]) -> float:

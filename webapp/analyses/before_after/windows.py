@@ -1,4 +1,6 @@
-"""Two windows of one length around an instant: as long as was asked for, and as both sides are known."""
+"""Two windows of one length around an instant: as long as was asked for, and as both sides are
+known.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +19,10 @@ SHORTEST = timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class Windows:
-    """``start`` to ``at`` and ``at`` to ``end``. ``cut``: why they are shorter than was asked for; "" where they are not."""
+    """``start`` to ``at`` and ``at`` to ``end``.
+
+    ``cut``: why they are shorter than was asked for; "" where they are not.
+    """
 
     start: datetime
     at: datetime
@@ -29,7 +34,9 @@ class Windows:
         return self.end - self.at
 
 
-def windows(at: datetime, length: timedelta, known_from: datetime, known_to: datetime) -> Windows | None:
+def windows(
+    at: datetime, length: timedelta, known_from: datetime, known_to: datetime
+) -> Windows | None:
     """None where one of the sides is not known at all."""
     before, after = at - known_from, known_to - at
     shortest = min(length, before, after)

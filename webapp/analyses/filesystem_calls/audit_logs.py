@@ -1,4 +1,6 @@
-"""What audit logs of NameNodes have of some minutes: calls by second, kind, caller and job, beside what was expected of each job."""
+"""What audit logs of NameNodes have of some minutes: calls by second, kind, caller and job, beside
+what was expected of each job.
+"""
 
 import logging
 from collections import Counter, defaultdict
@@ -25,7 +27,9 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Caller:
-    """``peak``: its calls in its own worst second; ``in_peak``: in the worst second of the NameNode."""
+    """``peak``: its calls in its own worst second; ``in_peak``: in the worst second of the
+    NameNode.
+    """
 
     user: str
     address: str
@@ -36,7 +40,10 @@ class Caller:
 
 @dataclass(frozen=True)
 class JobSeen:
-    """Calls whose path has the id of the job. ``expected_per_s``: of the kinds that an audit log has, None where not known."""
+    """Calls whose path has the id of the job.
+
+    ``expected_per_s``: of the kinds that an audit log has, None where not known.
+    """
 
     cluster: str
     job_id: str
@@ -48,8 +55,9 @@ class JobSeen:
 
 @dataclass(frozen=True)
 class AuditedCalls:
-    """Of the audit logs that are declared on one cluster. ``since``: from when on its rows were few enough to be read, ``lasted_s`` from
-    then to the end of the minutes. ``no_job``: calls whose path names no job. ``kinds``: by what the log calls them, most first.
+    """Of the audit logs that are declared on one cluster. ``since``: from when on its rows were few
+    enough to be read, ``lasted_s`` from then to the end of the minutes. ``no_job``: calls whose
+    path names no job. ``kinds``: by what the log calls them, most first.
     ``seconds``: from the start of the minutes on.
     """
 
@@ -69,7 +77,10 @@ class AuditedCalls:
 
 @dataclass(frozen=True)
 class Observed:
-    """``silent``: clusters with declared audit logs of which nothing is known in these minutes. ``why``: what hinders, "" where nothing."""
+    """``silent``: clusters with declared audit logs of which nothing is known in these minutes.
+
+    ``why``: what hinders, "" where nothing.
+    """
 
     logs: Sequence[AuditedCalls] = ()
     silent: Sequence[str] = ()
@@ -96,11 +107,17 @@ def observed_in(start: datetime, seconds: int, expected: Sequence[FleetJob]) -> 
     paced = {job.job_id: job for job in expected}
     busiest = {name: _by_job(rows) for name, rows in by_cluster.items()}
     ids = {job_id for jobs in busiest.values() for job_id, _calls in jobs}
-    names = {one.job_id: one for one in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name")}
+    names = {
+        one.job_id: one
+        for one in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name")
+    }
     lasted = (end - since).total_seconds()
     logs = []
     for name, rows in sorted(by_cluster.items()):
-        jobs = [_job(job_id, calls, lasted, names.get(job_id), paced.get(job_id)) for job_id, calls in busiest[name]]
+        jobs = [
+            _job(job_id, calls, lasted, names.get(job_id), paced.get(job_id))
+            for job_id, calls in busiest[name]
+        ]
         logs.append(_audited(name, rows, start, (since, lasted), seconds, jobs))
     return Observed(logs, [name for name in declared if name not in by_cluster])
 
@@ -123,9 +140,13 @@ def _by_job(rows: Iterable[Row]) -> list[tuple[str, int]]:
     return sorted(jobs.items(), key=lambda one: (-one[1], one[0]))[:MOST_JOBS]
 
 
-def _job(job_id: str, calls: int, lasted_s: float, known: JobCurrent | None, paced: FleetJob | None) -> JobSeen:
+def _job(
+    job_id: str, calls: int, lasted_s: float, known: JobCurrent | None, paced: FleetJob | None
+) -> JobSeen:
     cluster, name = (known.cluster, known.name or job_id) if known else ("", job_id)
-    return JobSeen(cluster, job_id, name, calls, calls / lasted_s, paced.audited_per_s if paced else None)
+    return JobSeen(
+        cluster, job_id, name, calls, calls / lasted_s, paced.audited_per_s if paced else None
+    )
 
 
 def _audited(
@@ -144,7 +165,9 @@ def _audited(
         kinds[row["cmd"]] += row["calls"]
         callers[row["user"], row["address"]][second] += row["calls"]
     worst = max(range(seconds), key=by_second.__getitem__)
-    found = [Caller(*who, sum(of.values()), max(of.values()), of[worst]) for who, of in callers.items()]
+    found = [
+        Caller(*who, sum(of.values()), max(of.values()), of[worst]) for who, of in callers.items()
+    ]
     return AuditedCalls(
         cluster,
         *read,

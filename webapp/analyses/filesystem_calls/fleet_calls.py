@@ -1,4 +1,6 @@
-"""Calls of all jobs to each file system, second by second: who checkpoints together, what staggering and moving jobs would give."""
+"""Calls of all jobs to each file system, second by second: who checkpoints together, what
+staggering and moving jobs would give.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,8 +36,9 @@ class Together:
 
 @dataclass(frozen=True)
 class FileSystemCalls:
-    """Of one file system. ``unknown``: jobs whose files no audit counted; they are left out of every figure. ``together``: jobs at work in
-    the worst second, most calls first. ``staggered_peak``: of the jobs with a known pace, against ``steady_peak`` of the same jobs.
+    """Of one file system. ``unknown``: jobs whose files no audit counted; they are left out of
+    every figure. ``together``: jobs at work in the worst second, most calls first.
+    ``staggered_peak``: of the jobs with a known pace, against ``steady_peak`` of the same jobs.
     """
 
     file_system: str
@@ -63,9 +66,10 @@ class JobMove:
 
 @dataclass(frozen=True)
 class FleetCalls:
-    """``start``: of the seconds. ``left_out``: jobs with fewer checkpoints than those looked at. ``before`` and ``after``: calls a second
-    over time by file system, as it is and with the moves made. ``observed``: what audit logs of NameNodes have of
-    the same minutes, ``namenodes`` what their JMX has.
+    """``start``: of the seconds. ``left_out``: jobs with fewer checkpoints than those looked at.
+    ``before`` and ``after``: calls a second over time by file system, as it is and with the moves
+    made. ``observed``: what audit logs of NameNodes have of the same minutes, ``namenodes`` what
+    their JMX has.
     """
 
     start: datetime
@@ -94,7 +98,9 @@ _MADE_OF = (
 
 
 def look_up_fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
-    """Cached for a moment: tables and chart of a page ask for the same, and to stagger many jobs takes seconds."""
+    """Cached for a moment: tables and chart of a page ask for the same, and to stagger many jobs
+    takes seconds.
+    """
     key = answer_key("fleet-calls", _MADE_OF, end_of_step(now), more)
     cached = cache.get(key)
     if isinstance(cached, FleetCalls):
@@ -110,8 +116,12 @@ def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
     start = _start(end)
     by_peak = _file_systems(jobs, start)
     paced = [(job, job.per_s) for job in jobs if job.per_s is not None and job.file_system]
-    names = list(dict.fromkeys(job.file_system for job in jobs if job.file_system)) + [f"new-{number}" for number in range(1, more + 1)]
-    plan = balanced([per_s for _job, per_s in paced], [job.file_system for job, _per_s in paced], names)
+    names = list(dict.fromkeys(job.file_system for job in jobs if job.file_system)) + [
+        f"new-{number}" for number in range(1, more + 1)
+    ]
+    plan = balanced(
+        [per_s for _job, per_s in paced], [job.file_system for job, _per_s in paced], names
+    )
     moves = [_move(*paced[one.job], one.target) for one in plan.moves]
     return FleetCalls(
         start,
@@ -127,7 +137,9 @@ def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
 
 
 def bursts(before: datetime) -> tuple[datetime, Sequence[FileSystemCalls]]:
-    """Of the newest minutes before an instant: when these began, and the file systems of that time, the worst second first."""
+    """Of the newest minutes before an instant: when these began, and the file systems of that time,
+    the worst second first.
+    """
     end, jobs, _left_out = fleet_jobs(before)
     return _start(end), _file_systems(jobs, _start(end))
 
@@ -147,11 +159,18 @@ def _file_systems(jobs: Sequence[FleetJob], start: datetime) -> list[FileSystemC
 
 def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:
     known = [(job, calls) for job in jobs if (calls := job.calls) is not None]
-    written = {id(job): [_written(taken.trigger_time, taken.duration_s, calls, start) for taken in job.taken] for job, calls in known}
+    written = {
+        id(job): [
+            _written(taken.trigger_time, taken.duration_s, calls, start) for taken in job.taken
+        ]
+        for job, calls in known
+    }
     seconds = by_second((one for of_job in written.values() for one in of_job), SECONDS)
     worst = int(seconds.argmax())
     shares = [(job, float(by_second(written[id(job)], SECONDS)[worst])) for job, _calls in known]
-    together = [Together(job.cluster, job.job_id, job.name, calls) for job, calls in shares if calls]
+    together = [
+        Together(job.cluster, job.job_id, job.name, calls) for job, calls in shares if calls
+    ]
     periodic = [
         Periodic(
             (job.taken[0].trigger_time - start).total_seconds(),
@@ -187,4 +206,6 @@ def _move(job: FleetJob, per_s: float, target: str) -> JobMove:
     key = _DIRECTORY[of is None or of[:2] >= (1, 20)]
     path = job.directory.removeprefix(job.file_system) or "/"
     at = target if "://" in target else f"hdfs://{target}"
-    return JobMove(job.cluster, job.job_id, job.name, per_s, job.file_system, target, f"{key}: {at}{path}")
+    return JobMove(
+        job.cluster, job.job_id, job.name, per_s, job.file_system, target, f"{key}: {at}{path}"
+    )

@@ -1,4 +1,6 @@
-"""Jobs that took checkpoints in the newest minutes: when, for how long, into which file system, and how many files each writes."""
+"""Jobs that took checkpoints in the newest minutes: when, for how long, into which file system, and
+how many files each writes.
+"""
 
 import re
 import statistics
@@ -33,8 +35,9 @@ class Taken:
 
 @dataclass(frozen=True)
 class FleetJob:
-    """``file_system``: scheme and authority of its checkpoints, "" where unknown; ``directory`` what it is to be set to. ``calls``: of one
-    checkpoint, None where no audit counted its files. ``period_s``: None where it took only one.
+    """``file_system``: scheme and authority of its checkpoints, "" where unknown; ``directory``
+    what it is to be set to. ``calls``: of one checkpoint, None where no audit counted its files.
+    ``period_s``: None where it took only one.
     """
 
     cluster: str
@@ -51,7 +54,11 @@ class FleetJob:
     @property
     def audited_per_s(self) -> float | None:
         """Calls that an audit log has."""
-        return audited_of_files(self.files) / self.period_s if self.files is not None and self.period_s else None
+        return (
+            audited_of_files(self.files) / self.period_s
+            if self.files is not None and self.period_s
+            else None
+        )
 
     @property
     def per_s(self) -> float | None:
@@ -59,7 +66,10 @@ class FleetJob:
 
 
 class FleetJobs(NamedTuple):
-    """``end`` of the minutes looked at. ``left_out``: how many jobs took checkpoints in them, too, but fewer than each of ``jobs``."""
+    """``end`` of the minutes looked at.
+
+    ``left_out``: how many jobs took checkpoints in them, too, but fewer than each of ``jobs``.
+    """
 
     end: datetime
     jobs: list[FleetJob]
@@ -73,21 +83,35 @@ def fleet_jobs(now: datetime) -> FleetJobs:
     if newest is None:
         return FleetJobs(now, [], 0)
     newest_taken = taken.filter(trigger_time__gt=newest - WINDOW)
-    busiest = newest_taken.values_list("cluster", "job_id").annotate(taken=Count("id")).order_by("-taken", "cluster", "job_id")
+    busiest = (
+        newest_taken.values_list("cluster", "job_id")
+        .annotate(taken=Count("id"))
+        .order_by("-taken", "cluster", "job_id")
+    )
     chosen, left = [], MOST_FACTS
     for cluster, job_id, count in busiest[:MOST_JOBS]:
         left -= count
         if left >= 0:
             chosen.append((cluster, job_id))
     job_ids = [job_id for _cluster, job_id in chosen]
-    facts: dict[tuple[str, str], list[tuple[datetime, int | None, str]]] = {key: [] for key in chosen}
-    rows = newest_taken.filter(job_id__in=job_ids).values_list("cluster", "job_id", "trigger_time", "end_to_end_ms", "external_path")
-    for cluster, job_id, trigger, lasted_ms, path in rows.order_by("trigger_time", "id").iterator(2_000):
+    facts: dict[tuple[str, str], list[tuple[datetime, int | None, str]]] = {
+        key: [] for key in chosen
+    }
+    rows = newest_taken.filter(job_id__in=job_ids).values_list(
+        "cluster", "job_id", "trigger_time", "end_to_end_ms", "external_path"
+    )
+    for cluster, job_id, trigger, lasted_ms, path in rows.order_by("trigger_time", "id").iterator(
+        2_000
+    ):
         if (cluster, job_id) in facts:
             facts[cluster, job_id].append((trigger, lasted_ms, path or ""))
-    current = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name", "flink_version")
+    current = JobCurrent.objects.filter(job_id__in=job_ids).only(
+        "cluster", "job_id", "name", "flink_version"
+    )
     known = {(job.cluster, job.job_id): job for job in current}
-    files = files_by_directory(CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids))
+    files = files_by_directory(
+        CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids)
+    )
     jobs = [_job(key, facts[key], known.get(key), files) for key in chosen]
     return FleetJobs(newest, jobs, busiest.count() - len(jobs))
 
@@ -100,9 +124,16 @@ def _job(
 ) -> FleetJob:
     lasted = [duration for _trigger, duration, _path in facts if duration]
     usual_ms = statistics.median(lasted) if lasted else 1_000
-    taken = tuple(Taken(trigger, (duration or usual_ms) / 1000) for trigger, duration, _path in sorted(facts))
-    apart = [(later.trigger_time - earlier.trigger_time).total_seconds() for earlier, later in pairwise(taken)]
-    path = next((path for _trigger, _duration, path in reversed(facts) if _CHECKPOINT.search(path)), "")
+    taken = tuple(
+        Taken(trigger, (duration or usual_ms) / 1000) for trigger, duration, _path in sorted(facts)
+    )
+    apart = [
+        (later.trigger_time - earlier.trigger_time).total_seconds()
+        for earlier, later in pairwise(taken)
+    ]
+    path = next(
+        (path for _trigger, _duration, path in reversed(facts) if _CHECKPOINT.search(path)), ""
+    )
     files = counted.get(owner_directory(address_of(path).removesuffix(f"/{NAME}")))
     return FleetJob(
         *key,

@@ -1,4 +1,6 @@
-"""What audit logs have of one job's calls, for each of its newest checkpoints, beside what was expected of one."""
+"""What audit logs have of one job's calls, for each of its newest checkpoints, beside what was
+expected of one.
+"""
 
 import logging
 from collections import Counter
@@ -30,8 +32,8 @@ class KindSeen:
 
 @dataclass(frozen=True)
 class JobAudit:
-    """Calls from the trigger of one checkpoint to that of another, ``checkpoints`` later. ``burst``: in the worst second. ``callers``: by
-    address, most calls first.
+    """Calls from the trigger of one checkpoint to that of another, ``checkpoints`` later.
+    ``burst``: in the worst second. ``callers``: by address, most calls first.
     """
 
     start: datetime
@@ -50,9 +52,16 @@ class JobAudit:
 
 
 def job_audit(job: JobCurrent, expected: Calls) -> JobAudit | None:
-    """None where no audit log has calls of the job, or it took fewer than two checkpoints. Whole seconds, as the log has them."""
-    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id).exclude(is_savepoint=True)
-    triggers = sorted(facts.order_by("-trigger_time").values_list("trigger_time", flat=True)[:NEWEST])
+    """None where no audit log has calls of the job, or it took fewer than two checkpoints.
+
+    Whole seconds, as the log has them.
+    """
+    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id).exclude(
+        is_savepoint=True
+    )
+    triggers = sorted(
+        facts.order_by("-trigger_time").values_list("trigger_time", flat=True)[:NEWEST]
+    )
     if len(triggers) < 2:
         return None
     end = triggers[-1].replace(microsecond=0)
@@ -69,11 +78,15 @@ def job_audit(job: JobCurrent, expected: Calls) -> JobAudit | None:
     read = [one for one in read if one >= first - timedelta(seconds=1)]
     if len(read) < 2:
         return None
-    return _summed([row for row in rows if read[0] <= row["ts"] < end], read[0], end, len(read) - 1, expected)
+    return _summed(
+        [row for row in rows if read[0] <= row["ts"] < end], read[0], end, len(read) - 1, expected
+    )
 
 
 def _of_one_reader(rows: Sequence[Row]) -> list[Row]:
-    """Where audit logs of one NameNode are declared on several clusters, each has them: the one with most counts."""
+    """Where audit logs of one NameNode are declared on several clusters, each has them: the one
+    with most counts.
+    """
     calls: Counter[str] = Counter()
     for row in rows:
         calls[row["cluster"]] += row["calls"]
@@ -81,7 +94,9 @@ def _of_one_reader(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["cluster"] == most]
 
 
-def _summed(rows: Sequence[Row], start: datetime, end: datetime, checkpoints: int, expected: Calls) -> JobAudit | None:
+def _summed(
+    rows: Sequence[Row], start: datetime, end: datetime, checkpoints: int, expected: Calls
+) -> JobAudit | None:
     kinds, seconds, callers = Counter[str](), Counter[datetime](), Counter[str]()
     for row in rows:
         kinds[row["cmd"]] += row["calls"]
@@ -103,6 +118,9 @@ def _summed(rows: Sequence[Row], start: datetime, end: datetime, checkpoints: in
         expected.audited,
         seconds[burst_at],
         burst_at,
-        [KindSeen(cmd, kinds[cmd], kinds[cmd] / checkpoints, wanted.get(cmd) or None) for cmd in seen],
+        [
+            KindSeen(cmd, kinds[cmd], kinds[cmd] / checkpoints, wanted.get(cmd) or None)
+            for cmd in seen
+        ],
         dict(callers.most_common(20)),
     )

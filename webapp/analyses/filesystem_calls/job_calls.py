@@ -1,4 +1,6 @@
-"""Calls of one job to the NameNode of its checkpoint storage, by its newest ``_metadata``, and what would make them fewer."""
+"""Calls of one job to the NameNode of its checkpoint storage, by its newest ``_metadata``, and what
+would make them fewer.
+"""
 
 import statistics
 from collections.abc import Sequence
@@ -24,12 +26,16 @@ from webapp.storage.file_settings import FileSettings
 from webapp.storage.newest_metadata import ReadMetadata
 
 RECENT = 20
-"""Completed checkpoints, by which it is judged how often the job takes one and how long each lasts."""
+"""Completed checkpoints, by which it is judged how often the job takes one and how long each
+lasts.
+"""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """``every_ms``: between two completed checkpoints, ``duration_ms``: of one; medians, None where unknown."""
+    """``every_ms``: between two completed checkpoints, ``duration_ms``: of one; medians, None where
+    unknown.
+    """
 
     every_ms: float | None = None
     duration_ms: float | None = None
@@ -37,11 +43,13 @@ class Pace:
 
 @dataclass(frozen=True)
 class JobCalls:
-    """Of one checkpoint. ``least`` and ``most`` are equal unless it is not known which shared files it uploaded; ``written_total``: of most
-    the calls until it has completed. ``files_taken_over``: shared files of earlier ones. ``inline``: states within the ``_metadata``.
+    """Of one checkpoint. ``least`` and ``most`` are equal unless it is not known which shared files
+    it uploaded; ``written_total``: of most the calls until it has completed. ``files_taken_over``:
+    shared files of earlier ones. ``inline``: states within the ``_metadata``.
 
-    ``merged_to``: files at most if Flink merged them, None where it cannot, or does. ``curve``: by inline threshold, ascending, ``knee``
-    the point of it where heap buys most, ``at_now`` that of the present; ``retained``: checkpoints whose inline state is on the heap.
+    ``merged_to``: files at most if Flink merged them, None where it cannot, or does. ``curve``: by
+    inline threshold, ascending, ``knee`` the point of it where heap buys most, ``at_now`` that of
+    the present; ``retained``: checkpoints whose inline state is on the heap.
     """
 
     metadata_path: str
@@ -82,9 +90,13 @@ def pace_of(cluster: str, job_id: str) -> Pace:
     completed = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id, outcome="completed")
     in_order = completed.exclude(is_savepoint=True).order_by("-trigger_time", "-id")
     newest = list(in_order.values_list("trigger_time", "end_to_end_ms")[:RECENT])
-    apart = [(later - earlier).total_seconds() * 1000 for (later, _), (earlier, _) in pairwise(newest)]
+    apart = [
+        (later - earlier).total_seconds() * 1000 for (later, _), (earlier, _) in pairwise(newest)
+    ]
     lasted = [duration for _, duration in newest if duration]
-    return Pace(statistics.median(apart) if apart else None, statistics.median(lasted) if lasted else None)
+    return Pace(
+        statistics.median(apart) if apart else None, statistics.median(lasted) if lasted else None
+    )
 
 
 def job_calls(
@@ -103,25 +115,32 @@ def job_calls(
     unknown = []
     if plainly != safely:
         unknown.append(
-            message("Whether this version of Flink flushes files and renames the _metadata is not known: 1.12 does not, 1.20 and 2.3 do.")
+            message(
+                "Whether this version of Flink flushes files and renames the _metadata is not "
+                "known: 1.12 does not, 1.20 and 2.3 do."
+            )
         )
     if len(least) < len(most):
         unknown.append(
             message(
-                "Which of {files:count} shared files this checkpoint uploaded is not known (Flink reports it since 1.15): "
+                "Which of {files:count} shared files this checkpoint uploaded is not known (Flink "
+                "reports it since 1.15): "
                 "counted as if it had uploaded all of them.",
                 files=len(most) - len(least),
             )
         )
     if pace.every_ms is None:
-        unknown.append(message("How often the job takes checkpoints is not known: fewer than two were seen."))
+        unknown.append(
+            message("How often the job takes checkpoints is not known: fewer than two were seen.")
+        )
     threshold = settings.threshold_bytes
     observed = observed_threshold(files)
     if observed and not observed[0] <= threshold < observed[1]:
         threshold = observed[0]
         unknown.append(
             message(
-                "The inline threshold of this job is not the configured one: {inline:name} are inline, {beside:name} are not.",
+                "The inline threshold of this job is not the configured one: {inline:name} are "
+                "inline, {beside:name} are not.",
                 inline=bytes_text(observed[0]),
                 beside=bytes_text(observed[1]),
             )
@@ -131,7 +150,8 @@ def job_calls(
         read.path,
         read.checkpoint_id,
         read.modified,
-        calls_to_write(least, files.metadata_bytes, safely=plainly) + calls_to_delete(len(least), files.deleted_again),
+        calls_to_write(least, files.metadata_bytes, safely=plainly)
+        + calls_to_delete(len(least), files.deleted_again),
         written + calls_to_delete(len(most), files.deleted_again),
         written.total,
         len(least),

@@ -1,4 +1,6 @@
-"""The calls of a job: worked out and cached for a moment, since a ``_metadata`` may have many handles."""
+"""The calls of a job: worked out and cached for a moment, since a ``_metadata`` may have many
+handles.
+"""
 
 import logging
 from dataclasses import dataclass
@@ -21,8 +23,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Looked:
-    """None where the files are not known; ``why`` says then what is missing, and what to do. ``observed``: None where no audit log of a
-    NameNode has the job's calls.
+    """None where the files are not known; ``why`` says then what is missing, and what to do.
+    ``observed``: None where no audit log of a NameNode has the job's calls.
     """
 
     calls: JobCalls | None = None
@@ -35,7 +37,9 @@ _MADE_OF = (Looked, JobAudit, KindSeen, JobCalls, Calls, Pace, Inlined)
 
 def look_up_calls(job: JobCurrent, now: datetime) -> Looked:
     """By the newest ``_metadata`` that was read, be the job over since."""
-    key = answer_key("filesystem-calls", _MADE_OF, job.cluster, job.job_id, job.as_of, end_of_step(now))
+    key = answer_key(
+        "filesystem-calls", _MADE_OF, job.cluster, job.job_id, job.as_of, end_of_step(now)
+    )
     cached = cache.get(key)
     if isinstance(cached, Looked):
         return cached
@@ -49,11 +53,16 @@ def _look_up(job: JobCurrent, now: datetime) -> Looked:
     try:
         read = newest_metadata(job.cluster, job.job_id, now)
     except Exception:  # The lake may be any storage, with any error.
-        log.exception("References of %s on %s could not be read from the lake", job.job_id, job.cluster)
+        log.exception(
+            "References of %s on %s could not be read from the lake", job.job_id, job.cluster
+        )
         return Looked(why=message("The lake could not be read; the server's log has the reason."))
     if read is None:
         return Looked(
-            why=message("No _metadata of this job was read in the last 30 days: register the root of its checkpoints and audit it.")
+            why=message(
+                "No _metadata of this job was read in the last 30 days: register the root of its "
+                "checkpoints and audit it."
+            )
         )
     if read.files is None:
         return Looked(
@@ -64,5 +73,7 @@ def _look_up(job: JobCurrent, now: datetime) -> Looked:
             )
         )
     settings = file_settings(job.flink_version, job.configuration)
-    calls = job_calls(read, read.files, pace_of(job.cluster, job.job_id), job.flink_version, settings)
+    calls = job_calls(
+        read, read.files, pace_of(job.cluster, job.job_id), job.flink_version, settings
+    )
     return Looked(calls, observed=job_audit(job, calls.most))

@@ -51,19 +51,26 @@ PER_S = message("Calls a second")
 
 
 class CallsFilters(ListFilters):
-    more = Choice(("1", "2", "3"), about=_("file systems that do not exist yet and could take jobs"))
+    more = Choice(
+        ("1", "2", "3"), about=_("file systems that do not exist yet and could take jobs")
+    )
 
 
 @fleet_analysis(
     "filesystem-calls",
     title=message("File system calls"),
-    summary=message("what checkpoints of all jobs ask of each NameNode, second by second, in their newest ten minutes"),
+    summary=message(
+        "what checkpoints of all jobs ask of each NameNode, second by second, in their newest ten "
+        "minutes"
+    ),
     parameters=CallsFilters,
     is_slow=True,
 )
 def filesystem_calls(asked: Asked) -> Document:
     found, findings = _found(asked), open_findings()
-    blocks: list[Block] = [Chart("seconds", message("Calls by second"), subtitle=message("of each file system"))]
+    blocks: list[Block] = [
+        Chart("seconds", message("Calls by second"), subtitle=message("of each file system"))
+    ]
     blocks += [NotKnown(reason) for reason in _unknown(found)]
     if findings:
         blocks.append(_findings(findings))
@@ -81,9 +88,15 @@ def filesystem_calls(asked: Asked) -> Document:
 @filesystem_calls.draws("seconds")
 def seconds(asked: Asked) -> Drawn:
     found = _found(asked)
-    series = [(localised(one.file_system or UNKNOWN_SYSTEM), one.seconds) for one in found.file_systems if any(one.seconds)]
+    series = [
+        (localised(one.file_system or UNKNOWN_SYSTEM), one.seconds)
+        for one in found.file_systems
+        if any(one.seconds)
+    ]
     for one in found.observed.logs:
-        series.append((localised(message("audit log, {cluster:name}", cluster=one.cluster)), one.seconds))
+        series.append(
+            (localised(message("audit log, {cluster:name}", cluster=one.cluster)), one.seconds)
+        )
     if not series:
         text = message("No job whose files an audit counted took a checkpoint in these minutes.")
         return Drawn(empty_title=message("No calls are known"), empty_text=text)
@@ -118,7 +131,8 @@ def _worst(found: FleetCalls) -> Iterator[Message]:
     if worst is None:
         return
     yield message(
-        "{name:name} had {peak:count} calls in its worst second, of {jobs:message}, against {per_s:decimal1} calls/s over time.",
+        "{name:name} had {peak:count} calls in its worst second, of {jobs:message}, against "
+        "{per_s:decimal1} calls/s over time.",
         name=worst.file_system or UNKNOWN_SYSTEM,
         peak=worst.peak,
         jobs=plural(len(worst.together), "{count:count} job", "{count:count} jobs together"),
@@ -132,12 +146,14 @@ def _unknown(found: FleetCalls) -> Iterator[str]:
         yield namenodes.why
     elif namenodes.silent:
         yield message(
-            "No sample of these minutes from the NameNode of {clusters:names}: see skipped inputs of the pipeline.",
+            "No sample of these minutes from the NameNode of {clusters:names}: see skipped inputs "
+            "of the pipeline.",
             clusters=list(namenodes.silent),
         )
     elif not namenodes.known:
         yield message(
-            "No NameNode is declared: how loaded it is, is unknown. Give its web address on one cluster that uses it (Clusters, Edit)."
+            "No NameNode is declared: how loaded it is, is unknown. Give its web address on one "
+            "cluster that uses it (Clusters, Edit)."
         )
     if observed.why:
         yield observed.why
@@ -148,7 +164,8 @@ def _unknown(found: FleetCalls) -> Iterator[str]:
         )
     elif not observed.logs:
         yield message(
-            "No audit log of a NameNode is declared: what is shown is what checkpoints should cost. "
+            "No audit log of a NameNode is declared: what is shown is what checkpoints should "
+            "cost. "
             "Declare its hdfs-audit.log on one cluster that uses it (Clusters, Edit)."
         )
     if uncounted := sum(one.unknown for one in found.file_systems):
@@ -160,8 +177,16 @@ def _unknown(found: FleetCalls) -> Iterator[str]:
     if found.left_out:
         yield plural(
             found.left_out,
-            "{count:count} more job took fewer checkpoints in these minutes than those looked at, and is left out of all figures.",
-            "{count:count} more jobs took fewer checkpoints in these minutes than those looked at, and are left out of all figures.",
+            (
+                "{count:count} more job took fewer checkpoints in these minutes than those looked "
+                "at, "
+                "and is left out of all figures."
+            ),
+            (
+                "{count:count} more jobs took fewer checkpoints in these minutes than those looked "
+                "at, "
+                "and are left out of all figures."
+            ),
         )
 
 
@@ -174,7 +199,10 @@ def _findings(findings: Sequence[Finding]) -> Table:
             Column("severity", message("Severity")),
             Column("cluster", CLUSTER),
         ),
-        tuple((Link(one.title, reverse("finding", args=[one.pk])), one.severity, one.cluster) for one in findings),
+        tuple(
+            (Link(one.title, reverse("finding", args=[one.pk])), one.severity, one.cluster)
+            for one in findings
+        ),
         subtitle=message("of NameNodes, worst first"),
     )
 
@@ -189,7 +217,9 @@ def _period(found: FleetCalls) -> Facts:
 
 
 def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
-    staggered = message("worst second of jobs that keep a pace, if each began at the second that suits best")
+    staggered = message(
+        "worst second of jobs that keep a pace, if each began at the second that suits best"
+    )
 
     def row(one: FileSystemCalls) -> tuple[Value, ...]:
         of = (one.file_system or None, one.jobs, one.unknown)
@@ -270,12 +300,16 @@ def _namenodes(found: FleetCalls) -> Table:
         return (one.cluster, one.ha_state, *waits, one.per_s, *holds)
 
     expected = message(
-        "Checkpoints of the jobs known here should cost {per_s:decimal1} calls/s. Calls are those of all clients. Times "
+        "Checkpoints of the jobs known here should cost {per_s:decimal1} calls/s. Calls are those "
+        "of all clients. Times "
         "are means of its own last interval of metrics.",
         per_s=sum(found.before.values()),
     )
     worst = message("of the samples of these minutes")
-    slow = message("Where calls wait, each writer waits with them: stagger checkpoints, make files fewer, or move jobs.")
+    slow = message(
+        "Where calls wait, each writer waits with them: stagger checkpoints, make files fewer, or "
+        "move jobs."
+    )
     is_slow = any(one.is_slow for one in found.namenodes.known)
     return Table(
         "namenodes",
@@ -312,7 +346,11 @@ def _callers(logs: Sequence[AuditedCalls]) -> Table:
             Column("peak", message("Own worst second"), "count"),
             Column("in_peak", message("In the worst of all"), "count"),
         ),
-        tuple((log.cluster, one.user, one.address, one.calls, one.peak, one.in_peak) for log in logs for one in log.callers),
+        tuple(
+            (log.cluster, one.user, one.address, one.calls, one.peak, one.in_peak)
+            for log in logs
+            for one in log.callers
+        ),
         subtitle=message("by audit logs, in the same minutes; most calls first"),
         note=join_messages(map(_audited, logs), " "),
     )
@@ -320,7 +358,8 @@ def _callers(logs: Sequence[AuditedCalls]) -> Table:
 
 def _audited(log: AuditedCalls) -> Message:
     return message(
-        "{cluster:name}: {calls:count} calls, {peak:count} in the worst second; {of_jobs:count} have the id of a job in their path, "
+        "{cluster:name}: {calls:count} calls, {peak:count} in the worst second; {of_jobs:count} "
+        "have the id of a job in their path, "
         "{refused:count} were refused or of a path that is not there.",
         cluster=log.cluster,
         calls=log.calls,
@@ -361,9 +400,15 @@ def _jobs(logs: Sequence[AuditedCalls]) -> Table:
 def _kinds(found: FleetCalls) -> Table:
     """By what NameNodes and their audit logs name them."""
     jmx, audit = message("JMX"), message("audit log")
-    rows = [(one.cluster, jmx, kind, per_s) for one in found.namenodes.known for kind, per_s in one.kinds.items()]
+    rows = [
+        (one.cluster, jmx, kind, per_s)
+        for one in found.namenodes.known
+        for kind, per_s in one.kinds.items()
+    ]
     for log in found.observed.logs:
-        rows += [(log.cluster, audit, cmd, calls / log.lasted_s) for cmd, calls in log.kinds.items()]
+        rows += [
+            (log.cluster, audit, cmd, calls / log.lasted_s) for cmd, calls in log.kinds.items()
+        ]
     return Table(
         "kinds",
         message("Kinds of calls"),
@@ -381,26 +426,42 @@ def _kinds(found: FleetCalls) -> Table:
 def _balance(found: FleetCalls) -> Iterator[Block]:
     if len(found.before) < 2:
         if found.before:
-            yield Note(message("There is one file system: suppose more of them to see which jobs would move."))
+            yield Note(
+                message(
+                    "There is one file system: suppose more of them to see which jobs would move."
+                )
+            )
     else:
         yield _loads(found)
         if found.moves:
             yield _moves(found)
     if any(one.staggered_peak < one.steady_peak * GAIN for one in found.file_systems):
         stagger = message(
-            "Stagger: no setting of Flink moves the second at which a job takes its checkpoints. Trigger them over REST at chosen "
-            "seconds (POST /jobs/:jobid/checkpoints, 1.17 and later), or restart jobs one after the other."
+            "Stagger: no setting of Flink moves the second at which a job takes its checkpoints. "
+            "Trigger them over REST at chosen "
+            "seconds (POST /jobs/:jobid/checkpoints, 1.17 and later), or restart jobs one after "
+            "the other."
         )
         yield Advice((stagger,))
 
 
 def _loads(found: FleetCalls) -> Table:
-    sentence = message("No other distribution by this rule would relieve the file system that has most to do.")
+    sentence = message(
+        "No other distribution by this rule would relieve the file system that has most to do."
+    )
     if found.moves:
         sentence = plural(
             len(found.moves),
-            "{moved:count} job moved, the busiest file system would have {after:decimal1} calls/s over time instead of {before:decimal1}.",
-            "{moved:count} jobs moved, the busiest file system would have {after:decimal1} calls/s over time instead of {before:decimal1}.",
+            (
+                "{moved:count} job moved, the busiest file system would have {after:decimal1} "
+                "calls/s "
+                "over time instead of {before:decimal1}."
+            ),
+            (
+                "{moved:count} jobs moved, the busiest file system would have {after:decimal1} "
+                "calls/s "
+                "over time instead of {before:decimal1}."
+            ),
             moved=len(found.moves),
             after=max(found.after.values()),
             before=max(found.before.values()),
@@ -413,7 +474,10 @@ def _loads(found: FleetCalls) -> Table:
             Column("per_s", message("Calls a second now"), "per_s"),
             Column("then_per_s", message("Then"), "per_s"),
         ),
-        tuple((name, round(before, 2), round(found.after[name], 2)) for name, before in found.before.items()),
+        tuple(
+            (name, round(before, 2), round(found.after[name], 2))
+            for name, before in found.before.items()
+        ),
         subtitle=message("job of most calls first, each to the one with least"),
         note=sentence,
     )
@@ -443,7 +507,10 @@ def _moves(found: FleetCalls) -> Table:
             for one in found.moves
         ),
         subtitle=message("most calls first"),
-        note=message("A job that moves restores from its last checkpoint, whose files stay where they are until it has dropped them."),
+        note=message(
+            "A job that moves restores from its last checkpoint, whose files stay where they are "
+            "until it has dropped them."
+        ),
     )
 
 

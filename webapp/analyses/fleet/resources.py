@@ -54,7 +54,9 @@ class ResourcesFilters(ListFilters):
 @fleet_analysis(
     "resources",
     title=message("Resources"),
-    summary=message("memory, CPU and slots of all jobs on their TaskManagers, and what would be saved"),
+    summary=message(
+        "memory, CPU and slots of all jobs on their TaskManagers, and what would be saved"
+    ),
     parameters=ResourcesFilters,
     is_slow=True,
 )

@@ -1,4 +1,6 @@
-"""The state backend of a job: RocksDB by its own metrics, which input state waits for, and the options that decide it."""
+"""The state backend of a job: RocksDB by its own metrics, which input state waits for, and the
+options that decide it.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,7 +15,19 @@ from webapp.analyses.backend.job_backend import (
     VertexFigures,
     job_backend,
 )
-from webapp.analyses.document import Advice, Asked, Block, Column, Document, Fact, Facts, Note, NotKnown, Table, Verdict
+from webapp.analyses.document import (
+    Advice,
+    Asked,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    NotKnown,
+    Table,
+    Verdict,
+)
 from webapp.analyses.registry import analysis
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import count_text, duration_text
@@ -24,7 +38,10 @@ SHOWN = 50
 @analysis(
     "backend",
     title=message("State backend"),
-    summary=message("how RocksDB is by its own metrics, which input state waits for, and the options that decide it"),
+    summary=message(
+        "how RocksDB is by its own metrics, which input state waits for, and the options that "
+        "decide it"
+    ),
     tab="state",
     in_report=True,
     is_slow=True,
@@ -54,7 +71,9 @@ def _blocks(found: JobBackend) -> Iterator[Block]:
                 "cluster:"
             )
         )
-        yield Advice(tuple(message("{key:name}: true", key=key) for key in off), message("What is off"))
+        yield Advice(
+            tuple(message("{key:name}: true", key=key) for key in off), message("What is off")
+        )
     yield from _inputs(found)
     yield from _buffers(found)
     yield _options(found)
@@ -68,22 +87,44 @@ def _vertices(shown: list[VertexFigures]) -> Table:
             Column("vertex", message("Vertex")),
             Column("at", message("Sampled"), "instant"),
             Column(
-                "stalled", message("Stalled"), "count", message("samples of the last ten minutes in which RocksDB stopped or slowed writes")
+                "stalled",
+                message("Stalled"),
+                "count",
+                message(
+                    "samples of the last ten minutes in which RocksDB stopped or slowed writes"
+                ),
             ),
             Column("samples", message("Samples"), "count"),
-            Column("writes_stopped", message("Stopped"), "count", message("column families whose writes are stopped now")),
-            Column("level0_files", message("Level 0"), "count", message("of one state, the most: slowed from 20 on, stopped at 36")),
+            Column(
+                "writes_stopped",
+                message("Stopped"),
+                "count",
+                message("column families whose writes are stopped now"),
+            ),
+            Column(
+                "level0_files",
+                message("Level 0"),
+                "count",
+                message("of one state, the most: slowed from 20 on, stopped at 36"),
+            ),
             Column("flushes_pending", message("Flushes pending"), "count"),
             Column("compactions_pending", message("Compactions pending"), "count"),
             Column("compaction_pending_bytes", message("To compact"), "bytes"),
-            Column("block_cache_bytes", message("Block cache"), "bytes", message("in use, of one slot, the most")),
+            Column(
+                "block_cache_bytes",
+                message("Block cache"),
+                "bytes",
+                message("in use, of one slot, the most"),
+            ),
             Column("block_cache_capacity_bytes", message("Its size"), "bytes"),
             Column("memtable_bytes", message("Write buffers"), "bytes"),
             Column("sst_bytes", message("Files"), "bytes"),
             Column("background_errors", message("Errors"), "count"),
         ),
         tuple(_row(one) for one in shown[:SHOWN]),
-        note=message("As last reported, over all subtasks and states of a vertex. –: that metric is off."),
+        note=message(
+            "As last reported, over all subtasks and states of a vertex. –: that metric is off."
+        ),
         total=len(shown),
     )
 
@@ -92,8 +133,20 @@ def _row(one: VertexFigures) -> tuple[str | int | datetime | None, ...]:
     of = one.newest
     stalled = one.stalled if one.samples else None
     figures = (
-        *("writes_stopped", "level0_files", "flushes_pending", "compactions_pending", "compaction_pending_bytes"),
-        *("block_cache_bytes", "block_cache_capacity_bytes", "memtable_bytes", "sst_bytes", "background_errors"),
+        *(
+            "writes_stopped",
+            "level0_files",
+            "flushes_pending",
+            "compactions_pending",
+            "compaction_pending_bytes",
+        ),
+        *(
+            "block_cache_bytes",
+            "block_cache_capacity_bytes",
+            "memtable_bytes",
+            "sst_bytes",
+            "background_errors",
+        ),
     )
     return (one.name, one.at, stalled, one.samples, *(of[name] for name in figures))
 
@@ -112,9 +165,19 @@ def _inputs(found: JobBackend) -> Iterator[Block]:
                 Column("slower", message("Slower")),
             ),
             tuple(
-                (one.name, one.first_watermark, one.second_watermark, one.distance_ms, _slower(one.apart_ms)) for one in of_inputs[:SHOWN]
+                (
+                    one.name,
+                    one.first_watermark,
+                    one.second_watermark,
+                    one.distance_ms,
+                    _slower(one.apart_ms),
+                )
+                for one in of_inputs[:SHOWN]
             ),
-            subtitle=message("watermarks of vertices with two inputs: what the faster one brings waits in state for the slower one"),
+            subtitle=message(
+                "watermarks of vertices with two inputs: what the faster one brings waits in state "
+                "for the slower one"
+            ),
             total=len(of_inputs),
         )
     if found.fed:
@@ -167,7 +230,8 @@ def _untold(one: FedVertex) -> str | None:
         return message("It does not wait for the slowest: that is marked idle, at least in part.")
     if one.untold:
         return message(
-            "How far they lie apart is unknown: a watermark has not come, its source has ended, or it is unknown which operator sends it."
+            "How far they lie apart is unknown: a watermark has not come, its source has ended, or "
+            "it is unknown which operator sends it."
         )
     return None
 
@@ -180,10 +244,22 @@ def _buffers(found: JobBackend) -> Iterator[Block]:
             message("Buffers"),
             (
                 Column("vertex", message("Vertex")),
-                Column("debloated_buffer_bytes", message("Size of a buffer"), "bytes", message("of the subtasks, the least")),
+                Column(
+                    "debloated_buffer_bytes",
+                    message("Size of a buffer"),
+                    "bytes",
+                    message("of the subtasks, the least"),
+                ),
                 Column("buffers_consumed_in_ms", message("Consumed within"), "ms"),
             ),
-            tuple((one.name, one.newest["debloated_buffer_bytes"], one.newest["buffers_consumed_in_ms"]) for one in shown[:SHOWN]),
+            tuple(
+                (
+                    one.name,
+                    one.newest["debloated_buffer_bytes"],
+                    one.newest["buffers_consumed_in_ms"],
+                )
+                for one in shown[:SHOWN]
+            ),
             subtitle=message("data in flight, which barriers of aligned checkpoints wait for"),
             total=len(shown),
         )
@@ -191,7 +267,12 @@ def _buffers(found: JobBackend) -> Iterator[Block]:
 
 def _options(found: JobBackend) -> Block:
     if found.options is None:
-        return NotKnown(message("The configuration of the cluster is not known. It is read with the first answers of its JobManager."))
+        return NotKnown(
+            message(
+                "The configuration of the cluster is not known. It is read with the first answers "
+                "of its JobManager."
+            )
+        )
     return Table(
         "options",
         message("Options"),
@@ -203,7 +284,8 @@ def _options(found: JobBackend) -> Block:
         ),
         tuple((one.key, one.value, one.is_set, one.meaning) for one in found.options),
         subtitle=message(
-            "of the cluster's configuration; what the job sets in its code, time-to-live of state among it, is not reported by Flink"
+            "of the cluster's configuration; what the job sets in its code, time-to-live of state "
+            "among it, is not reported by Flink"
         ),
     )
 
@@ -212,22 +294,41 @@ def _verdict(found: JobBackend) -> Verdict:
     if found.is_rocksdb is None:
         return Verdict(
             "unknown",
-            message("Whether this job keeps its state in RocksDB is not known: Flink does not name its backend, or names another one."),
+            message(
+                "Whether this job keeps its state in RocksDB is not known: Flink does not name its "
+                "backend, or names another one."
+            ),
         )
     if not found.is_rocksdb:
-        return Verdict("ok", message("This job does not keep its state in RocksDB: there are no stalls of writes, flushes or compactions."))
+        return Verdict(
+            "ok",
+            message(
+                "This job does not keep its state in RocksDB: there are no stalls of writes, "
+                "flushes or compactions."
+            ),
+        )
     if found.vertices is None:
-        return Verdict("unknown", message("Figures of RocksDB could not be read; its options are below."))
+        return Verdict(
+            "unknown", message("Figures of RocksDB could not be read; its options are below.")
+        )
     of_rocksdb = found.having(OF_ROCKSDB)
     if not of_rocksdb:
         return Verdict(
-            "unknown", message("RocksDB's own metrics are off, or none was read in these minutes: whether it stalls is unknown.")
+            "unknown",
+            message(
+                "RocksDB's own metrics are off, or none was read in these minutes: whether it "
+                "stalls is unknown."
+            ),
         )
     failed = [one for one in of_rocksdb if one.newest["background_errors"]]
     if failed:
         return Verdict(
             "crit",
-            message("Flushes or compactions of {name:name} failed: look at the local disks of its TaskManagers.", name=failed[0].name),
+            message(
+                "Flushes or compactions of {name:name} failed: look at the local disks of its "
+                "TaskManagers.",
+                name=failed[0].name,
+            ),
         )
     stalled = [one for one in of_rocksdb if one.stalled]
     if stalled:
@@ -235,14 +336,20 @@ def _verdict(found: JobBackend) -> Verdict:
         return Verdict(
             "warn",
             message(
-                "RocksDB stopped or slowed the writes of {name:name} in {stalled:name} of {samples:name} samples.",
+                "RocksDB stopped or slowed the writes of {name:name} in {stalled:name} of "
+                "{samples:name} samples.",
                 name=worst.name,
                 stalled=count_text(worst.stalled),
                 samples=count_text(worst.samples),
             ),
         )
     if not any(one.samples for one in of_rocksdb):
-        return Verdict("unknown", message("Metrics of stalls are off (is-write-stopped, actual-delayed-write-rate): unknown."))
+        return Verdict(
+            "unknown",
+            message(
+                "Metrics of stalls are off (is-write-stopped, actual-delayed-write-rate): unknown."
+            ),
+        )
     return Verdict("ok", message("No stall of writes in these minutes."))
 
 

@@ -1,4 +1,6 @@
-"""A job before and after something that happened to it; without an instant, what there is to choose from."""
+"""A job before and after something that happened to it; without an instant, what there is to choose
+from.
+"""
 
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlencode
@@ -40,7 +42,8 @@ from webapp.lib.translations import gettext_lazy as _
 NAME = "before-after"
 LARGEST = 3
 SCATTER = message(
-    "A difference counts where it is beyond chance (one in a hundred), holds for most pairs of values, "
+    "A difference counts where it is beyond chance (one in a hundred), holds for most pairs of "
+    "values, "
     "and the medians lie a tenth apart. Eight of ten values are between low and high."
 )
 
@@ -72,12 +75,20 @@ def before_after(job: JobCurrent, asked: Asked) -> Document:
     blocks.append(_events(job, (*found.marks, *found.others), window))
     if found.windows:
         tables = list(_measures(found))
-        blocks += [*tables, *([Note(SCATTER)] if tables else []), _configuration(found), _tallies(found)]
+        blocks += [
+            *tables,
+            *([Note(SCATTER)] if tables else []),
+            _configuration(found),
+            _tallies(found),
+        ]
     return Document(_verdict(found), tuple(blocks))
 
 
 def _verdict(found: JobChange) -> Verdict:
-    """What differs most, or that nothing does. More of what is compared (time, bytes, pressure) is more load."""
+    """What differs most, or that nothing does.
+
+    More of what is compared (time, bytes, pressure) is more load.
+    """
     if found.windows is None:
         return Verdict("unknown", message("Nothing can be compared."))
     every = (*found.measures, *found.pressure)
@@ -99,9 +110,15 @@ def _verdict(found: JobChange) -> Verdict:
 
 
 def _named(one: Measure) -> str:
-    of = message("{measure:name} of {vertex:name}", measure=one.name, vertex=brief(one.vertex)) if one.vertex else one.name
+    of = (
+        message("{measure:name} of {vertex:name}", measure=one.name, vertex=brief(one.vertex))
+        if one.vertex
+        else one.name
+    )
     by = change_text(one.comparison.after.median, one.comparison.before.median)
-    return join_messages((of, one.comparison.state, by if one.comparison.change is not None else ""), " ")
+    return join_messages(
+        (of, one.comparison.state, by if one.comparison.change is not None else ""), " "
+    )
 
 
 def _facts(job: JobCurrent, found: JobChange, span: Windows) -> Facts:
@@ -113,17 +130,23 @@ def _facts(job: JobCurrent, found: JobChange, span: Windows) -> Facts:
         Fact("after_to", message("After, to"), span.end, "instant"),
         Fact("window_ms", message("Each side"), span.length.total_seconds() * 1000, "ms", span.cut),
         Fact("job_page", message("This time"), Link(message("on the job's page"), page)),
-        Fact("uploaded_before_bytes", message("Uploaded in all before"), found.uploaded[0], "bytes"),
+        Fact(
+            "uploaded_before_bytes", message("Uploaded in all before"), found.uploaded[0], "bytes"
+        ),
         Fact("uploaded_after_bytes", message("Uploaded in all after"), found.uploaded[1], "bytes"),
     ]
     if first := found.first:
         address = reverse("checkpoint-by-id", args=(job.cluster, first.job_id, first.checkpoint_id))
         number = Link(str(first.checkpoint_id), address)
         facts += [
-            Fact("first", message("First checkpoint that completed after it"), number, "checkpoint"),
+            Fact(
+                "first", message("First checkpoint that completed after it"), number, "checkpoint"
+            ),
             Fact("first_end_to_end_ms", message("Its duration"), first.end_to_end_ms, "ms"),
             Fact("first_state_bytes", message("Its full state"), first.state_bytes, "bytes"),
-            Fact("first_uploaded_bytes", message("Uploaded by it"), first.checkpointed_bytes, "bytes"),
+            Fact(
+                "first_uploaded_bytes", message("Uploaded by it"), first.checkpointed_bytes, "bytes"
+            ),
         ]
     return Facts(tuple(facts))
 
@@ -145,7 +168,9 @@ def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
         ),
         tuple((one.at, link(one), one.kind.replace("_", " "), one.job_id) for one in marks),
         note=message("What else happened in both windows is in the figures, too."),
-        empty=message("No deploy, savepoint, restart or restore of this job is known in this time."),
+        empty=message(
+            "No deploy, savepoint, restart or restore of this job is known in this time."
+        ),
     )
 
 
@@ -210,8 +235,15 @@ def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) 
 def _configuration(found: JobChange) -> Block:
     if found.changes is None:
         if found.before and found.after:
-            return Note(message("It is the same attempt: Flink does not change its settings; a rescale is in what happened."))
-        return NotKnown(message("Settings are not compared: only one attempt of this job is known."))
+            return Note(
+                message(
+                    "It is the same attempt: Flink does not change its settings; a rescale is in "
+                    "what happened."
+                )
+            )
+        return NotKnown(
+            message("Settings are not compared: only one attempt of this job is known.")
+        )
     return Table(
         "configuration",
         message("Configured otherwise"),
@@ -222,7 +254,9 @@ def _configuration(found: JobChange) -> Block:
             Column("after", message("After")),
         ),
         tuple((one.name, one.of, one.before, one.after) for one in found.changes),
-        empty=message("Settings, checkpoint settings, release, parallelism and vertices are the same."),
+        empty=message(
+            "Settings, checkpoint settings, release, parallelism and vertices are the same."
+        ),
     )
 
 

@@ -1,4 +1,6 @@
-"""Two-phase-commit sinks of a job: how long their transactions are open, against the time-out after which they are lost."""
+"""Two-phase-commit sinks of a job: how long their transactions are open, against the time-out after
+which they are lost.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +10,24 @@ from typing import Any
 from ingest.messages import brief, list_text, message
 from spark_jobs.diagnosis.rules.sink_transaction_timeout import RATIO, SET
 from spark_jobs.diagnosis.samples import CheckpointSample, JobStart, LogEvent
-from spark_jobs.diagnosis.transactions import BROKER_MAX_MS, LOST, TOLD, Transactions, transactions_of
-from webapp.analyses.document import Advice, Asked, Column, Document, Fact, Facts, Note, Table, Verdict
+from spark_jobs.diagnosis.transactions import (
+    BROKER_MAX_MS,
+    LOST,
+    TOLD,
+    Transactions,
+    transactions_of,
+)
+from webapp.analyses.document import (
+    Advice,
+    Asked,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Table,
+    Verdict,
+)
 from webapp.analyses.registry import analysis
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
@@ -29,8 +47,10 @@ COMMITTER = "committer"
 
 @dataclass(frozen=True)
 class JobTransactions:
-    """``at``: up to when it is reckoned. ``mode``: of its checkpoints. ``committers``: vertices that commit, by name; files are committed
-    so too. ``open_ratio``: of the time-out, from which on the rule warns."""
+    """``at``: up to when it is reckoned. ``mode``: of its checkpoints. ``committers``: vertices
+    that commit, by name; files are committed so too. ``open_ratio``: of the time-out, from which on
+    the rule warns.
+    """
 
     at: datetime
     mode: str | None
@@ -40,17 +60,24 @@ class JobTransactions:
     of_sinks: Transactions
 
 
-def job_transactions(job: models.JobCurrent, at: datetime, since: datetime | None = None) -> JobTransactions:
+def job_transactions(
+    job: models.JobCurrent, at: datetime, since: datetime | None = None
+) -> JobTransactions:
     """Commits from ``since`` on, by default of the last hour. Five queries."""
     limits = limits_of(job.cluster, job.job_id, job.name)
     own: Any = {"cluster": job.cluster, "job_id": job.job_id}
-    done = CheckpointFact.objects.filter(**own, outcome="completed", is_savepoint=False, trigger_time__lte=at).order_by("-trigger_time")
+    done = CheckpointFact.objects.filter(
+        **own, outcome="completed", is_savepoint=False, trigger_time__lte=at
+    ).order_by("-trigger_time")
     starts = StoredStart.objects.filter(**own, at__lte=at).order_by("-at")
     told = models.LogEvent.objects.filter(**own, kind__in=TOLD, ts__lte=at).order_by("-ts")
     found = transactions_of(
         list(samples_of(CheckpointSample, done[:MOST_COMMITS], *_OF_COMMIT))[::-1],
         list(samples_of(JobStart, starts[:MOST_STARTS]))[::-1],
-        [LogEvent(epoch_ms(ts), kind, fields=fields or {}) for ts, kind, fields in reversed(_lines(told))],
+        [
+            LogEvent(epoch_ms(ts), kind, fields=fields or {})
+            for ts, kind, fields in reversed(_lines(told))
+        ],
         epoch_ms(at),
         epoch_ms(since or at - LOOK_BACK),
         int(limits[SET]),
@@ -58,20 +85,28 @@ def job_transactions(job: models.JobCurrent, at: datetime, since: datetime | Non
     vertices = (job.graph or {}).get("vertices") or ()
     committers = [one["name"] for one in vertices if COMMITTER in (one.get("name") or "").lower()]
     config = job.checkpoint_config or {}
-    return JobTransactions(at, config.get("mode"), job.checkpoint_interval_ms, committers, limits[RATIO], found)
+    return JobTransactions(
+        at, config.get("mode"), job.checkpoint_interval_ms, committers, limits[RATIO], found
+    )
 
 
 def _lines(told: Any) -> list[Any]:
     """The newest; losses are not crowded out by warnings at each commit."""
     names = ("ts", "kind", "fields")
-    lost, others = told.filter(kind=LOST).values_list(*names)[:MOST_LINES], told.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
+    lost, others = (
+        told.filter(kind=LOST).values_list(*names)[:MOST_LINES],
+        told.exclude(kind=LOST).values_list(*names)[:MOST_LINES],
+    )
     return sorted([*lost, *others], key=lambda one: one[0], reverse=True)
 
 
 @analysis(
     "exactly-once",
     title=message("Exactly-once"),
-    summary=message("how long transactions of its two-phase-commit sinks are open, and whether their time-out is long enough"),
+    summary=message(
+        "how long transactions of its two-phase-commit sinks are open, and whether their time-out "
+        "is long enough"
+    ),
     tab="checkpoints",
     in_report=True,
 )
@@ -81,25 +116,40 @@ def exactly_once(job: models.JobCurrent, asked: Asked) -> Document:
     # Commits of a job without a transactional sink hold nothing.
     is_transactional = bool(sinks.timeout_ms is not None or sinks.lost or found.committers)
     commits = (_commits(found),) if is_transactional else ()
-    blocks = (_times(found), Advice((_advice(found),), message("What to set")), Note(_note(found)), *commits)
+    blocks = (
+        _times(found),
+        Advice((_advice(found),), message("What to set")),
+        Note(_note(found)),
+        *commits,
+    )
     return Document(_verdict(found), blocks)
 
 
 def _times(found: JobTransactions) -> Facts:
     sinks = found.of_sinks
     if sinks.timeout_ms is None:
-        timeout_by = message("not known: log it (Kafka's producers do, at INFO), or enter it as the rule's threshold for this job")
+        timeout_by = message(
+            "not known: log it (Kafka's producers do, at INFO), or enter it as the rule's "
+            "threshold for this job"
+        )
     elif sinks.timeout_is_set:
         timeout_by = message("entered for this job")
     else:
         timeout_by = message("logs of TaskManagers, the shortest")
     longest = sinks.longest
     open_by = (
-        message("checkpoint {checkpoint_id:number}: from the completed one before it to its end", checkpoint_id=longest.checkpoint_id)
+        message(
+            "checkpoint {checkpoint_id:number}: from the completed one before it to its end",
+            checkpoint_id=longest.checkpoint_id,
+        )
         if longest and longest.open_ms == sinks.open_ms
         else message("the oldest that is not committed")
     )
-    restart_by = message("none was seen") if sinks.restart_ms is None else message("until all tasks ran; see Starts")
+    restart_by = (
+        message("none was seen")
+        if sinks.restart_ms is None
+        else message("until all tasks ran; see Starts")
+    )
     return Facts(
         (
             Fact("mode", message("Mode of checkpoints"), found.mode),
@@ -114,9 +164,14 @@ def _times(found: JobTransactions) -> Facts:
                 message("Both together"),
                 sinks.needed_ms,
                 "ms",
-                message("a transaction that is prepared when the job fails is committed after its restart"),
+                message(
+                    "a transaction that is prepared when the job fails is committed after its "
+                    "restart"
+                ),
             ),
-            Fact("advised_ms", message("Time-out at least, by this history"), sinks.advised_ms, "ms"),
+            Fact(
+                "advised_ms", message("Time-out at least, by this history"), sinks.advised_ms, "ms"
+            ),
             Fact(
                 "lost",
                 message("Logged as lost"),
@@ -131,11 +186,14 @@ def _times(found: JobTransactions) -> Facts:
 def _note(found: JobTransactions) -> str:
     if found.committers:
         named = message(
-            "Vertices that commit, by name: {names:message}; files are committed so too, and have no time-out.",
+            "Vertices that commit, by name: {names:message}; files are committed so too, and have "
+            "no time-out.",
             names=list_text(map(brief, found.committers), 5),
         )
     else:
-        named = message("No vertex of the plan is called a committer; sinks before Flink 1.15 are not.")
+        named = message(
+            "No vertex of the plan is called a committer; sinks before Flink 1.15 are not."
+        )
     return message(
         "{named:message} What brokers allow at most (transaction.max.timeout.ms) is not "
         "known here. Where several jobs run on one TaskManager, lines of its log that name "
@@ -166,7 +224,10 @@ def _verdict(found: JobTransactions) -> Verdict:
     if sinks.lost:
         return Verdict(
             "crit",
-            message("Sinks logged that {lost:name} of their transactions were lost after the time-out.", lost=count_text(len(sinks.lost))),
+            message(
+                "Sinks logged that {lost:name} of their transactions were lost after the time-out.",
+                lost=count_text(len(sinks.lost)),
+            ),
         )
     if sinks.timeout_ms is None:
         return Verdict(
@@ -180,14 +241,18 @@ def _verdict(found: JobTransactions) -> Verdict:
     if sinks.open_ms is None:
         return Verdict(
             "unknown",
-            message("The time-out is {timeout_ms:name}; no completed checkpoint is known.", timeout_ms=duration_text(sinks.timeout_ms)),
+            message(
+                "The time-out is {timeout_ms:name}; no completed checkpoint is known.",
+                timeout_ms=duration_text(sinks.timeout_ms),
+            ),
         )
     timeout, longest = duration_text(sinks.timeout_ms), duration_text(sinks.open_ms)
     if sinks.open_ms > sinks.timeout_ms:
         return Verdict(
             "crit",
             message(
-                "Transactions are open for up to {longest:name}, their time-out is {timeout:name}: what they hold is lost.",
+                "Transactions are open for up to {longest:name}, their time-out is {timeout:name}: "
+                "what they hold is lost.",
                 longest=longest,
                 timeout=timeout,
             ),
@@ -196,7 +261,8 @@ def _verdict(found: JobTransactions) -> Verdict:
         return Verdict(
             "warn",
             message(
-                "Transactions are open for up to {longest:name}, close to their time-out of {timeout:name}.",
+                "Transactions are open for up to {longest:name}, close to their time-out of "
+                "{timeout:name}.",
                 longest=longest,
                 timeout=timeout,
             ),
@@ -205,7 +271,8 @@ def _verdict(found: JobTransactions) -> Verdict:
         return Verdict(
             "ok",
             message(
-                "Transactions are open for up to {longest:name} of {timeout:name}. How long a restart takes was not seen yet.",
+                "Transactions are open for up to {longest:name} of {timeout:name}. How long a "
+                "restart takes was not seen yet.",
                 longest=longest,
                 timeout=timeout,
             ),
@@ -215,7 +282,8 @@ def _verdict(found: JobTransactions) -> Verdict:
         return Verdict(
             "warn",
             message(
-                "With a restart in between a transaction would be open for {together:name}; its time-out is {timeout:name}.",
+                "With a restart in between a transaction would be open for {together:name}; its "
+                "time-out is {timeout:name}.",
                 together=together,
                 timeout=timeout,
             ),
@@ -223,7 +291,8 @@ def _verdict(found: JobTransactions) -> Verdict:
     return Verdict(
         "ok",
         message(
-            "Transactions are open for up to {longest:name}, with a restart in between {together:name}, of {timeout:name}.",
+            "Transactions are open for up to {longest:name}, with a restart in between "
+            "{together:name}, of {timeout:name}.",
             longest=longest,
             together=together,
             timeout=timeout,
@@ -236,7 +305,9 @@ def _advice(found: JobTransactions) -> str:
     if sinks.advised_ms is None:
         return message("Nothing can be advised before a checkpoint completed.")
     restart = (
-        message("the longest restart") if sinks.restart_ms is not None else message("a restart, which was not seen yet and is not counted")
+        message("the longest restart")
+        if sinks.restart_ms is not None
+        else message("a restart, which was not seen yet and is not counted")
     )
     said = message(
         "At least {advised_ms:name}: twice the longest that one was open and {restart:name}. ",
@@ -245,7 +316,13 @@ def _advice(found: JobTransactions) -> str:
     )
     said += message("For Kafka it is transaction.timeout.ms of the sink")
     if sinks.advised_ms > BROKER_MAX_MS:
-        said += message("; brokers have to allow it by transaction.max.timeout.ms, which is 15 min by default")
+        said += message(
+            "; brokers have to allow it by transaction.max.timeout.ms, which is 15 min by default"
+        )
     if sinks.timeout_ms is not None and sinks.timeout_ms >= sinks.advised_ms:
-        return message("{timeout_ms:name} can stay. {needed:text}.", timeout_ms=duration_text(sinks.timeout_ms), needed=said)
+        return message(
+            "{timeout_ms:name} can stay. {needed:text}.",
+            timeout_ms=duration_text(sinks.timeout_ms),
+            needed=said,
+        )
     return message("{sentence:text}.", sentence=said)

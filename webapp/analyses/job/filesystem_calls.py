@@ -1,4 +1,6 @@
-"""Calls of a job's checkpoints to the NameNode of their storage: how many, how many were observed, and what makes them fewer."""
+"""Calls of a job's checkpoints to the NameNode of their storage: how many, how many were observed,
+and what makes them fewer.
+"""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode
@@ -50,12 +52,19 @@ LABELS = {
 """As the client protocol of HDFS names them, and the NameNode's metrics."""
 MEANINGS = {
     "create": message("one for each file"),
-    "add_block": message("one for each block of a file, of 128 MiB unless dfs.blocksize says otherwise"),
+    "add_block": message(
+        "one for each block of a file, of 128 MiB unless dfs.blocksize says otherwise"
+    ),
     "fsync": message("one for each file: Flink flushes it before it closes it"),
     "complete": message("one for each file; more where a block is not replicated yet"),
     "rename": message("the _metadata, once it is whole"),
-    "delete": message("later, as it is subsumed: each file, the _metadata, the directory; in-flight data by each subtask in a file"),
-    "get_file_info": message("whether the _metadata is there, how long it became; and after each delete of what is gone"),
+    "delete": message(
+        "later, as it is subsumed: each file, the _metadata, the directory; in-flight data by each "
+        "subtask in a file"
+    ),
+    "get_file_info": message(
+        "whether the _metadata is there, how long it became; and after each delete of what is gone"
+    ),
     "mkdirs": message("the directory of the checkpoint"),
     "get_listing": message("none: Flink lists no directory to take a checkpoint"),
 }
@@ -65,7 +74,9 @@ NOT_KNOWN = message("Its files are not known.")
 @analysis(
     "filesystem-calls",
     title=message("File system calls"),
-    summary=message("what one checkpoint asks of the NameNode of its storage, and what makes it less"),
+    summary=message(
+        "what one checkpoint asks of the NameNode of its storage, and what makes it less"
+    ),
     tab="checkpoints",
     in_report=True,
     is_slow=True,
@@ -128,7 +139,8 @@ def _verdict(calls: JobCalls, limit: float) -> Verdict:
 def _advice(calls: JobCalls) -> Iterator[Message]:
     if calls.merged_to is not None and calls.merged_to < calls.files_most:
         yield message(
-            "Set {option:name}: true. A checkpoint then writes at most {merged:count} files instead of {files:count}.",
+            "Set {option:name}: true. A checkpoint then writes at most {merged:count} files "
+            "instead of {files:count}.",
             option=MERGING,
             merged=calls.merged_to,
             files=calls.files_most,
@@ -136,8 +148,10 @@ def _advice(calls: JobCalls) -> Iterator[Message]:
     now, best = calls.at_now, calls.knee
     if best and best.threshold_bytes > now.threshold_bytes:
         yield message(
-            "Set {option:name}: {threshold:number}b, the knee, instead of {now:bytes}: {less:count} files less a "
-            "checkpoint for {heap:bytes} more on the heap of the JobManager ({retained:count} retained) and "
+            "Set {option:name}: {threshold:number}b, the knee, instead of {now:bytes}: "
+            "{less:count} files less a "
+            "checkpoint for {heap:bytes} more on the heap of the JobManager ({retained:count} "
+            "retained) and "
             "{metadata:bytes} more in each _metadata.",
             option=calls.threshold_key,
             threshold=best.threshold_bytes,
@@ -152,7 +166,8 @@ def _advice(calls: JobCalls) -> Iterator[Message]:
 def _above_knee(calls: JobCalls) -> Note:
     return Note(
         message(
-            "The threshold of {threshold:bytes} is at the knee or above: a higher one costs heap and saves few files.",
+            "The threshold of {threshold:bytes} is at the knee or above: a higher one costs heap "
+            "and saves few files.",
             threshold=calls.at_now.threshold_bytes,
         )
     )
@@ -201,7 +216,9 @@ def _facts(calls: JobCalls, replicated: ReplicationFactor) -> Facts:
         ),
     ]
     if calls.merged_files:
-        facts.append(Fact("merged_files", message("Files with merged state"), calls.merged_files, "count"))
+        facts.append(
+            Fact("merged_files", message("Files with merged state"), calls.merged_files, "count")
+        )
     return Facts(tuple(facts))
 
 
@@ -212,7 +229,9 @@ def _least(calls: JobCalls) -> str:
 
 
 def _kinds(calls: JobCalls, observed: JobAudit | None) -> Table:
-    """Where an audit log has calls of the job, what it has of each kind stands beside what was expected."""
+    """Where an audit log has calls of the job, what it has of each kind stands beside what was
+    expected.
+    """
     seen = {one.cmd: _tenths(one.per_checkpoint) for one in observed.kinds} if observed else {}
     rows: list[tuple[Value, ...]] = []
     for kind, label in LABELS.items():
@@ -225,7 +244,10 @@ def _kinds(calls: JobCalls, observed: JobAudit | None) -> Table:
         "An audit log has no addBlock, fsync and complete. "
         "Deletes are fewer than expected until more checkpoints completed than are retained."
     )
-    of_ha = message("A file that Flink writes for high availability on the same storage comes on top: one a checkpoint.")
+    of_ha = message(
+        "A file that Flink writes for high availability on the same storage comes on top: one a "
+        "checkpoint."
+    )
     return Table(
         "kinds",
         message("Calls of one checkpoint"),

@@ -1,4 +1,6 @@
-"""Data in flight between the tasks of a job: how much it can be, how much checkpoints persisted, and what makes it less."""
+"""Data in flight between the tasks of a job: how much it can be, how much checkpoints persisted,
+and what makes it less.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +12,19 @@ from django.urls import reverse
 from ingest.flink_rest.versions import release
 from ingest.messages import message
 from spark_jobs.placement.in_flight import OVERDRAFT_PER_PARTITION, VertexBuffers, buffers_in_flight
-from webapp.analyses.document import Advice, Asked, Block, Column, Document, Fact, Facts, Link, Table, Tone, Verdict
+from webapp.analyses.document import (
+    Advice,
+    Asked,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Link,
+    Table,
+    Tone,
+    Verdict,
+)
 from webapp.analyses.registry import analysis
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.job_plan import buffer_settings, plan_of
@@ -29,7 +43,10 @@ _UNALIGNED = ("execution.checkpointing.unaligned.enabled", "execution.checkpoint
 
 @dataclass(frozen=True)
 class Persisted:
-    """One completed checkpoint. ``bytes``: in-flight data; ``written_bytes``: all that it wrote. None is unknown."""
+    """One completed checkpoint.
+
+    ``bytes``: in-flight data; ``written_bytes``: all that it wrote. None is unknown.
+    """
 
     checkpoint_id: int
     at: datetime
@@ -41,8 +58,10 @@ class Persisted:
 
 @dataclass(frozen=True)
 class JobInFlight:
-    """``vertices`` None where the plan is not known. ``debloats`` and ``unaligned``: as configured or reported, None is unknown.
-    ``checkpoints``: the newest completed ones, newest first."""
+    """``vertices`` None where the plan is not known. ``debloats`` and ``unaligned``: as configured
+    or reported, None is unknown.
+    ``checkpoints``: the newest completed ones, newest first.
+    """
 
     segment_bytes: int
     buffers_per_channel: int
@@ -56,7 +75,11 @@ class JobInFlight:
 
     @property
     def buffers(self) -> int | None:
-        return None if self.vertices is None else sum(one.inputs + one.outputs for one in self.vertices)
+        return (
+            None
+            if self.vertices is None
+            else sum(one.inputs + one.outputs for one in self.vertices)
+        )
 
     @property
     def most_bytes(self) -> int | None:
@@ -71,12 +94,20 @@ class JobInFlight:
     @property
     def persisted_share(self) -> float | None:
         """Of what can be in flight."""
-        return self.persisted_bytes / self.most_bytes if self.persisted_bytes is not None and self.most_bytes else None
+        return (
+            self.persisted_bytes / self.most_bytes
+            if self.persisted_bytes is not None and self.most_bytes
+            else None
+        )
 
     @property
     def written_share(self) -> float | None:
         """In-flight data of all that unaligned checkpoints wrote."""
-        both = [(one.bytes, one.written_bytes) for one in self.checkpoints if one.bytes and one.written_bytes]
+        both = [
+            (one.bytes, one.written_bytes)
+            for one in self.checkpoints
+            if one.bytes and one.written_bytes
+        ]
         written = sum(all_bytes for _bytes, all_bytes in both)
         return min(1.0, sum(size for size, _all in both) / written) if written else None
 
@@ -85,9 +116,22 @@ def job_in_flight(job: JobCurrent, until: datetime) -> JobInFlight:
     """One query. Checkpoints triggered up to ``until``."""
     known, plan, of = job.configuration or {}, plan_of(job), release(job.flink_version)
     settings = buffer_settings(job.configuration)
-    overdraft = whole(known.get(_OVERDRAFT), OVERDRAFT_PER_PARTITION) if of is None or of[:2] >= _OVERDRAFT_SINCE else 0
-    done = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lte=until)
-    columns = ("checkpoint_id", "trigger_time", "unaligned", "persisted_bytes", "checkpointed_bytes", "alignment_ms")
+    overdraft = (
+        whole(known.get(_OVERDRAFT), OVERDRAFT_PER_PARTITION)
+        if of is None or of[:2] >= _OVERDRAFT_SINCE
+        else 0
+    )
+    done = CheckpointFact.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lte=until
+    )
+    columns = (
+        "checkpoint_id",
+        "trigger_time",
+        "unaligned",
+        "persisted_bytes",
+        "checkpointed_bytes",
+        "alignment_ms",
+    )
     rows = done.exclude(is_savepoint=True).order_by("-trigger_time").values_list(*columns)[:NEWEST]
     return JobInFlight(
         settings.segment_bytes,
@@ -106,7 +150,11 @@ def _unaligned(job: JobCurrent) -> bool | None:
     reported = (job.checkpoint_config or {}).get("unaligned")
     if isinstance(reported, bool):
         return reported
-    configured = [_flag(job.configuration, key) for key in _UNALIGNED if (job.configuration or {}).get(key) is not None]
+    configured = [
+        _flag(job.configuration, key)
+        for key in _UNALIGNED
+        if (job.configuration or {}).get(key) is not None
+    ]
     return configured[0] if configured else None
 
 
@@ -118,14 +166,20 @@ def _flag(configuration: dict[str, Any] | None, key: str) -> bool | None:
 @analysis(
     "in-flight",
     title=message("In flight"),
-    summary=message("data between its tasks: how much it can be, and how much checkpoints persisted"),
+    summary=message(
+        "data between its tasks: how much it can be, and how much checkpoints persisted"
+    ),
     tab="pressure",
     in_report=True,
 )
 def in_flight(job: JobCurrent, asked: Asked) -> Document:
     found = job_in_flight(job, asked.until)
     tone: Tone = "unknown" if found.most_bytes is None else "done"
-    blocks: list[Block] = [_settings(found), _vertices(found), Advice(tuple(_advice(found)), message("What to set"))]
+    blocks: list[Block] = [
+        _settings(found),
+        _vertices(found),
+        Advice(tuple(_advice(found)), message("What to set")),
+    ]
     return Document(Verdict(tone, _sentence(found)), (*blocks, _persisted(job, found)))
 
 
@@ -134,8 +188,18 @@ def _settings(found: JobInFlight) -> Facts:
         (
             Fact("unaligned", message("Unaligned checkpoints"), found.unaligned, "flag"),
             Fact("debloats", message("Buffers are debloated"), found.debloats, "flag"),
-            Fact("buffers_per_channel", message("Buffers of a channel"), found.buffers_per_channel, "count"),
-            Fact("floating_per_gate", message("Floating, of a gate"), found.floating_per_gate, "count"),
+            Fact(
+                "buffers_per_channel",
+                message("Buffers of a channel"),
+                found.buffers_per_channel,
+                "count",
+            ),
+            Fact(
+                "floating_per_gate",
+                message("Floating, of a gate"),
+                found.floating_per_gate,
+                "count",
+            ),
             Fact(
                 "overdraft_per_partition",
                 message("Overdraft, of a partition"),
@@ -146,8 +210,18 @@ def _settings(found: JobInFlight) -> Facts:
             Fact("segment_bytes", message("Size of a buffer"), found.segment_bytes, "bytes"),
             Fact("buffers", message("Buffers of all tasks, at most"), found.buffers, "count"),
             Fact("most_bytes", message("All of them full"), found.most_bytes, "bytes"),
-            Fact("persisted_bytes", message("Persisted by a checkpoint, at most"), found.persisted_bytes, "bytes"),
-            Fact("written_share", message("Of what unaligned checkpoints wrote"), found.written_share, "share"),
+            Fact(
+                "persisted_bytes",
+                message("Persisted by a checkpoint, at most"),
+                found.persisted_bytes,
+                "bytes",
+            ),
+            Fact(
+                "written_share",
+                message("Of what unaligned checkpoints wrote"),
+                found.written_share,
+                "share",
+            ),
         )
     )
 
@@ -161,12 +235,32 @@ def _vertices(found: JobInFlight) -> Table:
         (
             Column("vertex", message("Vertex")),
             Column("parallelism", message("Subtasks"), "count"),
-            Column("before_bytes", message("Before it"), "bytes", message("buffers before it, each full")),
+            Column(
+                "before_bytes",
+                message("Before it"),
+                "bytes",
+                message("buffers before it, each full"),
+            ),
             Column("before_buffers", message("Buffers before it"), "count"),
-            Column("behind_bytes", message("Behind it"), "bytes", message("buffers behind it, each full")),
+            Column(
+                "behind_bytes",
+                message("Behind it"),
+                "bytes",
+                message("buffers behind it, each full"),
+            ),
             Column("behind_buffers", message("Buffers behind it"), "count"),
         ),
-        tuple((one.name, one.parallelism, one.inputs * size, one.inputs, one.outputs * size, one.outputs) for one in most),
+        tuple(
+            (
+                one.name,
+                one.parallelism,
+                one.inputs * size,
+                one.inputs,
+                one.outputs * size,
+                one.outputs,
+            )
+            for one in most
+        ),
         note=message(
             "At most, with every buffer full and every channel between two TaskManagers. "
             "Debloated buffers before a task are smaller; the analysis State backend shows "
@@ -192,7 +286,10 @@ def _persisted(job: JobCurrent, found: JobInFlight) -> Table:
             Column("written_bytes", message("All it wrote"), "bytes"),
             Column("alignment_ms", message("Alignment"), "ms"),
         ),
-        tuple((one.at, link(one), one.unaligned, one.bytes, one.written_bytes, one.alignment_ms) for one in found.checkpoints),
+        tuple(
+            (one.at, link(one), one.unaligned, one.bytes, one.written_bytes, one.alignment_ms)
+            for one in found.checkpoints
+        ),
         subtitle=message("by the newest completed checkpoints"),
         empty=message("No completed checkpoint was seen up to now."),
     )
@@ -210,13 +307,20 @@ def _sentence(found: JobInFlight) -> str:
     )
     if found.persisted_bytes is None:
         return message(
-            "{can:text} How much of it checkpoints persisted is unknown: no completed checkpoint reports it (Flink 1.14 and later do).",
+            "{can:text} How much of it checkpoints persisted is unknown: no completed checkpoint "
+            "reports it (Flink 1.14 and later do).",
             can=can,
         )
     if found.unaligned is False and not found.persisted_bytes:
-        return message("{can:text} Checkpoints are aligned and persist none of it: barriers wait for what is before them.", can=can)
+        return message(
+            "{can:text} Checkpoints are aligned and persist none of it: barriers wait for what is "
+            "before them.",
+            can=can,
+        )
     share = (
-        message(", {persisted_share:name} of that", persisted_share=percent_text(found.persisted_share))
+        message(
+            ", {persisted_share:name} of that", persisted_share=percent_text(found.persisted_share)
+        )
         if found.persisted_share is not None
         else ""
     )
@@ -258,6 +362,9 @@ def _advice(found: JobInFlight) -> list[str]:
         )
     if found.unaligned is False:
         lines.append(
-            message("Where alignment takes long, execution.checkpointing.unaligned lets barriers pass what is in flight, and persists it.")
+            message(
+                "Where alignment takes long, execution.checkpointing.unaligned lets barriers pass "
+                "what is in flight, and persists it."
+            )
         )
     return lines

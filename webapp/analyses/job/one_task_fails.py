@@ -1,4 +1,6 @@
-"""If one task of a job fails: what restarts with it, and what regional checkpoints or its return alone would save."""
+"""If one task of a job fails: what restarts with it, and what regional checkpoints or its return
+alone would save.
+"""
 
 from collections.abc import Iterator
 
@@ -35,7 +37,9 @@ class RegionalParameters(ListFilters):
         about=message("percent of the regions that a regional checkpoint may lack (FLIP-600: 30)"),
     )
     reuse = Whole(
-        about=message("how often in a row a region may be carried by an old snapshot (FLIP-600: 2)"),
+        about=message(
+            "how often in a row a region may be carried by an old snapshot (FLIP-600: 2)"
+        ),
     )
 
     @property
@@ -51,17 +55,26 @@ class RegionalParameters(ListFilters):
 @analysis(
     "one-task-fails",
     title=message("If one task fails"),
-    summary=message("what restarts with it, and what regional checkpoints or its return alone would save"),
+    summary=message(
+        "what restarts with it, and what regional checkpoints or its return alone would save"
+    ),
     tab="checkpoints",
     parameters=RegionalParameters,
     in_report=True,
 )
 def one_task_fails(job: JobCurrent, asked: Asked) -> Document:
-    limits = asked.parameters.limits if isinstance(asked.parameters, RegionalParameters) else PROPOSED_LIMITS
+    limits = (
+        asked.parameters.limits
+        if isinstance(asked.parameters, RegionalParameters)
+        else PROPOSED_LIMITS
+    )
     outages = recent_outages(job, asked.until)
     found = failover(job, asked.until, asked.until - HISTORY, outages, limits)
     if found is None:
-        reason = message("What a failure restarts is not known: the plan of this job is not, or it is too large for a page.")
+        reason = message(
+            "What a failure restarts is not known: the plan of this job is not, or it is too large "
+            "for a page."
+        )
         return Document(Verdict("unknown", reason))
     return Document(_verdict(found), tuple(_blocks(found)))
 
@@ -70,7 +83,8 @@ def _verdict(found: Failover) -> Verdict:
     """Trouble is only what a setting would change."""
     if found.restarts_all and found.by_plan > 1:
         restarts = message(
-            "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover strategy; "
+            "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover "
+            "strategy; "
             "by its plan they are {regions:count} regions.",
             tasks=found.tasks,
             regions=found.by_plan,
@@ -78,7 +92,8 @@ def _verdict(found: Failover) -> Verdict:
         return Verdict("warn", restarts)
     if found.regions == 1:
         restarts = message(
-            "Any failure restarts all {tasks:count} tasks: all vertices exchange records with each other, directly or through others.",
+            "Any failure restarts all {tasks:count} tasks: all vertices exchange records with each "
+            "other, directly or through others.",
             tasks=found.tasks,
         )
     else:
@@ -102,14 +117,18 @@ def _blocks(found: Failover) -> Iterator[Block]:
 
 def _facts(found: Failover) -> Facts:
     of = found.phases
-    alone = message("median of detection, deployment and restore; others run on and its records are lost")
+    alone = message(
+        "median of detection, deployment and restore; others run on and its records are lost"
+    )
     return Facts(
         (
             Fact("tasks", message("Tasks"), found.tasks, "count"),
             Fact("regions", message("Failover regions"), found.regions, "count"),
             Fact("largest", message("Tasks of the largest"), found.largest, "count"),
             Fact("outages", message("Outages of 30 days"), of.outages, "count"),
-            Fact("downtime_ms", message("Down in an outage"), of.downtime_ms, "ms", message("median")),
+            Fact(
+                "downtime_ms", message("Down in an outage"), of.downtime_ms, "ms", message("median")
+            ),
             Fact("alone_ms", message("One task alone would be away"), of.alone_ms, "ms", alone),
         )
     )
@@ -118,8 +137,10 @@ def _facts(found: Failover) -> Facts:
 def _spare(found: SpareSlots) -> str:
     slots = count_text(found.slots) if found.slots else message("enough")
     return message(
-        "Spare slots: with {slots:name} free slots, those of one TaskManager, each loss would be over {saved:name} earlier. "
-        "Outages with a lost TaskManager ({outages:count}) waited {waited:name}, where {usual:name} is usual.",
+        "Spare slots: with {slots:name} free slots, those of one TaskManager, each loss would be "
+        "over {saved:name} earlier. "
+        "Outages with a lost TaskManager ({outages:count}) waited {waited:name}, where "
+        "{usual:name} is usual.",
         slots=slots,
         saved=duration_text(found.saved_ms),
         outages=found.outages,
@@ -136,7 +157,9 @@ def _vertices(found: Failover) -> Table:
             Column("vertex", message("Vertex")),
             Column("parallelism", message("Subtasks"), "count"),
             Column("regions", message("Regions"), "count"),
-            Column("restarts", message("Restart with one subtask"), "count", message("tasks, at most")),
+            Column(
+                "restarts", message("Restart with one subtask"), "count", message("tasks, at most")
+            ),
             Column("records_per_s", message("Records a second"), "per_s"),
             Column("alone_share", message("Share of one subtask"), "share"),
             Column(
@@ -165,13 +188,20 @@ def _vertices(found: Failover) -> Table:
 
 def _losses(found: Failover) -> Table:
     hosts = [(one.host, None, one.tasks, one.restarts) for one in found.hosts[:SHOWN]]
-    managers = [(one.host, one.taskmanager_id, one.tasks, one.restarts) for one in found.taskmanagers]
+    managers = [
+        (one.host, one.taskmanager_id, one.tasks, one.restarts) for one in found.taskmanagers
+    ]
     return Table(
         "losses",
         message("What a loss restarts"),
         (
             Column("host", message("Host"), "host"),
-            Column("taskmanager_id", message("TaskManager"), "mono", message("none: the host as a whole")),
+            Column(
+                "taskmanager_id",
+                message("TaskManager"),
+                "mono",
+                message("none: the host as a whole"),
+            ),
             Column("tasks", message("Tasks on it"), "count"),
             Column("restarts", message("Restart"), "count"),
         ),
@@ -199,7 +229,9 @@ def _restarts(found: Failover) -> Table:
 
 
 def _regional(found: Failover) -> Iterator[Block]:
-    """FLIP-600 carries regions of pointwise exchanges only: with one region there is nothing to carry."""
+    """FLIP-600 carries regions of pointwise exchanges only: with one region there is nothing to
+    carry.
+    """
     of = found.checkpoints
     if of.task_success is None or found.by_plan == 1:
         yield NotKnown(regional_sentence(found))
@@ -211,7 +243,12 @@ def _regional(found: Failover) -> Iterator[Block]:
             Column("parallelism", message("Parallelism"), "count"),
             Column("tasks", message("Tasks"), "count"),
             Column("regions", message("Regions"), "count"),
-            Column("full", message("Full"), "share", message("checkpoints that complete, at the rate at which its own tasks fail")),
+            Column(
+                "full",
+                message("Full"),
+                "share",
+                message("checkpoints that complete, at the rate at which its own tasks fail"),
+            ),
             Column("by_region", message("By region"), "share"),
             Column("is_now", message("Now"), "flag"),
         ),
@@ -227,7 +264,8 @@ def _regional(found: Failover) -> Iterator[Block]:
             for one in of.curve
         ),
         subtitle=message(
-            "as FLIP-600 proposes: at most {share:share} of regions, {reuse:count} times in a row; no release of Flink has it",
+            "as FLIP-600 proposes: at most {share:share} of regions, {reuse:count} times in a row; "
+            "no release of Flink has it",
             share=of.max_failed_share,
             reuse=of.max_reuse,
         ),
@@ -235,8 +273,10 @@ def _regional(found: Failover) -> Iterator[Block]:
             (
                 regional_sentence(found),
                 message(
-                    "Tasks are taken to fail independently; vertices grow in proportion, those of one subtask stay. "
-                    "Where a cause fails many tasks at once, as a lost TaskManager, more fail together than this says."
+                    "Tasks are taken to fail independently; vertices grow in proportion, those of "
+                    "one subtask stay. "
+                    "Where a cause fails many tasks at once, as a lost TaskManager, more fail "
+                    "together than this says."
                 ),
             ),
             " ",
@@ -245,26 +285,33 @@ def _regional(found: Failover) -> Iterator[Block]:
 
 
 def regional_sentence(found: Failover) -> str:
-    """What regional checkpoints would bring the job as large as it is, and how often its tasks fail theirs."""
+    """What regional checkpoints would bring the job as large as it is, and how often its tasks fail
+    theirs.
+    """
     of = found.checkpoints
     if of.task_success is None:
         seen = message(
-            "{failed:name} of the last days were seen to their end, of at least {least_checkpoints:number}",
+            "{failed:name} of the last days were seen to their end, of at least "
+            "{least_checkpoints:number}",
             failed=count_text(of.completed + of.failed),
             least_checkpoints=LEAST_CHECKPOINTS,
         )
-        return message("How often its tasks fail a checkpoint is not known: {seen:text}.", seen=seen)
+        return message(
+            "How often its tasks fail a checkpoint is not known: {seen:text}.", seen=seen
+        )
     now = next(one for one in of.curve if one.is_now)
     taken, part = of.completed + of.failed, message("each task completed its part in")
     if of.at_least is not None:
         return message(
-            "None of its {taken:name} checkpoints failed: {part:name} {at_least:name} or more (95 % confidence).",
+            "None of its {taken:name} checkpoints failed: {part:name} {at_least:name} or more (95 "
+            "% confidence).",
             taken=count_text(taken),
             part=part,
             at_least=_rate_text(of.at_least),
         )
     rate = message(
-        "{failed:name} of its {taken:name} checkpoints failed, as if {part:name} {task_success:name} of them.",
+        "{failed:name} of its {taken:name} checkpoints failed, as if {part:name} "
+        "{task_success:name} of them.",
         failed=count_text(of.failed),
         taken=count_text(taken),
         part=part,
@@ -272,7 +319,8 @@ def regional_sentence(found: Failover) -> str:
     )
     if now.shares is None or now.regions == 1:
         return message(
-            "{rate:text} All its tasks are one region: a regional checkpoint is lost with any of them, as a full one is.",
+            "{rate:text} All its tasks are one region: a regional checkpoint is lost with any of "
+            "them, as a full one is.",
             rate=rate,
         )
     shares = message(

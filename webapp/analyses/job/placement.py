@@ -70,7 +70,9 @@ def tasks(job: JobCurrent, asked: Asked) -> Drawn:
     if found is None:
         return Drawn(empty_title=NO_PLAN, empty_text=READ_FIRST)
     before = found.outcome(NOW) or found.outcome(DEFAULT)
-    series = [(localised(LABELS[one.key]), one.tasks) for one in (before, found.outcome(BALANCED)) if one]
+    series = [
+        (localised(LABELS[one.key]), one.tasks) for one in (before, found.outcome(BALANCED)) if one
+    ]
     note = message("TaskManagers in order of their tasks, fullest first.")
     return Drawn(json.loads(tasks_by_taskmanager(series).to_json()), note)
 
@@ -90,14 +92,19 @@ def _verdict(found: JobPlacement) -> Verdict:
         )
         return Verdict("warn", lacking)
     if now is None or now.max_over_mean is None or balanced is None:
-        plan_only = message("How even its tasks are spread now is not known; below is what its plan alone allows.")
+        plan_only = message(
+            "How even its tasks are spread now is not known; below is what its plan alone allows."
+        )
         return Verdict("unknown", plan_only)
     ratio = now.max_over_mean
     if len(now.tasks) < 2:
-        return Verdict("ok", message("All tasks run on one TaskManager: there is nothing to spread."))
+        return Verdict(
+            "ok", message("All tasks run on one TaskManager: there is nothing to spread.")
+        )
     if ratio <= EVEN:
         even = message(
-            "Even: the fullest TaskManager has {tasks:count} tasks, {ratio:decimal2} times the mean.",
+            "Even: the fullest TaskManager has {tasks:count} tasks, {ratio:decimal2} times the "
+            "mean.",
             tasks=now.tasks[0],
             ratio=ratio,
         )
@@ -109,7 +116,8 @@ def _verdict(found: JobPlacement) -> Verdict:
         else message("Balancing tasks would not make it more even.")
     )
     uneven = message(
-        "The fullest TaskManager has {tasks:count} of {all_tasks:count} tasks, {ratio:decimal2} times the mean. {rest:message}",
+        "The fullest TaskManager has {tasks:count} of {all_tasks:count} tasks, {ratio:decimal2} "
+        "times the mean. {rest:message}",
         tasks=now.tasks[0],
         all_tasks=found.tasks,
         ratio=ratio,
@@ -240,7 +248,10 @@ def _vertices(found: JobPlacement) -> Table:
             Column("even", message("Even share"), "count"),
             Column("unknown", message("Place unknown"), "count"),
         ),
-        tuple((one.name, one.parallelism, one.taskmanagers, one.most, one.even, one.unknown) for one in found.vertices),
+        tuple(
+            (one.name, one.parallelism, one.taskmanagers, one.most, one.even, one.unknown)
+            for one in found.vertices
+        ),
         subtitle=message("most concentrated first"),
     )
 

@@ -1,4 +1,6 @@
-"""What a restore of a job would take now, by those that were observed, and what its state makes it read."""
+"""What a restore of a job would take now, by those that were observed, and what its state makes it
+read.
+"""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode
@@ -33,16 +35,27 @@ LABELS = {
 }
 MEANINGS = {
     CHECKPOINT: message("all tasks read their files from the storage"),
-    LOCAL: message("no TaskManager was lost: tasks read the copies on their own disks, nothing from the storage"),
-    SAVEPOINT: message("all state is read; of a canonical one every entry is written into the state backend again"),
+    LOCAL: message(
+        "no TaskManager was lost: tasks read the copies on their own disks, nothing from the "
+        "storage"
+    ),
+    SAVEPOINT: message(
+        "all state is read; of a canonical one every entry is written into the state backend again"
+    ),
 }
-KINDS = {CHECKPOINT: message("checkpoint"), LOCAL: message("local state"), SAVEPOINT: message("savepoint")}
+KINDS = {
+    CHECKPOINT: message("checkpoint"),
+    LOCAL: message("local state"),
+    SAVEPOINT: message("savepoint"),
+}
 
 
 @analysis(
     "recovery",
     title=message("Recovery"),
-    summary=message("how long its restores took, what one would take now, and what its state makes it read"),
+    summary=message(
+        "how long its restores took, what one would take now, and what its state makes it read"
+    ),
     tab="checkpoints",
     in_report=True,
 )
@@ -56,7 +69,8 @@ def _blocks(found: JobRestores) -> Iterator[Block]:
     yield _choices(found)
     if found.local_recovery is False:
         off = message(
-            "Local recovery is off; {setting:name} switches it on. With it only tasks of a lost TaskManager read from the storage.",
+            "Local recovery is off; {setting:name} switches it on. With it only tasks of a lost "
+            "TaskManager read from the storage.",
             setting=found.local_setting,
         )
         yield Advice((off,))
@@ -75,7 +89,8 @@ def _verdict(found: JobRestores) -> Verdict:
         return Verdict("ok" if is_known else "unknown", _sentence(found))
     tone: Tone = "warn"
     multiplied = message(
-        "Restores multiplied the union state of {operator:name} by its subtasks, {restores:count} times at least.",
+        "Restores multiplied the union state of {operator:name} by its subtasks, {restores:count} "
+        "times at least.",
         operator=_name(grown),
         restores=grown.restores,
     )
@@ -102,11 +117,14 @@ def _sentence(found: JobRestores) -> str:
     )
     if newest.estimate is None:
         return message(
-            "How long a restore from {of:text} takes is not known: none of this job was observed with its size.",
+            "How long a restore from {of:text} takes is not known: none of this job was observed "
+            "with its size.",
             of=of,
         )
     estimate = newest.estimate
-    least, expected, most = map(duration_text, (estimate.least_ms, estimate.expected_ms, estimate.most_ms))
+    least, expected, most = map(
+        duration_text, (estimate.least_ms, estimate.expected_ms, estimate.most_ms)
+    )
     return message(
         "A restore from {of:text} would take about {expected:name} ({least:name} to "
         "{most:name}), by {observations:number} that were observed.",
@@ -122,7 +140,9 @@ def _choices(found: JobRestores) -> Table:
     def number(one: Choice) -> Link | int | None:
         if not one.path:
             return one.checkpoint_id
-        return Link(str(one.checkpoint_id), f"{reverse('storage-xray')}?{urlencode({'path': one.path})}")
+        return Link(
+            str(one.checkpoint_id), f"{reverse('storage-xray')}?{urlencode({'path': one.path})}"
+        )
 
     return Table(
         "choices",
@@ -165,7 +185,8 @@ def _choices(found: JobRestores) -> Table:
         ),
         subtitle=message("by bytes and files, and by the restores that were observed"),
         note=message(
-            "Expected: the median of the observed restores of that kind, longer in proportion where "
+            "Expected: the median of the observed restores of that kind, longer in proportion "
+            "where "
             "there is more state now. Range: what a fixed time and a time by bytes can come to."
         ),
         empty=message("No completed checkpoint and no savepoint is known."),
@@ -237,12 +258,18 @@ def _unions(found: JobRestores) -> Table:
             "every subtask reads the state of all, of checkpoint {unions_of:number}",
             unions_of=found.unions_of or 0,
         ),
-        note=message("Handles within the _metadata are no files: they are sent with the deployment of every subtask."),
+        note=message(
+            "Handles within the _metadata are no files: they are sent with the deployment of every "
+            "subtask."
+        ),
     )
 
 
 def _operator_states(found: JobRestores) -> Table:
-    growth = message("against the oldest checkpoint with as many subtasks: elements or bytes, whichever grew more")
+    growth = message(
+        "against the oldest checkpoint with as many subtasks: elements or bytes, whichever grew "
+        "more"
+    )
     handed_out = message("union elements times subtasks: what one restore gives to all of them")
     return Table(
         "operator-state",
@@ -276,7 +303,8 @@ def _operator_states(found: JobRestores) -> Table:
         ),
         subtitle=message("lists, union lists and broadcast state, as audits read them"),
         note=message(
-            "Of retained checkpoints and savepoints of the job, and of those that it was restored from, in the audits of seven days."
+            "Of retained checkpoints and savepoints of the job, and of those that it was restored "
+            "from, in the audits of seven days."
         ),
     )
 

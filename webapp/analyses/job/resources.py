@@ -43,7 +43,10 @@ _PROCESS = "taskmanager.memory.process.size"
 @analysis(
     "resources",
     title=message("Resources"),
-    summary=message("memory, CPU and slots that it has on its TaskManagers, what it uses of them, and what to set"),
+    summary=message(
+        "memory, CPU and slots that it has on its TaskManagers, what it uses of them, and what to "
+        "set"
+    ),
     tab="runtime",
     in_report=True,
     is_slow=True,
@@ -64,7 +67,9 @@ def resources(job: JobCurrent, asked: Asked) -> Document:
         blocks.append(NotKnown(join_messages(reasons, " ")))
     if advice := tuple(_advice(found, job.configuration)):
         blocks.append(Advice(advice, message("What to set")))
-    return Document(_verdict(found), (*blocks, _share(found), _taskmanagers(found), Note(_bounds(found))))
+    return Document(
+        _verdict(found), (*blocks, _share(found), _taskmanagers(found), Note(_bounds(found)))
+    )
 
 
 @resources.draws("memory")
@@ -79,7 +84,10 @@ def memory(job: JobCurrent, asked: Asked) -> Drawn:
         [part.used_bytes for part in parts],
         (localised(message("configured")), localised(message("used"))),
     )
-    note = message("Of the TaskManager that uses most of each part. Used: the most in the hour; of the heap what a collection left.")
+    note = message(
+        "Of the TaskManager that uses most of each part. Used: the most in the hour; of the heap "
+        "what a collection left."
+    )
     return Drawn(json.loads(figure.to_json()), note)
 
 
@@ -95,10 +103,14 @@ def _verdict(found: JobResources) -> Verdict:
         )
         return Verdict("ok", saving)
     if found.spare_bytes:
-        saving = message("Nothing is close to its limit; {spare:bytes} could be saved.", spare=found.spare_bytes)
+        saving = message(
+            "Nothing is close to its limit; {spare:bytes} could be saved.", spare=found.spare_bytes
+        )
         return Verdict("ok", saving)
     if all(part.state == "unknown" for part in found.parts):
-        unreported = message("What it uses of its memory is not known: its TaskManagers do not report it.")
+        unreported = message(
+            "What it uses of its memory is not known: its TaskManagers do not report it."
+        )
         return Verdict("unknown", unreported)
     enough = message("Nothing is close to its limit, and nothing much would be saved.")
     return Verdict("ok", enough)
@@ -212,7 +224,8 @@ def _advice(found: JobResources, configuration: dict[str, str] | None) -> Iterat
     process = size_bytes((configuration or {}).get(_PROCESS), 0)
     if spare and process:
         yield message(
-            "{option:name} is set, so what is taken from a part goes to the heap: lower it too, from {now:name} to {then:name}.",
+            "{option:name} is set, so what is taken from a part goes to the heap: lower it too, "
+            "from {now:name} to {then:name}.",
             option=_PROCESS,
             now=binary_text(process),
             then=binary_text(process - spare),
@@ -223,7 +236,8 @@ def _raise(part: MemoryPart, gc_ratio: float) -> Message:
     used, now = _size(part.used_bytes), _size(part.configured_bytes)
     if part.name == HEAP and gc_ratio >= BUSY_GC_RATIO:
         return message(
-            "Raise {option:name}: collections take {share:share} of the time, and leave {used:message} of {now:message} in use.",
+            "Raise {option:name}: collections take {share:share} of the time, and leave "
+            "{used:message} of {now:message} in use.",
             option=part.option,
             share=gc_ratio,
             used=used,
@@ -240,20 +254,23 @@ def _raise(part: MemoryPart, gc_ratio: float) -> Message:
 def _lower(part: MemoryPart) -> Message:
     if part.name == MANAGED:
         return message(
-            "Set {option:name} to 0, which saves {now:message} on each TaskManager: nothing reserves managed memory.",
+            "Set {option:name} to 0, which saves {now:message} on each TaskManager: nothing "
+            "reserves managed memory.",
             option=part.option,
             now=_size(part.configured_bytes),
         )
     sizes = {"used": _size(part.used_bytes), "now": _size(part.configured_bytes)}
     if part.name == HEAP:
         return message(
-            "Lower {option:name} by {spare:bytes} on each TaskManager: a collection leaves {used:message} of {now:message}.",
+            "Lower {option:name} by {spare:bytes} on each TaskManager: a collection leaves "
+            "{used:message} of {now:message}.",
             option=part.option,
             spare=part.spare_bytes,
             **sizes,
         )
     return message(
-        "Lower {option:name} by {spare:bytes} on each TaskManager: at most used are {used:message} of {now:message}.",
+        "Lower {option:name} by {spare:bytes} on each TaskManager: at most used are {used:message} "
+        "of {now:message}.",
         option=part.option,
         spare=part.spare_bytes,
         **sizes,
@@ -262,11 +279,17 @@ def _lower(part: MemoryPart) -> Message:
 
 def _unknown(found: JobResources) -> Iterator[str]:
     if found.slots is None:
-        yield message("Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are shown.")
-    lacking = _names([part for part in found.parts if part.state == "unknown" and part.name != OVERHEAD])
+        yield message(
+            "Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are "
+            "shown."
+        )
+    lacking = _names(
+        [part for part in found.parts if part.state == "unknown" and part.name != OVERHEAD]
+    )
     if lacking:
         yield message(
-            "Not known: {parts:names}. Of the heap it is known once a collection ran in the hour looked at.",
+            "Not known: {parts:names}. Of the heap it is known once a collection ran in the hour "
+            "looked at.",
             parts=lacking,
         )
 

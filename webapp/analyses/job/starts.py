@@ -1,4 +1,6 @@
-"""Starts of a job: how long each took, phase by phase, and which tasks, calls and downloads held it up."""
+"""Starts of a job: how long each took, phase by phase, and which tasks, calls and downloads held it
+up.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +36,8 @@ from webapp.profiles.models import StartingThread
 SHOWN = 12
 OWN = message("Deploy + restore")
 DOES_NOT_LOG = message(
-    "Whether consumers asked for the state of partitions is not known: TaskManagers log it at DEBUG "
+    "Whether consumers asked for the state of partitions is not known: TaskManagers log it at "
+    "DEBUG "
     "alone, by the logger org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate."
 )
 
@@ -42,7 +45,9 @@ DOES_NOT_LOG = message(
 @analysis(
     "starts",
     title=message("Starts"),
-    summary=message("how long the job took to start and to restart, phase by phase, and which tasks were last"),
+    summary=message(
+        "how long the job took to start and to restart, phase by phase, and which tasks were last"
+    ),
     tab="runtime",
     in_report=True,
 )
@@ -88,7 +93,9 @@ def _verdict(found: JobStarts, calls: RpcTroubles) -> Verdict:
 def _starts(found: JobStarts) -> Table:
     had = [name for name in PHASES if any(name in one.phase_of for one in found.starts)]
     known = plural(found.compared, "{count:count} start known", "{count:count} starts known")
-    of_jobs = plural(found.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name")
+    of_jobs = plural(
+        found.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
+    )
     whole = message("from the submission, or from RESTARTING, until the last task ran")
     gap = message(
         "from the last completed checkpoint before it to the first one after it: "
@@ -113,10 +120,17 @@ def _starts(found: JobStarts) -> Table:
             *(Column(f"{name}_ms", PHASES[name][0], "ms", PHASES[name][1]) for name in had),
             Column("output_gap_ms", message("Output gap"), "ms", gap),
             Column("stragglers", message("Stragglers"), "count", stragglers),
-            Column("held_up_ms", message("Held up"), "ms", message("how long all others waited for them")),
+            Column(
+                "held_up_ms",
+                message("Held up"),
+                "ms",
+                message("how long all others waited for them"),
+            ),
         ),
         tuple(map(row, found.starts)),
-        subtitle=join_messages((message("newest first"), join_messages((known, of_jobs), " ")), " · "),
+        subtitle=join_messages(
+            (message("newest first"), join_messages((known, of_jobs), " ")), " · "
+        ),
     )
 
 
@@ -124,7 +138,9 @@ _USUALLY = message("the median of earlier starts of jobs of this name on this cl
 
 
 def _phases(newest: Start) -> Table:
-    by_log = message("Read from the JobManager's log: how long each task waited for its slot is not known.")
+    by_log = message(
+        "Read from the JobManager's log: how long each task waited for its slot is not known."
+    )
     return Table(
         "phases",
         message("Phases of the newest start"),
@@ -135,7 +151,16 @@ def _phases(newest: Start) -> Table:
             Column("over_usual", message("Against it"), "factor"),
             Column("meaning", message("Meaning")),
         ),
-        tuple((PHASES[one.name][0], one.duration_ms, one.usual_ms, one.over_usual, PHASES[one.name][1]) for one in newest.phases),
+        tuple(
+            (
+                PHASES[one.name][0],
+                one.duration_ms,
+                one.usual_ms,
+                one.over_usual,
+                PHASES[one.name][1],
+            )
+            for one in newest.phases
+        ),
         note=by_log if newest.reported_by == "log" else "",
     )
 
@@ -171,7 +196,8 @@ def _slowest(newest: Start) -> Table:
             for one in slowest
         ),
         subtitle=message(
-            "of the newest start: the slowest 1 %, and those that straggled, at most 100; {slowest:count} of {tasks:count}",
+            "of the newest start: the slowest 1 %, and those that straggled, at most 100; "
+            "{slowest:count} of {tasks:count}",
             slowest=len(slowest),
             tasks=newest.tasks,
         ),
@@ -180,8 +206,14 @@ def _slowest(newest: Start) -> Table:
 
 def _threads(found: Sequence[StartingThread]) -> Table:
     deploy, restore = PHASES["deploy"][0], PHASES["restore"][0]
-    not_seen = message("No collect cycle saw a task of this start that had been deployed ten seconds before and did not run yet.")
-    off = message("With WEIR_START_DUMPS=1 Weir dumps the threads of tasks that are slow to start, and shows here what they did.")
+    not_seen = message(
+        "No collect cycle saw a task of this start that had been deployed ten seconds before and "
+        "did not run yet."
+    )
+    off = message(
+        "With WEIR_START_DUMPS=1 Weir dumps the threads of tasks that are slow to start, and shows "
+        "here what they did."
+    )
     return Table(
         "threads",
         message("What slow tasks did"),
@@ -190,7 +222,12 @@ def _threads(found: Sequence[StartingThread]) -> Table:
             Column("subtask", message("Subtask"), "number"),
             Column("does", message("Does")),
             Column("phase", message("Phase")),
-            Column("after_ms", message("After deploy"), "ms", message("of the dump, since the deployment of the task began")),
+            Column(
+                "after_ms",
+                message("After deploy"),
+                "ms",
+                message("of the dump, since the deployment of the task began"),
+            ),
             Column("at", message("At"), "instant"),
             Column("stack", message("Stack"), "stack"),
         ),
@@ -253,7 +290,10 @@ def _seconds(found: RpcTroubles) -> Table:
                 "state_requests",
                 message("State requests"),
                 "count",
-                message("consumers asked the JobManager whether the producer of a partition will have it"),
+                message(
+                    "consumers asked the JobManager whether the producer of a partition will have "
+                    "it"
+                ),
             ),
             Column("taskmanagers_lost", message("TaskManagers lost"), "count"),
         ),
@@ -269,7 +309,9 @@ def _seconds(found: RpcTroubles) -> Table:
             )
             for one in found.seconds[:SHOWN]
         ),
-        subtitle=message("between JobManager and TaskManagers, by the logs of an hour; worst first"),
+        subtitle=message(
+            "between JobManager and TaskManagers, by the logs of an hour; worst first"
+        ),
         note=join_messages((about_calls(found), cut, limits), " "),
         total=len(found.seconds),
     )
@@ -302,7 +344,10 @@ def _groups(newest: Start) -> Iterator[Table]:
         (
             "taskmanagers",
             message("TaskManagers"),
-            (Column("taskmanager_id", message("TaskManager"), "mono"), Column("host", message("Host"), "host")),
+            (
+                Column("taskmanager_id", message("TaskManager"), "mono"),
+                Column("host", message("Host"), "host"),
+            ),
         ),
         ("hosts", message("Hosts"), (Column("host", message("Host"), "host"),)),
     ):

@@ -34,13 +34,17 @@ def _verdict(found: StateExpiry) -> Verdict:
     if not found.states:
         return Verdict("ok", message("Its newest checkpoint has no keyed state."))
     if not found.sentence:
-        return Verdict("unknown", message("The files that describe its keyed states cannot be read."))
+        return Verdict(
+            "unknown", message("The files that describe its keyed states cannot be read.")
+        )
     return Verdict("warn" if found.forever else "ok", found.sentence)
 
 
 def _states(found: StateExpiry) -> Table:
     """Those that live forever first, then those of which nothing is known."""
-    states = sorted(found.states, key=lambda one: (one.expires is not False, one.expires is not None))
+    states = sorted(
+        found.states, key=lambda one: (one.expires is not False, one.expires is not None)
+    )
     return Table(
         "states",
         message("Keyed states"),

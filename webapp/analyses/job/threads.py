@@ -63,7 +63,10 @@ def _verdict(found: JobThreads) -> Verdict:
             waits[0] if len(waits) == 1 else message("No dump was taken yet."),
         )
     held = [
-        thread.thread.name for one in dumped for thread in one.of_job if thread.thread.state == "BLOCKED" and thread.in_a_row >= HELD_FROM
+        thread.thread.name
+        for one in dumped
+        for thread in one.of_job
+        if thread.thread.state == "BLOCKED" and thread.in_a_row >= HELD_FROM
     ]
     if held:
         sentence = message(
@@ -88,7 +91,12 @@ def _dumped(found: JobThreads) -> list[DumpedTaskManager]:
 
 def _blocks(found: JobThreads, vertex_id: str) -> Iterator[Block]:
     if found.why:
-        yield NotKnown(message("Where its tasks run is read from samples of minutes; a job that is collected has them."))
+        yield NotKnown(
+            message(
+                "Where its tasks run is read from samples of minutes; a job that is collected has "
+                "them."
+            )
+        )
         return
     dumped = _dumped(found)
     if dumped:

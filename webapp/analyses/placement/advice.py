@@ -1,4 +1,6 @@
-"""What to set so that tasks are placed more evenly: it depends on the version of Flink, and on what is set already."""
+"""What to set so that tasks are placed more evenly: it depends on the version of Flink, and on what
+is set already.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +14,8 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
     settings = configuration or {}
     mode = str(settings.get(MODE) or "").upper()
     by_hand = message(
-        "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or all vertices the same parallelism."
+        "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or "
+        "all vertices the same parallelism."
     )
     if version is None:
         return message(
@@ -24,11 +27,13 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
     if version >= TASKS_SINCE:
         if mode == "TASKS":
             return message(
-                "{mode:name} is TASKS already. After failovers, a larger slot.request.max-interval lets Flink see all requests at once.",
+                "{mode:name} is TASKS already. After failovers, a larger slot.request.max-interval "
+                "lets Flink see all requests at once.",
                 mode=MODE,
             )
         return message(
-            "Set {setting:name} for the cluster and restart the job: Flink then balances its tasks.",
+            "Set {setting:name} for the cluster and restart the job: Flink then balances its "
+            "tasks.",
             setting=spreading_setting(version),
         )
     if mode == "SLOTS" or str(settings.get(EVENLY) or "").lower() == "true":
@@ -38,7 +43,9 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
             mode=MODE,
             by_hand=by_hand,
         )
-    spread = message("slots are then spread over TaskManagers. Tasks within slots Flink balances since 2.2.")
+    spread = message(
+        "slots are then spread over TaskManagers. Tasks within slots Flink balances since 2.2."
+    )
     return message(
         "Set {setting:name} for the cluster: {spread:message} {by_hand:message}",
         setting=spreading_setting(version),

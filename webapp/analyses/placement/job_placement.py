@@ -23,8 +23,10 @@ NOW, DEFAULT, BALANCED = "now", "default", "balanced"
 
 @dataclass(frozen=True)
 class Outcome:
-    """One placement. ``tasks``: by TaskManager, fullest first. ``concentration``: of the vertex whose subtasks are most on one TaskManager,
-    over their even share. ``moved``: subtasks that would run elsewhere than now."""
+    """One placement. ``tasks``: by TaskManager, fullest first. ``concentration``: of the vertex
+    whose subtasks are most on one TaskManager, over their even share. ``moved``: subtasks that
+    would run elsewhere than now.
+    """
 
     key: str
     tasks: Sequence[int]
@@ -39,8 +41,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TaskManagerLoad:
-    """``buffers``: of its pool; ``short_by``: how many it lacks to what the tasks on it need at least. ``restarts``: tasks that restart
-    when it is lost."""
+    """``buffers``: of its pool; ``short_by``: how many it lacks to what the tasks on it need at
+    least. ``restarts``: tasks that restart when it is lost.
+    """
 
     taskmanager_id: str
     host: str | None
@@ -60,7 +63,9 @@ class TaskManagerLoad:
 
 @dataclass(frozen=True)
 class VertexSpread:
-    """``most``: subtasks on the TaskManager that has most of them, where ``even`` would be its share."""
+    """``most``: subtasks on the TaskManager that has most of them, where ``even`` would be its
+    share.
+    """
 
     vertex_id: str
     name: str
@@ -83,8 +88,9 @@ class HostLoad:
 
 @dataclass(frozen=True)
 class JobPlacement:
-    """``outcomes``: now (where known), Flink's default, balanced tasks. ``regions``: parts that restart
-    by themselves. ``unknown``: sentences on what is not known."""
+    """``outcomes``: now (where known), Flink's default, balanced tasks. ``regions``: parts that
+    restart by themselves. ``unknown``: sentences on what is not known.
+    """
 
     at: datetime | None
     tasks: int
@@ -104,28 +110,57 @@ class JobPlacement:
 
 def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
     settings = buffer_settings(job.configuration)
-    names = sorted({name for vertex in sampled.vertices.values() for name in vertex.taskmanagers if name})
+    names = sorted(
+        {name for vertex in sampled.vertices.values() for name in vertex.taskmanagers if name}
+    )
     unknown: list[str] = []
     now = _now(plan, sampled, names)
     if now is None:
-        unknown.append(message("Where its subtasks run is not known: nobody sampled them in the last minutes of the time shown."))
+        unknown.append(
+            message(
+                "Where its subtasks run is not known: nobody sampled them in the last minutes of "
+                "the time shown."
+            )
+        )
     elif any((where < 0).any() for where in now):
-        unknown.append(message("Some subtasks run at a place that is not known; they are left out of what is now."))
+        unknown.append(
+            message(
+                "Some subtasks run at a place that is not known; they are left out of what is now."
+            )
+        )
     if any(vertex.slot_group is None for vertex in plan.vertices):
-        unknown.append(message("Slot sharing groups are not reported by this version of Flink: simulated as one group."))
+        unknown.append(
+            message(
+                "Slot sharing groups are not reported by this version of Flink: simulated as one "
+                "group."
+            )
+        )
     slots_each, said = _slots_each(plan, sampled, names)
     unknown += said
-    busy = [sampled.vertices[vertex.vertex_id].busy_ratio if vertex.vertex_id in sampled.vertices else None for vertex in plan.vertices]
+    busy = [
+        sampled.vertices[vertex.vertex_id].busy_ratio
+        if vertex.vertex_id in sampled.vertices
+        else None
+        for vertex in plan.vertices
+    ]
     if None in busy:
-        unknown.append(message("Busy time of a vertex is not known, so neither is that of TaskManagers."))
+        unknown.append(
+            message("Busy time of a vertex is not known, so neither is that of TaskManagers.")
+        )
     found, outcomes = simulated(plan, slots_each), []
     if now is not None:
         spread_now = spread(plan, now, len(names), settings, busy)
         outcomes.append(_outcome(NOW, plan, spread_now, None))
     for key, placement in ((DEFAULT, found.by_default), (BALANCED, found.balanced)):
         where = _where(plan, placement)
-        elsewhere = moved(now, where, max(len(slots_each), len(names))) if now is not None and key != DEFAULT else None
-        outcomes.append(_outcome(key, plan, spread(plan, where, len(slots_each), settings, busy), elsewhere))
+        elsewhere = (
+            moved(now, where, max(len(slots_each), len(names)))
+            if now is not None and key != DEFAULT
+            else None
+        )
+        outcomes.append(
+            _outcome(key, plan, spread(plan, where, len(slots_each), settings, busy), elsewhere)
+        )
     found_regions = regions(plan, full=restarts_all(job.configuration))
     return JobPlacement(
         sampled.at,
@@ -133,7 +168,15 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         plan.slots_needed(),
         len(region_sizes(found_regions)),
         outcomes,
-        _taskmanagers(spread_now, sampled, names, settings, restarted_by_taskmanager(found_regions, now, len(names))) if now else (),
+        _taskmanagers(
+            spread_now,
+            sampled,
+            names,
+            settings,
+            restarted_by_taskmanager(found_regions, now, len(names)),
+        )
+        if now
+        else (),
         _hosts(sampled, names, now, found_regions) if now else (),
         _vertices(plan, spread_now, now) if now else (),
         settings.segment_bytes,
@@ -149,7 +192,11 @@ def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | 
     position = {name: at for at, name in enumerate(names)}
     found = []
     for vertex in plan.vertices:
-        known = sampled.vertices[vertex.vertex_id].taskmanagers if vertex.vertex_id in sampled.vertices else ()
+        known = (
+            sampled.vertices[vertex.vertex_id].taskmanagers
+            if vertex.vertex_id in sampled.vertices
+            else ()
+        )
         where = np.full(vertex.parallelism, -1, dtype=np.int64)
         placed = [position.get(name or "", -1) for name in known[: vertex.parallelism]]
         where[: len(placed)] = placed
@@ -160,14 +207,18 @@ def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | 
 def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[list[int], list[str]]:
     """Slots of the TaskManagers that it runs on, and what had to be assumed."""
     needed = plan.slots_needed()
-    each = [sampled.taskmanagers[name].slots or 0 if name in sampled.taskmanagers else 0 for name in names]
+    each = [
+        sampled.taskmanagers[name].slots or 0 if name in sampled.taskmanagers else 0
+        for name in names
+    ]
     if each and all(each) and sum(each) >= needed:
         return each, []
     taskmanagers = len(names) or 1
     assumed = -(-needed // taskmanagers)
     return [assumed] * taskmanagers, [
         message(
-            "Slots of its TaskManagers are not known: simulated with {assumed:count} on each of {taskmanagers:count}.",
+            "Slots of its TaskManagers are not known: simulated with {assumed:count} on each of "
+            "{taskmanagers:count}.",
             assumed=assumed,
             taskmanagers=taskmanagers,
         )
@@ -195,7 +246,11 @@ def _outcome(key: str, plan: Plan, found: Spread, elsewhere: int | None) -> Outc
 
 
 def _taskmanagers(
-    found: Spread, sampled: Sampled, names: Sequence[str], settings: BufferSettings, restarted: Indices
+    found: Spread,
+    sampled: Sampled,
+    names: Sequence[str],
+    settings: BufferSettings,
+    restarted: Indices,
 ) -> list[TaskManagerLoad]:
     """Fullest first."""
     loads = []
@@ -219,16 +274,25 @@ def _taskmanagers(
     return sorted(loads, key=lambda load: (-load.tasks, load.taskmanager_id))
 
 
-def _hosts(sampled: Sampled, names: Sequence[str], now: Sequence[Indices], found_regions: Sequence[Indices]) -> list[HostLoad]:
+def _hosts(
+    sampled: Sampled, names: Sequence[str], now: Sequence[Indices], found_regions: Sequence[Indices]
+) -> list[HostLoad]:
     """Those whose loss restarts most first; TaskManagers whose host is not known are left out."""
-    of_name = [sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in names]
+    of_name = [
+        sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in names
+    ]
     hosts = sorted({host for host in of_name if host})
     # An unknown place is counted from the end, which is unknown too.
-    position = np.array([*(hosts.index(host) if host else -1 for host in of_name), -1], dtype=np.int64)
+    position = np.array(
+        [*(hosts.index(host) if host else -1 for host in of_name), -1], dtype=np.int64
+    )
     where = [position[of_vertex] for of_vertex in now]
     restarted = restarted_by_taskmanager(found_regions, where, len(hosts))
     tasks = np.bincount(np.concatenate(where)[np.concatenate(where) >= 0], minlength=len(hosts))
-    loads = [HostLoad(host, of_name.count(host), int(tasks[at]), int(restarted[at])) for at, host in enumerate(hosts)]
+    loads = [
+        HostLoad(host, of_name.count(host), int(tasks[at]), int(restarted[at]))
+        for at, host in enumerate(hosts)
+    ]
     return sorted(loads, key=lambda load: (-load.restarts, -load.tasks, load.host))
 
 

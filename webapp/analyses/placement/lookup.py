@@ -1,11 +1,20 @@
-"""The placement of a job for whoever asks: read, simulated, and kept for a moment, since a large plan takes seconds."""
+"""The placement of a job for whoever asks: read, simulated, and kept for a moment, since a large
+plan takes seconds.
+"""
 
 import logging
 from datetime import datetime
 
 from django.core.cache import cache
 
-from webapp.analyses.placement.job_placement import HostLoad, JobPlacement, Outcome, TaskManagerLoad, VertexSpread, placement_of
+from webapp.analyses.placement.job_placement import (
+    HostLoad,
+    JobPlacement,
+    Outcome,
+    TaskManagerLoad,
+    VertexSpread,
+    placement_of,
+)
 from webapp.fleet.job_plan import plan_of
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.task_samples import LARGEST_READ, Sampled, read_samples
@@ -17,7 +26,8 @@ _MADE_OF = (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSpread)
 
 
 def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlacement | None:
-    """As of the last minutes in which the job was seen, up to ``until``; None where the plan is not known.
+    """As of the last minutes in which the job was seen, up to ``until``; None where the plan is not
+    known.
 
     A lake that cannot be read makes only the present unknown.
     """
@@ -31,9 +41,15 @@ def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlac
     if plan is None:
         return None
     try:
-        sampled = read_samples(job.cluster, job.job_id, plan.tasks, at) if plan.tasks <= LARGEST_READ else Sampled()
+        sampled = (
+            read_samples(job.cluster, job.job_id, plan.tasks, at)
+            if plan.tasks <= LARGEST_READ
+            else Sampled()
+        )
     except Exception:  # The lake may be any storage, with any error; the plan is in the database.
-        log.exception("Samples of %s on %s could not be read from the lake", job.job_id, job.cluster)
+        log.exception(
+            "Samples of %s on %s could not be read from the lake", job.job_id, job.cluster
+        )
         return placement_of(job, plan, Sampled())
     found = placement_of(job, plan, sampled)
     cache.set(key, found, KEPT_S)

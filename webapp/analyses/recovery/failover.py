@@ -1,4 +1,6 @@
-"""What a failure restarts, by the failover regions of the plan; what did restart; and what it would cost if one task came back alone."""
+"""What a failure restarts, by the failover regions of the plan; what did restart; and what it would
+cost if one task came back alone.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -31,7 +33,9 @@ _UNIT_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 
 @dataclass(frozen=True)
 class VertexRegions:
-    """One vertex. ``alone_records``: records that would be lost if one of its subtasks came back alone, ``alone_share`` of its input."""
+    """One vertex. ``alone_records``: records that would be lost if one of its subtasks came back
+    alone, ``alone_share`` of its input.
+    """
 
     vertex_id: str
     name: str
@@ -52,7 +56,8 @@ class ObservedRestart:
 
 @dataclass(frozen=True)
 class Failover:
-    """``largest``: tasks of the largest region; ``by_plan``: regions of the plan, whatever the failover strategy is.
+    """``largest``: tasks of the largest region; ``by_plan``: regions of the plan, whatever the
+    failover strategy is.
 
     TaskManagers and hosts: those whose loss restarts most first; empty where unknown.
     """
@@ -72,7 +77,11 @@ class Failover:
 
 
 def failover(
-    job: JobCurrent, until: datetime, since: datetime, found: Sequence[tuple[Outage, int]], limits: tuple[float, int] = PROPOSED_LIMITS
+    job: JobCurrent,
+    until: datetime,
+    since: datetime,
+    found: Sequence[tuple[Outage, int]],
+    limits: tuple[float, int] = PROPOSED_LIMITS,
 ) -> Failover | None:
     """``found``: outages with how many TaskManagers were lost; ``limits`` of regional checkpoints.
 
@@ -87,7 +96,11 @@ def failover(
     by_plan = len(region_sizes(regions(plan))) if everything else len(sizes)
     of_outages = phases(one for one, _dead in found)
     placement = look_up_placement(job, until)
-    taskmanagers = sorted(placement.taskmanagers, key=lambda one: (-one.restarts, one.taskmanager_id)) if placement else []
+    taskmanagers = (
+        sorted(placement.taskmanagers, key=lambda one: (-one.restarts, one.taskmanager_id))
+        if placement
+        else []
+    )
     slots = max((one.slots for one in taskmanagers if one.slots), default=None)
     return Failover(
         tasks=plan.tasks,
@@ -113,7 +126,13 @@ def restart_delay_ms(configuration: Mapping[str, Any] | None) -> float | None:
 
 
 def _vertices(
-    job: JobCurrent, plan: Plan, labels: Sequence[Indices], sizes: Indices, until: datetime, since: datetime, alone_ms: float | None
+    job: JobCurrent,
+    plan: Plan,
+    labels: Sequence[Indices],
+    sizes: Indices,
+    until: datetime,
+    since: datetime,
+    alone_ms: float | None,
 ) -> tuple[VertexRegions, ...]:
     rates = newest_windows(job.cluster, job.job_id, since, until)
     made = []
@@ -121,7 +140,11 @@ def _vertices(
         window = rates.get(vertex.vertex_id)
         # A source has no input of its own.
         rate = (window.records_in_per_s or window.records_out_per_s) if window else None
-        lost = None if rate is None or alone_ms is None else rate / vertex.parallelism * alone_ms / 1000
+        lost = (
+            None
+            if rate is None or alone_ms is None
+            else rate / vertex.parallelism * alone_ms / 1000
+        )
         made.append(
             VertexRegions(
                 vertex_id=vertex.vertex_id,
@@ -139,7 +162,13 @@ def _vertices(
 
 def _observed(job: JobCurrent, until: datetime, since: datetime) -> tuple[ObservedRestart, ...]:
     """As the JobManager's log says them, newest first."""
-    rows = LogEvent.objects.filter(cluster=job.cluster, job_id=job.job_id, kind__in=_RESTARTS, ts__gte=since, ts__lte=until)
+    rows = LogEvent.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, kind__in=_RESTARTS, ts__gte=since, ts__lte=until
+    )
     found = rows.order_by("-ts", "-id").values_list("ts", "kind", "fields")[:MOST_RESTARTS]
     counted = [(at, kind, (fields or {}).get("count")) for at, kind, fields in found]
-    return tuple(ObservedRestart(at, int(count), kind == "global_restart") for at, kind, count in counted if count)
+    return tuple(
+        ObservedRestart(at, int(count), kind == "global_restart")
+        for at, kind, count in counted
+        if count
+    )

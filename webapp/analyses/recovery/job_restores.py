@@ -40,8 +40,10 @@ _NONE_COMPLETED = {
 
 @dataclass(frozen=True)
 class Choice:
-    """One thing that the job could be restored from now. ``files`` None where its ``_metadata`` was not read; ``largest_bytes``: of the
-    subtask with most state, which the restore waits for. ``estimate`` None where no restore of this kind was observed."""
+    """One thing that the job could be restored from now. ``files`` None where its ``_metadata`` was
+    not read; ``largest_bytes``: of the subtask with most state, which the restore waits for.
+    ``estimate`` None where no restore of this kind was observed.
+    """
 
     kind: str
     checkpoint_id: int | None
@@ -56,7 +58,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class JobRestores:
-    """``local_recovery``: whether it is switched on, None where settings are not known; ``local_setting``: what switches it on."""
+    """``local_recovery``: whether it is switched on, None where settings are not known;
+    ``local_setting``: what switches it on.
+    """
 
     job: JobCurrent
     local_recovery: bool | None
@@ -70,7 +74,9 @@ class JobRestores:
 
 
 def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
-    """Restores of the time before ``until``; about 10 queries, two ``_metadata`` files and the newest samples at most."""
+    """Restores of the time before ``until``; about 10 queries, two ``_metadata`` files and the
+    newest samples at most.
+    """
     unknown: list[str] = []
     local = local_recovery(job.configuration)
     of_job = recent_outages(job, until)
@@ -78,7 +84,8 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
     if not observed:
         unknown.append(
             message(
-                "No restore of the last {days:number} days is known with its duration: only the log of the JobManager has it.",
+                "No restore of the last {days:number} days is known with its duration: only the "
+                "log of the JobManager has it.",
                 days=HISTORY.days,
             )
         )
@@ -96,10 +103,20 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
         choices.append(_choice(kind, fact, xray, observed))
         if kind == CHECKPOINT:
             choices.append(_local(choices[-1], observed))
-    setting = _LOCAL_SETTINGS[0] if (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS else _LOCAL_SETTINGS[1]
-    written = ", execution.checkpointing.local-backup.enabled: true" if setting == _LOCAL_SETTINGS[0] else ""
+    setting = (
+        _LOCAL_SETTINGS[0]
+        if (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS
+        else _LOCAL_SETTINGS[1]
+    )
+    written = (
+        ", execution.checkpointing.local-backup.enabled: true"
+        if setting == _LOCAL_SETTINGS[0]
+        else ""
+    )
     states, local_setting = operator_states(job), f"{setting}: true{written}"
-    return JobRestores(job, local, local_setting, observed, tuple(choices), unions, of, tuple(unknown), states)
+    return JobRestores(
+        job, local, local_setting, observed, tuple(choices), unions, of, tuple(unknown), states
+    )
 
 
 def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
@@ -110,7 +127,9 @@ def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
 
 
 def _newest(job: JobCurrent, kind: str) -> CheckpointFact | None:
-    rows = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed")
+    rows = CheckpointFact.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, outcome="completed"
+    )
     rows = rows.filter(is_savepoint=True) if kind == SAVEPOINT else rows.exclude(is_savepoint=True)
     return rows.order_by("-trigger_time", "-id").first()
 
@@ -119,23 +138,41 @@ def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
     shown = "Savepoint {id:number}" if fact.is_savepoint else "Checkpoint {id:number}"
     name = message(shown, id=fact.checkpoint_id)
     if not fact.external_path:
-        unknown.append(message("{name:message} reports no place of its own, so its files are not known.", name=name))
+        unknown.append(
+            message(
+                "{name:message} reports no place of its own, so its files are not known.", name=name
+            )
+        )
         return None
     try:
         return xray_cache.xray(located(fact.external_path))
     except FileNotFoundError:
-        unknown.append(message("{name:message} is not there any more: a newer one has replaced it, or it was removed.", name=name))
+        unknown.append(
+            message(
+                "{name:message} is not there any more: a newer one has replaced it, or it was "
+                "removed.",
+                name=name,
+            )
+        )
     except NotLocated as error:
         unknown.append(str(error))
     except (IngestError, OSError) as error:
         log.warning("%s of %s could not be read: %s", name, fact.job_id, error)
-        unknown.append(message("{name:message} could not be read: {error:text}", name=name, error=str(error)))
+        unknown.append(
+            message("{name:message} could not be read: {error:text}", name=name, error=str(error))
+        )
     return None
 
 
-def _choice(kind: str, fact: CheckpointFact, xray: Xray | None, observed: Sequence[ObservedRestore]) -> Choice:
+def _choice(
+    kind: str, fact: CheckpointFact, xray: Xray | None, observed: Sequence[ObservedRestore]
+) -> Choice:
     size = xray.state_bytes if xray else fact.state_bytes
-    largest = (one.state_bytes for operator in xray.operators for one in operator.largest[:1]) if xray else ()
+    largest = (
+        (one.state_bytes for operator in xray.operators for one in operator.largest[:1])
+        if xray
+        else ()
+    )
     return Choice(
         kind=kind,
         checkpoint_id=fact.checkpoint_id,
@@ -169,8 +206,12 @@ def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, 
 
 
 def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
-    """By operator, those that read most first: a file that holds several states of a subtask is read once."""
-    names = {one.get("vertex_id"): one.get("name") for one in ((job.graph or {}).get("vertices") or ())}
+    """By operator, those that read most first: a file that holds several states of a subtask is
+    read once.
+    """
+    names = {
+        one.get("vertex_id"): one.get("name") for one in ((job.graph or {}).get("vertices") or ())
+    }
     of_operator = defaultdict(list)
     for state in xray.states:
         if state.mode == "UNION":

@@ -1,4 +1,6 @@
-"""Operator state of a job by operator, with how it grew, by :mod:`webapp.storage.operator_growth`."""
+"""Operator state of a job by operator, with how it grew, by
+:mod:`webapp.storage.operator_growth`.
+"""
 
 from dataclasses import dataclass
 
@@ -10,10 +12,13 @@ from webapp.storage.operator_growth import operator_trends
 
 @dataclass(frozen=True)
 class OperatorState:
-    """In the newest checkpoint that an audit read. ``restores``: that multiplied its union elements, at least.
+    """In the newest checkpoint that an audit read. ``restores``: that multiplied its union
+    elements, at least.
 
-    ``ratio`` against the oldest checkpoint with as many subtasks, ``since``; both None where there is none.
-    ``handed_out``: union elements that one restore gives to all subtasks together. ``keyed_bytes`` of the same operator.
+    ``ratio`` against the oldest checkpoint with as many subtasks, ``since``; both None where there
+    is none.
+    ``handed_out``: union elements that one restore gives to all subtasks together. ``keyed_bytes``
+    of the same operator.
     """
 
     operator_id: str

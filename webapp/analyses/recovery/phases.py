@@ -1,4 +1,6 @@
-"""What the parts of observed outages come to: how long one task alone would be away, and what spare slots would save."""
+"""What the parts of observed outages come to: how long one task alone would be away, and what spare
+slots would save.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,12 +9,17 @@ from statistics import median
 from webapp.lib.outage import Outage
 
 ALONE = ("detect", "redeploy", "restore")
-"""Of a task that comes back by itself: nothing else is cancelled, and it takes a slot that is free."""
+"""Of a task that comes back by itself: nothing else is cancelled, and it takes a slot that is
+free.
+"""
 
 
 @dataclass(frozen=True)
 class Phases:
-    """Medians over ``outages``, None where none of them knows it. ``alone_ms``: the phases of one task that comes back alone."""
+    """Medians over ``outages``, None where none of them knows it.
+
+    ``alone_ms``: the phases of one task that comes back alone.
+    """
 
     outages: int
     downtime_ms: float | None
@@ -22,8 +29,10 @@ class Phases:
 
 @dataclass(frozen=True)
 class SpareSlots:
-    """``saved_ms``: by how much the wait of outages in which TaskManagers were lost is longer than ``usual_ms``, that of the others (or the
-    delay of the restart strategy, where there are none). ``slots`` of one TaskManager is what has to be spare."""
+    """``saved_ms``: by how much the wait of outages in which TaskManagers were lost is longer than
+    ``usual_ms``, that of the others (or the delay of the restart strategy, where there are none).
+    ``slots`` of one TaskManager is what has to be spare.
+    """
 
     outages: int
     lost_wait_ms: float
@@ -43,8 +52,12 @@ def phases(found: Iterable[Outage]) -> Phases:
     )
 
 
-def spare_slots(found: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None) -> SpareSlots | None:
-    """``found``: outages with how many TaskManagers were lost; None where no TaskManager was, or what is usual is not known."""
+def spare_slots(
+    found: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
+) -> SpareSlots | None:
+    """``found``: outages with how many TaskManagers were lost; None where no TaskManager was, or
+    what is usual is not known.
+    """
     lost = [waited for one, dead in found if dead and (waited := _waited(one)) is not None]
     others = [waited for one, dead in found if not dead and (waited := _waited(one)) is not None]
     usual = median(others) if others else delay_ms
@@ -54,7 +67,9 @@ def spare_slots(found: Sequence[tuple[Outage, int]], delay_ms: float | None, slo
 
 
 def _waited(one: Outage) -> float | None:
-    """For the restart strategy's delay and for slots; attempts that failed for want of slots are part of it."""
+    """For the restart strategy's delay and for slots; attempts that failed for want of slots are
+    part of it.
+    """
     return None if one.part_ms["wait"] is None else _sum(one, ("wait", "failed_attempts"))
 
 

@@ -1,6 +1,8 @@
-"""What if checkpoints were regional, and the job larger: how often one would complete, by its own rate of tasks that fail.
+"""What if checkpoints were regional, and the job larger: how often one would complete, by its own
+rate of tasks that fail.
 
-Tasks are taken to fail independently, at a rate that is estimated from how many checkpoints completed. Regions are those of failover.
+Tasks are taken to fail independently, at a rate that is estimated from how many checkpoints
+completed. Regions are those of failover.
 """
 
 from collections.abc import Sequence
@@ -45,7 +47,9 @@ class AtParallelism:
 
 @dataclass(frozen=True)
 class RegionalCheckpoints:
-    """``task_success``: of one task in one checkpoint; ``at_least`` where none failed: with 95 % confidence it is no less."""
+    """``task_success``: of one task in one checkpoint; ``at_least`` where none failed: with 95 %
+    confidence it is no less.
+    """
 
     completed: int
     failed: int
@@ -57,25 +61,45 @@ class RegionalCheckpoints:
 
 
 def regional_checkpoints(
-    job: JobCurrent, plan: Plan, regions: int, until: datetime, limits: tuple[float, int] = PROPOSED_LIMITS
+    job: JobCurrent,
+    plan: Plan,
+    regions: int,
+    until: datetime,
+    limits: tuple[float, int] = PROPOSED_LIMITS,
 ) -> RegionalCheckpoints:
-    """``limits``: share of regions that may fail, and how often in a row one may be carried. One query."""
+    """``limits``: share of regions that may fail, and how often in a row one may be carried.
+
+    One query.
+    """
     until = min(until, job.last_seen_at or job.as_of)
     taken = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, trigger_time__gte=until - HISTORY, trigger_time__lte=until
+        cluster=job.cluster,
+        job_id=job.job_id,
+        trigger_time__gte=until - HISTORY,
+        trigger_time__lte=until,
     )
     counts = taken.exclude(is_savepoint=True).aggregate(
-        completed=Count("pk", filter=Q(outcome="completed")), failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES))
+        completed=Count("pk", filter=Q(outcome="completed")),
+        failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
     )
     tried = Tried(counts["completed"], counts["failed"], plan.tasks)
     enough = tried.completed + tried.failed >= LEAST_CHECKPOINTS
     own = task_success([tried]) if enough else None
     # Rule of three.
-    at_least = max(1 - 3 / tried.completed, 0) ** (1 / plan.tasks) if own is not None and not tried.failed else None
+    at_least = (
+        max(1 - 3 / tried.completed, 0) ** (1 / plan.tasks)
+        if own is not None and not tried.failed
+        else None
+    )
     now = max(vertex.parallelism for vertex in plan.vertices)
     curve = []
-    for parallelism in sorted({min(max(round(now * factor), 1), MOST_PARALLELISM) for factor in FACTORS}):
-        tasks = sum(max(1, round(vertex.parallelism * parallelism / now)) if vertex.parallelism > 1 else 1 for vertex in plan.vertices)
+    for parallelism in sorted(
+        {min(max(round(now * factor), 1), MOST_PARALLELISM) for factor in FACTORS}
+    ):
+        tasks = sum(
+            max(1, round(vertex.parallelism * parallelism / now)) if vertex.parallelism > 1 else 1
+            for vertex in plan.vertices
+        )
         parts = min(tasks, max(1, round(regions * parallelism / now))) if regions > 1 else 1
         shares = None if own is None else _shares(own, tasks, parts, *limits)
         curve.append(AtParallelism(parallelism, tasks, parts, parallelism == now, shares))

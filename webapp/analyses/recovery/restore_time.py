@@ -1,7 +1,8 @@
 """How long a restore takes, from those that were observed.
 
-A restore takes a fixed time (deploying, opening files) and a time that grows with its bytes. Neither is known by itself, but of any such
-sum a restore of r times the bytes takes between r times and once the time, whichever is less or more. That is the range.
+A restore takes a fixed time (deploying, opening files) and a time that grows with its bytes.
+Neither is known by itself, but of any such sum a restore of r times the bytes takes between r times
+and once the time, whichever is less or more. That is the range.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,9 @@ from statistics import median
 
 @dataclass(frozen=True)
 class RestoreRange:
-    """``expected_ms``: what grew is taken to take longer in proportion, what shrank as long as before; the median of all observations."""
+    """``expected_ms``: what grew is taken to take longer in proportion, what shrank as long as
+    before; the median of all observations.
+    """
 
     least_ms: float
     expected_ms: float
@@ -19,8 +22,12 @@ class RestoreRange:
     observations: int
 
 
-def restore_range(observed: Sequence[tuple[float, int | None]], size_bytes: int | None) -> RestoreRange | None:
-    """``observed``: milliseconds and bytes of restores of one kind; None where none is known, or the sizes are not."""
+def restore_range(
+    observed: Sequence[tuple[float, int | None]], size_bytes: int | None
+) -> RestoreRange | None:
+    """``observed``: milliseconds and bytes of restores of one kind; None where none is known, or
+    the sizes are not.
+    """
     known = [(ms, size) for ms, size in observed if size]
     if not known or size_bytes is None:
         return None
@@ -35,7 +42,8 @@ def restore_range(observed: Sequence[tuple[float, int | None]], size_bytes: int 
 
 @dataclass(frozen=True)
 class UnionReads:
-    """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files``, one after the other.
+    """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files``, one after
+    the other.
 
     ``inline`` handles and their bytes come with the deployment of each instead.
     """

@@ -1,4 +1,6 @@
-"""What jobs have of their TaskManagers, what they use, and what would be saved: of one job, of all jobs, and of groups of them."""
+"""What jobs have of their TaskManagers, what they use, and what would be saved: of one job, of all
+jobs, and of groups of them.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -14,8 +16,10 @@ _WORD = re.compile(r"[^-_./:\s]+")
 
 @dataclass(frozen=True)
 class JobResources:
-    """``memory_bytes``: its share of its TaskManagers' processes, by slots in use; ``spare_bytes`` its share of what would be saved. None
-    is unknown. ``parts``: as large as the largest TaskManager has them, used by the one that uses most."""
+    """``memory_bytes``: its share of its TaskManagers' processes, by slots in use; ``spare_bytes``
+    its share of what would be saved. None is unknown. ``parts``: as large as the largest
+    TaskManager has them, used by the one that uses most.
+    """
 
     cluster: str
     job_id: str
@@ -47,8 +51,13 @@ class Group:
     tight: int
 
 
-def resources_of(cluster: str, job_id: str, budgets: Iterable[TaskManagerBudget]) -> JobResources | None:
-    """None where the job has no slot. TaskManagers that do not say whose their slots are count as a whole."""
+def resources_of(
+    cluster: str, job_id: str, budgets: Iterable[TaskManagerBudget]
+) -> JobResources | None:
+    """None where the job has no slot.
+
+    TaskManagers that do not say whose their slots are count as a whole.
+    """
     own = [one for one in budgets if one.share(job_id) != 0]
     if not own:
         return None
@@ -61,10 +70,15 @@ def resources_of(cluster: str, job_id: str, budgets: Iterable[TaskManagerBudget]
         max(one.at for one in own),
         sorted(own, key=lambda one: one.taskmanager_id),
         parts,
-        None if any(one.job_slots is None for one in own) else sum((one.job_slots or {}).get(job_id, 0) for one in own),
+        None
+        if any(one.job_slots is None for one in own)
+        else sum((one.job_slots or {}).get(job_id, 0) for one in own),
         _whole(_weighted((one.process_bytes for one in own), shares)),
         round(per_taskmanager * sum(shares)),
-        _weighted((one.cpu_allotted for one in own), [(one.job_slots or {}).get(job_id, 0) / (one.slots or 1) for one in own]),
+        _weighted(
+            (one.cpu_allotted for one in own),
+            [(one.job_slots or {}).get(job_id, 0) / (one.slots or 1) for one in own],
+        ),
         _weighted((one.cpu_used for one in own), shares),
     )
 
@@ -77,7 +91,11 @@ def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
         used = [part.used_bytes for part in same if part.used_bytes is not None]
         configured = [part.configured_bytes for part in same if part.configured_bytes is not None]
         enough = max(part.suggested_bytes or 0 for part in same) if state == "spare" else None
-        found.append(MemoryPart(same[0].name, max(configured, default=None), max(used, default=None), state, enough))
+        found.append(
+            MemoryPart(
+                same[0].name, max(configured, default=None), max(used, default=None), state, enough
+            )
+        )
     return found
 
 
@@ -109,7 +127,10 @@ def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str
 
 
 def _weighted(values: Iterable[float | None], shares: Sequence[float]) -> float | None:
-    known = [None if value is None else value * share for value, share in zip(values, shares, strict=True)]
+    known = [
+        None if value is None else value * share
+        for value, share in zip(values, shares, strict=True)
+    ]
     return None if None in known else sum(value or 0 for value in known)
 
 

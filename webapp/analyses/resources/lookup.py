@@ -1,4 +1,6 @@
-"""Resources of a job and of the fleet for whoever asks: read from the lake, and kept for a moment."""
+"""Resources of a job and of the fleet for whoever asks: read from the lake, and kept for a
+moment.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -7,7 +9,13 @@ from datetime import datetime
 
 from django.core.cache import cache
 
-from webapp.analyses.resources.job_resources import Group, JobResources, first_word, grouped, resources_of
+from webapp.analyses.resources.job_resources import (
+    Group,
+    JobResources,
+    first_word,
+    grouped,
+    resources_of,
+)
 from webapp.fleet.cluster_labels import label_names
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts.memory_budget import MemoryPart, TaskManagerBudget, budget
@@ -18,13 +26,17 @@ from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 log = logging.getLogger(__name__)
 
 BY = ("cluster", "name")
-"""What all jobs can be grouped by: the cluster, the first word of the job's name; and any label of clusters."""
+"""What all jobs can be grouped by: the cluster, the first word of the job's name; and any label of
+clusters.
+"""
 _MADE_OF = (MemoryPart, TaskManagerBudget, JobResources, Group)
 
 
 @dataclass(frozen=True)
 class FleetResources:
-    """``idle_slots``, ``idle_bytes``: of TaskManagers that are there, slots that no job has, and their share of the processes."""
+    """``idle_slots``, ``idle_bytes``: of TaskManagers that are there, slots that no job has, and
+    their share of the processes.
+    """
 
     since: datetime
     at: datetime
@@ -36,7 +48,9 @@ class FleetResources:
 
 
 def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobResources | None:
-    """As of the last hour in which the job was seen, up to ``until``; None where no TaskManager of it was sampled then."""
+    """As of the last hour in which the job was seen, up to ``until``; None where no TaskManager of
+    it was sampled then.
+    """
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
     key = answer_key("resources", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
@@ -49,7 +63,10 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
         log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
         return None
     # An ended job has no slots any more in what was sampled last.
-    had = [[row for row in one if row["allocated_slots"] is None or has_slots(row, job.job_id)] for one in samples]
+    had = [
+        [row for row in one if row["allocated_slots"] is None or has_slots(row, job.job_id)]
+        for one in samples
+    ]
     found = resources_of(job.cluster, job.job_id, [budget(one) for one in had if one])
     if found:
         cache.set(key, found, KEPT_S)
@@ -61,7 +78,10 @@ def groupings() -> tuple[str, ...]:
 
 
 def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
-    """All jobs that have slots, largest saving first; ``by`` one of :func:`groupings`. None where the lake could not be read."""
+    """All jobs that have slots, largest saving first; ``by`` one of :func:`groupings`.
+
+    None where the lake could not be read.
+    """
     at = end_of_step(now)
     key = answer_key("fleet-resources", (*_MADE_OF, FleetResources), at, by)
     kept = cache.get(key)
@@ -77,11 +97,22 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
     for one in every:
         for job_id in one.job_slots or ():
             of_job.setdefault((one.cluster, job_id), []).append(one)
-    jobs = [found for (cluster, job_id), own in of_job.items() if (found := resources_of(cluster, job_id, own))]
+    jobs = [
+        found
+        for (cluster, job_id), own in of_job.items()
+        if (found := resources_of(cluster, job_id, own))
+    ]
     of_clusters = JobCurrent.objects.filter(cluster__in={cluster for cluster, _ in of_job})
     rows = of_clusters.values_list("cluster", "job_id", "name").iterator()
-    names = {(cluster, job_id): name or "" for cluster, job_id, name in rows if (cluster, job_id) in of_job}
-    group_of = {"cluster": lambda job: job.cluster, "name": lambda job: first_word(names.get((job.cluster, job.job_id)) or "")}
+    names = {
+        (cluster, job_id): name or ""
+        for cluster, job_id, name in rows
+        if (cluster, job_id) in of_job
+    }
+    group_of = {
+        "cluster": lambda job: job.cluster,
+        "name": lambda job: first_word(names.get((job.cluster, job.job_id)) or ""),
+    }
     if by not in BY:
         labels = dict(Cluster.objects.values_list("name", "labels"))
         group_of[by] = lambda job: str(labels.get(job.cluster, {}).get(by, ""))

@@ -26,7 +26,9 @@ from webapp.storage.models import RootFigures
 @root_analysis(
     "merging",
     title=message("Merging"),
-    summary=message("what merging small files would save, and what merged files hold that nobody needs"),
+    summary=message(
+        "what merging small files would save, and what merged files hold that nobody needs"
+    ),
 )
 def merging(figures: RootFigures, asked: Asked) -> Document:
     found = root_merging(figures)
@@ -35,9 +37,13 @@ def merging(figures: RootFigures, asked: Asked) -> Document:
 
 @merging.draws("sizes")
 def sizes(figures: RootFigures, asked: Asked) -> Drawn:
-    steps = [SizeStep(one["le_bytes"], one["files"], one["bytes"]) for one in figures.size_histogram]
+    steps = [
+        SizeStep(one["le_bytes"], one["files"], one["bytes"]) for one in figures.size_histogram
+    ]
     if not steps:
-        return Drawn(empty_title=message("No files"), empty_text=message("The last audit found none."))
+        return Drawn(
+            empty_title=message("No files"), empty_text=message("The last audit found none.")
+        )
     return Drawn(json.loads(file_sizes(_filled(steps)).to_json()))
 
 
@@ -63,13 +69,16 @@ def _verdict(found: Merging) -> Verdict:
         return Verdict("warn", sentence)
     if (best := found.best) is not None:
         sentence = message(
-            "Of {files:count} files of at most {limit:name} merging would leave {least:count} at least.",
+            "Of {files:count} files of at most {limit:name} merging would leave {least:count} at "
+            "least.",
             files=best.files,
             limit=binary_text(best.up_to_bytes),
             least=best.least,
         )
         return Verdict("done", sentence)
-    neither = message("There are no small files that merging would save, and no merged file is worth compacting.")
+    neither = message(
+        "There are no small files that merging would save, and no merged file is worth compacting."
+    )
     return Verdict("ok", neither)
 
 
@@ -116,7 +125,10 @@ def _benefits(found: Merging) -> Table:
             Column("saved", message("Fewer"), "count"),
             Column("saved_share", message("Share"), "share"),
         ),
-        tuple((one.up_to_bytes, one.files, one.bytes, one.least, one.saved, one.saved_share) for one in found.benefits),
+        tuple(
+            (one.up_to_bytes, one.files, one.bytes, one.least, one.saved, one.saved_share)
+            for one in found.benefits
+        ),
         empty=message("No file below this root is smaller than 32 MiB."),
         note=message(
             "Merged into files of 32 MiB, one for each retained checkpoint and its _metadata at "

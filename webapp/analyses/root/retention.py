@@ -43,10 +43,14 @@ def retention(figures: RootFigures, asked: Asked) -> Document:
 
 def _verdict(found: Retention) -> Verdict:
     if not found.running:
-        none = message("No job that has not ended writes to this root; snapshots of ended jobs are below.")
+        none = message(
+            "No job that has not ended writes to this root; snapshots of ended jobs are below."
+        )
         return Verdict("done", none)
     if found.unsafe_age_ms is None:
-        unknown = message("How old the oldest file is that a job which has not ended needs is not known.")
+        unknown = message(
+            "How old the oldest file is that a job which has not ended needs is not known."
+        )
         return Verdict("unknown", unknown)
     sentence = message(
         "A job that has not ended still needs a file written {age:name} before the audit: "
@@ -172,7 +176,9 @@ def _running(found: Retention) -> Table:
         ),
         subtitle=message("what they retain, most bytes first"),
         empty=message("No job that has not ended writes to this root."),
-        note=message("A job that fails for good retains its checkpoints, whatever is set for cancelled ones."),
+        note=message(
+            "A job that fails for good retains its checkpoints, whatever is set for cancelled ones."
+        ),
     )
 
 

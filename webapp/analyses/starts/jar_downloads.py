@@ -1,8 +1,10 @@
-"""How the jars of a job come to its TaskManagers: each fetches them from the JobManager once, however many run on one host.
+"""How the jars of a job come to its TaskManagers: each fetches them from the JobManager once,
+however many run on one host.
 
-With high availability on, TaskManagers read them from its storage directory instead, and from the JobManager only where that fails
-(``BlobCacheService`` of Flink 1.12 to 2.3). A TaskManager logs when a download begins, not when it ends: that it had ended when the first
-of its tasks was deployed is known.
+With high availability on, TaskManagers read them from its storage directory instead, and from the
+JobManager only where that fails (``BlobCacheService`` of Flink 1.12 to 2.3). A TaskManager logs
+when a download begins, not when it ends: that it had ended when the first of its tasks was deployed
+is known.
 """
 
 from collections.abc import Sequence
@@ -25,7 +27,10 @@ _TYPES = ("high-availability.type", "high-availability")
 
 @dataclass(frozen=True)
 class Download:
-    """``process``: the log of the TaskManager. ``at_most_ms``: until its first task of the job was deployed; None where that is unknown."""
+    """``process``: the log of the TaskManager.
+
+    ``at_most_ms``: until its first task of the job was deployed; None where that is unknown.
+    """
 
     process: str
     at: datetime
@@ -35,7 +40,10 @@ class Download:
 
 @dataclass(frozen=True)
 class JarDownloads:
-    """Of the newest start in which any were logged, else of the newest one. ``downloads``: longest first."""
+    """Of the newest start in which any were logged, else of the newest one.
+
+    ``downloads``: longest first.
+    """
 
     at: datetime | None
     high_availability: bool | None
@@ -46,13 +54,17 @@ class JarDownloads:
 def jar_downloads(job: JobCurrent, found: JobStarts) -> JarDownloads:
     """At most two queries."""
     lines = _lines(job, found.starts)
-    start = next((one for one in found.starts if any(_is_of(one, at) for _, at, _ in lines)), found.newest)
+    start = next(
+        (one for one in found.starts if any(_is_of(one, at) for _, at, _ in lines)), found.newest
+    )
     logged: dict[str, list[tuple[datetime, str]]] = {}
     for process, at, path in lines:
         if start and _is_of(start, at):
             logged.setdefault(process, []).append((at, path))
     deployed = _deployed(job, start, logged) if start and logged else {}
-    downloads = [_download(process, files, deployed.get(process)) for process, files in logged.items()]
+    downloads = [
+        _download(process, files, deployed.get(process)) for process, files in logged.items()
+    ]
     return JarDownloads(
         start.at if start else None,
         high_availability(job),
@@ -65,7 +77,9 @@ def high_availability(job: JobCurrent) -> bool | None:
     """By the configuration of the cluster, where that is known: NONE is Flink's default."""
     if not job.configuration:
         return None
-    value = next((str(job.configuration[key]) for key in _TYPES if job.configuration.get(key)), "NONE")
+    value = next(
+        (str(job.configuration[key]) for key in _TYPES if job.configuration.get(key)), "NONE"
+    )
     return value.upper() != "NONE"
 
 
@@ -74,14 +88,18 @@ def _lines(job: JobCurrent, starts: Sequence[Start]) -> list[tuple[str, datetime
     if not starts:
         return []
     around = reduce(or_, (Q(ts__gte=begun, ts__lte=ended) for begun, ended in map(_span, starts)))
-    found = LogEvent.objects.filter(around, cluster=job.cluster, job_id=job.job_id, kind="blob_download").order_by("-ts")
+    found = LogEvent.objects.filter(
+        around, cluster=job.cluster, job_id=job.job_id, kind="blob_download"
+    ).order_by("-ts")
     return [
         (process, at, str((fields or {}).get("path") or ""))
         for process, at, fields in found.values_list("process", "ts", "fields")[:MOST_LINES]
     ]
 
 
-def _deployed(job: JobCurrent, start: Start, logged: dict[str, list[tuple[datetime, str]]]) -> dict[str, datetime]:
+def _deployed(
+    job: JobCurrent, start: Start, logged: dict[str, list[tuple[datetime, str]]]
+) -> dict[str, datetime]:
     """By process, when the first task there began to restore, after the first download."""
     begun, ended = _span(start)
     first = min(at for files in logged.values() for at, _ in files)
@@ -93,18 +111,28 @@ def _deployed(job: JobCurrent, start: Start, logged: dict[str, list[tuple[dateti
         ts__gte=max(begun, first),
         ts__lte=ended,
     )
-    return dict(tasks.order_by().values("process").annotate(first=Min("ts")).values_list("process", "first"))
+    return dict(
+        tasks.order_by().values("process").annotate(first=Min("ts")).values_list("process", "first")
+    )
 
 
-def _download(process: str, files: Sequence[tuple[datetime, str]], deployed_at: datetime | None) -> Download:
+def _download(
+    process: str, files: Sequence[tuple[datetime, str]], deployed_at: datetime | None
+) -> Download:
     at = min(begun for begun, _ in files)
-    took = None if deployed_at is None or deployed_at < at else round((deployed_at - at).total_seconds() * 1000)
+    took = (
+        None
+        if deployed_at is None or deployed_at < at
+        else round((deployed_at - at).total_seconds() * 1000)
+    )
     return Download(process, at, len({path for _, path in files}), took)
 
 
 def _span(start: Start) -> tuple[datetime, datetime]:
     # Between the instants that pages reckon with there is room for this.
-    return drawable(start.begun_at or start.at) - CLOCKS_APART, drawable(start.running_at) + CLOCKS_APART
+    return drawable(start.begun_at or start.at) - CLOCKS_APART, drawable(
+        start.running_at
+    ) + CLOCKS_APART
 
 
 def _is_of(start: Start, at: datetime) -> bool:

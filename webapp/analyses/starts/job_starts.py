@@ -22,7 +22,9 @@ COMPARED = 60
 
 @dataclass(frozen=True)
 class Phase:
-    """``usual_ms``: the median of this phase at earlier starts of jobs of the name; None where none is known."""
+    """``usual_ms``: the median of this phase at earlier starts of jobs of the name; None where none
+    is known.
+    """
 
     name: str
     duration_ms: int
@@ -35,10 +37,11 @@ class Phase:
 
 @dataclass(frozen=True)
 class Start:
-    """One start of the job. ``phases``: those that it had, in order; all but detect add up to ``total_ms``.
+    """One start of the job. ``phases``: those that it had, in order; all but detect add up to
+    ``total_ms``.
 
-    ``output_gap_ms``: from the last completed checkpoint before it to the first one after it: so long sinks that commit with
-    checkpoints showed nothing new.
+    ``output_gap_ms``: from the last completed checkpoint before it to the first one after it: so
+    long sinks that commit with checkpoints showed nothing new.
     """
 
     at: datetime
@@ -69,12 +72,19 @@ class Start:
 
     @property
     def slowest_phase(self) -> Phase | None:
-        return max((phase for phase in self.phases if phase.name != "detect"), key=lambda phase: phase.duration_ms, default=None)
+        return max(
+            (phase for phase in self.phases if phase.name != "detect"),
+            key=lambda phase: phase.duration_ms,
+            default=None,
+        )
 
 
 @dataclass(frozen=True)
 class JobStarts:
-    """``starts`` newest first. ``compared``: starts of jobs of the name that are known, of ``jobs`` job ids."""
+    """``starts`` newest first.
+
+    ``compared``: starts of jobs of the name that are known, of ``jobs`` job ids.
+    """
 
     starts: Sequence[Start]
     compared: int
@@ -85,26 +95,55 @@ class JobStarts:
         return self.starts[0] if self.starts else None
 
 
-def job_starts(job: JobCurrent, since: datetime | None = None, until: datetime | None = None, shown: int = SHOWN) -> JobStarts:
+def job_starts(
+    job: JobCurrent,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    shown: int = SHOWN,
+) -> JobStarts:
     """Starts whose last task ran in this time. Two queries."""
     completed = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=OuterRef("job_id"), outcome="completed", is_savepoint=False, end_time__isnull=False
+        cluster=job.cluster,
+        job_id=OuterRef("job_id"),
+        outcome="completed",
+        is_savepoint=False,
+        end_time__isnull=False,
     )
-    after = completed.filter(trigger_time__gte=OuterRef("running_at")).order_by("trigger_time").values("end_time")[:1]
-    before = completed.filter(end_time__lte=OuterRef("begun_at")).order_by("-trigger_time").values("end_time")[:1]
+    after = (
+        completed.filter(trigger_time__gte=OuterRef("running_at"))
+        .order_by("trigger_time")
+        .values("end_time")[:1]
+    )
+    before = (
+        completed.filter(end_time__lte=OuterRef("begun_at"))
+        .order_by("-trigger_time")
+        .values("end_time")[:1]
+    )
     own = JobStart.objects.filter(cluster=job.cluster, job_id=job.job_id)
     if since is not None:
         own = own.filter(running_at__gte=since)
     if until is not None:
         own = own.filter(running_at__lte=until)
-    rows = list(own.annotate(first_completed_at=Subquery(after), last_completed_at=Subquery(before)).order_by("-at")[:shown])
+    rows = list(
+        own.annotate(
+            first_completed_at=Subquery(after), last_completed_at=Subquery(before)
+        ).order_by("-at")[:shown]
+    )
     if not rows:
         return JobStarts((), 0, 0)
-    same_name = JobCurrent.objects.filter(cluster=job.cluster, name=job.name).values("job_id") if job.name else [job.job_id]
-    of_name = JobStart.objects.filter(cluster=job.cluster, job_id__in=same_name, at__lte=rows[0].at).order_by("-at", "-id")
+    same_name = (
+        JobCurrent.objects.filter(cluster=job.cluster, name=job.name).values("job_id")
+        if job.name
+        else [job.job_id]
+    )
+    of_name = JobStart.objects.filter(
+        cluster=job.cluster, job_id__in=same_name, at__lte=rows[0].at
+    ).order_by("-at", "-id")
     compared = list(of_name.defer("detail")[:COMPARED])
     return JobStarts(
-        [_start(row, [one for one in compared if one.at < row.at]) for row in rows], len(compared), len({one.job_id for one in compared})
+        [_start(row, [one for one in compared if one.at < row.at]) for row in rows],
+        len(compared),
+        len({one.job_id for one in compared}),
     )
 
 
@@ -116,7 +155,11 @@ def threads_of(job: JobCurrent, found: JobStarts) -> list[StartingThread]:
 
 def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
     durations = {name: getattr(row, f"{name}_ms") for name in PARTS}
-    gap = row.first_completed_at and row.last_completed_at and row.first_completed_at - row.last_completed_at
+    gap = (
+        row.first_completed_at
+        and row.last_completed_at
+        and row.first_completed_at - row.last_completed_at
+    )
     return Start(
         at=row.at,
         kind=row.kind,
@@ -124,10 +167,25 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
         running_at=row.running_at,
         total_ms=row.total_ms,
         usual_total_ms=_median(earlier, "total"),
-        phases=[Phase(name, value, _median(earlier, name)) for name, value in durations.items() if value is not None],
+        phases=[
+            Phase(name, value, _median(earlier, name))
+            for name, value in durations.items()
+            if value is not None
+        ],
         output_gap_ms=round(gap.total_seconds() * 1000) if gap else None,
         first_completed_at=row.first_completed_at,
-        **{name: getattr(row, name) for name in ("tasks", "taskmanagers", "hosts", "stragglers", "held_up_ms", "reported_by", "detail")},
+        **{
+            name: getattr(row, name)
+            for name in (
+                "tasks",
+                "taskmanagers",
+                "hosts",
+                "stragglers",
+                "held_up_ms",
+                "reported_by",
+                "detail",
+            )
+        },
     )
 
 

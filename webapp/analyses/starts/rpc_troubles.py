@@ -1,5 +1,6 @@
-"""Calls between JobManager and TaskManagers that timed out, and requests for the state of partitions, second by second, beside the
-phases of the starts they fell into."""
+"""Calls between JobManager and TaskManagers that timed out, and requests for the state of
+partitions, second by second, beside the phases of the starts they fell into.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,9 @@ _TIMED = ("slots", "deploy", "restore")
 
 @dataclass
 class TroubledSecond:
-    """``phase`` of a start that is known to have been under way; None where none was seen to its end."""
+    """``phase`` of a start that is known to have been under way; None where none was seen to its
+    end.
+    """
 
     at: datetime
     phase: str | None
@@ -37,9 +40,11 @@ class TroubledSecond:
 
 @dataclass(frozen=True)
 class RpcTroubles:
-    """Of the hour up to ``until``: requests for slots and calls about tasks that timed out, partitions that were not found. ``seconds``
-    worst first. ``cut``: there were more lines than are read. ``is_known``: any log of the job was read for that hour.
-    ``state_requests``: consumers asked the JobManager for the state of a partition; None where no line says so: Flink logs it at DEBUG.
+    """Of the hour up to ``until``: requests for slots and calls about tasks that timed out,
+    partitions that were not found. ``seconds`` worst first. ``cut``: there were more lines than are
+    read. ``is_known``: any log of the job was read for that hour.
+    ``state_requests``: consumers asked the JobManager for the state of a partition; None where no
+    line says so: Flink logs it at DEBUG.
     """
 
     until: datetime
@@ -59,11 +64,20 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     until = min(until, seen) if until else seen
     # The last answer may be older than the last line.
     span = {"gte": until - LOOK_BACK, "lte": until + timedelta(minutes=1)}
-    lines = LogEvent.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=span["gte"], ts__lte=span["lte"])
-    told = lines.filter(kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)).order_by("-ts", "-id")
+    lines = LogEvent.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, ts__gte=span["gte"], ts__lte=span["lte"]
+    )
+    told = lines.filter(
+        kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)
+    ).order_by("-ts", "-id")
     columns = ("ts", "kind", "reason", "vertex_id", "vertex_name", "subtask", "attempt", "id")
     rows = list(told.values_list(*columns)[: MOST_LINES + 1])
-    of_second = lines.filter(kind=STATE_REQUEST).annotate(second=TruncSecond("ts")).order_by("second").values_list("second")
+    of_second = (
+        lines.filter(kind=STATE_REQUEST)
+        .annotate(second=TruncSecond("ts"))
+        .order_by("second")
+        .values_list("second")
+    )
     asked = dict(of_second.annotate(requests=Count("id")))
     if not rows and not asked:
         return RpcTroubles(until, is_known=lines.exists())
@@ -90,7 +104,11 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     for at, requests in asked.items():
         second(at).state_requests = requests
     lost = JobAnnotation.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, kind="taskmanager_lost", at__gte=span["gte"], at__lte=span["lte"]
+        cluster=job.cluster,
+        job_id=job.job_id,
+        kind="taskmanager_lost",
+        at__gte=span["gte"],
+        at__lte=span["lte"],
     )
     for at in lost.order_by("-at").values_list("at", flat=True)[:MOST_LOST]:
         second(at).taskmanagers_lost += 1
@@ -101,7 +119,9 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
         deployments=sum(one.deployments for one in every),
         partitions=sum(one.partitions for one in every),
         taskmanagers_lost=sum(one.taskmanagers_lost for one in every),
-        seconds=sorted(every, key=lambda one: (-one.calls, -one.taskmanagers_lost, -one.state_requests, one.at)),
+        seconds=sorted(
+            every, key=lambda one: (-one.calls, -one.taskmanagers_lost, -one.state_requests, one.at)
+        ),
         cut=len(rows) > MOST_LINES,
         state_requests=sum(asked.values()) or None,
     )

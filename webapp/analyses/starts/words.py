@@ -8,17 +8,38 @@ from webapp.analyses.starts.rpc_troubles import RpcTroubles
 from webapp.lib.quantities import count_text, duration_text
 
 PHASES = {
-    "detect": (message("Detect"), message("from the first failed task to the decision to restart; before the downtime")),
+    "detect": (
+        message("Detect"),
+        message("from the first failed task to the decision to restart; before the downtime"),
+    ),
     "graph": (
         message("Graph"),
-        message("from the submission until scheduling began: the execution graph is built, the snapshot's _metadata is read"),
+        message(
+            "from the submission until scheduling began: the execution graph is built, the "
+            "snapshot's _metadata is read"
+        ),
     ),
     "cancel": (message("Cancel"), message("until the last task of the attempt before had ended")),
-    "wait": (message("Wait"), message("until the job was RUNNING again: the delay of its restart strategy, or no slots")),
-    "failed_attempts": (message("Failed attempts"), message("deployments in which tasks failed again before all ran")),
+    "wait": (
+        message("Wait"),
+        message("until the job was RUNNING again: the delay of its restart strategy, or no slots"),
+    ),
+    "failed_attempts": (
+        message("Failed attempts"),
+        message("deployments in which tasks failed again before all ran"),
+    ),
     "slots": (message("Slots"), message("until the last task had its slot")),
-    "deploy": (message("Deploy"), message("until the last task began to restore: it is sent to its TaskManager, which fetches the jars")),
-    "restore": (message("Restore"), message("until the last task ran: state is restored, operators are opened")),
+    "deploy": (
+        message("Deploy"),
+        message(
+            "until the last task began to restore: it is sent to its TaskManager, which fetches "
+            "the jars"
+        ),
+    ),
+    "restore": (
+        message("Restore"),
+        message("until the last task ran: state is restored, operators are opened"),
+    ),
 }
 KINDS = {"start": message("Start"), "restart": message("Restart"), "rescale": message("Rescale")}
 MUCH_LONGER = 2.0
@@ -30,13 +51,20 @@ NAME_CHARS = 80
 def verdict(found: JobStarts) -> Verdict:
     newest = found.newest
     if newest is None:
-        return Verdict("unknown", message("No start of this job was seen from its beginning until all tasks ran."))
+        return Verdict(
+            "unknown",
+            message("No start of this job was seen from its beginning until all tasks ran."),
+        )
     took = (
         message(
-            "The newest {kind:name} took {total_ms:name}", kind=in_sentence(KINDS[newest.kind]), total_ms=duration_text(newest.total_ms)
+            "The newest {kind:name} took {total_ms:name}",
+            kind=in_sentence(KINDS[newest.kind]),
+            total_ms=duration_text(newest.total_ms),
         )
         if newest.total_ms is not None
-        else message("All tasks of the newest {kind:name} ran", kind=in_sentence(KINDS[newest.kind]))
+        else message(
+            "All tasks of the newest {kind:name} ran", kind=in_sentence(KINDS[newest.kind])
+        )
     )
     phase = newest.slowest_phase
     most = (
@@ -49,16 +77,26 @@ def verdict(found: JobStarts) -> Verdict:
         else ""
     )
     held = _held_up(newest)
-    ratio = newest.total_ms / newest.usual_total_ms if newest.total_ms is not None and newest.usual_total_ms else None
+    ratio = (
+        newest.total_ms / newest.usual_total_ms
+        if newest.total_ms is not None and newest.usual_total_ms
+        else None
+    )
     usual = (
         ""
         if ratio is None
-        else message(" That is {ratio:name} times the median of earlier starts of jobs of this name.", ratio=f"{ratio:.1f}")
+        else message(
+            " That is {ratio:name} times the median of earlier starts of jobs of this name.",
+            ratio=f"{ratio:.1f}",
+        )
     )
     is_slow = bool(held) or (ratio is not None and ratio >= MUCH_LONGER)
     return Verdict(
         "warn" if is_slow else "ok",
-        message("{sentence:name}.", sentence=message("{took:message}{most:message}", took=took, most=most))
+        message(
+            "{sentence:name}.",
+            sentence=message("{took:message}{most:message}", took=took, most=most),
+        )
         + message("{usual:message}{held:text}", usual=usual, held=held),
     )
 
@@ -67,31 +105,61 @@ def about_jars(found: JarDownloads) -> str:
     """What a deployment fetched, and from where."""
     if found.downloads:
         longest, processes = found.downloads[0].at_most_ms, len(found.downloads)
-        took = message("; the longest took at most {longest:name}", longest=duration_text(longest)) if longest is not None else ""
+        took = (
+            message("; the longest took at most {longest:name}", longest=duration_text(longest))
+            if longest is not None
+            else ""
+        )
         files = plural(found.files, "{files:count} file", "{files:count} files", files=found.files)
-        managers = plural(processes, "{taskmanagers:count} TaskManager", "{taskmanagers:count} TaskManagers", taskmanagers=processes)
-        fetched = message("{managers:text} fetched {files:text} from the JobManager{took:text}.", managers=managers, files=files, took=took)
+        managers = plural(
+            processes,
+            "{taskmanagers:count} TaskManager",
+            "{taskmanagers:count} TaskManagers",
+            taskmanagers=processes,
+        )
+        fetched = message(
+            "{managers:text} fetched {files:text} from the JobManager{took:text}.",
+            managers=managers,
+            files=files,
+            took=took,
+        )
     else:
         fetched = message(
-            "No log of a TaskManager has a download from the JobManager: jars lie where TaskManagers find them, or no log was read."
+            "No log of a TaskManager has a download from the JobManager: jars lie where "
+            "TaskManagers find them, or no log was read."
         )
     if not found.high_availability:
         return fetched
-    on = message("High availability is on: TaskManagers read jars from its storage, and from the JobManager only where that fails.")
+    on = message(
+        "High availability is on: TaskManagers read jars from its storage, and from the JobManager "
+        "only where that fails."
+    )
     return join_messages((fetched, on), " ")
 
 
 def about_calls(found: RpcTroubles) -> str:
     if not found.is_known:
-        return message("Whether calls timed out is not known: no log of this job was read for that hour.")
+        return message(
+            "Whether calls timed out is not known: no log of this job was read for that hour."
+        )
     if not found.seconds:
-        return message("No request for a slot, no deployment and no request for a partition timed out in the hour before.")
+        return message(
+            "No request for a slot, no deployment and no request for a partition timed out in the "
+            "hour before."
+        )
     asked = about_state_requests(found)
     if not any(one.calls or one.taskmanagers_lost for one in found.seconds):
-        in_time = message("No request for a slot, no deployment and no request for a partition timed out in the hour before.")
+        in_time = message(
+            "No request for a slot, no deployment and no request for a partition timed out in the "
+            "hour before."
+        )
         return join_messages((in_time, asked), " ")
     worst = found.seconds[0]
-    phase = message(", in {lower:name} of a start", lower=in_sentence(PHASES[worst.phase][0])) if worst.phase else ""
+    phase = (
+        message(", in {lower:name} of a start", lower=in_sentence(PHASES[worst.phase][0]))
+        if worst.phase
+        else ""
+    )
     calls = message(
         "{slots:name} requests for slots and {deployments:name} calls about tasks "
         "timed out in an hour, {partitions:name} partitions were not found, "
@@ -113,14 +181,17 @@ def about_state_requests(found: RpcTroubles) -> str:
         return ""
     worst = max(found.seconds, key=lambda one: one.state_requests)
     return message(
-        "Consumers asked the JobManager for the state of partitions {requests:name} times, up to {most:name} times in a second.",
+        "Consumers asked the JobManager for the state of partitions {requests:name} times, up to "
+        "{most:name} times in a second.",
         requests=count_text(found.state_requests),
         most=count_text(worst.state_requests),
     )
 
 
 def straggler(start: Start) -> str:
-    """The slowest of the tasks that others waited for, and where it ran; empty where they did not."""
+    """The slowest of the tasks that others waited for, and where it ran; empty where they did
+    not.
+    """
     return " on ".join(filter(None, _straggler(start)))
 
 
@@ -130,8 +201,15 @@ def _held_up(start: Start) -> str:
         return ""
     held_up = duration_text(start.held_up_ms)
     if not place:
-        return message(" {task:name} held all others up for {held_up_ms:name}.", task=task, held_up_ms=held_up)
-    return message(" {task:name} on {host:name} held all others up for {held_up_ms:name}.", task=task, host=place, held_up_ms=held_up)
+        return message(
+            " {task:name} held all others up for {held_up_ms:name}.", task=task, held_up_ms=held_up
+        )
+    return message(
+        " {task:name} on {host:name} held all others up for {held_up_ms:name}.",
+        task=task,
+        host=place,
+        held_up_ms=held_up,
+    )
 
 
 def _straggler(start: Start) -> tuple[str, str]:
@@ -139,5 +217,9 @@ def _straggler(start: Start) -> tuple[str, str]:
     slowest = next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
     if slowest is None or start.held_up_ms < HELD_UP_MS:
         return "", ""
-    name = slowest["name"] if len(slowest["name"]) <= NAME_CHARS else f"{slowest['name'][: NAME_CHARS - 1]}…"
+    name = (
+        slowest["name"]
+        if len(slowest["name"]) <= NAME_CHARS
+        else f"{slowest['name'][: NAME_CHARS - 1]}…"
+    )
     return f"{name}/{slowest['subtask']}", slowest["host"] or slowest["taskmanager_id"] or ""

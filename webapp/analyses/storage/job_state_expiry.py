@@ -1,4 +1,6 @@
-"""Which keyed states of a job have a time-to-live, by the ``_metadata`` of its newest completed checkpoint, where Weir can read it."""
+"""Which keyed states of a job have a time-to-live, by the ``_metadata`` of its newest completed
+checkpoint, where Weir can read it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +28,9 @@ _DESCRIBES = ("meta", "keygroups")
 
 @dataclass(frozen=True)
 class NamedState:
-    """``expires`` None, without name and kind: what describes the states of this operator lies in a file that Weir does not reach."""
+    """``expires`` None, without name and kind: what describes the states of this operator lies in a
+    file that Weir does not reach.
+    """
 
     operator_id: str
     operator: str
@@ -45,13 +49,17 @@ class StateExpiry:
 
     @property
     def sentence(self) -> str:
-        """How many live forever and which, for somebody who asks why the state grows; "" where that is not known of any."""
+        """How many live forever and which, for somebody who asks why the state grows; "" where that
+        is not known of any.
+        """
         known = [one for one in self.states if one.expires is not None]
         forever = self.forever
         if not known:
             return ""
         if not forever:
-            return message("Every keyed state that its newest checkpoint describes has a time-to-live.")
+            return message(
+                "Every keyed state that its newest checkpoint describes has a time-to-live."
+            )
         return message(
             "{forever:number} of {known:number} keyed states have no time-to-live: {named:name}.",
             forever=len(forever),
@@ -66,25 +74,40 @@ class StateExpiry:
 
 def named_states(states: Sequence[NamedState]) -> str:
     """The first ones; operators of SQL may have names of kilobytes."""
-    return ", ".join(f"{brief(one.operator)}: {brief(one.name)}" for one in states[:NAMED]) + ("…" if len(states) > NAMED else "")
+    return ", ".join(f"{brief(one.operator)}: {brief(one.name)}" for one in states[:NAMED]) + (
+        "…" if len(states) > NAMED else ""
+    )
 
 
 def job_state_expiry(job: JobCurrent) -> StateExpiry:
     """Never raises for what a storage or a file is."""
-    completed = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False)
+    completed = CheckpointFact.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False
+    )
     newest = completed.exclude(external_path="").order_by("-trigger_time").first()
     if newest is None or not newest.external_path:
         return StateExpiry(why=message("No completed checkpoint of this job with a path is known."))
     try:
         file = located(newest.external_path)
         if file.size is None or file.size > MOST_METADATA_BYTES:
-            return StateExpiry(why=message("The _metadata of its newest checkpoint is too large to be read for a page."))
-        names = {one["vertex_id"]: one.get("name") or "" for one in (job.graph or {}).get("vertices") or ()}
+            return StateExpiry(
+                why=message(
+                    "The _metadata of its newest checkpoint is too large to be read for a page."
+                )
+            )
+        names = {
+            one["vertex_id"]: one.get("name") or ""
+            for one in (job.graph or {}).get("vertices") or ()
+        }
         return StateExpiry(_states(file, names), newest.checkpoint_id)
     except (NotLocated, MetadataError) as error:
         return StateExpiry(why=str(error))
     except OSError:
-        return StateExpiry(why=message("The _metadata of its newest checkpoint is not there any more, or cannot be read."))
+        return StateExpiry(
+            why=message(
+                "The _metadata of its newest checkpoint is not there any more, or cannot be read."
+            )
+        )
 
 
 def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
@@ -104,14 +127,19 @@ def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
         if content is None:
             found.append(NamedState(key, name, "", "", None))
         else:
-            found += [NamedState(key, name, one.name, one.kind, one.expires) for one in described_states(content)]
+            found += [
+                NamedState(key, name, one.name, one.kind, one.expires)
+                for one in described_states(content)
+            ]
     return found[:SHOWN]
 
 
 def _description(file: MetadataFile, stream: Stream) -> bytes | None:
-    """What a backend wrote before its state: within the ``_metadata``, or at the beginning of a file or of a segment of one.
+    """What a backend wrote before its state: within the ``_metadata``, or at the beginning of a
+    file or of a segment of one.
 
-    None where that file is not there, lies below no root or cannot be read: what is known of other operators stays.
+    None where that file is not there, lies below no root or cannot be read: what is known of other
+    operators stays.
     """
     if stream.inline_at is not None:
         return _read(file, stream.inline_at, stream.bytes)

@@ -1,4 +1,6 @@
-"""The oldest file that snapshots of each job refer to, out of the lists that an audit left: files of cold keys are never rewritten."""
+"""The oldest file that snapshots of each job refer to, out of the lists that an audit left: files
+of cold keys are never rewritten.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +25,10 @@ _LISTS = (STORAGE_REFERENCE.name, STORAGE_LIVE.name)
 
 
 def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
-    """Directory of a job → when the oldest of them was written. None where the lists of the audit are gone or too long."""
+    """Directory of a job → when the oldest of them was written.
+
+    None where the lists of the audit are gone or too long.
+    """
     key = f"oldest-files:{audit.audit_id}"
     kept: dict[str, datetime] | None = cache.get(key)
     if kept is not None:
@@ -32,7 +37,9 @@ def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
         manifest = loading.read_manifest(audit) if audit.files_kept else None
     except (OSError, BadManifest):
         manifest = None
-    if manifest is None or any(manifest.tables[name].rows > MOST_READ for name in _LISTS if name in manifest.tables):
+    if manifest is None or any(
+        manifest.tables[name].rows > MOST_READ for name in _LISTS if name in manifest.tables
+    ):
         return None
     found = _oldest_referred(manifest, audit)
     cache.set(key, found, KEPT_S)
@@ -45,7 +52,9 @@ def _oldest_referred(manifest: Manifest, audit: StorageAudit) -> dict[str, datet
     # A third of the time and memory of a join.
     place = pc.index_in(references["path"], value_set=files["path"])
     written = files["modified"].combine_chunks().take(place.combine_chunks())
-    oldest = pa.table({"metadata_path": references["metadata_path"], "modified": written}).group_by("metadata_path")
+    oldest = pa.table({"metadata_path": references["metadata_path"], "modified": written}).group_by(
+        "metadata_path"
+    )
     found: dict[str, datetime] = {}
     for row in oldest.aggregate([("modified", "min")]).to_pylist():
         directory = owner_directory(row["metadata_path"].rpartition("/")[0])
@@ -54,11 +63,22 @@ def _oldest_referred(manifest: Manifest, audit: StorageAudit) -> dict[str, datet
     return found
 
 
-def _column_table(manifest: Manifest, audit: StorageAudit, table: str, columns: Sequence[str]) -> pa.Table:
+def _column_table(
+    manifest: Manifest, audit: StorageAudit, table: str, columns: Sequence[str]
+) -> pa.Table:
     parts = []
     for uri in file_uris(manifest, table):
         with fsspec.open(uri, "rb") as stream:
             rows = ParquetStream(stream).read(["audit_id", *columns])
-            parts.append(rows.filter(pc.equal(rows["audit_id"], audit.audit_id)).select(list(columns)))
-    schema = pa.schema([(name, pa.timestamp("us", tz="UTC") if name == "modified" else pa.string()) for name in columns])
-    return pa.concat_tables([part.cast(schema) for part in parts]) if parts else schema.empty_table()
+            parts.append(
+                rows.filter(pc.equal(rows["audit_id"], audit.audit_id)).select(list(columns))
+            )
+    schema = pa.schema(
+        [
+            (name, pa.timestamp("us", tz="UTC") if name == "modified" else pa.string())
+            for name in columns
+        ]
+    )
+    return (
+        pa.concat_tables([part.cast(schema) for part in parts]) if parts else schema.empty_table()
+    )

@@ -1,4 +1,6 @@
-"""What merging files would save in a root, by its histogram of sizes, and what compacting merged ones would free. Of one audit; bounded."""
+"""What merging files would save in a root, by its histogram of sizes, and what compacting merged
+ones would free. Of one audit; bounded.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +15,10 @@ LIMITS = (64 << 10, 1 << 20, LARGEST_BYTES)
 
 @dataclass(frozen=True)
 class MergeBenefit:
-    """Files of at most ``up_to_bytes``. ``least``: how few they could be, merged into files of 32 MiB, but one for each retained
-    checkpoint, since by default no file is written into by a later one."""
+    """Files of at most ``up_to_bytes``. ``least``: how few they could be, merged into files of 32
+    MiB, but one for each retained checkpoint, since by default no file is written into by a later
+    one.
+    """
 
     up_to_bytes: int
     files: int
@@ -48,12 +52,16 @@ class Merging:
     @property
     def best(self) -> MergeBenefit | None:
         """Where most files would be saved."""
-        return max((one for one in self.benefits if one.saved), key=lambda one: one.saved, default=None)
+        return max(
+            (one for one in self.benefits if one.saved), key=lambda one: one.saved, default=None
+        )
 
 
 def root_merging(figures: RootFigures) -> Merging:
     """One query."""
-    rows = MergedFile.objects.filter(audit=figures.audit, root=figures.root).order_by("-unused_bytes", "id")
+    rows = MergedFile.objects.filter(audit=figures.audit, root=figures.root).order_by(
+        "-unused_bytes", "id"
+    )
     return Merging(
         merge_benefits(figures.size_histogram, figures.checkpoints, figures.metadata_files),
         figures.segmented_files,
@@ -63,8 +71,13 @@ def root_merging(figures: RootFigures) -> Merging:
     )
 
 
-def merge_benefits(histogram: Sequence[dict[str, Any]], checkpoints: int, metadata_files: int) -> tuple[MergeBenefit, ...]:
-    """``histogram``: [{le_bytes, files, bytes}]. A ``_metadata`` is never merged: as many files stay besides those of data."""
+def merge_benefits(
+    histogram: Sequence[dict[str, Any]], checkpoints: int, metadata_files: int
+) -> tuple[MergeBenefit, ...]:
+    """``histogram``: [{le_bytes, files, bytes}].
+
+    A ``_metadata`` is never merged: as many files stay besides those of data.
+    """
     found = []
     for limit in LIMITS:
         steps = [step for step in histogram if step["le_bytes"] <= limit]

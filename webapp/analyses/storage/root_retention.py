@@ -1,5 +1,5 @@
-"""What a root keeps because nobody deletes it: savepoints by age, checkpoints of ended jobs, what jobs that run retain, and how old a file
-may be that is still needed. Of one audit; bounded.
+"""What a root keeps because nobody deletes it: savepoints by age, checkpoints of ended jobs, what
+jobs that run retain, and how old a file may be that is still needed. Of one audit; bounded.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,14 @@ from typing import Any
 from ingest.messages import message
 from webapp.analyses.storage.oldest_files import oldest_files
 from webapp.fleet.models import JobCurrent
-from webapp.storage.idle_snapshots import MOST_ROWS, EndedJob, KeptSavepoint, age_ms, ended_jobs, kept_savepoints
+from webapp.storage.idle_snapshots import (
+    MOST_ROWS,
+    EndedJob,
+    KeptSavepoint,
+    age_ms,
+    ended_jobs,
+    kept_savepoints,
+)
 from webapp.storage.models import JobStorage, RootFigures
 
 RETAINED_SETTINGS = ("execution.checkpointing.num-retained", "state.checkpoints.num-retained")
@@ -18,7 +25,9 @@ RETAINED_SETTINGS = ("execution.checkpointing.num-retained", "state.checkpoints.
 
 @dataclass(frozen=True)
 class RunningJob:
-    """``oldest_file``: when the oldest file was written that its snapshots refer to; None where the lists of the audit do not say."""
+    """``oldest_file``: when the oldest file was written that its snapshots refer to; None where the
+    lists of the audit do not say.
+    """
 
     cluster: str
     job_id: str
@@ -33,7 +42,9 @@ class RunningJob:
 
 @dataclass(frozen=True)
 class Retention:
-    """``unsafe_age_ms``: deleting what is older than less than this breaks a snapshot of a job that has not ended."""
+    """``unsafe_age_ms``: deleting what is older than less than this breaks a snapshot of a job that
+    has not ended.
+    """
 
     savepoints: tuple[KeptSavepoint, ...]
     ended: tuple[EndedJob, ...]
@@ -48,11 +59,20 @@ def root_retention(figures: RootFigures) -> Retention:
     oldest = oldest_files(figures.audit)
     running = _running(figures, oldest or {})
     if running and oldest is None:
-        unknown.append(message("How old the files are that jobs still need is not known: the lists of this audit are gone or too long."))
+        unknown.append(
+            message(
+                "How old the files are that jobs still need is not known: the lists of this audit "
+                "are gone or too long."
+            )
+        )
     ages = [one.oldest_file_age_ms for one in running if one.oldest_file_age_ms is not None]
     if len(running) == MOST_ROWS:
         unknown.append(
-            message("Of more than {most_rows:number} jobs that have not ended those with most bytes are listed.", most_rows=MOST_ROWS)
+            message(
+                "Of more than {most_rows:number} jobs that have not ended those with most bytes "
+                "are listed.",
+                most_rows=MOST_ROWS,
+            )
         )
     return Retention(
         savepoints=kept_savepoints(figures),
@@ -64,10 +84,15 @@ def root_retention(figures: RootFigures) -> Retention:
 
 
 def _running(figures: RootFigures, oldest: Mapping[str, datetime]) -> tuple[RunningJob, ...]:
-    rows = JobStorage.objects.filter(audit=figures.audit, root=figures.root, terminal=False).exclude(job_id="")
+    rows = JobStorage.objects.filter(
+        audit=figures.audit, root=figures.root, terminal=False
+    ).exclude(job_id="")
     found = list(rows.order_by("-bytes", "-id")[:MOST_ROWS])
     fields = ("cluster", "job_id", "checkpoint_config", "configuration")
-    jobs = {(job.cluster, job.job_id): job for job in JobCurrent.objects.filter(job_id__in=[row.job_id for row in found]).only(*fields)}
+    jobs = {
+        (job.cluster, job.job_id): job
+        for job in JobCurrent.objects.filter(job_id__in=[row.job_id for row in found]).only(*fields)
+    }
     made = []
     for row in found:
         job = jobs.get((row.cluster, row.job_id))
@@ -90,8 +115,12 @@ def _running(figures: RootFigures, oldest: Mapping[str, datetime]) -> tuple[Runn
 
 
 def _retained(configuration: Mapping[str, Any]) -> int | None:
-    """How many completed checkpoints Flink keeps: 1 where its configuration is known and says nothing."""
-    said = next((str(configuration[key]) for key in RETAINED_SETTINGS if configuration.get(key)), "")
+    """How many completed checkpoints Flink keeps: 1 where its configuration is known and says
+    nothing.
+    """
+    said = next(
+        (str(configuration[key]) for key in RETAINED_SETTINGS if configuration.get(key)), ""
+    )
     if said.isascii() and said.isdigit():
         return int(said[:6])
     return 1 if configuration and not said else None

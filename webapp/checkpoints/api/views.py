@@ -42,7 +42,10 @@ class RollupViews(ListView):
     filterset_class = RollupFilters
 
 
-@listed(UploadSerializer, "What _metadata has of the uploads around restores and savepoints, newest first")
+@listed(
+    UploadSerializer,
+    "What _metadata has of the uploads around restores and savepoints, newest first",
+)
 class UploadViews(ListView):
     filterset_class = UploadFilters
 

@@ -12,7 +12,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="CheckpointFact",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("checkpoint_id", models.BigIntegerField()),
@@ -66,18 +71,28 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["cluster", "job_id", "trigger_time", "id"], name="fact_of_job"),
+                    models.Index(
+                        fields=["cluster", "job_id", "trigger_time", "id"], name="fact_of_job"
+                    ),
                     models.Index(fields=["trigger_time"], name="fact_age"),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "job_id", "checkpoint_id", "trigger_time"), name="checkpoint_fact_key")
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "checkpoint_id", "trigger_time"),
+                        name="checkpoint_fact_key",
+                    )
                 ],
             },
         ),
         migrations.CreateModel(
             name="CheckpointRollup",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("period", models.CharField(max_length=16)),
@@ -109,17 +124,29 @@ class Migration(migrations.Migration):
             options={
                 "indexes": [
                     models.Index(fields=["period", "period_start"], name="rollup_age"),
-                    models.Index(condition=models.Q(("period", "day")), fields=["cluster", "period_start"], name="rollup_days"),
+                    models.Index(
+                        condition=models.Q(("period", "day")),
+                        fields=["cluster", "period_start"],
+                        name="rollup_days",
+                    ),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "job_id", "period", "period_start"), name="checkpoint_rollup_key")
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "period", "period_start"),
+                        name="checkpoint_rollup_key",
+                    )
                 ],
             },
         ),
         migrations.CreateModel(
             name="CheckpointUpload",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("checkpoint_id", models.BigIntegerField()),
@@ -136,14 +163,22 @@ class Migration(migrations.Migration):
                     models.Index(fields=["as_of"], name="upload_age"),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "job_id", "checkpoint_id", "trigger_time"), name="checkpoint_upload_key")
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "checkpoint_id", "trigger_time"),
+                        name="checkpoint_upload_key",
+                    )
                 ],
             },
         ),
         migrations.CreateModel(
             name="SizeTrend",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("from_time", models.DateTimeField(null=True)),
@@ -159,7 +194,9 @@ class Migration(migrations.Migration):
                 ("as_of", models.DateTimeField()),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id"), name="size_trend_key")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "job_id"), name="size_trend_key")
+                ],
             },
         ),
     ]

@@ -19,7 +19,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="CleanupPlan",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("name", models.CharField(default=None, max_length=64, null=True, unique=True)),
                 (
                     "state",
@@ -44,28 +49,77 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("folder", models.CharField(max_length=1000, unique=True)),
-                ("roots", models.JSONField(default=list, help_text="canonical URIs that were asked for")),
-                ("waste", models.BooleanField(default=False, help_text="retained waste as well as orphans")),
+                (
+                    "roots",
+                    models.JSONField(default=list, help_text="canonical URIs that were asked for"),
+                ),
+                (
+                    "waste",
+                    models.BooleanField(
+                        default=False, help_text="retained waste as well as orphans"
+                    ),
+                ),
                 ("files", models.BigIntegerField(null=True)),
                 ("bytes", models.BigIntegerField(null=True)),
                 (
                     "summary",
-                    webapp.lib.messages.fields.MessagesField(default=dict, help_text="of the manifest: roots, what was withheld and why"),
+                    webapp.lib.messages.fields.MessagesField(
+                        default=dict, help_text="of the manifest: roots, what was withheld and why"
+                    ),
                 ),
-                ("progress", models.JSONField(default=dict, help_text="verb → files and bytes by outcome")),
-                ("trouble", webapp.lib.messages.fields.MessageField(blank=True, help_text="why it was not made, or stopped")),
+                (
+                    "progress",
+                    models.JSONField(default=dict, help_text="verb → files and bytes by outcome"),
+                ),
+                (
+                    "trouble",
+                    webapp.lib.messages.fields.MessageField(
+                        blank=True, help_text="why it was not made, or stopped"
+                    ),
+                ),
                 ("created_at", models.DateTimeField()),
-                ("created_name", models.CharField(help_text="their name at that time", max_length=200)),
+                (
+                    "created_name",
+                    models.CharField(help_text="their name at that time", max_length=200),
+                ),
                 ("expires_at", models.DateTimeField()),
                 ("approved_at", models.DateTimeField(null=True)),
                 ("approved_name", models.CharField(blank=True, max_length=200)),
-                ("approved_through", models.CharField(blank=True, help_text="page, or the token that was used", max_length=200)),
-                ("files_per_s", models.FloatField(help_text="at most so many files are touched a second")),
-                ("grace_s", models.PositiveBigIntegerField(help_text="from the end of applying to the purge")),
-                ("ordered_name", models.CharField(blank=True, help_text="who asked for what is being done now", max_length=200)),
+                (
+                    "approved_through",
+                    models.CharField(
+                        blank=True, help_text="page, or the token that was used", max_length=200
+                    ),
+                ),
+                (
+                    "files_per_s",
+                    models.FloatField(help_text="at most so many files are touched a second"),
+                ),
+                (
+                    "grace_s",
+                    models.PositiveBigIntegerField(
+                        help_text="from the end of applying to the purge"
+                    ),
+                ),
+                (
+                    "ordered_name",
+                    models.CharField(
+                        blank=True, help_text="who asked for what is being done now", max_length=200
+                    ),
+                ),
                 ("started_at", models.DateTimeField(null=True)),
-                ("finished_at", models.DateTimeField(help_text="when the last of what was asked for ended", null=True)),
-                ("purge_at", models.DateTimeField(help_text="when the quarantine is emptied; empty where it is not", null=True)),
+                (
+                    "finished_at",
+                    models.DateTimeField(
+                        help_text="when the last of what was asked for ended", null=True
+                    ),
+                ),
+                (
+                    "purge_at",
+                    models.DateTimeField(
+                        help_text="when the quarantine is emptied; empty where it is not", null=True
+                    ),
+                ),
                 (
                     "approved_by",
                     models.ForeignKey(
@@ -78,13 +132,19 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="plans", to="storage.storageaudit"
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="plans",
+                        to="storage.storageaudit",
                     ),
                 ),
                 (
                     "created_by",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="cleanup_plans", to=settings.AUTH_USER_MODEL
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="cleanup_plans",
+                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
             ],
@@ -96,7 +156,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="CleanupPart",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("number", models.PositiveIntegerField()),
                 ("name", models.CharField(max_length=100)),
                 ("rows", models.PositiveIntegerField()),
@@ -104,7 +169,14 @@ class Migration(migrations.Migration):
                 ("sha256", models.CharField(max_length=64)),
                 ("first_path", models.CharField(max_length=1000)),
                 ("last_path", models.CharField(max_length=1000)),
-                ("plan", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="parts", to="cleanup.cleanupplan")),
+                (
+                    "plan",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="parts",
+                        to="cleanup.cleanupplan",
+                    ),
+                ),
             ],
             options={
                 "ordering": ["plan", "number"],

@@ -1,4 +1,7 @@
-"""What audits whose lists are kept know of one file and of those beside it. Bounded by rows, however large the storage is."""
+"""What audits whose lists are kept know of one file and of those beside it.
+
+Bounded by rows, however large the storage is.
+"""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -45,7 +48,10 @@ class Listed:
 
 @dataclass(frozen=True)
 class History:
-    """``seen``: by the newest audit that listed it; ``gone``: the oldest after it that did not. ``looked`` is how many were read."""
+    """``seen``: by the newest audit that listed it; ``gone``: the oldest after it that did not.
+
+    ``looked`` is how many were read.
+    """
 
     seen: Listed | None
     gone: StorageAudit | None
@@ -61,17 +67,31 @@ def history(path: str) -> History:
         newest = newest or audit
         looked += 1
         manifest = loading.read_manifest(audit)
-        rows = [row for table in LISTED for row in _rows(manifest, audit, table, "path", [path], _OF_FILE)]
+        rows = [
+            row
+            for table in LISTED
+            for row in _rows(manifest, audit, table, "path", [path], _OF_FILE)
+        ]
         if rows:
             return History(
-                Listed(audit.audit_id, cast("datetime", audit.as_of), **{name: rows[0][name] for name in _OF_FILE}), gone, looked, newest
+                Listed(
+                    audit.audit_id,
+                    cast("datetime", audit.as_of),
+                    **{name: rows[0][name] for name in _OF_FILE},
+                ),
+                gone,
+                looked,
+                newest,
             )
         gone = audit
     return History(None, gone, looked, newest)
 
 
 def beside(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]]:
-    """``path``, ``modified`` and ``job_id`` of the files in the directories of these jobs. Raises as :func:`history`."""
+    """``path``, ``modified`` and ``job_id`` of the files in the directories of these jobs.
+
+    Raises as :func:`history`.
+    """
     manifest = loading.read_manifest(audit)
     rows: list[dict[str, Any]] = []
     for table in LISTED:
@@ -83,18 +103,37 @@ def beside(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]
 
 
 def referrers(audit: StorageAudit, path: str) -> list[str]:
-    """``_metadata`` paths that referred to it, as the audit read them. Raises as :func:`history`."""
-    rows = _rows(loading.read_manifest(audit), audit, STORAGE_REFERENCE.name, "path", [path], ("metadata_path",))
+    """``_metadata`` paths that referred to it, as the audit read them.
+
+    Raises as :func:`history`.
+    """
+    rows = _rows(
+        loading.read_manifest(audit),
+        audit,
+        STORAGE_REFERENCE.name,
+        "path",
+        [path],
+        ("metadata_path",),
+    )
     return sorted(row["metadata_path"] for row in rows)
 
 
 def _covering(path: str) -> Iterator[StorageAudit]:
-    kept = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id")[:MOST_AUDITS]
+    kept = (
+        StorageAudit.objects.loaded()
+        .filter(files_kept=True)
+        .order_by("-as_of", "-id")[:MOST_AUDITS]
+    )
     return (audit for audit in kept if any(is_below(path, root) for root in audit.roots))
 
 
 def _rows(
-    manifest: Manifest, audit: StorageAudit, table: str, column: str, wanted: Collection[str], columns: tuple[str, ...]
+    manifest: Manifest,
+    audit: StorageAudit,
+    table: str,
+    column: str,
+    wanted: Collection[str],
+    columns: tuple[str, ...],
 ) -> Iterator[dict[str, Any]]:
     if table in manifest.tables and manifest.tables[table].rows > MOST_SCANNED:
         raise TooMany
@@ -102,10 +141,17 @@ def _rows(
     for uri in file_uris(manifest, table):
         with fsspec.open(uri, "rb") as stream:
             parquet = ParquetStream(stream)
-            names = [name for name in dict.fromkeys(("audit_id", column, *columns)) if name in parquet.schema_arrow.names]
+            names = [
+                name
+                for name in dict.fromkeys(("audit_id", column, *columns))
+                if name in parquet.schema_arrow.names
+            ]
             for batch in parquet.iter_batches(BATCH_ROWS, columns=names):
                 fits = pc.and_(
-                    pc.is_in(batch[column].cast(pa.string()), values), pc.equal(batch["audit_id"].cast(pa.string()), audit.audit_id)
+                    pc.is_in(batch[column].cast(pa.string()), values),
+                    pc.equal(batch["audit_id"].cast(pa.string()), audit.audit_id),
                 )
                 if pc.any(fits).as_py():
-                    yield from (dict.fromkeys(columns) | row for row in batch.filter(fits).to_pylist())
+                    yield from (
+                        dict.fromkeys(columns) | row for row in batch.filter(fits).to_pylist()
+                    )

@@ -29,7 +29,9 @@ class Handle:
     state_bytes: int | None
 
 
-def handles(file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]) -> tuple[Handle, ...]:
+def handles(
+    file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]
+) -> tuple[Handle, ...]:
     found: list[Handle] = []
     jobs = reported_jobs((one.cluster, one.job_id) for one in referrers[:MOST_READ])
     for one in referrers[:MOST_READ]:
@@ -37,12 +39,19 @@ def handles(file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]) 
             rows = xray_reader.handles_of(located(one.metadata_path), file.path)
         except (NotLocated, IngestError, OSError) as error:
             unknown.append(
-                gettext("%(metadata_path)s could not be read for the operators that need the file: %(error)s")
+                gettext(
+                    "%(metadata_path)s could not be read for the operators that need the file: "
+                    "%(error)s"
+                )
                 % {"metadata_path": one.metadata_path, "error": error}
             )
             continue
-        graph: dict[str, Any] = (job.graph if (job := jobs.get((one.cluster, one.job_id))) else None) or {}
-        names = {vertex.get("vertex_id"): vertex.get("name") for vertex in graph.get("vertices") or ()}
+        graph: dict[str, Any] = (
+            job.graph if (job := jobs.get((one.cluster, one.job_id))) else None
+        ) or {}
+        names = {
+            vertex.get("vertex_id"): vertex.get("name") for vertex in graph.get("vertices") or ()
+        }
         found += [
             Handle(
                 one.metadata_path,

@@ -16,13 +16,22 @@ from webapp.cleanup.outcomes import SENTENCES, FileOutcome
 from webapp.cleanup.plan_reader import reader_of
 
 MOST_PLANS = 100
-_NOTHING_DONE = (PlanState.BUILDING, PlanState.REFUSED, PlanState.PLANNED, PlanState.APPROVED, PlanState.WITHDRAWN)
+_NOTHING_DONE = (
+    PlanState.BUILDING,
+    PlanState.REFUSED,
+    PlanState.PLANNED,
+    PlanState.APPROVED,
+    PlanState.WITHDRAWN,
+)
 _TAKEN = (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED, FileOutcome.PURGED)
 
 
 @dataclass(frozen=True)
 class Deed:
-    """``taken``: after it the file was no longer at its place. ``quarantine``: where it was moved to, as long as that is not purged."""
+    """``taken``: after it the file was no longer at its place.
+
+    ``quarantine``: where it was moved to, as long as that is not purged.
+    """
 
     plan: int
     plan_name: str
@@ -67,4 +76,6 @@ def _of_plan(plan: CleanupPlan, path: str) -> Iterator[Deed]:
             continue
         for row in rows:
             if row.path == path:
-                yield Deed(plan.pk, plan.short_name, verb, row.outcome, instant_of(row.at), row.quarantine)
+                yield Deed(
+                    plan.pk, plan.short_name, verb, row.outcome, instant_of(row.at), row.quarantine
+                )

@@ -1,4 +1,6 @@
-"""The triage of one file: all that Weir knows of it, put together from paths, audits, ``_metadata``, journals and jobs."""
+"""The triage of one file: all that Weir knows of it, put together from paths, audits,
+``_metadata``, journals and jobs.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -32,7 +34,10 @@ MOST_QUIET = 500
 
 @dataclass(frozen=True)
 class Owner:
-    """The job in whose directory the file was. ``name`` and what follows None where no cluster reported it."""
+    """The job in whose directory the file was.
+
+    ``name`` and what follows None where no cluster reported it.
+    """
 
     job_id: str
     cluster: str | None = None
@@ -45,7 +50,10 @@ class Owner:
 
 @dataclass(frozen=True)
 class Triage:
-    """``present``: None where the storage cannot be asked. ``referrers`` by the newest audit that could know them, ``referrers_as_of``."""
+    """``present``: None where the storage cannot be asked.
+
+    ``referrers`` by the newest audit that could know them, ``referrers_as_of``.
+    """
 
     path: str
     place: str
@@ -76,12 +84,19 @@ class Triage:
 def triage(written: str) -> Triage:
     """``written`` is a path or an exception that names one. Raises :class:`ingest.uris.BadUri`."""
     file = named_file(written)
-    unknown = [] if file.root else [gettext("The file lies below no registered storage root: audits do not look there.")]
+    unknown = (
+        []
+        if file.root
+        else [gettext("The file lies below no registered storage root: audits do not look there.")]
+    )
     known = _history(file, unknown)
     owner = _owner(file)
     needing, as_of = referrers(file, known, unknown)
     deeds, unreadable = journal.deeds(file.path)
-    unknown += [gettext("The journal of plan %(name)s cannot be read.") % {"name": name} for name in unreadable]
+    unknown += [
+        gettext("The journal of plan %(name)s cannot be read.") % {"name": name}
+        for name in unreadable
+    ]
     return Triage(
         path=file.path,
         place=file.place,
@@ -96,7 +111,11 @@ def triage(written: str) -> Triage:
         gone_by=known.gone.as_of if known.gone else None,
         audits=known.looked,
         deeds=tuple(deeds),
-        causes=causes(replace(_circumstances(file, owner, needing, deeds, known, unknown), unread=len(unreadable))),
+        causes=causes(
+            replace(
+                _circumstances(file, owner, needing, deeds, known, unknown), unread=len(unreadable)
+            )
+        ),
         unknown=tuple(unknown),
     )
 
@@ -108,7 +127,11 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
         unknown.append(gettext("The newest audits list more files than are looked through here."))
     except (OSError, BadManifest):
         log.exception("Audits of %s could not be read", file.path)
-        unknown.append(gettext("The lists of the newest audits could not be read; the server's log has the reason."))
+        unknown.append(
+            gettext(
+                "The lists of the newest audits could not be read; the server's log has the reason."
+            )
+        )
     else:
         if file.root and not found.looked:
             unknown.append(gettext("No audit of its root has kept its list of files."))
@@ -123,24 +146,33 @@ def _owner(file: NamedFile) -> Owner | None:
     if job is None:
         return Owner(file.job_id)
     retained = (job.checkpoint_config or {}).get("retained_on_cancellation")
-    return Owner(file.job_id, job.cluster, job.name, job.state, bool(job.terminal), job.end_time, retained)
+    return Owner(
+        file.job_id, job.cluster, job.name, job.state, bool(job.terminal), job.end_time, retained
+    )
 
 
 def _present(file: NamedFile) -> bool | None:
     if file.root is None:
         return None
-    return Storage([Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()]).has(file.path)
+    return Storage(
+        [Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()]
+    ).has(file.path)
 
 
 def _circumstances(
-    file: NamedFile, owner: Owner | None, referrers: Sequence[Referrer], deeds: Sequence[Deed], known: History, unknown: list[str]
+    file: NamedFile,
+    owner: Owner | None,
+    referrers: Sequence[Referrer],
+    deeds: Sequence[Deed],
+    known: History,
+    unknown: list[str],
 ) -> Circumstances:
     of_owner = owner.job_id if owner else None
     needing = {one.job_id for one in referrers}
     directories = {owner_directory(one.metadata_path.rpartition("/")[0]) for one in referrers}
-    claimers = ChainLink.objects.filter(audit__in=latest_audits(), other_directory=file.directory or "", kind="restored_from").exclude(
-        directory__in=directories
-    )
+    claimers = ChainLink.objects.filter(
+        audit__in=latest_audits(), other_directory=file.directory or "", kind="restored_from"
+    ).exclude(directory__in=directories)
     last = deeds[-1] if deeds else None
     return Circumstances(
         moved=last.sentence if last and last.taken else "",
@@ -158,8 +190,12 @@ def _circumstances(
     )
 
 
-def _compared(file: NamedFile, owner: Owner | None, known: History, unknown: list[str]) -> Removals | None:
-    """Files of ended jobs in the last audit that listed the file, against those of the first that did not."""
+def _compared(
+    file: NamedFile, owner: Owner | None, known: History, unknown: list[str]
+) -> Removals | None:
+    """Files of ended jobs in the last audit that listed the file, against those of the first that
+    did not.
+    """
     if known.seen is None or known.gone is None or owner is None or owner.ended is False:
         return None
     first = StorageAudit.objects.get(audit_id=known.seen.audit_id)
@@ -168,8 +204,13 @@ def _compared(file: NamedFile, owner: Owner | None, known: History, unknown: lis
         return None
     if JobStorage.objects.filter(audit=first, directory=file.directory, terminal=False).exists():
         return None
-    ended = JobStorage.objects.filter(audit=first, terminal=True, root__in=second.roots).exclude(job_id="")
-    quiet = {owner.job_id, *ended.order_by("-newest_modified", "-id").values_list("job_id", flat=True)[:MOST_QUIET]}
+    ended = JobStorage.objects.filter(audit=first, terminal=True, root__in=second.roots).exclude(
+        job_id=""
+    )
+    quiet = {
+        owner.job_id,
+        *ended.order_by("-newest_modified", "-id").values_list("job_id", flat=True)[:MOST_QUIET],
+    }
     try:
         before = audited_files.beside(first, quiet)
         left = {row["path"] for row in audited_files.beside(second, quiet)}

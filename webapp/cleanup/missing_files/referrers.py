@@ -30,17 +30,26 @@ class Referrer:
     superseded: bool
 
 
-def referrers(file: NamedFile, known: History, unknown: list[str]) -> tuple[tuple[Referrer, ...], datetime | None]:
-    """By the references that an audit kept, else by the files that the newest audits found missing. Those of live jobs first."""
+def referrers(
+    file: NamedFile, known: History, unknown: list[str]
+) -> tuple[tuple[Referrer, ...], datetime | None]:
+    """By the references that an audit kept, else by the files that the newest audits found missing.
+
+    Those of live jobs first.
+    """
     audit, paths = known.newest, set()
     if audit is not None:
         try:
             paths = set(audited_files.referrers(audit, file.path))
         except (TooMany, OSError, BadManifest):
-            unknown.append(gettext("What refers to the file could not be read from the newest audit."))
+            unknown.append(
+                gettext("What refers to the file could not be read from the newest audit.")
+            )
     lacking = MissingFile.objects.filter(audit__in=latest_audits(), path=file.path[:600])
     superseded = dict(lacking.values_list("metadata_path", "superseded"))
-    rows = CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path__in=paths | superseded.keys())
+    rows = CheckpointStorage.objects.filter(
+        audit__in=latest_audits(), metadata_path__in=paths | superseded.keys()
+    )
     found = {row.metadata_path: row for row in rows.select_related("audit").order_by("id")}
     jobs = reported_jobs((row.cluster, row.job_id) for row in found.values())
     made = [
@@ -56,14 +65,29 @@ def referrers(file: NamedFile, known: History, unknown: list[str]) -> tuple[tupl
         )
         for row in found.values()
     ]
-    as_of = audit.as_of if audit else max((row.audit.as_of for row in found.values() if row.audit.as_of), default=None)
+    as_of = (
+        audit.as_of
+        if audit
+        else max((row.audit.as_of for row in found.values() if row.audit.as_of), default=None)
+    )
     return tuple(
-        sorted(made, key=lambda one: (one.superseded, one.ended is not False, -(one.checkpoint_id or 0), one.metadata_path))
+        sorted(
+            made,
+            key=lambda one: (
+                one.superseded,
+                one.ended is not False,
+                -(one.checkpoint_id or 0),
+                one.metadata_path,
+            ),
+        )
     ), as_of
 
 
 def reported_jobs(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
-    """By (cluster, job id). Where the cluster is not known, the only job of that id, if it is one."""
+    """By (cluster, job id).
+
+    Where the cluster is not known, the only job of that id, if it is one.
+    """
     wanted = {key for key in keys if key[1]}
     ids = {job_id for _cluster, job_id in wanted}
     fields = ("cluster", "job_id", "name", "terminal", "graph")

@@ -1,6 +1,8 @@
-"""Which files went between two audits, and whether that looks like a rule by age or like a directory that was removed.
+"""Which files went between two audits, and whether that looks like a rule by age or like a
+directory that was removed.
 
-Only directories of jobs that had ended by the first audit are compared: in them Flink itself deletes nothing any more.
+Only directories of jobs that had ended by the first audit are compared: in them Flink itself
+deletes nothing any more.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,10 +13,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Removals:
-    """``oldest_left`` and ``newest_gone`` are times of modification; ``out_of_order``: files left that are as old as the newest gone.
+    """``oldest_left`` and ``newest_gone`` are times of modification; ``out_of_order``: files left
+    that are as old as the newest gone.
 
-    ``own_*`` count files of the missing file's own directory. ``whole_directories``: all that lost files lost every one of them, and
-    each was idle for longer than any that is left.
+    ``own_*`` count files of the missing file's own directory. ``whole_directories``: all that lost
+    files lost every one of them, and each was idle for longer than any that is left.
     """
 
     directories: int
@@ -36,8 +39,14 @@ class Removals:
 
     @property
     def least_age(self) -> timedelta | None:
-        """A rule that took ``newest_gone`` and left ``oldest_left`` deletes what is older than this at least …"""
-        return None if self.oldest_left is None else max(self.first_as_of - self.oldest_left, timedelta(0))
+        """A rule that took ``newest_gone`` and left ``oldest_left`` deletes what is older than this
+        at least …
+        """
+        return (
+            None
+            if self.oldest_left is None
+            else max(self.first_as_of - self.oldest_left, timedelta(0))
+        )
 
     @property
     def most_age(self) -> timedelta | None:
@@ -45,8 +54,16 @@ class Removals:
         return None if self.newest_gone is None else self.second_as_of - self.newest_gone
 
 
-def removals(before: Iterable[Mapping[str, Any]], left: set[str], own_job: str, first_as_of: datetime, second_as_of: datetime) -> Removals:
-    """``before``: files of ended jobs with ``path``, ``modified`` and ``job_id``; ``left``: paths that the second audit still listed."""
+def removals(
+    before: Iterable[Mapping[str, Any]],
+    left: set[str],
+    own_job: str,
+    first_as_of: datetime,
+    second_as_of: datetime,
+) -> Removals:
+    """``before``: files of ended jobs with ``path``, ``modified`` and ``job_id``; ``left``: paths
+    that the second audit still listed.
+    """
     rows = [row for row in before if row["modified"] is not None]
     gone = [row for row in rows if row["path"] not in left]
     stay = [row for row in rows if row["path"] in left]
@@ -64,7 +81,9 @@ def removals(before: Iterable[Mapping[str, Any]], left: set[str], own_job: str, 
         newest_gone=newest_gone,
         oldest_left=min((row["modified"] for row in stay), default=None),
         out_of_order=sum(row["modified"] <= newest_gone for row in stay) if newest_gone else 0,
-        whole_directories=bool(lost) and not lost & kept and all(idle[job] > last_of_lost for job in kept if last_of_lost),
+        whole_directories=bool(lost)
+        and not lost & kept
+        and all(idle[job] > last_of_lost for job in kept if last_of_lost),
         first_as_of=first_as_of,
         second_as_of=second_as_of,
     )

@@ -2,7 +2,15 @@
 
 from django.utils.translation import gettext
 
-from webapp.cleanup.missing_files.causes import CERTAIN, CLEAN_UP, LABELS, LIKELY, POSSIBLE, RULED_OUT, UNKNOWN
+from webapp.cleanup.missing_files.causes import (
+    CERTAIN,
+    CLEAN_UP,
+    LABELS,
+    LIKELY,
+    POSSIBLE,
+    RULED_OUT,
+    UNKNOWN,
+)
 from webapp.cleanup.missing_files.missing_file import Triage
 from webapp.lib.badges import Badge
 from webapp.lib.quantities import count_text
@@ -22,16 +30,36 @@ VERDICTS = {
 def summary(found: Triage) -> Badge:
     """One sentence for the head of the page."""
     if found.present:
-        return Badge(gettext("The file is there now: the next attempt to restore finds it."), "●", "ok")
+        return Badge(
+            gettext("The file is there now: the next attempt to restore finds it."), "●", "ok"
+        )
     best = found.cause
     danger = len({(one.cluster, one.job_id) for one in found.in_danger})
-    who = gettext("job that has not ended needs") if danger == 1 else gettext("jobs that have not ended need")
-    others = gettext(" %(danger)s %(who)s it at the next restore.") % {"danger": count_text(danger), "who": who} if danger else ""
+    who = (
+        gettext("job that has not ended needs")
+        if danger == 1
+        else gettext("jobs that have not ended need")
+    )
+    others = (
+        gettext(" %(danger)s %(who)s it at the next restore.")
+        % {"danger": count_text(danger), "who": who}
+        if danger
+        else ""
+    )
     if best.key == CLEAN_UP and best.verdict == CERTAIN:
-        return Badge(gettext("A clean-up plan of Weir took it.%(others)s") % {"others": others}, "▲", "crit")
+        return Badge(
+            gettext("A clean-up plan of Weir took it.%(others)s") % {"others": others}, "▲", "crit"
+        )
     if best.verdict == LIKELY:
-        return Badge(gettext("Likely deleted by: %(key)s.%(others)s") % {"key": _inner(LABELS[best.key]), "others": others}, "▲", "crit")
-    return Badge(gettext("What has deleted it is not known.%(others)s") % {"others": others}, "?", "unknown")
+        return Badge(
+            gettext("Likely deleted by: %(key)s.%(others)s")
+            % {"key": _inner(LABELS[best.key]), "others": others},
+            "▲",
+            "crit",
+        )
+    return Badge(
+        gettext("What has deleted it is not known.%(others)s") % {"others": others}, "?", "unknown"
+    )
 
 
 def _inner(label: str) -> str:

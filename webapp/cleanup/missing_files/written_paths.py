@@ -19,8 +19,9 @@ _PLACES = tuple((place.name, re.compile(place.pattern)) for place in PLACES)
 
 @dataclass(frozen=True)
 class NamedFile:
-    """``place`` is one of :mod:`ingest.storage.layout`; ``job_id`` of the directory it lies in, ``directory`` that one's path; ``root``
-    None where no registered one holds it."""
+    """``place`` is one of :mod:`ingest.storage.layout`; ``job_id`` of the directory it lies in,
+    ``directory`` that one's path; ``root`` None where no registered one holds it.
+    """
 
     path: str
     place: str
@@ -44,14 +45,21 @@ def named_file(written: str) -> NamedFile:
         for other in roots:
             scheme, _, rest = other.uri.partition("://")
             authority, slash, below = rest.partition("/")
-            if scheme in _WITHOUT_AUTHORITY and is_below(path.removeprefix("file:"), slash + below or "/"):
+            if scheme in _WITHOUT_AUTHORITY and is_below(
+                path.removeprefix("file:"), slash + below or "/"
+            ):
                 path, root = f"{scheme}://{authority}{path.removeprefix('file:')}", other
                 break
     if "/" not in path.removeprefix("file:").strip("/"):
-        raise BadUri(text, gettext("names no file of a checkpoint; give its path or the exception that names it."))
+        raise BadUri(
+            text,
+            gettext("names no file of a checkpoint; give its path or the exception that names it."),
+        )
     directory = _DIRECTORY.search(path)
     place = next((name for name, pattern in _PLACES if pattern.search(path)), UNKNOWN)
-    return NamedFile(path, place, directory[2] if directory else None, directory[1] if directory else None, root)
+    return NamedFile(
+        path, place, directory[2] if directory else None, directory[1] if directory else None, root
+    )
 
 
 def _root_of(path: str, roots: list[StorageRoot]) -> StorageRoot | None:

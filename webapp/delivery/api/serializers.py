@@ -1,4 +1,7 @@
-"""Endpoints and deliveries as the API shows and takes them. Addresses, keys and secrets go in and never come out."""
+"""Endpoints and deliveries as the API shows and takes them.
+
+Addresses, keys and secrets go in and never come out.
+"""
 
 import json
 from typing import Any
@@ -7,7 +10,13 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from webapp.delivery.choices import FormatName
-from webapp.delivery.endpoint_entry import LONGEST_CREDENTIAL, LONGEST_EMAIL, LONGEST_NAME, MOST_EMAILS, EndpointEntry
+from webapp.delivery.endpoint_entry import (
+    LONGEST_CREDENTIAL,
+    LONGEST_EMAIL,
+    LONGEST_NAME,
+    MOST_EMAILS,
+    EndpointEntry,
+)
 from webapp.delivery.models import Attempt, Delivery, Endpoint
 from webapp.delivery.orders import ENDED
 from webapp.delivery.targets import LONGEST_URL
@@ -43,10 +52,28 @@ class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
     class Meta:
         model = Endpoint
         fields = (
-            "id", "name", "format", "url_shown", "emails", "has_credential", "matchers", "min_severity", "owner_email", "enabled",
-            "disabled_at", "disabled_reason", "failures", "failing_since", "last_delivered_at", "paused_until", "previous_secret_until",
-            "created_at", "created_name", "changed_at", "changed_name",
-        )  # fmt: skip
+            "id",
+            "name",
+            "format",
+            "url_shown",
+            "emails",
+            "has_credential",
+            "matchers",
+            "min_severity",
+            "owner_email",
+            "enabled",
+            "disabled_at",
+            "disabled_reason",
+            "failures",
+            "failing_since",
+            "last_delivered_at",
+            "paused_until",
+            "previous_secret_until",
+            "created_at",
+            "created_name",
+            "changed_at",
+            "changed_name",
+        )
 
     def get_has_credential(self, endpoint: Endpoint) -> bool:
         return bool(endpoint.credential_encrypted)
@@ -55,7 +82,9 @@ class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
 class NewEndpointSerializer(EndpointSerializer):
     """The answer that makes a secret is the only one that ever shows it."""
 
-    secret = serializers.CharField(help_text="whsec_…, of format weir; shown this once", allow_blank=True)
+    secret = serializers.CharField(
+        help_text="whsec_…, of format weir; shown this once", allow_blank=True
+    )
 
     class Meta(EndpointSerializer.Meta):
         fields: Any = (*EndpointSerializer.Meta.fields, "secret")
@@ -68,9 +97,17 @@ class EndpointRequestSerializer(serializers.Serializer[Any]):
     format = serializers.ChoiceField(choices=FormatName.values, default=FormatName.WEIR)
     url = serializers.CharField(max_length=LONGEST_URL, required=False, write_only=True)
     credential = serializers.CharField(
-        max_length=LONGEST_CREDENTIAL, required=False, allow_blank=True, trim_whitespace=False, write_only=True
+        max_length=LONGEST_CREDENTIAL,
+        required=False,
+        allow_blank=True,
+        trim_whitespace=False,
+        write_only=True,
     )
-    emails = serializers.ListField(child=serializers.CharField(max_length=LONGEST_EMAIL), required=False, max_length=MOST_EMAILS)
+    emails = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_EMAIL),
+        required=False,
+        max_length=MOST_EMAILS,
+    )
     matchers = MatchersField(required=False)
     min_severity = serializers.ChoiceField(choices=Severity.values, default=Severity.WARNING)
     owner_email = serializers.EmailField(required=False, allow_blank=True, default="")
@@ -95,15 +132,42 @@ class DeliverySerializer(serializers.ModelSerializer[Delivery]):
     class Meta:
         model = Delivery
         fields = (
-            "uid", "endpoint", "endpoint_name", "mail_to", "notice_uid", "kind", "group", "cluster", "status", "title", "made_at", "state",
-            "next_attempt_at", "ended_at", "attempts", "last_status", "last_error", "replays", "replayed_at", "replayed_by",
-        )  # fmt: skip
+            "uid",
+            "endpoint",
+            "endpoint_name",
+            "mail_to",
+            "notice_uid",
+            "kind",
+            "group",
+            "cluster",
+            "status",
+            "title",
+            "made_at",
+            "state",
+            "next_attempt_at",
+            "ended_at",
+            "attempts",
+            "last_status",
+            "last_error",
+            "replays",
+            "replayed_at",
+            "replayed_by",
+        )
 
 
 class AttemptSerializer(serializers.ModelSerializer[Attempt]):
     class Meta:
         model = Attempt
-        fields = ("number", "at", "request_id", "status", "error", "detail", "latency_ms", "response")
+        fields = (
+            "number",
+            "at",
+            "request_id",
+            "status",
+            "error",
+            "detail",
+            "latency_ms",
+            "response",
+        )
 
 
 class DeliveryDetailSerializer(DeliverySerializer):
@@ -123,8 +187,15 @@ class DeliveryDetailSerializer(DeliverySerializer):
 class ReplayRangeSerializer(serializers.Serializer[Any]):
     """Instants are ISO 8601, or relative as in now-6h."""
 
-    endpoint = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**63 - 1)
-    states = serializers.ListField(child=serializers.ChoiceField(choices=ENDED), default=["dead"], min_length=1, max_length=len(ENDED))
+    endpoint = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, max_value=2**63 - 1
+    )
+    states = serializers.ListField(
+        child=serializers.ChoiceField(choices=ENDED),
+        default=["dead"],
+        min_length=1,
+        max_length=len(ENDED),
+    )
     to = serializers.CharField(max_length=40, default="now")
 
     def get_fields(self) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Endpoints and deliveries over the API: read by anybody signed in, changed by operators with the scope to write."""
+"""Endpoints and deliveries over the API: read by anybody signed in, changed by operators with the
+scope to write.
+"""
 
 from typing import Any
 
@@ -37,7 +39,9 @@ class EndpointViews(ListView):
     filterset_class = EndpointFilters
     lookup_value_regex = r"\d{1,18}"
 
-    @extend_schema(summary="One endpoint", responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="One endpoint", responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND}
+    )
     def retrieve(self, request: Request, pk: str) -> Response:
         return Response(EndpointSerializer(_endpoint(pk)).data)
 
@@ -57,7 +61,9 @@ class EndpointViews(ListView):
     def update(self, request: Request, pk: str) -> Response:
         return _entered(request, _endpoint(pk), status.HTTP_200_OK)
 
-    @extend_schema(summary="Remove an endpoint and its log", responses={204: None, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="Remove an endpoint and its log", responses={204: None, **ERRORS, **NOT_FOUND}
+    )
     def destroy(self, request: Request, pk: str) -> Response:
         _endpoint(pk).delete()
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -74,19 +80,31 @@ class EndpointViews(ListView):
         endpoint.refresh_from_db()
         return Response(_with_secret(endpoint, secret))
 
-    @extend_schema(summary="Send a test", request=None, responses={202: DeliverySerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="Send a test",
+        request=None,
+        responses={202: DeliverySerializer, **ERRORS, **NOT_FOUND},
+    )
     @action(detail=True, methods=["post"])
     def test(self, request: Request, pk: str) -> Response:
         row = orders.request_test(_endpoint(pk), request.user.get_username(), timezone.now())
         return Response(DeliverySerializer(row).data, status=status.HTTP_202_ACCEPTED)
 
-    @extend_schema(summary="Enable an endpoint", request=None, responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="Enable an endpoint",
+        request=None,
+        responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND},
+    )
     @action(detail=True, methods=["post"])
     def enable(self, request: Request, pk: str) -> Response:
         orders.enable(_endpoint(pk), request.user.get_username(), timezone.now())
         return Response(EndpointSerializer(_endpoint(pk)).data)
 
-    @extend_schema(summary="Disable an endpoint", request=None, responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="Disable an endpoint",
+        request=None,
+        responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND},
+    )
     @action(detail=True, methods=["post"])
     def disable(self, request: Request, pk: str) -> Response:
         orders.disable_by_hand(_endpoint(pk), request.user.get_username(), timezone.now())
@@ -100,33 +118,53 @@ class DeliveryViews(ListView):
     lookup_field = "uid"
     lookup_value_regex = "msg_[a-z2-7]{26}"
 
-    @extend_schema(summary="One delivery with its attempts", responses={200: DeliveryDetailSerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="One delivery with its attempts",
+        responses={200: DeliveryDetailSerializer, **ERRORS, **NOT_FOUND},
+    )
     def retrieve(self, request: Request, uid: str) -> Response:
-        found = get_object_or_404(Delivery.objects.select_related("endpoint").prefetch_related("tried"), uid=uid)
+        found = get_object_or_404(
+            Delivery.objects.select_related("endpoint").prefetch_related("tried"), uid=uid
+        )
         return Response(DeliveryDetailSerializer(found).data)
 
     @extend_schema(
-        summary="Send one again, under the same id", request=None, responses={202: DeliverySerializer, **ERRORS, **NOT_FOUND, **CONFLICT}
+        summary="Send one again, under the same id",
+        request=None,
+        responses={202: DeliverySerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )
     @action(detail=True, methods=["post"])
     def replay(self, request: Request, uid: str) -> Response:
         found = get_object_or_404(self.get_queryset(), uid=uid)
         orders.replay(found, request.user.get_username(), timezone.now())
-        return Response(DeliverySerializer(self.get_queryset().get(pk=found.pk)).data, status=status.HTTP_202_ACCEPTED)
+        return Response(
+            DeliverySerializer(self.get_queryset().get(pk=found.pk)).data,
+            status=status.HTTP_202_ACCEPTED,
+        )
 
     @extend_schema(
         summary="Send all of a time again",
         request=ReplayRangeSerializer,
         responses={202: ReplayedSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )
-    @action(detail=False, methods=["post"], url_path="replay-range", filter_backends=[], pagination_class=None)
+    @action(
+        detail=False,
+        methods=["post"],
+        url_path="replay-range",
+        filter_backends=[],
+        pagination_class=None,
+    )
     def replay_range(self, request: Request) -> Response:
         wanted = ReplayRangeSerializer(data=request.data)
         wanted.is_valid(raise_exception=True)
         entered, now = wanted.validated_data, timezone.now()
-        endpoint = get_object_or_404(Endpoint, pk=entered["endpoint"]) if entered.get("endpoint") else None
+        endpoint = (
+            get_object_or_404(Endpoint, pk=entered["endpoint"]) if entered.get("endpoint") else None
+        )
         since, until = _instant("from", entered["from"]), _instant("to", entered["to"])
-        count = orders.replay_range(since, until, entered["states"], request.user.get_username(), now, endpoint)
+        count = orders.replay_range(
+            since, until, entered["states"], request.user.get_username(), now, endpoint
+        )
         return Response({"replayed": count}, status=status.HTTP_202_ACCEPTED)
 
 

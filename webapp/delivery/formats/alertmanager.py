@@ -1,6 +1,8 @@
-"""Alertmanager's API v2: the alerts of the notice, so that an existing Alertmanager groups and routes them.
+"""Alertmanager's API v2: the alerts of the notice, so that an existing Alertmanager groups and
+routes them.
 
-It forgets an alert at its ``endsAt``; that of a firing one lies beyond the next repeat, which moves it on.
+It forgets an alert at its ``endsAt``; that of a firing one lies beyond the next repeat, which moves
+it on.
 """
 
 import base64
@@ -28,14 +30,21 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 
 
 def _alerts(notice: Notice, at: datetime) -> Iterator[dict[str, Any]]:
-    stays = 2 * timedelta(seconds=notice.repeat_after_s) if notice.repeat_after_s else WITHOUT_REPEAT
+    stays = (
+        2 * timedelta(seconds=notice.repeat_after_s) if notice.repeat_after_s else WITHOUT_REPEAT
+    )
     for alert in notice.alerts:
         firing = alert.status == FIRING
         starts = min(alert.starts_at, at - timedelta(seconds=1))
-        ends = at + stays if firing else max(min(alert.ends_at or at, at), starts + timedelta(milliseconds=1))
+        ends = (
+            at + stays
+            if firing
+            else max(min(alert.ends_at or at, at), starts + timedelta(milliseconds=1))
+        )
         yield _entry(alert, alert.severity, starts, ends)
         if firing and notice.kind == "changed" and alert.uid in notice.changed:
-            # The severity is a label and so part of the identity there: the alert of the former one has to end.
+            # The severity is a label and so part of the identity there: the alert of the former one
+            # has to end.
             for other in _SEVERITIES:
                 if other != alert.severity:
                     yield _entry(alert, other, starts, at)
@@ -59,12 +68,18 @@ def _entry(alert: NoticeAlert, severity: str, starts: datetime, ends: datetime) 
         "description": alert.cause,
         "next_step": alert.next_step,
         "acknowledged_by": alert.acknowledged_by or "",
-        **{f"{name}_url": address for name, address in alert.links.items() if name in ("finding", "runbook", "job")},
+        **{
+            f"{name}_url": address
+            for name, address in alert.links.items()
+            if name in ("finding", "runbook", "job")
+        },
     }
     return {
         # A label that is empty counts as missing there.
         "labels": {name: line(value, LONGEST_LABEL) for name, value in labels.items() if value},
-        "annotations": {name: cut(value, LONGEST_ANNOTATION) for name, value in annotations.items() if value},
+        "annotations": {
+            name: cut(value, LONGEST_ANNOTATION) for name, value in annotations.items() if value
+        },
         "startsAt": _iso(starts),
         "endsAt": _iso(ends),
         **({"generatorURL": alert.links["alert"]} if alert.links.get("alert") else {}),

@@ -11,7 +11,10 @@ from webapp.delivery.notices import Notice
 
 @dataclass(frozen=True)
 class Addressee:
-    """Whom it goes to. ``secrets`` sign, the newest first; ``credential`` is what the other system gave us."""
+    """Whom it goes to.
+
+    ``secrets`` sign, the newest first; ``credential`` is what the other system gave us.
+    """
 
     url: str
     message_id: str
@@ -53,8 +56,8 @@ def taken(body: bytes) -> str:
 class Format:
     """``refused`` reads the body of a 2xx answer: "" where the notice was taken, else why not.
 
-    ``keeps_state``: the receiver holds the state of each ``alert`` or of the ``group``, so that old news after newer
-    would turn it back.
+    ``keeps_state``: the receiver holds the state of each ``alert`` or of the ``group``, so that old
+    news after newer would turn it back.
     """
 
     name: str
@@ -62,7 +65,9 @@ class Format:
     refused: Callable[[bytes], str] = taken
     keeps_state: Literal["", "alert", "group"] = ""
     for_machines: bool = False
-    """It is sent every alert of a notice, if need be in several parts; people get the number of those left out."""
+    """It is sent every alert of a notice, if need be in several parts; people get the number of
+    those left out.
+    """
     has_secret: bool = False
     """Weir makes a secret and signs."""
     credential: str = ""

@@ -1,4 +1,6 @@
-"""What the chat bots of Feishu, DingTalk and WeCom share: they answer 200 whatever happened, and say in the body what did."""
+"""What the chat bots of Feishu, DingTalk and WeCom share: they answer 200 whatever happened, and
+say in the body what did.
+"""
 
 import json
 from collections.abc import Callable
@@ -6,12 +8,25 @@ from collections.abc import Callable
 from webapp.delivery.formats.texts import evidence, line, mark, notes, since, where
 from webapp.delivery.notices import FIRING, NoticeAlert
 
-_WIDE = str.maketrans({"<": "＜", ">": "＞", "[": "［", "]": "］", "*": "＊", "`": "｀", "\\": "＼", "#": "＃", "!": "！"})
+_WIDE = str.maketrans(
+    {
+        "<": "＜",
+        ">": "＞",
+        "[": "［",
+        "]": "］",
+        "*": "＊",
+        "`": "｀",
+        "\\": "＼",
+        "#": "＃",
+        "!": "！",
+    }
+)
 
 
 def widened(text: str) -> str:
-    """Signs of Markdown and tags as their full-width forms: these dialects know no escape that all clients honour,
-    and a name must neither mention people nor load a picture."""
+    """Signs of Markdown and tags as their full-width forms: these dialects know no escape that all
+    clients honour, and a name must neither mention people nor load a picture.
+    """
     return text.translate(_WIDE)
 
 
@@ -23,7 +38,11 @@ def code_is_zero(*names: str) -> Callable[[bytes], str]:
             answer = json.loads(body)
         except ValueError:
             return "unreadable_answer"
-        code = next((answer[name] for name in names if name in answer), None) if isinstance(answer, dict) else None
+        code = (
+            next((answer[name] for name in names if name in answer), None)
+            if isinstance(answer, dict)
+            else None
+        )
         if code is None:
             return "unreadable_answer"
         return "" if code == 0 else f"code_{line(str(code), 40)}"
@@ -35,7 +54,11 @@ def plain_block(alert: NoticeAlert) -> str:
     """One alert as plain lines."""
     lines = [f"{mark(alert)}  {line(alert.title, 250)}", f"{where(alert)} · {since(alert)}"]
     if alert.status == FIRING:
-        lines += [line(alert.cause, 600), f"Next: {line(alert.next_step, 400)}", *evidence(alert, 3)]
+        lines += [
+            line(alert.cause, 600),
+            f"Next: {line(alert.next_step, 400)}",
+            *evidence(alert, 3),
+        ]
     return "\n".join(one for one in [*lines, *notes(alert)] if one)
 
 
@@ -48,6 +71,9 @@ def markdown_block(alert: NoticeAlert) -> str:
         widened(f"{where(alert)} · {since(alert)}"),
     ]
     if alert.status == FIRING:
-        lines += [widened(line(alert.cause, 600)), f"**Next:** {widened(line(alert.next_step, 400))}"]
+        lines += [
+            widened(line(alert.cause, 600)),
+            f"**Next:** {widened(line(alert.next_step, 400))}",
+        ]
         lines += [f"- {widened(figure)}" for figure in evidence(alert, 3)]
     return "\n".join(one for one in [*lines, *(widened(note) for note in notes(alert))] if one)

@@ -20,7 +20,9 @@ MOST_BYTES = 15_000
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = cut(title_of(notice), 120)
     # A single line end is none in its Markdown; two spaces before it make one.
-    text = f"### Weir: {widened(title)}\n\n" + fitted(notice, markdown_block, MOST_BYTES, _bytes).replace("\n", "  \n")
+    text = f"### Weir: {widened(title)}\n\n" + fitted(
+        notice, markdown_block, MOST_BYTES, _bytes
+    ).replace("\n", "  \n")
     message = {"title": f"Weir: {title}", "text": cut_bytes(text, MOST_BYTES)}
     document = {"msgtype": "markdown", "markdown": message, "at": {"isAtAll": False}}
     return Outgoing(signed_url(to.url, to.credential, at), json_body(document), JSON)
@@ -30,7 +32,8 @@ def signed_url(url: str, secret: str, at: datetime) -> str:
     if not secret:
         return url
     timestamp_ms = int(at.timestamp() * 1000)
-    return f"{url}{'&' if '?' in url else '?'}timestamp={timestamp_ms}&sign={quote(signature(secret, timestamp_ms), safe='')}"
+    sign = quote(signature(secret, timestamp_ms), safe="")
+    return f"{url}{'&' if '?' in url else '?'}timestamp={timestamp_ms}&sign={sign}"
 
 
 def signature(secret: str, timestamp_ms: int) -> str:

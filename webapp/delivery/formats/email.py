@@ -5,7 +5,17 @@ from datetime import datetime
 from django.template.loader import render_to_string
 
 from webapp.delivery.formats.base import Addressee, Format, Mail
-from webapp.delivery.formats.texts import counted, cut, evidence, line, mark, notes, shown, since, where
+from webapp.delivery.formats.texts import (
+    counted,
+    cut,
+    evidence,
+    line,
+    mark,
+    notes,
+    shown,
+    since,
+    where,
+)
 from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 
@@ -19,12 +29,21 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Mail:
         "title": title,
         "notice": notice,
         "counted": counted(notice),
-        "alerts": [(alert, mark(alert), where(alert), since(alert), list(evidence(alert)), notes(alert)) for alert in alerts],
+        "alerts": [
+            (alert, mark(alert), where(alert), since(alert), list(evidence(alert)), notes(alert))
+            for alert in alerts
+        ],
         "more": more,
         "made_at": f"{notice.made_at:%Y-%m-%d %H:%M:%S} UTC",
     }
     html = render_to_string("delivery/mail.html", context).encode(errors="replace").decode()
-    return Mail(to.emails, cut(title, LONGEST_SUBJECT), _text(notice, title, alerts, more), html, to.message_id)
+    return Mail(
+        to.emails,
+        cut(title, LONGEST_SUBJECT),
+        _text(notice, title, alerts, more),
+        html,
+        to.message_id,
+    )
 
 
 def _text(notice: Notice, title: str, alerts: list[NoticeAlert], more: int) -> str:

@@ -21,21 +21,37 @@ _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     text = cut_bytes(fitted(notice, plain_block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
     lead = leading(notice)
-    elements: list[dict[str, Any]] = [{"tag": "div", "text": {"tag": "plain_text", "content": text}}]
+    elements: list[dict[str, Any]] = [
+        {"tag": "div", "text": {"tag": "plain_text", "content": text}}
+    ]
     if lead and lead.links.get("alert"):
-        button = {"tag": "button", "text": {"tag": "plain_text", "content": "Open in Weir"}, "url": lead.links["alert"], "type": "default"}
+        button = {
+            "tag": "button",
+            "text": {"tag": "plain_text", "content": "Open in Weir"},
+            "url": lead.links["alert"],
+            "type": "default",
+        }
         elements.append({"tag": "action", "actions": [button]})
     card = {
         "config": {"wide_screen_mode": True},
-        "header": {"title": {"tag": "plain_text", "content": cut(title_of(notice), 200)}, "template": _colour(notice)},
+        "header": {
+            "title": {"tag": "plain_text", "content": cut(title_of(notice), 200)},
+            "template": _colour(notice),
+        },
         "elements": elements,
     }
-    return Outgoing(to.url, json_body({**_signed(to.credential, at), "msg_type": "interactive", "card": card}), JSON)
+    return Outgoing(
+        to.url,
+        json_body({**_signed(to.credential, at), "msg_type": "interactive", "card": card}),
+        JSON,
+    )
 
 
 def signature(secret: str, timestamp_s: int) -> str:
     """The key is timestamp and secret, the message is empty: so says the bot's documentation."""
-    return base64.b64encode(hmac.new(f"{timestamp_s}\n{secret}".encode(), b"", hashlib.sha256).digest()).decode()
+    return base64.b64encode(
+        hmac.new(f"{timestamp_s}\n{secret}".encode(), b"", hashlib.sha256).digest()
+    ).decode()
 
 
 def _signed(secret: str, at: datetime) -> dict[str, str]:

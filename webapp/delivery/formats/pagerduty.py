@@ -1,4 +1,6 @@
-"""PagerDuty's Events API v2: one incident per group, triggered while anything of it fires and resolved with the last."""
+"""PagerDuty's Events API v2: one incident per group, triggered while anything of it fires and
+resolved with the last.
+"""
 
 import hashlib
 from datetime import datetime
@@ -29,7 +31,9 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     if firing:
         event["payload"] = _payload(notice, lead)
         event["links"] = [
-            {"href": lead.links[name], "text": name.capitalize()} for name in ("finding", "runbook", "job") if lead and lead.links.get(name)
+            {"href": lead.links[name], "text": name.capitalize()}
+            for name in ("finding", "runbook", "job")
+            if lead and lead.links.get(name)
         ]
     return Outgoing(to.url or URL, json_body(event), JSON)
 
@@ -37,7 +41,11 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 def dedup_key(group: str) -> str:
     """Names of any length stay apart."""
     key = f"weir/{line(group, 10_000)}"
-    return key if len(key) <= LONGEST_KEY else f"weir/{hashlib.sha256(group.encode(errors='replace')).hexdigest()}"
+    return (
+        key
+        if len(key) <= LONGEST_KEY
+        else f"weir/{hashlib.sha256(group.encode(errors='replace')).hexdigest()}"
+    )
 
 
 def _payload(notice: Notice, lead: NoticeAlert | None) -> dict[str, Any]:

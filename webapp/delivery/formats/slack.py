@@ -1,10 +1,23 @@
-"""Slack's incoming webhooks, as Block Kit. Whatever comes from names goes through :func:`escaped`, so nobody is mentioned by it."""
+"""Slack's incoming webhooks, as Block Kit.
+
+Whatever comes from names goes through :func:`escaped`, so nobody is mentioned by it.
+"""
 
 from datetime import datetime
 from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.texts import counted, cut, evidence, line, mark, notes, shown, since, where
+from webapp.delivery.formats.texts import (
+    counted,
+    cut,
+    evidence,
+    line,
+    mark,
+    notes,
+    shown,
+    since,
+    where,
+)
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 
@@ -15,7 +28,9 @@ _FORMATTING = str.maketrans({"*": "∗", "_": "_\u200b", "`": "ˋ", "~": "∼"})
 
 def escaped(text: str) -> str:
     """Slack's three entities, and the signs of its formatting."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").translate(_FORMATTING)
+    return (
+        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").translate(_FORMATTING)
+    )
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
@@ -24,9 +39,21 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     blocks: list[dict[str, Any]] = [_header(title)]
     blocks += [_section(_alert_text(alert)) for alert in alerts]
     summary = f"Weir · {counted(notice)}" + (f" · {more} more are not listed here" if more else "")
-    blocks.append({"type": "context", "elements": [{"type": "plain_text", "text": summary, "emoji": False}]})
-    fallback = cut(title, LONGEST_FALLBACK // 2).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    document = {"text": fallback, "blocks": blocks[:MOST_BLOCKS], "unfurl_links": False, "unfurl_media": False}
+    blocks.append(
+        {"type": "context", "elements": [{"type": "plain_text", "text": summary, "emoji": False}]}
+    )
+    fallback = (
+        cut(title, LONGEST_FALLBACK // 2)
+        .replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+    )
+    document = {
+        "text": fallback,
+        "blocks": blocks[:MOST_BLOCKS],
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
     return Outgoing(to.url, json_body(document), JSON)
 
 
@@ -34,7 +61,8 @@ def _alert_text(alert: NoticeAlert) -> str:
     link = alert.links.get("alert", "")
     title = escaped(line(alert.title, 250))
     lines = [
-        f"{mark(alert)}  " + (f"<{_address(link)}|{title.replace('|', '¦')}>" if link else f"*{title}*"),
+        f"{mark(alert)}  "
+        + (f"<{_address(link)}|{title.replace('|', '¦')}>" if link else f"*{title}*"),
         escaped(f"{where(alert)} · {since(alert)}"),
     ]
     if alert.status == FIRING:
@@ -49,7 +77,10 @@ def _address(url: str) -> str:
 
 
 def _header(text: str) -> dict[str, Any]:
-    return {"type": "header", "text": {"type": "plain_text", "text": cut(text, LONGEST_HEADER), "emoji": False}}
+    return {
+        "type": "header",
+        "text": {"type": "plain_text", "text": cut(text, LONGEST_HEADER), "emoji": False},
+    }
 
 
 def _section(text: str) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Words that several formats share, and cutting them to what a receiver takes. Nothing here escapes: formats do."""
+"""Words that several formats share, and cutting them to what a receiver takes.
+
+Nothing here escapes: formats do.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -32,7 +35,11 @@ def line(text: str, most: int = 300) -> str:
 
 def mark(alert: NoticeAlert) -> str:
     """``▲ critical``, ``■ resolved``."""
-    return f"{SHAPES.get(alert.severity, '?')} {alert.severity}" if alert.status == FIRING else "■ resolved"
+    return (
+        f"{SHAPES.get(alert.severity, '?')} {alert.severity}"
+        if alert.status == FIRING
+        else "■ resolved"
+    )
 
 
 def where(alert: NoticeAlert) -> str:
@@ -46,7 +53,9 @@ def where(alert: NoticeAlert) -> str:
 
 def since(alert: NoticeAlert) -> str:
     began = f"{alert.starts_at:%Y-%m-%d %H:%M:%S} UTC"
-    return f"{began} to {alert.ends_at:%Y-%m-%d %H:%M:%S} UTC" if alert.ends_at else f"since {began}"
+    return (
+        f"{began} to {alert.ends_at:%Y-%m-%d %H:%M:%S} UTC" if alert.ends_at else f"since {began}"
+    )
 
 
 def notes(alert: NoticeAlert) -> list[str]:
@@ -55,12 +64,17 @@ def notes(alert: NoticeAlert) -> list[str]:
     if alert.incident_title:
         found.append(f"It follows from: {line(alert.incident_title, 200)}")
     if alert.flapping:
-        found.append("It fires repeatedly (flapping); it is resolved after ten minutes without firing.")
+        found.append(
+            "It fires repeatedly (flapping); it is resolved after ten minutes without firing."
+        )
     if alert.acknowledged_by:
         found.append(f"Acknowledged by {line(alert.acknowledged_by, 100)}.")
     if alert.muted_count:
         names = ", ".join(line(name, 60) for name in alert.muted[:10])
-        found.append(f"It inhibits {alert.muted_count} other alerts: {names}{' …' if alert.muted_count > 10 else ''}")
+        found.append(
+            f"It inhibits {alert.muted_count} other alerts: "
+            f"{names}{' …' if alert.muted_count > 10 else ''}"
+        )
     return found
 
 
@@ -72,7 +86,11 @@ def shown(notice: Notice, most: int = MOST_SHOWN) -> tuple[list[NoticeAlert], in
 
 def counted(notice: Notice) -> str:
     """``3 firing, 1 resolved``."""
-    parts = [f"{count} {word}" for count, word in ((notice.firing_total, "firing"), (notice.resolved_total, "resolved")) if count]
+    parts = [
+        f"{count} {word}"
+        for count, word in ((notice.firing_total, "firing"), (notice.resolved_total, "resolved"))
+        if count
+    ]
     return ", ".join(parts)
 
 
@@ -84,10 +102,16 @@ def evidence(alert: NoticeAlert, most: int = 5) -> Iterator[str]:
             continue
         number = f"{value:.4g}" if isinstance(value, float) else str(value)
         unit = f" {figure['unit']}" if figure.get("unit") else ""
-        yield line(f"{figure.get('name', '')}: {number}{unit}{f' (limit {limit:g})' if isinstance(limit, (int, float)) else ''}", 200)
+        yield line(
+            f"{figure.get('name', '')}: "
+            f"{number}{unit}{f' (limit {limit:g})' if isinstance(limit, (int, float)) else ''}",
+            200,
+        )
 
 
-def fitted(notice: Notice, block: Callable[[NoticeAlert], str], most: int, size: Callable[[str], int] = len) -> str:
+def fitted(
+    notice: Notice, block: Callable[[NoticeAlert], str], most: int, size: Callable[[str], int] = len
+) -> str:
     """As many blocks as fit into ``most``, each after an empty line; then how many are missing."""
     written, more = shown(notice)
     room = most - 80

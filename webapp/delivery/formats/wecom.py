@@ -22,4 +22,9 @@ def _bytes(text: str) -> int:
     return len(text.encode(errors="replace"))
 
 
-FORMAT = Format("wecom", render, refused=code_is_zero("errcode"), url_help="of the robot, with its key; anyone who has it can post")
+FORMAT = Format(
+    "wecom",
+    render,
+    refused=code_is_zero("errcode"),
+    url_help="of the robot, with its key; anyone who has it can post",
+)

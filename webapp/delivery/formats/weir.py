@@ -1,4 +1,6 @@
-"""Weir's own JSON, signed as the Standard Webhooks specification says; described by :data:`SCHEMA`."""
+"""Weir's own JSON, signed as the Standard Webhooks specification says; described by
+:data:`SCHEMA`.
+"""
 
 import json
 from datetime import datetime
@@ -16,7 +18,12 @@ VERSION = 1
 def document(notice: Notice) -> dict[str, Any]:
     """``type`` is ``alerts.`` and the kind; the notice itself is ``data``."""
     data = json.loads(notice.to_json())
-    return {"type": f"alerts.{notice.kind}", "timestamp": data["made_at"], "version": VERSION, "data": data}
+    return {
+        "type": f"alerts.{notice.kind}",
+        "timestamp": data["made_at"],
+        "version": VERSION,
+        "data": data,
+    }
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
@@ -24,42 +31,85 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     return Outgoing(to.url, body, {**JSON, **signing.headers(to.secrets, to.message_id, at, body)})
 
 
-FORMAT = Format("weir", render, for_machines=True, has_secret=True, url_help="where it is POSTed to")
+FORMAT = Format(
+    "weir", render, for_machines=True, has_secret=True, url_help="where it is POSTed to"
+)
 
 _TEXT = {"type": "string"}
 _INSTANT = {"type": "string", "format": "date-time"}
 _COUNT = {"type": "integer", "minimum": 0}
 
 _ALERT: dict[str, Any] = {
-    "uid": {**_TEXT, "description": gettext_noop("Of this alert; the same while it fires and when it is resolved.")},
-    "fingerprint": {**_TEXT, "description": gettext_noop("The same for the same rule and subject, whenever it fires.")},
+    "uid": {
+        **_TEXT,
+        "description": gettext_noop(
+            "Of this alert; the same while it fires and when it is resolved."
+        ),
+    },
+    "fingerprint": {
+        **_TEXT,
+        "description": gettext_noop("The same for the same rule and subject, whenever it fires."),
+    },
     "status": {"enum": ["firing", "resolved"]},
     "rule": {**_TEXT, "description": gettext_noop("Rule id, such as checkpoint.declined.")},
     "family": {**_TEXT, "description": gettext_noop("What the rule is about, such as checkpoint.")},
     "severity": {"enum": ["info", "warning", "critical"]},
-    "confidence": {**_TEXT, "description": gettext_noop("high, medium or low: how sure the rule is of the cause.")},
-    "cluster": {**_TEXT, "description": gettext_noop("Empty where it is about storage shared by several.")},
-    "job_id": {**_TEXT, "description": gettext_noop("Empty where it is about a cluster or storage.")},
+    "confidence": {
+        **_TEXT,
+        "description": gettext_noop("high, medium or low: how sure the rule is of the cause."),
+    },
+    "cluster": {
+        **_TEXT,
+        "description": gettext_noop("Empty where it is about storage shared by several."),
+    },
+    "job_id": {
+        **_TEXT,
+        "description": gettext_noop("Empty where it is about a cluster or storage."),
+    },
     "job_name": _TEXT,
-    "subject_kind": {**_TEXT, "description": gettext_noop("job, vertex, checkpoint, cluster, root …")},
+    "subject_kind": {
+        **_TEXT,
+        "description": gettext_noop("job, vertex, checkpoint, cluster, root …"),
+    },
     "subject": _TEXT,
     "title": {**_TEXT, "description": gettext_noop("What happened, in one line.")},
     "cause": {**_TEXT, "description": gettext_noop("Why, as far as the evidence says.")},
     "next_step": {**_TEXT, "description": gettext_noop("What to do first.")},
-    "starts_at": {**_INSTANT, "description": gettext_noop("When it began, by the clock of the data.")},
-    "ends_at": {"type": ["string", "null"], "format": "date-time", "description": gettext_noop("When it ended; null while it fires.")},
+    "starts_at": {
+        **_INSTANT,
+        "description": gettext_noop("When it began, by the clock of the data."),
+    },
+    "ends_at": {
+        "type": ["string", "null"],
+        "format": "date-time",
+        "description": gettext_noop("When it ended; null while it fires."),
+    },
     "evidence": {
         "type": "array",
         "items": {"type": "object"},
         "description": gettext_noop("Figures: name, value, unit, threshold, comparison, note."),
     },
     "acknowledged_by": {"type": ["string", "null"]},
-    "flapping": {"type": "boolean", "description": gettext_noop("It fired repeatedly within half an hour (flapping).")},
+    "flapping": {
+        "type": "boolean",
+        "description": gettext_noop("It fired repeatedly within half an hour (flapping)."),
+    },
     "muted_count": {**_COUNT, "description": gettext_noop("Alerts this one inhibits.")},
-    "muted": {"type": "array", "items": _TEXT, "maxItems": MOST_MUTED, "description": gettext_noop("The first of them.")},
+    "muted": {
+        "type": "array",
+        "items": _TEXT,
+        "maxItems": MOST_MUTED,
+        "description": gettext_noop("The first of them."),
+    },
     "labels": {"type": "object", "additionalProperties": _TEXT},
-    "incident_id": {"type": ["string", "null"], "description": gettext_noop("Of the incident it is part of: findings of one cause.")},
-    "incident_title": {**_TEXT, "description": gettext_noop("What it follows from; empty where it is the cause itself.")},
+    "incident_id": {
+        "type": ["string", "null"],
+        "description": gettext_noop("Of the incident it is part of: findings of one cause."),
+    },
+    "incident_title": {
+        **_TEXT,
+        "description": gettext_noop("What it follows from; empty where it is the cause itself."),
+    },
     "links": {
         "type": "object",
         "additionalProperties": _TEXT,
@@ -70,34 +120,59 @@ _ALERT: dict[str, Any] = {
 _NOTICE: dict[str, Any] = {
     "uid": {**_TEXT, "description": gettext_noop("Of the notice, the same for all endpoints.")},
     "kind": {"enum": list(KINDS)},
-    "group": {**_TEXT, "description": gettext_noop("Cluster and rule family: what notices are grouped by.")},
+    "group": {
+        **_TEXT,
+        "description": gettext_noop("Cluster and rule family: what notices are grouped by."),
+    },
     "cluster": _TEXT,
     "family": _TEXT,
-    "status": {"enum": ["firing", "resolved"], "description": gettext_noop("firing while any alert of the group is.")},
+    "status": {
+        "enum": ["firing", "resolved"],
+        "description": gettext_noop("firing while any alert of the group is."),
+    },
     "alerts": {
         "type": "array",
         "maxItems": MOST_ALERTS,
         "description": gettext_noop("Those that changed first."),
-        "items": {"type": "object", "required": list(_ALERT), "additionalProperties": True, "properties": _ALERT},
+        "items": {
+            "type": "object",
+            "required": list(_ALERT),
+            "additionalProperties": True,
+            "properties": _ALERT,
+        },
     },
-    "alerts_total": {**_COUNT, "description": gettext_noop("All of the group, also those the notice has no room for.")},
+    "alerts_total": {
+        **_COUNT,
+        "description": gettext_noop("All of the group, also those the notice has no room for."),
+    },
     "firing_total": _COUNT,
     "resolved_total": _COUNT,
-    "changed": {"type": "array", "items": _TEXT, "description": gettext_noop("Uids of the alerts that are news.")},
+    "changed": {
+        "type": "array",
+        "items": _TEXT,
+        "description": gettext_noop("Uids of the alerts that are news."),
+    },
     "made_at": _INSTANT,
     "part": {
         "type": "integer",
         "minimum": 1,
-        "description": gettext_noop("Of a notice of very many alerts; each part has an id of its own."),
+        "description": gettext_noop(
+            "Of a notice of very many alerts; each part has an id of its own."
+        ),
     },
     "parts": {"type": "integer", "minimum": 1},
-    "repeat_after_s": {**_COUNT, "description": gettext_noop("When it is sent again if nothing changes; 0 for never.")},
+    "repeat_after_s": {
+        **_COUNT,
+        "description": gettext_noop("When it is sent again if nothing changes; 0 for never."),
+    },
 }
 
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "Notice of Weir, version 1",
-    "description": gettext_noop("Fields may be added; none is removed or changes its meaning within a version."),
+    "description": gettext_noop(
+        "Fields may be added; none is removed or changes its meaning within a version."
+    ),
     "type": "object",
     "required": ["type", "timestamp", "version", "data"],
     "additionalProperties": True,
@@ -105,6 +180,11 @@ SCHEMA: dict[str, Any] = {
         "type": {"enum": [f"alerts.{kind}" for kind in KINDS]},
         "timestamp": {**_INSTANT, "description": gettext_noop("When the notice was made.")},
         "version": {"const": VERSION},
-        "data": {"type": "object", "required": list(_NOTICE), "additionalProperties": True, "properties": _NOTICE},
+        "data": {
+            "type": "object",
+            "required": list(_NOTICE),
+            "additionalProperties": True,
+            "properties": _NOTICE,
+        },
     },
 }

@@ -18,7 +18,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Endpoint",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("name", models.CharField(max_length=100, unique=True)),
                 (
                     "format",
@@ -38,32 +43,80 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("url_encrypted", models.TextField(blank=True, editable=False)),
-                ("url_shown", models.CharField(blank=True, editable=False, help_text="as people may see it", max_length=300)),
-                ("emails", models.JSONField(blank=True, default=list, help_text="addresses, of format email")),
+                (
+                    "url_shown",
+                    models.CharField(
+                        blank=True, editable=False, help_text="as people may see it", max_length=300
+                    ),
+                ),
+                (
+                    "emails",
+                    models.JSONField(
+                        blank=True, default=list, help_text="addresses, of format email"
+                    ),
+                ),
                 (
                     "credential_encrypted",
                     models.TextField(
-                        blank=True, editable=False, help_text="routing key of PagerDuty, signing key of a bot, sign-in of an Alertmanager"
+                        blank=True,
+                        editable=False,
+                        help_text="routing key of PagerDuty, signing key of a bot, sign-in of an Alertmanager",
                     ),
                 ),
-                ("secret_encrypted", models.TextField(blank=True, editable=False, help_text="signs what is sent")),
+                (
+                    "secret_encrypted",
+                    models.TextField(blank=True, editable=False, help_text="signs what is sent"),
+                ),
                 ("previous_secret_encrypted", models.TextField(blank=True, editable=False)),
                 ("previous_secret_until", models.DateTimeField(editable=False, null=True)),
-                ("matchers", models.JSONField(blank=True, default=list, help_text="label, operator, value; all have to match")),
+                (
+                    "matchers",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="label, operator, value; all have to match",
+                    ),
+                ),
                 (
                     "min_severity",
                     models.CharField(
-                        choices=[("info", "info"), ("warning", "warning"), ("critical", "critical")], default="warning", max_length=16
+                        choices=[
+                            ("info", "info"),
+                            ("warning", "warning"),
+                            ("critical", "critical"),
+                        ],
+                        default="warning",
+                        max_length=16,
                     ),
                 ),
-                ("owner_email", models.EmailField(blank=True, help_text="notified when Weir disables the endpoint", max_length=254)),
+                (
+                    "owner_email",
+                    models.EmailField(
+                        blank=True,
+                        help_text="notified when Weir disables the endpoint",
+                        max_length=254,
+                    ),
+                ),
                 ("enabled", models.BooleanField(default=True)),
                 ("disabled_at", models.DateTimeField(editable=False, null=True)),
-                ("disabled_reason", webapp.lib.messages.fields.MessageField(blank=True, editable=False)),
-                ("failures", models.PositiveIntegerField(default=0, editable=False, help_text="attempts in a row")),
+                (
+                    "disabled_reason",
+                    webapp.lib.messages.fields.MessageField(blank=True, editable=False),
+                ),
+                (
+                    "failures",
+                    models.PositiveIntegerField(
+                        default=0, editable=False, help_text="attempts in a row"
+                    ),
+                ),
                 ("failing_since", models.DateTimeField(editable=False, null=True)),
                 ("last_delivered_at", models.DateTimeField(editable=False, null=True)),
-                ("paused_until", models.DateTimeField(editable=False, help_text="it asked for a pause (retry-after)", null=True)),
+                (
+                    "paused_until",
+                    models.DateTimeField(
+                        editable=False, help_text="it asked for a pause (retry-after)", null=True
+                    ),
+                ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("created_name", models.CharField(blank=True, editable=False, max_length=200)),
                 ("changed_at", models.DateTimeField(auto_now=True)),
@@ -71,7 +124,11 @@ class Migration(migrations.Migration):
                 (
                     "created_by",
                     models.ForeignKey(
-                        blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL
+                        blank=True,
+                        editable=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
             ],
@@ -82,21 +139,43 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Delivery",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("uid", models.CharField(max_length=64, unique=True)),
-                ("mail_to", models.EmailField(blank=True, help_text="by mail to this person instead of to the endpoint", max_length=254)),
+                (
+                    "mail_to",
+                    models.EmailField(
+                        blank=True,
+                        help_text="by mail to this person instead of to the endpoint",
+                        max_length=254,
+                    ),
+                ),
                 ("notice_uid", models.CharField(max_length=64)),
                 ("kind", models.CharField(max_length=24)),
                 ("group", models.CharField(max_length=300)),
                 ("cluster", models.CharField(blank=True, max_length=100)),
                 ("status", models.CharField(max_length=16)),
                 ("title", models.CharField(max_length=300)),
-                ("payload", models.TextField(help_text="the notice as JSON, as it is sent to this endpoint")),
+                (
+                    "payload",
+                    models.TextField(
+                        help_text="the notice as JSON, as it is sent to this endpoint"
+                    ),
+                ),
                 ("made_at", models.DateTimeField()),
                 (
                     "state",
                     models.CharField(
-                        choices=[("pending", "pending"), ("delivered", "delivered"), ("dead", "dead"), ("cancelled", "cancelled")],
+                        choices=[
+                            ("pending", "pending"),
+                            ("delivered", "delivered"),
+                            ("dead", "dead"),
+                            ("cancelled", "cancelled"),
+                        ],
                         default="pending",
                         max_length=16,
                     ),
@@ -105,9 +184,20 @@ class Migration(migrations.Migration):
                 ("lease_until", models.DateTimeField(null=True)),
                 ("leased_by", models.CharField(blank=True, max_length=200)),
                 ("fence", models.BigIntegerField(default=0)),
-                ("tries", models.PositiveIntegerField(default=0, help_text="since it was made or replayed: its place in the schedule")),
+                (
+                    "tries",
+                    models.PositiveIntegerField(
+                        default=0,
+                        help_text="since it was made or replayed: its place in the schedule",
+                    ),
+                ),
                 ("attempts", models.PositiveIntegerField(default=0, help_text="in all")),
-                ("ended_at", models.DateTimeField(help_text="when it was delivered, or failed for the last time", null=True)),
+                (
+                    "ended_at",
+                    models.DateTimeField(
+                        help_text="when it was delivered, or failed for the last time", null=True
+                    ),
+                ),
                 ("last_status", models.PositiveIntegerField(null=True)),
                 ("last_error", models.CharField(blank=True, max_length=300)),
                 ("replays", models.PositiveIntegerField(default=0)),
@@ -115,7 +205,11 @@ class Migration(migrations.Migration):
                 ("replayed_by", models.CharField(blank=True, max_length=200)),
                 (
                     "endpoint",
-                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="deliveries", to="delivery.endpoint"),
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="deliveries",
+                        to="delivery.endpoint",
+                    ),
                 ),
             ],
             options={
@@ -126,40 +220,86 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Attempt",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("number", models.PositiveIntegerField()),
                 ("at", models.DateTimeField()),
-                ("request_id", models.CharField(help_text="sent along, for the receiver's log", max_length=64)),
+                (
+                    "request_id",
+                    models.CharField(help_text="sent along, for the receiver's log", max_length=64),
+                ),
                 ("status", models.PositiveIntegerField(null=True)),
-                ("error", models.CharField(blank=True, help_text="a code; empty where it was taken", max_length=64)),
+                (
+                    "error",
+                    models.CharField(
+                        blank=True, help_text="a code; empty where it was taken", max_length=64
+                    ),
+                ),
                 ("detail", models.CharField(blank=True, max_length=300)),
                 ("latency_ms", models.PositiveIntegerField(null=True)),
                 ("response", models.TextField(blank=True, help_text="its first 4 KiB")),
-                ("delivery", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="tried", to="delivery.delivery")),
+                (
+                    "delivery",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tried",
+                        to="delivery.delivery",
+                    ),
+                ),
             ],
             options={
                 "ordering": ["-id"],
-                "constraints": [models.UniqueConstraint(fields=("delivery", "number"), name="one_attempt_per_number")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("delivery", "number"), name="one_attempt_per_number"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
             name="DeliveryAlert",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("alert_uid", models.CharField(max_length=64)),
-                ("delivery", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="alerts", to="delivery.delivery")),
+                (
+                    "delivery",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="alerts",
+                        to="delivery.delivery",
+                    ),
+                ),
             ],
             options={
-                "indexes": [models.Index(fields=["alert_uid", "delivery"], name="delivery_of_alert")],
+                "indexes": [
+                    models.Index(fields=["alert_uid", "delivery"], name="delivery_of_alert")
+                ],
             },
         ),
         migrations.AddIndex(
             model_name="delivery",
-            index=models.Index(condition=models.Q(("state", "pending")), fields=["endpoint", "next_attempt_at", "id"], name="delivery_due"),
+            index=models.Index(
+                condition=models.Q(("state", "pending")),
+                fields=["endpoint", "next_attempt_at", "id"],
+                name="delivery_due",
+            ),
         ),
         migrations.AddIndex(
             model_name="delivery",
-            index=models.Index(condition=models.Q(("lease_until__isnull", False)), fields=["leased_by"], name="delivery_held"),
+            index=models.Index(
+                condition=models.Q(("lease_until__isnull", False)),
+                fields=["leased_by"],
+                name="delivery_held",
+            ),
         ),
         migrations.AddIndex(
             model_name="delivery",
@@ -179,6 +319,8 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="delivery",
-            constraint=models.UniqueConstraint(fields=("notice_uid", "endpoint", "mail_to"), name="one_delivery_per_notice"),
+            constraint=models.UniqueConstraint(
+                fields=("notice_uid", "endpoint", "mail_to"), name="one_delivery_per_notice"
+            ),
         ),
     ]

@@ -13,12 +13,16 @@ from webapp.lib.scoped_rows import scoped, scoped_as
 
 @scoped()
 class Delivery(models.Model):
-    """The row is the truth and a task only hints at it. ``uid`` is the ``webhook-id``, the same over all retries and
-    replays. A holder has ``lease_until``; ``fence`` grows with every claim and refuses what an overtaken one writes."""
+    """The row is the truth and a task only hints at it. ``uid`` is the ``webhook-id``, the same
+    over all retries and replays. A holder has ``lease_until``; ``fence`` grows with every claim and
+    refuses what an overtaken one writes.
+    """
 
     uid = models.CharField(max_length=64, unique=True)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries")
-    mail_to = models.EmailField(blank=True, help_text="by mail to this person instead of to the endpoint")
+    mail_to = models.EmailField(
+        blank=True, help_text="by mail to this person instead of to the endpoint"
+    )
     notice_uid = models.CharField(max_length=64)
     kind = models.CharField(max_length=24)
     group = models.CharField(max_length=300)
@@ -28,14 +32,20 @@ class Delivery(models.Model):
     payload = models.TextField(help_text="the notice as JSON, as it is sent to this endpoint")
     made_at = models.DateTimeField()
 
-    state = models.CharField(max_length=16, choices=DeliveryState.choices, default=DeliveryState.PENDING)
+    state = models.CharField(
+        max_length=16, choices=DeliveryState.choices, default=DeliveryState.PENDING
+    )
     next_attempt_at = models.DateTimeField()
     lease_until = models.DateTimeField(null=True)
     leased_by = models.CharField(max_length=200, blank=True)
     fence = models.BigIntegerField(default=0)
-    tries = models.PositiveIntegerField(default=0, help_text="since it was made or replayed: its place in the schedule")
+    tries = models.PositiveIntegerField(
+        default=0, help_text="since it was made or replayed: its place in the schedule"
+    )
     attempts = models.PositiveIntegerField(default=0, help_text="in all")
-    ended_at = models.DateTimeField(null=True, help_text="when it was delivered, or failed for the last time")
+    ended_at = models.DateTimeField(
+        null=True, help_text="when it was delivered, or failed for the last time"
+    )
     last_status = models.PositiveIntegerField(null=True)
     last_error = models.CharField(max_length=300, blank=True)
     replays = models.PositiveIntegerField(default=0)
@@ -47,10 +57,22 @@ class Delivery(models.Model):
     class Meta:
         ordering = ["-id"]
         verbose_name_plural = "deliveries"
-        constraints = [models.UniqueConstraint(fields=["notice_uid", "endpoint", "mail_to"], name="one_delivery_per_notice")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["notice_uid", "endpoint", "mail_to"], name="one_delivery_per_notice"
+            )
+        ]
         indexes = [
-            models.Index(fields=["endpoint", "next_attempt_at", "id"], name="delivery_due", condition=models.Q(state="pending")),
-            models.Index(fields=["leased_by"], name="delivery_held", condition=models.Q(lease_until__isnull=False)),
+            models.Index(
+                fields=["endpoint", "next_attempt_at", "id"],
+                name="delivery_due",
+                condition=models.Q(state="pending"),
+            ),
+            models.Index(
+                fields=["leased_by"],
+                name="delivery_held",
+                condition=models.Q(lease_until__isnull=False),
+            ),
             models.Index(fields=["endpoint", "-id"], name="delivery_of_endpoint"),
             models.Index(fields=["endpoint", "group", "-id"], name="delivery_of_group"),
             models.Index(fields=["state", "-id"], name="delivery_by_state"),
@@ -81,21 +103,28 @@ class DeliveryAlert(models.Model):
 
 @scoped_as("delivery.Delivery", by="delivery")
 class Attempt(models.Model):
-    """One try to deliver, as it ended. What a killed worker tried leaves none: it is tried again under the same id."""
+    """One try to deliver, as it ended.
+
+    What a killed worker tried leaves none: it is tried again under the same id.
+    """
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tried")
     number = models.PositiveIntegerField()
     at = models.DateTimeField()
     request_id = models.CharField(max_length=64, help_text="sent along, for the receiver's log")
     status = models.PositiveIntegerField(null=True)
-    error = models.CharField(max_length=64, blank=True, help_text="a code; empty where it was taken")
+    error = models.CharField(
+        max_length=64, blank=True, help_text="a code; empty where it was taken"
+    )
     detail = models.CharField(max_length=300, blank=True)
     latency_ms = models.PositiveIntegerField(null=True)
     response = models.TextField(blank=True, help_text="its first 4 KiB")
 
     class Meta:
         ordering = ["-id"]
-        constraints = [models.UniqueConstraint(fields=["delivery", "number"], name="one_attempt_per_number")]
+        constraints = [
+            models.UniqueConstraint(fields=["delivery", "number"], name="one_attempt_per_number")
+        ]
 
     def __str__(self) -> str:
         return f"attempt {self.number} at {self.at:%Y-%m-%d %H:%M:%S}: {self.error or 'taken'}"

@@ -1,4 +1,6 @@
-"""One place that is notified of alerts: where it is, how it is written to, and which alerts it wants."""
+"""One place that is notified of alerts: where it is, how it is written to, and which alerts it
+wants.
+"""
 
 from datetime import datetime
 
@@ -15,22 +17,34 @@ from webapp.lib.scoped_rows import fleet_wide
 
 @fleet_wide()
 class Endpoint(models.Model):
-    """Addresses are kept encrypted whatever the format: those of chat bots are passwords in themselves."""
+    """Addresses are kept encrypted whatever the format: those of chat bots are passwords in
+    themselves.
+    """
 
     name = models.CharField(max_length=100, unique=True)
     format = models.CharField(max_length=16, choices=FormatName.choices, default=FormatName.WEIR)
     url_encrypted = models.TextField(blank=True, editable=False)
-    url_shown = models.CharField(max_length=300, blank=True, editable=False, help_text="as people may see it")
+    url_shown = models.CharField(
+        max_length=300, blank=True, editable=False, help_text="as people may see it"
+    )
     emails = models.JSONField(default=list, blank=True, help_text="addresses, of format email")
     credential_encrypted = models.TextField(
-        blank=True, editable=False, help_text="routing key of PagerDuty, signing key of a bot, sign-in of an Alertmanager"
+        blank=True,
+        editable=False,
+        help_text="routing key of PagerDuty, signing key of a bot, sign-in of an Alertmanager",
     )
     secret_encrypted = models.TextField(blank=True, editable=False, help_text="signs what is sent")
     previous_secret_encrypted = models.TextField(blank=True, editable=False)
     previous_secret_until = models.DateTimeField(null=True, editable=False)
-    matchers = models.JSONField(default=list, blank=True, help_text="label, operator, value; all have to match")
-    min_severity = models.CharField(max_length=16, choices=Severity.choices, default=Severity.WARNING)
-    owner_email = models.EmailField(blank=True, help_text="notified when Weir disables the endpoint")
+    matchers = models.JSONField(
+        default=list, blank=True, help_text="label, operator, value; all have to match"
+    )
+    min_severity = models.CharField(
+        max_length=16, choices=Severity.choices, default=Severity.WARNING
+    )
+    owner_email = models.EmailField(
+        blank=True, help_text="notified when Weir disables the endpoint"
+    )
 
     enabled = models.BooleanField(default=True)
     disabled_at = models.DateTimeField(null=True, editable=False)
@@ -38,9 +52,13 @@ class Endpoint(models.Model):
     failures = models.PositiveIntegerField(default=0, editable=False, help_text="attempts in a row")
     failing_since = models.DateTimeField(null=True, editable=False)
     last_delivered_at = models.DateTimeField(null=True, editable=False)
-    paused_until = models.DateTimeField(null=True, editable=False, help_text="it asked for a pause (retry-after)")
+    paused_until = models.DateTimeField(
+        null=True, editable=False, help_text="it asked for a pause (retry-after)"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, editable=False, on_delete=models.SET_NULL)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, editable=False, on_delete=models.SET_NULL
+    )
     created_name = models.CharField(max_length=200, blank=True, editable=False)
     changed_at = models.DateTimeField(auto_now=True)
     changed_name = models.CharField(max_length=200, blank=True, editable=False)

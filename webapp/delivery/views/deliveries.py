@@ -84,9 +84,14 @@ def replay_range(request: HttpRequest) -> HttpResponse:
     number = int(chosen) if chosen.isascii() and chosen.isdigit() and len(chosen) < 18 else 0
     endpoint = get_object_or_404(Endpoint, pk=number) if chosen else None
     try:
-        since, until = timeranges.instant(entered.get("from", ""), now), timeranges.instant(entered.get("to", "") or "now", now)
+        since, until = (
+            timeranges.instant(entered.get("from", ""), now),
+            timeranges.instant(entered.get("to", "") or "now", now),
+        )
         states = REPLAYABLE.get(entered.get("which", ""), REPLAYABLE["dead"])
-        count = orders.replay_range(since, until, states, request.user.get_username(), now, endpoint)
+        count = orders.replay_range(
+            since, until, states, request.user.get_username(), now, endpoint
+        )
     except ValueError as error:
         messages.error(request, str(error))
     else:
@@ -102,7 +107,12 @@ def replay_range(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """The newest that match the filters."""
-    return export_response(form, "weir-deliveries", NAMES, _rows(DeliveryFilters.of_page(request.GET, Delivery.objects.listed()).checked()))
+    return export_response(
+        form,
+        "weir-deliveries",
+        NAMES,
+        _rows(DeliveryFilters.of_page(request.GET, Delivery.objects.listed()).checked()),
+    )
 
 
 def _rows(found: QuerySet[Delivery]) -> Iterator[dict[str, Any]]:
@@ -111,7 +121,9 @@ def _rows(found: QuerySet[Delivery]) -> Iterator[dict[str, Any]]:
 
 
 def _delivery(uid: str) -> Delivery:
-    return get_object_or_404(Delivery.objects.select_related("endpoint"), uid=uid[:64].replace("\x00", ""))
+    return get_object_or_404(
+        Delivery.objects.select_related("endpoint"), uid=uid[:64].replace("\x00", "")
+    )
 
 
 def _state(request: HttpRequest, found: Delivery) -> dict[str, Any]:
@@ -123,8 +135,11 @@ def _state(request: HttpRequest, found: Delivery) -> dict[str, Any]:
         "attempts": [(attempt, meaning(attempt.error)) for attempt in attempts],
         "means": meaning(found.last_error),
         # A retry hours away need not be watched.
-        "soon": found.state == DeliveryState.PENDING and (found.next_attempt_at - now).total_seconds() < 30,
-        "may_replay": may_operate(request.user) and found.state in orders.ENDED and (found.endpoint.enabled or bool(found.mail_to)),
+        "soon": found.state == DeliveryState.PENDING
+        and (found.next_attempt_at - now).total_seconds() < 30,
+        "may_replay": may_operate(request.user)
+        and found.state in orders.ENDED
+        and (found.endpoint.enabled or bool(found.mail_to)),
     }
 
 
@@ -134,4 +149,9 @@ def _notice(found: Delivery) -> dict[str, Any]:
     except ValueError:
         return {"payload": found.payload[:100_000], "alerts": ()}
     shown = json.dumps(payload, indent=2, ensure_ascii=False)
-    return {"payload": shown[:100_000], "is_cut": len(shown) > 100_000, "alerts": payload.get("alerts", ())[:20], "notice": payload}
+    return {
+        "payload": shown[:100_000],
+        "is_cut": len(shown) > 100_000,
+        "alerts": payload.get("alerts", ())[:20],
+        "notice": payload,
+    }

@@ -39,7 +39,12 @@ def endpoints(request: HttpRequest) -> HttpResponse:
     context = {
         "page": listed,
         "rows": [
-            (row, endpoint_badge(row, now, is_sending=is_sending), as_lines(as_entered(row.matchers)), waiting.get(row.pk, 0))
+            (
+                row,
+                endpoint_badge(row, now, is_sending=is_sending),
+                as_lines(as_entered(row.matchers)),
+                waiting.get(row.pk, 0),
+            )
             for row in listed.rows
         ],
     }
@@ -49,13 +54,17 @@ def endpoints(request: HttpRequest) -> HttpResponse:
 @require_GET
 def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
     found, now = _endpoint(pk), timezone.now()
-    last = Delivery.objects.filter(endpoint=found).defer("payload").order_by("-id")[:LAST_DELIVERIES]
+    last = (
+        Delivery.objects.filter(endpoint=found).defer("payload").order_by("-id")[:LAST_DELIVERIES]
+    )
     context = {
         "endpoint": found,
         "badge": endpoint_badge(found, now, is_sending=recent_status().is_healthy),
         "matchers": [str(matcher) for matcher in as_entered(found.matchers)],
         "has_secret": FORMATS[found.format].has_secret,
-        "old_secret_until": found.previous_secret_until if found.previous_secret_until and found.previous_secret_until > now else None,
+        "old_secret_until": found.previous_secret_until
+        if found.previous_secret_until and found.previous_secret_until > now
+        else None,
         "mail_missing": not mail.is_configured(),
         "rows": [(row, delivery_badge(row), meaning(row.last_error)) for row in last],
     }
@@ -67,8 +76,18 @@ def notice_format(request: HttpRequest) -> HttpResponse:
     """What endpoints of our own format are sent, from the schema that the API serves."""
     data = weir.SCHEMA["properties"]["data"]["properties"]
     parts = [
-        (gettext("The body"), "", _fields({name: field for name, field in weir.SCHEMA["properties"].items() if name != "data"})),
-        (gettext("data: the notice"), "", _fields({name: field for name, field in data.items() if name != "alerts"})),
+        (
+            gettext("The body"),
+            "",
+            _fields(
+                {name: field for name, field in weir.SCHEMA["properties"].items() if name != "data"}
+            ),
+        ),
+        (
+            gettext("data: the notice"),
+            "",
+            _fields({name: field for name, field in data.items() if name != "alerts"}),
+        ),
         (
             gettext("data.alerts: one entry an alert"),
             gettext(data["alerts"]["description"]),
@@ -113,7 +132,10 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def test(request: HttpRequest, pk: int) -> HttpResponse:
     """The delivery's page shows how it went."""
-    return redirect("delivery", orders.request_test(_endpoint(pk), request.user.get_username(), timezone.now()).uid)
+    return redirect(
+        "delivery",
+        orders.request_test(_endpoint(pk), request.user.get_username(), timezone.now()).uid,
+    )
 
 
 @operators_only
@@ -125,12 +147,17 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
         orders.enable(found, name, now)
         messages.success(
             request,
-            gettext("%(name)s is notified of alerts again. What it missed can be replayed on the page of deliveries.")
+            gettext(
+                "%(name)s is notified of alerts again. What it missed can be replayed on the page "
+                "of deliveries."
+            )
             % {"name": found.name},
         )
     else:
         orders.disable_by_hand(found, name, now)
-        messages.success(request, gettext("%(name)s is disabled; it is not notified.") % {"name": found.name})
+        messages.success(
+            request, gettext("%(name)s is disabled; it is not notified.") % {"name": found.name}
+        )
     return redirect("endpoint", pk)
 
 
@@ -142,7 +169,10 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("name") == found.name:
             found.delete()
-            messages.success(request, gettext("%(name)s is removed, and its deliveries with it.") % {"name": found.name})
+            messages.success(
+                request,
+                gettext("%(name)s is removed, and its deliveries with it.") % {"name": found.name},
+            )
             return redirect("endpoints")
         messages.error(request, gettext("Type %(name)s to remove it.") % {"name": found.name})
     return render(request, "delivery/endpoint_remove.html", {"endpoint": found})
@@ -157,10 +187,20 @@ def _form(request: HttpRequest, found: Endpoint) -> HttpResponse:
             form.refuse(error.fields)
         else:
             if secret:
-                return render(request, "delivery/secret.html", {"endpoint": found, "secret": secret})
-            messages.success(request, gettext("%(name)s is saved. Send a test to see whether it arrives.") % {"name": found.name})
+                return render(
+                    request, "delivery/secret.html", {"endpoint": found, "secret": secret}
+                )
+            messages.success(
+                request,
+                gettext("%(name)s is saved. Send a test to see whether it arrives.")
+                % {"name": found.name},
+            )
             return redirect("endpoint", found.pk)
-    context: dict[str, Any] = {"form": form, "endpoint": found if found.pk else None, "mail_missing": not mail.is_configured()}
+    context: dict[str, Any] = {
+        "form": form,
+        "endpoint": found if found.pk else None,
+        "mail_missing": not mail.is_configured(),
+    }
     return render(request, "delivery/endpoint_form.html", context)
 
 
@@ -168,7 +208,9 @@ def _fields(properties: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Name, kind and what it means in the language of the page."""
     found = []
     for name, field in properties.items():
-        kinds = field.get("enum") or ([field["const"]] if "const" in field else field.get("type", "any"))
+        kinds = field.get("enum") or (
+            [field["const"]] if "const" in field else field.get("type", "any")
+        )
         kind = kinds if isinstance(kinds, str) else ", ".join(str(one) for one in kinds)
         meaning = field.get("description", "")
         found.append((name, field.get("format") or kind, gettext(meaning) if meaning else ""))

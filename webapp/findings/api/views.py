@@ -28,9 +28,14 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
 
 
 class FlameGraphSerializer(serializers.Serializer[dict[str, Any]]):
-    """What the threads of a late source or of a busy vertex do; see the page of the vertex for the picture."""
+    """What the threads of a late source or of a busy vertex do; see the page of the vertex for the
+    picture.
+    """
 
-    state = serializers.CharField(allow_null=True, help_text=f"one of {', '.join(FlameGraphState.values)}; null where nobody asked")
+    state = serializers.CharField(
+        allow_null=True,
+        help_text=f"one of {', '.join(FlameGraphState.values)}; null where nobody asked",
+    )
     sentence = serializers.CharField()
     sampled_at = serializers.DateTimeField(allow_null=True)
     subtask = serializers.IntegerField(allow_null=True)
@@ -40,7 +45,9 @@ class FlameGraphSerializer(serializers.Serializer[dict[str, Any]]):
 
 
 class FindingDetailSerializer(FindingSerializer):
-    """One finding, with the newest flame graph of a late or busy vertex that it names, and what slow tasks of a start did."""
+    """One finding, with the newest flame graph of a late or busy vertex that it names, and what
+    slow tasks of a start did.
+    """
 
     flame_graph = serializers.SerializerMethodField()
     starting_threads = serializers.SerializerMethodField()
@@ -65,6 +72,8 @@ class FindingViews(ListView):
     filterset_class = FindingFilters
     lookup_value_regex = "[0-9]{1,18}"
 
-    @extend_schema(summary="One finding", responses={200: FindingDetailSerializer, **ERRORS, **NOT_FOUND})
+    @extend_schema(
+        summary="One finding", responses={200: FindingDetailSerializer, **ERRORS, **NOT_FOUND}
+    )
     def retrieve(self, request: Request, pk: str) -> Response:
         return Response(FindingDetailSerializer(get_object_or_404(self.get_queryset(), pk=pk)).data)

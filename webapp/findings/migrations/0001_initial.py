@@ -18,15 +18,40 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Finding",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(blank=True, max_length=64)),
                 ("job_name", models.CharField(max_length=300, null=True)),
                 ("rule", models.CharField(max_length=64)),
-                ("severity", models.CharField(choices=[("info", "info"), ("warning", "warning"), ("critical", "critical")], max_length=16)),
-                ("severity_rank", models.PositiveSmallIntegerField(help_text="1 info, 2 warning, 3 critical")),
+                (
+                    "severity",
+                    models.CharField(
+                        choices=[
+                            ("info", "info"),
+                            ("warning", "warning"),
+                            ("critical", "critical"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "severity_rank",
+                    models.PositiveSmallIntegerField(help_text="1 info, 2 warning, 3 critical"),
+                ),
                 ("confidence", models.CharField(max_length=16)),
-                ("state", models.CharField(choices=[("open", "open"), ("closed", "closed")], default="open", max_length=16)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("open", "open"), ("closed", "closed")],
+                        default="open",
+                        max_length=16,
+                    ),
+                ),
                 ("subject_kind", models.CharField(max_length=16)),
                 ("subject_id", models.CharField(max_length=300)),
                 ("subject", webapp.lib.messages.fields.MessageField()),
@@ -42,24 +67,53 @@ class Migration(migrations.Migration):
                 ("as_of", models.DateTimeField()),
                 (
                     "refold_from",
-                    models.DateTimeField(help_text="its judged windows from here on changed and are still to be folded", null=True),
+                    models.DateTimeField(
+                        help_text="its judged windows from here on changed and are still to be folded",
+                        null=True,
+                    ),
                 ),
-                ("to_alert", models.BooleanField(default=True, help_text="it changed and alerting has not evaluated it since")),
+                (
+                    "to_alert",
+                    models.BooleanField(
+                        default=True, help_text="it changed and alerting has not evaluated it since"
+                    ),
+                ),
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["cluster", "job_id", "rule", "subject_id", "last_seen"], name="finding_of_subject"),
-                    models.Index(fields=["cluster", "job_id", "state", "-last_seen", "-id"], name="finding_of_job"),
-                    models.Index(fields=["state", "-severity_rank", "-last_seen", "-id"], name="finding_by_severity"),
+                    models.Index(
+                        fields=["cluster", "job_id", "rule", "subject_id", "last_seen"],
+                        name="finding_of_subject",
+                    ),
+                    models.Index(
+                        fields=["cluster", "job_id", "state", "-last_seen", "-id"],
+                        name="finding_of_job",
+                    ),
+                    models.Index(
+                        fields=["state", "-severity_rank", "-last_seen", "-id"],
+                        name="finding_by_severity",
+                    ),
                     models.Index(fields=["-last_seen", "-id"], name="finding_newest"),
                     models.Index(fields=["rule", "-last_seen", "-id"], name="finding_of_rule"),
-                    models.Index(fields=["cluster", "-last_seen", "-id"], name="finding_of_cluster"),
-                    models.Index(condition=models.Q(("refold_from__isnull", False)), fields=["refold_from"], name="finding_to_fold"),
-                    models.Index(condition=models.Q(("to_alert", True)), fields=["id"], name="finding_to_alert"),
+                    models.Index(
+                        fields=["cluster", "-last_seen", "-id"], name="finding_of_cluster"
+                    ),
+                    models.Index(
+                        condition=models.Q(("refold_from__isnull", False)),
+                        fields=["refold_from"],
+                        name="finding_to_fold",
+                    ),
+                    models.Index(
+                        condition=models.Q(("to_alert", True)),
+                        fields=["id"],
+                        name="finding_to_alert",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
-                        condition=models.Q(("state", "open")), fields=("cluster", "job_id", "rule", "subject_id"), name="one_open_finding"
+                        condition=models.Q(("state", "open")),
+                        fields=("cluster", "job_id", "rule", "subject_id"),
+                        name="one_open_finding",
                     )
                 ],
             },
@@ -67,7 +121,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="FindingSight",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("rule", models.CharField(max_length=64)),
@@ -89,29 +148,47 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["cluster", "job_id", "rule", "subject_id", "seen_at"], name="sight_of_finding"),
-                    models.Index(fields=["cluster", "job_id", "window_start"], name="sight_of_window"),
+                    models.Index(
+                        fields=["cluster", "job_id", "rule", "subject_id", "seen_at"],
+                        name="sight_of_finding",
+                    ),
+                    models.Index(
+                        fields=["cluster", "job_id", "window_start"], name="sight_of_window"
+                    ),
                     models.Index(fields=["window_start"], name="sight_age"),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "job_id", "rule", "subject_id", "window_start"), name="finding_sight_key")
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "rule", "subject_id", "window_start"),
+                        name="finding_sight_key",
+                    )
                 ],
             },
         ),
         migrations.CreateModel(
             name="JobJudgement",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("judged_to", models.DateTimeField()),
                 ("windows", models.JSONField()),
-                ("covered", models.JSONField(default=list, help_text="judged minutes of all its life")),
+                (
+                    "covered",
+                    models.JSONField(default=list, help_text="judged minutes of all its life"),
+                ),
                 ("unknowns", webapp.lib.messages.fields.MessagesField()),
                 ("as_of", models.DateTimeField()),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id"), name="job_judgement_key")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "job_id"), name="job_judgement_key")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -133,38 +210,79 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="FindingHost",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("host", models.CharField(max_length=300)),
                 (
                     "finding",
-                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="named_hosts", to="findings.finding"),
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="named_hosts",
+                        to="findings.finding",
+                    ),
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("host", "cluster", "finding"), name="one_host_of_finding")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("host", "cluster", "finding"), name="one_host_of_finding"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
             name="ThresholdOverride",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("key", models.CharField(help_text="<rule id>.<name>", max_length=100)),
                 ("value", models.FloatField()),
-                ("cluster", models.CharField(blank=True, help_text="empty for all clusters", max_length=100)),
-                ("job_id", models.CharField(blank=True, help_text="empty for all jobs of the cluster", max_length=64)),
+                (
+                    "cluster",
+                    models.CharField(
+                        blank=True, help_text="empty for all clusters", max_length=100
+                    ),
+                ),
+                (
+                    "job_id",
+                    models.CharField(
+                        blank=True, help_text="empty for all jobs of the cluster", max_length=64
+                    ),
+                ),
                 (
                     "job_name",
-                    models.CharField(blank=True, help_text="of that job: it holds for all of this name on the cluster", max_length=300),
+                    models.CharField(
+                        blank=True,
+                        help_text="of that job: it holds for all of this name on the cluster",
+                        max_length=300,
+                    ),
                 ),
                 ("changed_at", models.DateTimeField(auto_now=True)),
                 (
                     "author",
-                    models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL),
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("key", "cluster", "job_id"), name="one_override_per_scope")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("key", "cluster", "job_id"), name="one_override_per_scope"
+                    )
+                ],
             },
         ),
     ]

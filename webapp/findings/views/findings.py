@@ -1,4 +1,6 @@
-"""Findings: the list with its filters, one of them with all its evidence, and its figure over time."""
+"""Findings: the list with its filters, one of them with all its evidence, and its figure over
+time.
+"""
 
 import json
 from datetime import timedelta
@@ -46,7 +48,12 @@ LEAST_AIR = timedelta(minutes=2)
 
 def findings(request: HttpRequest) -> HttpResponse:
     filters = FindingFilters.of_page(request.GET, Finding.objects.all())
-    listed = page(filters.qs.defer("cause", "evidence", "data"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    listed = page(
+        filters.qs.defer("cause", "evidence", "data"),
+        filters.keys,
+        request.GET.get("cursor", ""),
+        PAGE_SIZE,
+    )
     context: dict[str, Any] = {
         "filters": filters,
         "state": filters.values.get("state"),
@@ -59,7 +66,11 @@ def findings(request: HttpRequest) -> HttpResponse:
             Control(
                 "state",
                 gettext("State"),
-                [(FindingState.OPEN, gettext("open")), (FindingState.CLOSED, gettext("closed")), (ANY_STATE, gettext("open and closed"))],
+                [
+                    (FindingState.OPEN, gettext("open")),
+                    (FindingState.CLOSED, gettext("closed")),
+                    (ANY_STATE, gettext("open and closed")),
+                ],
             ),
         ),
         "page": listed,
@@ -72,7 +83,11 @@ def findings(request: HttpRequest) -> HttpResponse:
 
 def _closed_lately() -> list[Finding]:
     """What is shown where nothing is open."""
-    closed = Finding.objects.closed().filter(closed_at__gte=timezone.now() - LATELY).order_by("-closed_at")
+    closed = (
+        Finding.objects.closed()
+        .filter(closed_at__gte=timezone.now() - LATELY)
+        .order_by("-closed_at")
+    )
     return list(closed.defer("cause", "evidence", "data")[:MOST_CLOSED])
 
 
@@ -82,9 +97,15 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         return _taken_back(request, found)
     rule = rule_of(found)
     about = shown(found)
-    job = JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id).only("cluster", "job_id", "name").first()
+    job = (
+        JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id)
+        .only("cluster", "job_id", "name")
+        .first()
+    )
     first, last = drawable(found.first_seen), drawable(found.last_seen)
-    beside = Finding.objects.of_job(found.cluster, found.job_id).filter(first_seen__lte=last + LEAST_AIR, last_seen__gte=first - LEAST_AIR)
+    beside = Finding.objects.of_job(found.cluster, found.job_id).filter(
+        first_seen__lte=last + LEAST_AIR, last_seen__gte=first - LEAST_AIR
+    )
     context: dict[str, Any] = {
         "finding": found,
         "shown": about,
@@ -94,7 +115,9 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "confidence_means": CONFIDENCE_MEANS.get(found.confidence, ""),
         "job": job,
         "hosts": hosts_of(found.data, found.related),
-        "beside": [shown(one) for one in beside.exclude(pk=found.pk).worst_first()[:MOST_BESIDE]] if found.job_id else [],
+        "beside": [shown(one) for one in beside.exclude(pk=found.pk).worst_first()[:MOST_BESIDE]]
+        if found.job_id
+        else [],
         "details": json.dumps(found.data, indent=2, ensure_ascii=False) if found.data else "",
     }
     if job and (sampled := sampled_vertex_of(found)):
@@ -106,7 +129,11 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
     if job and (vertex_id := dumped_vertex_of(found)):
         context["dumped_vertex_id"] = vertex_id
     if (starting := starting_threads_of(found)) is not None:
-        context |= {"shows_starting": True, "starting": starting, "dumps_starts": settings.WEIR.start_dumps}
+        context |= {
+            "shows_starting": True,
+            "starting": starting,
+            "dumps_starts": settings.WEIR.start_dumps,
+        }
     if job:
         context["at_that_time"] = around(first, last, max(last - first, LEAST_AIR))
     return render(request, "findings/finding.html", context)
@@ -114,17 +141,23 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _withdrawn(pk: int) -> WithdrawnFinding | Finding:
     """Raises ``Http404``."""
-    return WithdrawnFinding.objects.filter(number=row_number(pk)).first() or get_object_or_404(Finding, pk=row_number(pk))
+    return WithdrawnFinding.objects.filter(number=row_number(pk)).first() or get_object_or_404(
+        Finding, pk=row_number(pk)
+    )
 
 
 def _taken_back(request: HttpRequest, gone: WithdrawnFinding) -> HttpResponse:
     """What a notice may have linked to, and what is known by now of the same subject."""
-    same = Finding.objects.of_job(gone.cluster, gone.job_id).filter(rule=gone.rule, subject_id=gone.subject_id)
+    same = Finding.objects.of_job(gone.cluster, gone.job_id).filter(
+        rule=gone.rule, subject_id=gone.subject_id
+    )
     context = {
         "gone": gone,
         "rule": rule_of(gone),
         "newest": same.order_by("-last_seen", "-id").first(),
-        "job": JobCurrent.objects.filter(cluster=gone.cluster, job_id=gone.job_id).only("cluster", "job_id", "name").first(),
+        "job": JobCurrent.objects.filter(cluster=gone.cluster, job_id=gone.job_id)
+        .only("cluster", "job_id", "name")
+        .first(),
     }
     return render(request, "findings/taken_back.html", context)
 
@@ -132,40 +165,69 @@ def _taken_back(request: HttpRequest, gone: WithdrawnFinding) -> HttpResponse:
 def chart(request: HttpRequest, pk: int) -> HttpResponse:
     """The first figure of its evidence in every occurrence of this subject around its time."""
     found = get_object_or_404(Finding, pk=row_number(pk))
-    drawn = next((row for row in found.evidence or () if isinstance(row, dict) and row.get("name")), None)
+    drawn = next(
+        (row for row in found.evidence or () if isinstance(row, dict) and row.get("name")), None
+    )
     if drawn is None:
-        return _empty(gettext("No figure"), gettext("This finding rests on events, not on a figure that could be drawn."))
+        return _empty(
+            gettext("No figure"),
+            gettext("This finding rests on events, not on a figure that could be drawn."),
+        )
     name, unit = str(drawn["name"]), str(drawn.get("unit") or "")
     first, last = drawable(found.first_seen), drawable(found.last_seen)
     air = max((last - first) / 10, LEAST_AIR)
     start, end = first - air, last + air
     seen = FindingSight.objects.filter(
-        cluster=found.cluster, job_id=found.job_id, rule=found.rule, subject_id=found.subject_id, seen_at__gte=start, seen_at__lte=end
+        cluster=found.cluster,
+        job_id=found.job_id,
+        rule=found.rule,
+        subject_id=found.subject_id,
+        seen_at__gte=start,
+        seen_at__lte=end,
     )
     occurrences = [
         PlottedOccurrence(at, float(row["value"]), severity, _words(row, unit))
-        for at, severity, evidence in reversed(seen.order_by("-seen_at").values_list("seen_at", "severity", "evidence")[:MOST_OCCURRENCES])
+        for at, severity, evidence in reversed(
+            seen.order_by("-seen_at").values_list("seen_at", "severity", "evidence")[
+                :MOST_OCCURRENCES
+            ]
+        )
         for row in evidence[:1]
         if row.get("name") == name and _is_number(row.get("value"))
     ]
     if not occurrences:
         return _empty(
             gettext("Nothing to draw"),
-            gettext("%(name)s is no number, or its windows are no longer kept.") % {"name": localised(name)},
+            gettext("%(name)s is no number, or its windows are no longer kept.")
+            % {"name": localised(name)},
         )
     threshold = drawn.get("threshold")
-    happened = JobAnnotation.objects.filter(cluster=found.cluster, job_id=found.job_id, at__gte=start, at__lte=end).order_by("-at")
+    happened = JobAnnotation.objects.filter(
+        cluster=found.cluster, job_id=found.job_id, at__gte=start, at__lte=end
+    ).order_by("-at")
     events = [
         Annotation(at, kind, label or subject or kind)
-        for at, kind, label, subject in happened.values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
+        for at, kind, label, subject in happened.values_list("at", "kind", "label", "subject")[
+            :MOST_ANNOTATIONS
+        ]
     ]
     limit = float(threshold) if threshold is not None and _is_number(threshold) else None
-    figure, note = over_time(localised(name), occurrences, start, end, limit, lambda value: figure_text(value, unit), events)
+    figure, note = over_time(
+        localised(name),
+        occurrences,
+        start,
+        end,
+        limit,
+        lambda value: figure_text(value, unit),
+        events,
+    )
     return JsonResponse(answer(figure, note))
 
 
 def _words(row: dict[str, Any], unit: str) -> str:
-    return figure_text(row.get("value"), unit) + (f", {localised(row['note'])}" if row.get("note") else "")
+    return figure_text(row.get("value"), unit) + (
+        f", {localised(row['note'])}" if row.get("note") else ""
+    )
 
 
 def _is_number(value: Any) -> bool:

@@ -40,7 +40,14 @@ def rules(request: HttpRequest) -> HttpResponse:
     families = [
         (
             FAMILIES.get(family, family),
-            [(rule, [threshold_row(one, rule.id) for one in rule.thresholds], open_now.get(rule.id, 0)) for rule in of],
+            [
+                (
+                    rule,
+                    [threshold_row(one, rule.id) for one in rule.thresholds],
+                    open_now.get(rule.id, 0),
+                )
+                for rule in of
+            ],
         )
         for family, of in groupby(all_rules().values(), key=lambda rule: rule.family)
     ]

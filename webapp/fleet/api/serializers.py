@@ -6,7 +6,14 @@ from rest_framework import serializers
 
 from spark_jobs.serving import JOB_ANNOTATION, JOB_CURRENT, JOB_EXCEPTION, LOG_EVENT
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
-from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent, SourceReading
+from webapp.fleet.models import (
+    Cluster,
+    JobAnnotation,
+    JobCurrent,
+    JobException,
+    LogEvent,
+    SourceReading,
+)
 from webapp.fleet.querysets import HEAVY
 from webapp.fleet.unread_lines import UnreadLines, UnreadLinesFound
 from webapp.lib.api.served import ServedSerializer
@@ -17,17 +24,44 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
 
     visibility = serializers.CharField(
         read_only=True,
-        help_text="live, blind, recording, new, paused, left (its source lists it no more), broken or suspended",
+        help_text=(
+            "live, blind, recording, new, paused, left (its source lists it no more), broken "
+            "or suspended"
+        ),
     )
 
     class Meta:
         model = Cluster
         fields = (
-            "name", "kind", "visibility", "enabled", "url", "history_url", "flink_version", "jobs_seen", "last_collected_at",
-            "last_success_at", "last_error", "last_requests", "last_skips", "blind_since", "time_zone", "log_layout", "verify_tls",
-            "metrics_interval_s", "log_store_kind", "log_store_url", "log_store_read_from", "log_store_read_to", "log_store_error",
-            "created_at", "labels", "found_by", "left_at", "operator",
-        )  # fmt: skip
+            "name",
+            "kind",
+            "visibility",
+            "enabled",
+            "url",
+            "history_url",
+            "flink_version",
+            "jobs_seen",
+            "last_collected_at",
+            "last_success_at",
+            "last_error",
+            "last_requests",
+            "last_skips",
+            "blind_since",
+            "time_zone",
+            "log_layout",
+            "verify_tls",
+            "metrics_interval_s",
+            "log_store_kind",
+            "log_store_url",
+            "log_store_read_from",
+            "log_store_read_to",
+            "log_store_error",
+            "created_at",
+            "labels",
+            "found_by",
+            "left_at",
+            "operator",
+        )
 
 
 class SourceReadingSerializer(serializers.ModelSerializer[SourceReading]):
@@ -42,7 +76,11 @@ class JobSerializer(ServedSerializer[JobCurrent]):
     """A job as the fleet page shows it."""
 
     status = serializers.CharField(
-        read_only=True, help_text="the reported state; UNKNOWN where nobody can know it now, UNWATCHED where its cluster was removed"
+        read_only=True,
+        help_text=(
+            "the reported state; UNKNOWN where nobody can know it now, UNWATCHED where its "
+            "cluster was removed"
+        ),
     )
 
     class Meta:
@@ -50,7 +88,9 @@ class JobSerializer(ServedSerializer[JobCurrent]):
         exclude = ("id", "trouble", *HEAVY)
 
     def to_representation(self, instance: JobCurrent) -> dict[str, Any]:
-        """As on pages: a job whose state nobody can know now has no health, whatever it was when last judged."""
+        """As on pages: a job whose state nobody can know now has no health, whatever it was when
+        last judged.
+        """
         shown: dict[str, Any] = super().to_representation(instance)
         if shown["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             shown |= {"health": None, "health_state": HealthState.UNKNOWN}

@@ -19,7 +19,14 @@ from webapp.fleet.api.serializers import (
     SourceReadingSerializer,
     UnreadLinesFoundSerializer,
 )
-from webapp.fleet.filters import AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters, SourceFilters
+from webapp.fleet.filters import (
+    AnnotationFilters,
+    ClusterFilters,
+    ExceptionFilters,
+    JobFilters,
+    LogEventFilters,
+    SourceFilters,
+)
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.models.cluster import SECRETS
 from webapp.fleet.querysets import HEAVY
@@ -32,7 +39,10 @@ from webapp.lib.path_names import without_nul
 
 class UnreadLinesView(APIView):
     @extend_schema(
-        summary="Log lines that begin as known ones and read otherwise, by release of Flink, of seven days",
+        summary=(
+            "Log lines that begin as known ones and read otherwise, by release of Flink, of "
+            "seven days"
+        ),
         operation_id="unread_lines",
         responses={200: UnreadLinesFoundSerializer, **ERRORS},
     )
@@ -49,7 +59,9 @@ class ClusterViews(ListView):
 
     @extend_schema(summary="One cluster", responses={200: ClusterSerializer, **ERRORS, **NOT_FOUND})
     def retrieve(self, request: Request, name: str) -> Response:
-        return Response(self.get_serializer(get_object_or_404(self.get_queryset(), name=without_nul(name))).data)
+        return Response(
+            self.get_serializer(get_object_or_404(self.get_queryset(), name=without_nul(name))).data
+        )
 
 
 @listed(SourceReadingSerializer, "Declared sources of clusters, and how their last reading went")
@@ -70,7 +82,9 @@ class JobViews(ListView):
     def paging_order(self) -> Sequence[KeysetColumn]:
         """By id where nothing else is chosen, so that jobs do not move between pages."""
         query = self.request.query_params
-        return JobFilters(query, self.get_queryset()).keys if SORT in query else super().paging_order()
+        return (
+            JobFilters(query, self.get_queryset()).keys if SORT in query else super().paging_order()
+        )
 
 
 @listed(LogEventSerializer, "Typed events read from logs, newest first")

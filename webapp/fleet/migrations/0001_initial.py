@@ -18,13 +18,19 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="RemovedCluster",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("name", models.CharField(max_length=100, unique=True)),
                 ("removed_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "because",
                     webapp.lib.messages.fields.MessageField(
-                        blank=True, help_text="what happened, behind the name of the cluster; empty: somebody removed it"
+                        blank=True,
+                        help_text="what happened, behind the name of the cluster; empty: somebody removed it",
                     ),
                 ),
             ],
@@ -32,7 +38,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="SourceReading",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("name", models.CharField(max_length=100, unique=True)),
                 ("kind", models.CharField(max_length=16)),
                 ("place", models.TextField(help_text="where it is read")),
@@ -40,11 +51,15 @@ class Migration(migrations.Migration):
                 ("last_read_at", models.DateTimeField(null=True)),
                 ("last_success_at", models.DateTimeField(null=True)),
                 ("last_error", webapp.lib.messages.fields.MessageField(null=True)),
-                ("clusters", models.PositiveIntegerField(help_text="listed at the last success", null=True)),
+                (
+                    "clusters",
+                    models.PositiveIntegerField(help_text="listed at the last success", null=True),
+                ),
                 (
                     "refused",
                     webapp.lib.messages.fields.MessagesField(
-                        default=list, help_text="the first of what was listed and is not followed, with the reason"
+                        default=list,
+                        help_text="the first of what was listed and is not followed, with the reason",
                     ),
                 ),
                 ("refused_count", models.PositiveIntegerField(default=0)),
@@ -56,12 +71,22 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Cluster",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 (
                     "log_store_kind",
                     models.CharField(
                         blank=True,
-                        choices=[("", "none"), ("loki", "Loki"), ("elasticsearch", "Elasticsearch"), ("opensearch", "OpenSearch")],
+                        choices=[
+                            ("", "none"),
+                            ("loki", "Loki"),
+                            ("elasticsearch", "Elasticsearch"),
+                            ("opensearch", "OpenSearch"),
+                        ],
                         default="",
                         max_length=16,
                     ),
@@ -69,7 +94,10 @@ class Migration(migrations.Migration):
                 (
                     "log_store_url",
                     models.CharField(
-                        blank=True, help_text="such as http://loki:3100", max_length=500, validators=[webapp.fleet.validators.is_web_url]
+                        blank=True,
+                        help_text="such as http://loki:3100",
+                        max_length=500,
+                        validators=[webapp.fleet.validators.is_web_url],
                     ),
                 ),
                 (
@@ -92,14 +120,22 @@ class Migration(migrations.Migration):
                 (
                     "log_store_tenant",
                     models.CharField(
-                        blank=True, help_text="of Loki (X-Scope-OrgID)", max_length=150, validators=[webapp.fleet.validators.is_tenant]
+                        blank=True,
+                        help_text="of Loki (X-Scope-OrgID)",
+                        max_length=150,
+                        validators=[webapp.fleet.validators.is_tenant],
                     ),
                 ),
                 (
                     "log_store_auth_scheme",
                     models.CharField(
                         blank=True,
-                        choices=[("", "none"), ("basic", "user and password"), ("bearer", "bearer token"), ("api_key", "API key")],
+                        choices=[
+                            ("", "none"),
+                            ("basic", "user and password"),
+                            ("bearer", "bearer token"),
+                            ("api_key", "API key"),
+                        ],
                         default="",
                         max_length=8,
                     ),
@@ -116,16 +152,26 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "log_store_read_from",
-                    models.DateTimeField(editable=False, help_text="the oldest line that its store of logs is read from", null=True),
+                    models.DateTimeField(
+                        editable=False,
+                        help_text="the oldest line that its store of logs is read from",
+                        null=True,
+                    ),
                 ),
                 (
                     "log_store_read_to",
-                    models.DateTimeField(editable=False, help_text="everything before was read from its store of logs", null=True),
+                    models.DateTimeField(
+                        editable=False,
+                        help_text="everything before was read from its store of logs",
+                        null=True,
+                    ),
                 ),
                 (
                     "log_store_error",
                     webapp.lib.messages.fields.MessageField(
-                        editable=False, help_text="why its store of logs could not be read in the last cycle", null=True
+                        editable=False,
+                        help_text="why its store of logs could not be read in the last cycle",
+                        null=True,
                     ),
                 ),
                 (
@@ -135,12 +181,20 @@ class Migration(migrations.Migration):
                         unique=True,
                         validators=[
                             django.core.validators.RegexValidator(
-                                "^[A-Za-z0-9][A-Za-z0-9._-]*$", "Use letters, digits, dots, dashes and underscores."
+                                "^[A-Za-z0-9][A-Za-z0-9._-]*$",
+                                "Use letters, digits, dots, dashes and underscores.",
                             )
                         ],
                     ),
                 ),
-                ("kind", models.CharField(choices=[("live", "live"), ("recording", "recording")], default="live", max_length=16)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("live", "live"), ("recording", "recording")],
+                        default="live",
+                        max_length=16,
+                    ),
+                ),
                 ("enabled", models.BooleanField(default=True)),
                 (
                     "url",
@@ -160,28 +214,59 @@ class Migration(migrations.Migration):
                         validators=[webapp.fleet.validators.is_web_url],
                     ),
                 ),
-                ("archive_dir", models.CharField(blank=True, help_text="folder or URI of the History Server's archives", max_length=500)),
+                (
+                    "archive_dir",
+                    models.CharField(
+                        blank=True,
+                        help_text="folder or URI of the History Server's archives",
+                        max_length=500,
+                    ),
+                ),
                 (
                     "auth_scheme",
                     models.CharField(
                         blank=True,
-                        choices=[("", "none"), ("basic", "user and password"), ("bearer", "bearer token"), ("kerberos", "Kerberos ticket")],
+                        choices=[
+                            ("", "none"),
+                            ("basic", "user and password"),
+                            ("bearer", "bearer token"),
+                            ("kerberos", "Kerberos ticket"),
+                        ],
                         default="",
                         max_length=8,
                     ),
                 ),
                 ("auth_user", models.CharField(blank=True, max_length=200)),
                 ("auth_secret_encrypted", models.TextField(blank=True, editable=False)),
-                ("ca_file", models.CharField(blank=True, help_text="PEM file of the authority to trust", max_length=500)),
+                (
+                    "ca_file",
+                    models.CharField(
+                        blank=True, help_text="PEM file of the authority to trust", max_length=500
+                    ),
+                ),
                 ("client_cert_file", models.CharField(blank=True, max_length=500)),
                 ("client_key_file", models.CharField(blank=True, max_length=500)),
                 ("verify_tls", models.BooleanField(default=True)),
                 (
                     "log_globs",
-                    models.JSONField(blank=True, default=list, help_text="paths, globs or URIs of JobManager and TaskManager logs"),
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="paths, globs or URIs of JobManager and TaskManager logs",
+                    ),
                 ),
-                ("logs_are_pushed", models.BooleanField(default=False, help_text="by a log shipper, with a token of this cluster")),
-                ("log_layout", models.CharField(default="flink", help_text="flink, or a log4j pattern", max_length=500)),
+                (
+                    "logs_are_pushed",
+                    models.BooleanField(
+                        default=False, help_text="by a log shipper, with a token of this cluster"
+                    ),
+                ),
+                (
+                    "log_layout",
+                    models.CharField(
+                        default="flink", help_text="flink, or a log4j pattern", max_length=500
+                    ),
+                ),
                 (
                     "time_zone",
                     models.CharField(
@@ -193,7 +278,11 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "hdfs_audit_globs",
-                    models.JSONField(blank=True, default=list, help_text="paths, globs or URIs of audit logs of its NameNode"),
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="paths, globs or URIs of audit logs of its NameNode",
+                    ),
                 ),
                 (
                     "namenode_jmx_url",
@@ -226,7 +315,12 @@ class Migration(migrations.Migration):
                     "prometheus_auth_scheme",
                     models.CharField(
                         blank=True,
-                        choices=[("", "none"), ("basic", "user and password"), ("bearer", "bearer token"), ("kerberos", "Kerberos ticket")],
+                        choices=[
+                            ("", "none"),
+                            ("basic", "user and password"),
+                            ("bearer", "bearer token"),
+                            ("kerberos", "Kerberos ticket"),
+                        ],
                         default="",
                         max_length=8,
                     ),
@@ -235,7 +329,11 @@ class Migration(migrations.Migration):
                 ("prometheus_secret_encrypted", models.TextField(blank=True, editable=False)),
                 (
                     "prometheus_ca_file",
-                    models.CharField(blank=True, help_text="PEM file of the authority of its certificate", max_length=500),
+                    models.CharField(
+                        blank=True,
+                        help_text="PEM file of the authority of its certificate",
+                        max_length=500,
+                    ),
                 ),
                 (
                     "prometheus_tenant",
@@ -250,25 +348,47 @@ class Migration(migrations.Migration):
                 (
                     "labels",
                     models.JSONField(
-                        blank=True, default=dict, editable=False, help_text="names with texts, such as team; alerts carry them"
+                        blank=True,
+                        default=dict,
+                        editable=False,
+                        help_text="names with texts, such as team; alerts carry them",
                     ),
                 ),
                 (
                     "found_by",
                     models.CharField(
-                        blank=True, editable=False, help_text="the source that found it; empty: added by hand", max_length=100
+                        blank=True,
+                        editable=False,
+                        help_text="the source that found it; empty: added by hand",
+                        max_length=100,
                     ),
                 ),
-                ("left_at", models.DateTimeField(editable=False, help_text="since when its source does not list it any more", null=True)),
+                (
+                    "left_at",
+                    models.DateTimeField(
+                        editable=False,
+                        help_text="since when its source does not list it any more",
+                        null=True,
+                    ),
+                ),
                 (
                     "operator",
-                    models.JSONField(blank=True, default=dict, editable=False, help_text="what the operator of a Kubernetes says of it"),
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        editable=False,
+                        help_text="what the operator of a Kubernetes says of it",
+                    ),
                 ),
                 (
                     "operator_state",
                     models.CharField(
                         blank=True,
-                        choices=[("", "none"), ("broken", "not running"), ("suspended", "suspended")],
+                        choices=[
+                            ("", "none"),
+                            ("broken", "not running"),
+                            ("suspended", "suspended"),
+                        ],
                         default="",
                         editable=False,
                         help_text="broken: no JobManager runs, as the operator says; suspended: none is meant to run",
@@ -279,52 +399,98 @@ class Migration(migrations.Migration):
                 ("cursor", models.JSONField(blank=True, default=dict, editable=False)),
                 (
                     "fingerprint",
-                    models.CharField(blank=True, editable=False, help_text="of the recording this was imported from", max_length=128),
+                    models.CharField(
+                        blank=True,
+                        editable=False,
+                        help_text="of the recording this was imported from",
+                        max_length=128,
+                    ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("last_collected_at", models.DateTimeField(editable=False, null=True)),
                 ("last_success_at", models.DateTimeField(editable=False, null=True)),
-                ("history_read_to", models.DateTimeField(editable=False, help_text="back to when its Prometheus was read", null=True)),
-                ("history_begun_at", models.DateTimeField(editable=False, help_text="from when on backwards", null=True)),
-                ("history_wanted_from", models.DateTimeField(editable=False, help_text="back to when it is to be read", null=True)),
+                (
+                    "history_read_to",
+                    models.DateTimeField(
+                        editable=False, help_text="back to when its Prometheus was read", null=True
+                    ),
+                ),
+                (
+                    "history_begun_at",
+                    models.DateTimeField(
+                        editable=False, help_text="from when on backwards", null=True
+                    ),
+                ),
+                (
+                    "history_wanted_from",
+                    models.DateTimeField(
+                        editable=False, help_text="back to when it is to be read", null=True
+                    ),
+                ),
                 ("last_error", webapp.lib.messages.fields.MessageField(editable=False, null=True)),
                 ("last_requests", models.PositiveIntegerField(editable=False, null=True)),
                 ("last_skips", models.PositiveIntegerField(editable=False, null=True)),
                 ("jobs_seen", models.PositiveIntegerField(editable=False, null=True)),
                 ("consecutive_failures", models.PositiveIntegerField(default=0, editable=False)),
                 ("blind_since", models.DateTimeField(editable=False, null=True)),
-                ("slow_since", models.DateTimeField(editable=False, help_text="since when its shard does not wait for it", null=True)),
+                (
+                    "slow_since",
+                    models.DateTimeField(
+                        editable=False,
+                        help_text="since when its shard does not wait for it",
+                        null=True,
+                    ),
+                ),
                 ("flink_version", models.CharField(editable=False, max_length=64, null=True)),
                 (
                     "sampled_every_s",
-                    models.FloatField(editable=False, help_text="how often healthy jobs are sampled at present", null=True),
+                    models.FloatField(
+                        editable=False,
+                        help_text="how often healthy jobs are sampled at present",
+                        null=True,
+                    ),
                 ),
                 (
                     "sampling_reason",
-                    webapp.lib.messages.fields.MessageField(blank=True, editable=False, help_text="why that is slower than asked for"),
+                    webapp.lib.messages.fields.MessageField(
+                        blank=True, editable=False, help_text="why that is slower than asked for"
+                    ),
                 ),
                 (
                     "sees",
                     webapp.lib.messages.fields.MessagesField(
-                        blank=True, default=list, editable=False, help_text="what the last connection test could read"
+                        blank=True,
+                        default=list,
+                        editable=False,
+                        help_text="what the last connection test could read",
                     ),
                 ),
                 (
                     "misses",
                     webapp.lib.messages.fields.MessagesField(
-                        blank=True, default=list, editable=False, help_text="what it could not, and why"
+                        blank=True,
+                        default=list,
+                        editable=False,
+                        help_text="what it could not, and why",
                     ),
                 ),
             ],
             options={
                 "ordering": ["name"],
-                "indexes": [models.Index(fields=["kind", "enabled", "shard"], name="cluster_shard")],
+                "indexes": [
+                    models.Index(fields=["kind", "enabled", "shard"], name="cluster_shard")
+                ],
             },
         ),
         migrations.CreateModel(
             name="JobAnnotation",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("at", models.DateTimeField()),
@@ -336,13 +502,23 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [models.Index(fields=["at"], name="annotation_age")],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id", "at", "kind", "subject"), name="job_annotation_key")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "at", "kind", "subject"),
+                        name="job_annotation_key",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
             name="JobCurrent",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("name", models.CharField(max_length=300, null=True)),
@@ -384,7 +560,10 @@ class Migration(migrations.Migration):
                 ("as_of", models.DateTimeField()),
                 (
                     "trouble",
-                    models.PositiveSmallIntegerField(default=0, help_text="0 nothing known … 100 the job is gone; orders the fleet page"),
+                    models.PositiveSmallIntegerField(
+                        default=0,
+                        help_text="0 nothing known … 100 the job is gone; orders the fleet page",
+                    ),
                 ),
                 (
                     "worst_finding_points",
@@ -395,19 +574,32 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "health",
-                    models.PositiveSmallIntegerField(help_text="100 less what its open findings take off; null unless judged", null=True),
+                    models.PositiveSmallIntegerField(
+                        help_text="100 less what its open findings take off; null unless judged",
+                        null=True,
+                    ),
                 ),
                 (
                     "health_state",
                     models.CharField(
-                        choices=[("judged", "judged"), ("unknown", "unknown"), ("ended", "ended")], db_default="unknown", max_length=16
+                        choices=[("judged", "judged"), ("unknown", "unknown"), ("ended", "ended")],
+                        db_default="unknown",
+                        max_length=16,
                     ),
                 ),
                 (
                     "orphan_bytes",
-                    models.BigIntegerField(help_text="in its directories, by the newest audits; null where none looked", null=True),
+                    models.BigIntegerField(
+                        help_text="in its directories, by the newest audits; null where none looked",
+                        null=True,
+                    ),
                 ),
-                ("judged_at", models.DateTimeField(help_text="the instant up to which its data were judged", null=True)),
+                (
+                    "judged_at",
+                    models.DateTimeField(
+                        help_text="the instant up to which its data were judged", null=True
+                    ),
+                ),
             ],
             options={
                 "indexes": [
@@ -420,7 +612,9 @@ class Migration(migrations.Migration):
                                         models.Value(400),
                                         "-",
                                         django.db.models.expressions.CombinedExpression(
-                                            models.F("trouble"), "+", models.F("worst_finding_points")
+                                            models.F("trouble"),
+                                            "+",
+                                            models.F("worst_finding_points"),
                                         ),
                                     ),
                                     models.IntegerField(),
@@ -434,66 +628,106 @@ class Migration(migrations.Migration):
                         name="job_by_health",
                     ),
                     models.Index(
-                        django.db.models.functions.comparison.Coalesce(models.F("name"), models.Value("")),
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("name"), models.Value("")
+                        ),
                         models.F("id"),
                         name="job_by_name",
                     ),
                     models.Index(models.F("cluster"), models.F("id"), name="job_by_cluster"),
                     models.Index(
-                        django.db.models.functions.comparison.Coalesce(models.F("state"), models.Value("")),
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("state"), models.Value("")
+                        ),
                         models.F("id"),
                         name="job_by_state",
                     ),
                     models.Index(
-                        django.db.models.functions.comparison.Coalesce(models.F("end_to_end_p95_ms"), models.Value(-1.0)),
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("end_to_end_p95_ms"), models.Value(-1.0)
+                        ),
                         models.F("id"),
                         name="job_by_duration",
                     ),
                     models.Index(
-                        django.db.models.functions.comparison.Coalesce(models.F("state_bytes"), models.Value(-1)),
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("state_bytes"), models.Value(-1)
+                        ),
                         models.F("id"),
                         name="job_by_size",
                     ),
                     models.Index(
-                        django.db.models.functions.comparison.Coalesce(models.F("checkpointed_bytes"), models.Value(-1)),
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("checkpointed_bytes"), models.Value(-1)
+                        ),
                         models.F("id"),
                         name="job_by_uploaded",
                     ),
                     models.Index(
-                        django.db.models.functions.comparison.Coalesce(models.F("recent_failed"), models.Value(-1)),
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("recent_failed"), models.Value(-1)
+                        ),
                         models.F("id"),
                         name="job_by_failed",
                     ),
                     models.Index(
-                        django.db.models.functions.comparison.Coalesce(models.F("pressured_share"), models.Value(-1.0)),
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("pressured_share"), models.Value(-1.0)
+                        ),
                         models.F("id"),
                         name="job_by_pressure",
                     ),
                     models.Index(
-                        django.db.models.functions.comparison.Coalesce(models.F("restarts"), models.Value(-1)),
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("restarts"), models.Value(-1)
+                        ),
                         models.F("id"),
                         name="job_by_restarts",
                     ),
                     models.Index(
-                        django.db.models.functions.comparison.Coalesce(models.F("orphan_bytes"), models.Value(-1)),
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("orphan_bytes"), models.Value(-1)
+                        ),
                         models.F("id"),
                         name="job_by_orphans",
                     ),
                     models.Index(
-                        fields=["terminal", "state", "cluster", "health", "health_state", "last_seen_at", "judged_at"], name="job_totals"
+                        fields=[
+                            "terminal",
+                            "state",
+                            "cluster",
+                            "health",
+                            "health_state",
+                            "last_seen_at",
+                            "judged_at",
+                        ],
+                        name="job_totals",
                     ),
                     models.Index(
-                        condition=models.Q(("configuration__isnull", False)), fields=["cluster", "-id"], name="job_newest_configured"
+                        condition=models.Q(("configuration__isnull", False)),
+                        fields=["cluster", "-id"],
+                        name="job_newest_configured",
                     ),
-                    models.Index(condition=models.Q(("judged_at__isnull", False)), fields=["-judged_at"], name="job_judged"),
+                    models.Index(
+                        condition=models.Q(("judged_at__isnull", False)),
+                        fields=["-judged_at"],
+                        name="job_judged",
+                    ),
                 ],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id"), name="job_current_key")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "job_id"), name="job_current_key")
+                ],
             },
         ),
         migrations.CreateModel(
             name="JobException",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("ts", models.DateTimeField()),
@@ -508,18 +742,28 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="exception_of_job"),
+                    models.Index(
+                        fields=["cluster", "job_id", "-ts", "-id"], name="exception_of_job"
+                    ),
                     models.Index(fields=["ts"], name="exception_age"),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "job_id", "ts", "task_key", "exception_name"), name="job_exception_key")
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "ts", "task_key", "exception_name"),
+                        name="job_exception_key",
+                    )
                 ],
             },
         ),
         migrations.CreateModel(
             name="LogEvent",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("process", models.CharField(max_length=300)),
                 ("ts", models.DateTimeField()),
@@ -546,20 +790,34 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="log_event_of_job"),
+                    models.Index(
+                        fields=["cluster", "job_id", "-ts", "-id"], name="log_event_of_job"
+                    ),
                     models.Index(fields=["cluster", "-ts", "-id"], name="log_event_of_cluster"),
                     models.Index(fields=["ts"], name="log_event_age"),
-                    models.Index(condition=models.Q(("kind", "unread_line")), fields=["-ts"], name="log_event_unread"),
+                    models.Index(
+                        condition=models.Q(("kind", "unread_line")),
+                        fields=["-ts"],
+                        name="log_event_unread",
+                    ),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "process", "ts", "record_hash", "ordinal"), name="log_event_key")
+                    models.UniqueConstraint(
+                        fields=("cluster", "process", "ts", "record_hash", "ordinal"),
+                        name="log_event_key",
+                    )
                 ],
             },
         ),
         migrations.CreateModel(
             name="JobStart",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("at", models.DateTimeField()),
@@ -587,7 +845,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [models.Index(fields=["at"], name="start_age")],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id", "at"), name="job_start_key")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "at"), name="job_start_key"
+                    )
+                ],
             },
         ),
     ]

@@ -6,4 +6,13 @@ from webapp.fleet.models.events import JobAnnotation, JobException, LogEvent
 from webapp.fleet.models.job import JobCurrent
 from webapp.fleet.models.start import JobStart
 
-__all__ = ["Cluster", "JobAnnotation", "JobCurrent", "JobException", "JobStart", "LogEvent", "RemovedCluster", "SourceReading"]
+__all__ = [
+    "Cluster",
+    "JobAnnotation",
+    "JobCurrent",
+    "JobException",
+    "JobStart",
+    "LogEvent",
+    "RemovedCluster",
+    "SourceReading",
+]

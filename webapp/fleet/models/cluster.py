@@ -42,77 +42,172 @@ class Cluster(LogStoreFields):
     name = models.CharField(
         max_length=100,
         unique=True,
-        validators=[RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", _("Use letters, digits, dots, dashes and underscores."))],
+        validators=[
+            RegexValidator(
+                r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+                _("Use letters, digits, dots, dashes and underscores."),
+            )
+        ],
     )
     kind = models.CharField(max_length=16, choices=ClusterKind.choices, default=ClusterKind.LIVE)
     enabled = models.BooleanField(default=True)
 
-    url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text=_("REST address of the JobManager"))
-    history_url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text=_("REST address of the History Server"))
-    archive_dir = models.CharField(max_length=500, blank=True, help_text=_("folder or URI of the History Server's archives"))
-    auth_scheme = models.CharField(max_length=8, blank=True, choices=AuthScheme.choices, default=AuthScheme.NONE)
+    url = models.CharField(
+        max_length=500,
+        blank=True,
+        validators=[is_web_url],
+        help_text=_("REST address of the JobManager"),
+    )
+    history_url = models.CharField(
+        max_length=500,
+        blank=True,
+        validators=[is_web_url],
+        help_text=_("REST address of the History Server"),
+    )
+    archive_dir = models.CharField(
+        max_length=500, blank=True, help_text=_("folder or URI of the History Server's archives")
+    )
+    auth_scheme = models.CharField(
+        max_length=8, blank=True, choices=AuthScheme.choices, default=AuthScheme.NONE
+    )
     auth_user = models.CharField(max_length=200, blank=True)
     auth_secret_encrypted = models.TextField(blank=True, editable=False)
-    ca_file = models.CharField(max_length=500, blank=True, help_text=_("PEM file of the authority to trust"))
+    ca_file = models.CharField(
+        max_length=500, blank=True, help_text=_("PEM file of the authority to trust")
+    )
     client_cert_file = models.CharField(max_length=500, blank=True)
     client_key_file = models.CharField(max_length=500, blank=True)
     verify_tls = models.BooleanField(default=True)
-    log_globs = models.JSONField(default=list, blank=True, help_text=_("paths, globs or URIs of JobManager and TaskManager logs"))
-    logs_are_pushed = models.BooleanField(default=False, help_text=_("by a log shipper, with a token of this cluster"))
-    log_layout = models.CharField(max_length=500, default="flink", help_text=_("flink, or a log4j pattern"))
-    time_zone = models.CharField(max_length=64, default="UTC", validators=[is_time_zone], help_text=_("of the log lines, which carry none"))
-    hdfs_audit_globs = models.JSONField(default=list, blank=True, help_text=_("paths, globs or URIs of audit logs of its NameNode"))
+    log_globs = models.JSONField(
+        default=list,
+        blank=True,
+        help_text=_("paths, globs or URIs of JobManager and TaskManager logs"),
+    )
+    logs_are_pushed = models.BooleanField(
+        default=False, help_text=_("by a log shipper, with a token of this cluster")
+    )
+    log_layout = models.CharField(
+        max_length=500, default="flink", help_text=_("flink, or a log4j pattern")
+    )
+    time_zone = models.CharField(
+        max_length=64,
+        default="UTC",
+        validators=[is_time_zone],
+        help_text=_("of the log lines, which carry none"),
+    )
+    hdfs_audit_globs = models.JSONField(
+        default=list, blank=True, help_text=_("paths, globs or URIs of audit logs of its NameNode")
+    )
     namenode_jmx_url = models.CharField(
-        max_length=500, blank=True, validators=[is_web_url], help_text=_("web address of its HDFS NameNode, such as http://namenode:9870")
+        max_length=500,
+        blank=True,
+        validators=[is_web_url],
+        help_text=_("web address of its HDFS NameNode, such as http://namenode:9870"),
     )
     prometheus_url = models.CharField(
-        max_length=500, blank=True, validators=[is_web_url], help_text=_("address of a Prometheus that scrapes Flink's reporter")
+        max_length=500,
+        blank=True,
+        validators=[is_web_url],
+        help_text=_("address of a Prometheus that scrapes Flink's reporter"),
     )
     prometheus_selector = models.CharField(
-        max_length=500, blank=True, validators=[are_label_matchers], help_text=_('of this cluster\'s series, such as namespace="flink"')
+        max_length=500,
+        blank=True,
+        validators=[are_label_matchers],
+        help_text=_('of this cluster\'s series, such as namespace="flink"'),
     )
-    prometheus_auth_scheme = models.CharField(max_length=8, blank=True, choices=AuthScheme.choices, default=AuthScheme.NONE)
+    prometheus_auth_scheme = models.CharField(
+        max_length=8, blank=True, choices=AuthScheme.choices, default=AuthScheme.NONE
+    )
     prometheus_auth_user = models.CharField(max_length=200, blank=True)
     prometheus_secret_encrypted = models.TextField(blank=True, editable=False)
-    prometheus_ca_file = models.CharField(max_length=500, blank=True, help_text=_("PEM file of the authority of its certificate"))
+    prometheus_ca_file = models.CharField(
+        max_length=500, blank=True, help_text=_("PEM file of the authority of its certificate")
+    )
     prometheus_tenant = models.CharField(
-        max_length=150, blank=True, validators=[is_tenant], help_text=_("of Mimir, Cortex or Thanos, where it holds series of several")
+        max_length=150,
+        blank=True,
+        validators=[is_tenant],
+        help_text=_("of Mimir, Cortex or Thanos, where it holds series of several"),
     )
     metrics_interval_s = models.PositiveIntegerField(default=30)
 
-    labels = models.JSONField(default=dict, blank=True, editable=False, help_text="names with texts, such as team; alerts carry them")
-    found_by = models.CharField(max_length=100, blank=True, editable=False, help_text="the source that found it; empty: added by hand")
-    left_at = models.DateTimeField(null=True, editable=False, help_text="since when its source does not list it any more")
-    operator = models.JSONField(default=dict, blank=True, editable=False, help_text="what the operator of a Kubernetes says of it")
+    labels = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="names with texts, such as team; alerts carry them",
+    )
+    found_by = models.CharField(
+        max_length=100,
+        blank=True,
+        editable=False,
+        help_text="the source that found it; empty: added by hand",
+    )
+    left_at = models.DateTimeField(
+        null=True, editable=False, help_text="since when its source does not list it any more"
+    )
+    operator = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="what the operator of a Kubernetes says of it",
+    )
     operator_state = models.CharField(
         max_length=12,
         blank=True,
         editable=False,
         choices=OperatorState.choices,
         default=OperatorState.NONE,
-        help_text="broken: no JobManager runs, as the operator says; suspended: none is meant to run",
+        help_text=(
+            "broken: no JobManager runs, as the operator says; suspended: none is meant to run"
+        ),
     )
     shard = models.PositiveIntegerField(default=0, editable=False)
     cursor = models.JSONField(default=dict, blank=True, editable=False)
-    fingerprint = models.CharField(max_length=128, blank=True, editable=False, help_text="of the recording this was imported from")
+    fingerprint = models.CharField(
+        max_length=128,
+        blank=True,
+        editable=False,
+        help_text="of the recording this was imported from",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     last_collected_at = models.DateTimeField(null=True, editable=False)
     last_success_at = models.DateTimeField(null=True, editable=False)
-    history_read_to = models.DateTimeField(null=True, editable=False, help_text="back to when its Prometheus was read")
-    history_begun_at = models.DateTimeField(null=True, editable=False, help_text="from when on backwards")
-    history_wanted_from = models.DateTimeField(null=True, editable=False, help_text="back to when it is to be read")
+    history_read_to = models.DateTimeField(
+        null=True, editable=False, help_text="back to when its Prometheus was read"
+    )
+    history_begun_at = models.DateTimeField(
+        null=True, editable=False, help_text="from when on backwards"
+    )
+    history_wanted_from = models.DateTimeField(
+        null=True, editable=False, help_text="back to when it is to be read"
+    )
     last_error = MessageField(null=True, editable=False)
     last_requests = models.PositiveIntegerField(null=True, editable=False)
     last_skips = models.PositiveIntegerField(null=True, editable=False)
     jobs_seen = models.PositiveIntegerField(null=True, editable=False)
     consecutive_failures = models.PositiveIntegerField(default=0, editable=False)
     blind_since = models.DateTimeField(null=True, editable=False)
-    slow_since = models.DateTimeField(null=True, editable=False, help_text="since when its shard does not wait for it")
+    slow_since = models.DateTimeField(
+        null=True, editable=False, help_text="since when its shard does not wait for it"
+    )
     flink_version = models.CharField(max_length=64, null=True, editable=False)
-    sampled_every_s = models.FloatField(null=True, editable=False, help_text="how often healthy jobs are sampled at present")
-    sampling_reason = MessageField(blank=True, editable=False, help_text="why that is slower than asked for")
-    sees = MessagesField(default=list, blank=True, editable=False, help_text="what the last connection test could read")
-    misses = MessagesField(default=list, blank=True, editable=False, help_text="what it could not, and why")
+    sampled_every_s = models.FloatField(
+        null=True, editable=False, help_text="how often healthy jobs are sampled at present"
+    )
+    sampling_reason = MessageField(
+        blank=True, editable=False, help_text="why that is slower than asked for"
+    )
+    sees = MessagesField(
+        default=list,
+        blank=True,
+        editable=False,
+        help_text="what the last connection test could read",
+    )
+    misses = MessagesField(
+        default=list, blank=True, editable=False, help_text="what it could not, and why"
+    )
 
     objects: ClassVar = ClusterQuerySet.as_manager()
 
@@ -125,21 +220,31 @@ class Cluster(LogStoreFields):
 
     def clean(self) -> None:
         if self.kind == ClusterKind.LIVE and not any(
-            source.suffices and getattr(self, source.settings[0].field) for source in source_registry.sources()
+            source.suffices and getattr(self, source.settings[0].field)
+            for source in source_registry.sources()
         ):
             raise ValidationError(
-                gettext("Give at least one source: an address, a History Server, a Prometheus, an archive folder or logs.")
+                gettext(
+                    "Give at least one source: an address, a History Server, a Prometheus, an "
+                    "archive folder or logs."
+                )
             )
         self.check_log_store()
         for auth in ("auth", "prometheus_auth"):
-            if getattr(self, f"{auth}_scheme") == AuthScheme.BASIC and not getattr(self, f"{auth}_user"):
+            if getattr(self, f"{auth}_scheme") == AuthScheme.BASIC and not getattr(
+                self, f"{auth}_user"
+            ):
                 raise ValidationError({f"{auth}_user": gettext("Basic sign-in needs a user.")})
         if bool(self.client_cert_file) != bool(self.client_key_file):
-            raise ValidationError({"client_cert_file": gettext("A client certificate and its key belong together.")})
+            raise ValidationError(
+                {"client_cert_file": gettext("A client certificate and its key belong together.")}
+            )
         for field in ("ca_file", "client_cert_file", "client_key_file", "prometheus_ca_file"):
             path = getattr(self, field)
             if path and not _is_file(path):
-                raise ValidationError({field: gettext("There is no file %(path)s on this machine.") % {"path": path}})
+                raise ValidationError(
+                    {field: gettext("There is no file %(path)s on this machine.") % {"path": path}}
+                )
         try:
             zone_of("", layout_of(self.log_layout))
         except Refused as error:
@@ -149,11 +254,15 @@ class Cluster(LogStoreFields):
 
     def _check_entered(self, setting: Setting) -> None:
         entered = getattr(self, setting.field)
-        if setting.holds == "places" and not (isinstance(entered, list) and all(isinstance(one, str) and one for one in entered)):
+        if setting.holds == "places" and not (
+            isinstance(entered, list) and all(isinstance(one, str) and one for one in entered)
+        ):
             raise ValidationError({setting.field: gettext("Give a list of paths or globs.")})
         for place in entered if setting.holds == "places" else [entered]:
             try:
-                check_uri(place)  # asks a name server; every connection is checked again when it is made
+                check_uri(
+                    place
+                )  # asks a name server; every connection is checked again when it is made
             except RefusedAddress as error:
                 raise ValidationError({setting.field: localised(f"{error.strerror}.")}) from error
             if setting.holds != "address" and (refusal := refusal_of_entry(place)):
@@ -176,7 +285,10 @@ class Cluster(LogStoreFields):
         """What the collector needs; secrets are decrypted here and nowhere else."""
         pulled = pulled_spool_of(self.name)
         store = self.log_store_source(str(pulled.folder))
-        waiting = [*([spool_of(self.name).glob] if self.logs_are_pushed else []), *([pulled.glob] if store else [])]
+        waiting = [
+            *([spool_of(self.name).glob] if self.logs_are_pushed else []),
+            *([pulled.glob] if store else []),
+        ]
         metrics = metrics_spool_of(self.name).folder
         return ClusterSource(
             name=self.name,
@@ -185,10 +297,18 @@ class Cluster(LogStoreFields):
             archive_dir=self.archive_dir,
             auth=auth_of(self.auth_scheme, self.auth_user, self.auth_secret_encrypted),
             tls=Tls(self.ca_file, self.client_cert_file, self.client_key_file, self.verify_tls),
-            logs=LogSource((*self.log_globs, *waiting), self.log_layout, self.time_zone, own_globs=tuple(waiting)),
+            logs=LogSource(
+                (*self.log_globs, *waiting),
+                self.log_layout,
+                self.time_zone,
+                own_globs=tuple(waiting),
+            ),
             log_store=store,
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
-            settings={setting.field: getattr(self, setting.field) for setting in source_registry.settings()},
+            settings={
+                setting.field: getattr(self, setting.field)
+                for setting in source_registry.settings()
+            },
             prometheus=self._prometheus(),
             metrics_interval_s=self.metrics_interval_s,
             operator_events=events_of(self.operator),
@@ -197,8 +317,20 @@ class Cluster(LogStoreFields):
     @property
     def shown_address(self) -> str:
         """The first of those by which it is seen; "" where it has files of logs alone."""
-        declared = [one for source in source_registry.sources() if source.suffices for one in source.settings]
-        return next((entered for one in declared if one.holds in ("address", "place") and (entered := getattr(self, one.field))), "")
+        declared = [
+            one
+            for source in source_registry.sources()
+            if source.suffices
+            for one in source.settings
+        ]
+        return next(
+            (
+                entered
+                for one in declared
+                if one.holds in ("address", "place") and (entered := getattr(self, one.field))
+            ),
+            "",
+        )
 
     @property
     def operator_said(self) -> str:
@@ -209,17 +341,36 @@ class Cluster(LogStoreFields):
     def _prometheus(self) -> PrometheusSource | None:
         if not self.prometheus_url:
             return None
-        auth = auth_of(self.prometheus_auth_scheme, self.prometheus_auth_user, self.prometheus_secret_encrypted)
+        auth = auth_of(
+            self.prometheus_auth_scheme, self.prometheus_auth_user, self.prometheus_secret_encrypted
+        )
         days = settings.WEIR.prometheus_history_days
-        return PrometheusSource(self.prometheus_url, self.prometheus_selector, auth, self.prometheus_ca_file, self.prometheus_tenant, days)
+        return PrometheusSource(
+            self.prometheus_url,
+            self.prometheus_selector,
+            auth,
+            self.prometheus_ca_file,
+            self.prometheus_tenant,
+            days,
+        )
 
     @property
     def history_share(self) -> float | None:
-        """How much of the history that is wanted of its Prometheus was asked for, 0 … 1; ``None`` where nobody began."""
-        if self.history_read_to is None or self.history_wanted_from is None or self.history_begun_at is None:
+        """How much of the history that is wanted of its Prometheus was asked for, 0 … 1; ``None``
+        where nobody began.
+        """
+        if (
+            self.history_read_to is None
+            or self.history_wanted_from is None
+            or self.history_begun_at is None
+        ):
             return None
         wanted = (self.history_begun_at - self.history_wanted_from).total_seconds()
-        return (self.history_begun_at - self.history_read_to).total_seconds() / wanted if wanted > 0 else 1.0
+        return (
+            (self.history_begun_at - self.history_read_to).total_seconds() / wanted
+            if wanted > 0
+            else 1.0
+        )
 
     def visibility_at(self, now: datetime) -> Visibility:
         if self.kind == ClusterKind.RECORDING:
@@ -229,7 +380,11 @@ class Cluster(LogStoreFields):
         if not self.enabled:
             return Visibility.PAUSED
         if self.operator_state:
-            return Visibility.BROKEN if self.operator_state == OperatorState.BROKEN else Visibility.SUSPENDED
+            return (
+                Visibility.BROKEN
+                if self.operator_state == OperatorState.BROKEN
+                else Visibility.SUSPENDED
+            )
         if self.last_collected_at is None:
             return Visibility.NEW
         silent = self.last_success_at is None or self.last_success_at < now - silence_allowed()
@@ -241,7 +396,11 @@ class Cluster(LogStoreFields):
 
 
 _FIELDS = Cluster._meta.concrete_fields
-ENTERED = tuple(one.name for one in _FIELDS if one.editable and one.name not in {"id", "name", "kind", "enabled"})
+ENTERED = tuple(
+    one.name
+    for one in _FIELDS
+    if one.editable and one.name not in {"id", "name", "kind", "enabled"}
+)
 """What people enter of a cluster, but for its name and whatever is never shown."""
 SECRETS = tuple(one.name for one in _FIELDS if one.name.endswith("_encrypted"))
 """What is written and never shown."""
@@ -251,11 +410,16 @@ READ_FIELDS = frozenset({*ENTERED, *SECRETS}) - HOW_READ
 
 @scoped(by="name")
 class RemovedCluster(models.Model):
-    """A cluster that somebody removed or that left its source: rows of it that are still under way must not bring it back."""
+    """A cluster that somebody removed or that left its source: rows of it that are still under way
+    must not bring it back.
+    """
 
     name = models.CharField(max_length=100, unique=True)
     removed_at = models.DateTimeField(auto_now_add=True)
-    because = MessageField(blank=True, help_text="what happened, behind the name of the cluster; empty: somebody removed it")
+    because = MessageField(
+        blank=True,
+        help_text="what happened, behind the name of the cluster; empty: somebody removed it",
+    )
 
     def __str__(self) -> str:
         return self.name

@@ -21,7 +21,9 @@ class SourceReading(models.Model):
     last_success_at = models.DateTimeField(null=True)
     last_error = MessageField(null=True)
     clusters = models.PositiveIntegerField(null=True, help_text="listed at the last success")
-    refused = MessagesField(default=list, help_text="the first of what was listed and is not followed, with the reason")
+    refused = MessagesField(
+        default=list, help_text="the first of what was listed and is not followed, with the reason"
+    )
     refused_count = models.PositiveIntegerField(default=0)
 
     objects: ClassVar = SourceReadingQuerySet.as_manager()

@@ -35,12 +35,18 @@ class LogEvent(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "process", "ts", "record_hash", "ordinal"], name="log_event_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "process", "ts", "record_hash", "ordinal"], name="log_event_key"
+            )
+        ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="log_event_of_job"),
             models.Index(fields=["cluster", "-ts", "-id"], name="log_event_of_cluster"),
             models.Index(fields=["ts"], name="log_event_age"),
-            models.Index(fields=["-ts"], name="log_event_unread", condition=models.Q(kind="unread_line")),
+            models.Index(
+                fields=["-ts"], name="log_event_unread", condition=models.Q(kind="unread_line")
+            ),
         ]
 
     def __str__(self) -> str:
@@ -64,7 +70,12 @@ class JobException(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "ts", "task_key", "exception_name"], name="job_exception_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "ts", "task_key", "exception_name"],
+                name="job_exception_key",
+            )
+        ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="exception_of_job"),
             models.Index(fields=["ts"], name="exception_age"),
@@ -88,7 +99,11 @@ class JobAnnotation(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "at", "kind", "subject"], name="job_annotation_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "at", "kind", "subject"], name="job_annotation_key"
+            )
+        ]
         indexes = [models.Index(fields=["at"], name="annotation_age")]
 
     def __str__(self) -> str:

@@ -12,8 +12,11 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class JobCurrent(models.Model):
-    """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble_score`), health
-    and the worst finding by :mod:`webapp.findings.job_judgements`, orphans by :mod:`webapp.storage.auditing.fleet_orphan_bytes`."""
+    """Serving table ``job_current``; ``trouble`` is added by the loader (see
+    :mod:`webapp.fleet.trouble_score`), health and the worst finding by
+    :mod:`webapp.findings.job_judgements`, orphans by
+    :mod:`webapp.storage.auditing.fleet_orphan_bytes`.
+    """
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -55,15 +58,29 @@ class JobCurrent(models.Model):
     last_seen_at = models.DateTimeField(null=True)
     as_of = models.DateTimeField()
 
-    trouble = models.PositiveSmallIntegerField(default=0, help_text="0 nothing known … 100 the job is gone; orders the fleet page")
+    trouble = models.PositiveSmallIntegerField(
+        default=0, help_text="0 nothing known … 100 the job is gone; orders the fleet page"
+    )
     worst_finding_points = models.PositiveSmallIntegerField(
-        db_default=0, help_text="what its gravest finding took off its health while it ran; of jobs that ended, and orders these"
+        db_default=0,
+        help_text=(
+            "what its gravest finding took off its health while it ran; of jobs that ended, "
+            "and orders these"
+        ),
     )
 
-    health = models.PositiveSmallIntegerField(null=True, help_text="100 less what its open findings take off; null unless judged")
-    health_state = models.CharField(max_length=16, choices=HealthState.choices, db_default=HealthState.UNKNOWN)
-    orphan_bytes = models.BigIntegerField(null=True, help_text="in its directories, by the newest audits; null where none looked")
-    judged_at = models.DateTimeField(null=True, help_text="the instant up to which its data were judged")
+    health = models.PositiveSmallIntegerField(
+        null=True, help_text="100 less what its open findings take off; null unless judged"
+    )
+    health_state = models.CharField(
+        max_length=16, choices=HealthState.choices, db_default=HealthState.UNKNOWN
+    )
+    orphan_bytes = models.BigIntegerField(
+        null=True, help_text="in its directories, by the newest audits; null where none looked"
+    )
+    judged_at = models.DateTimeField(
+        null=True, help_text="the instant up to which its data were judged"
+    )
 
     if TYPE_CHECKING:
         status: str  # annotated by JobCurrentQuerySet.with_status
@@ -71,13 +88,35 @@ class JobCurrent(models.Model):
     objects: ClassVar = JobCurrentQuerySet.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="job_current_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id"], name="job_current_key")
+        ]
         indexes = [
             *(sort.index() for sort in FLEET_SORTS.values()),
-            # All that the totals above the fleet table need, so that counting never touches the wide rows.
-            models.Index(fields=["terminal", "state", "cluster", "health", "health_state", "last_seen_at", "judged_at"], name="job_totals"),
-            models.Index(fields=["cluster", "-id"], name="job_newest_configured", condition=models.Q(configuration__isnull=False)),
-            models.Index(fields=["-judged_at"], name="job_judged", condition=models.Q(judged_at__isnull=False)),
+            # All that the totals above the fleet table need, so that counting never touches the
+            # wide rows.
+            models.Index(
+                fields=[
+                    "terminal",
+                    "state",
+                    "cluster",
+                    "health",
+                    "health_state",
+                    "last_seen_at",
+                    "judged_at",
+                ],
+                name="job_totals",
+            ),
+            models.Index(
+                fields=["cluster", "-id"],
+                name="job_newest_configured",
+                condition=models.Q(configuration__isnull=False),
+            ),
+            models.Index(
+                fields=["-judged_at"],
+                name="job_judged",
+                condition=models.Q(judged_at__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,6 @@
-"""Where a store (Loki, Elasticsearch, OpenSearch) holds a cluster's logs, how to sign in, and how far it was read."""
+"""Where a store (Loki, Elasticsearch, OpenSearch) holds a cluster's logs, how to sign in, and how
+far it was read.
+"""
 
 from datetime import datetime
 
@@ -26,25 +28,50 @@ DEFAULT_BACKFILL_H = 24
 class LogStoreFields(models.Model):
     """Columns of a cluster."""
 
-    log_store_kind = models.CharField(max_length=16, blank=True, choices=LogStoreKind.choices, default=LogStoreKind.NONE)
-    log_store_url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text=_("such as http://loki:3100"))
+    log_store_kind = models.CharField(
+        max_length=16, blank=True, choices=LogStoreKind.choices, default=LogStoreKind.NONE
+    )
+    log_store_url = models.CharField(
+        max_length=500, blank=True, validators=[is_web_url], help_text=_("such as http://loki:3100")
+    )
     log_store_query = models.CharField(
-        max_length=500, blank=True, help_text=_('which lines are this cluster\'s: {namespace="flink"} of Loki, or a Lucene query string')
+        max_length=500,
+        blank=True,
+        help_text=_(
+            'which lines are this cluster\'s: {namespace="flink"} of Loki, or a Lucene query string'
+        ),
     )
     log_store_index = models.CharField(
-        max_length=300, blank=True, validators=[is_index_pattern], help_text=_("of Elasticsearch or OpenSearch, such as logs-flink-*")
+        max_length=300,
+        blank=True,
+        validators=[is_index_pattern],
+        help_text=_("of Elasticsearch or OpenSearch, such as logs-flink-*"),
     )
-    log_store_tenant = models.CharField(max_length=150, blank=True, validators=[is_tenant], help_text=_("of Loki (X-Scope-OrgID)"))
-    log_store_auth_scheme = models.CharField(max_length=8, blank=True, choices=LogStoreSignIn.choices, default=LogStoreSignIn.NONE)
+    log_store_tenant = models.CharField(
+        max_length=150, blank=True, validators=[is_tenant], help_text=_("of Loki (X-Scope-OrgID)")
+    )
+    log_store_auth_scheme = models.CharField(
+        max_length=8, blank=True, choices=LogStoreSignIn.choices, default=LogStoreSignIn.NONE
+    )
     log_store_auth_user = models.CharField(max_length=200, blank=True)
     log_store_secret_encrypted = models.TextField(blank=True, editable=False)
     log_store_backfill_h = models.PositiveIntegerField(
-        default=DEFAULT_BACKFILL_H, validators=[MaxValueValidator(MOST_BACKFILL_H)], help_text=_("hours of history that are read at first")
+        default=DEFAULT_BACKFILL_H,
+        validators=[MaxValueValidator(MOST_BACKFILL_H)],
+        help_text=_("hours of history that are read at first"),
     )
 
-    log_store_read_from = models.DateTimeField(null=True, editable=False, help_text="the oldest line that its store of logs is read from")
-    log_store_read_to = models.DateTimeField(null=True, editable=False, help_text="everything before was read from its store of logs")
-    log_store_error = MessageField(null=True, editable=False, help_text="why its store of logs could not be read in the last cycle")
+    log_store_read_from = models.DateTimeField(
+        null=True, editable=False, help_text="the oldest line that its store of logs is read from"
+    )
+    log_store_read_to = models.DateTimeField(
+        null=True, editable=False, help_text="everything before was read from its store of logs"
+    )
+    log_store_error = MessageField(
+        null=True,
+        editable=False,
+        help_text="why its store of logs could not be read in the last cycle",
+    )
 
     class Meta:
         abstract = True
@@ -62,7 +89,13 @@ class LogStoreFields(models.Model):
             except ValidationError as error:
                 raise ValidationError({"log_store_query": error.messages}) from error
         elif not self.log_store_index:
-            raise ValidationError({"log_store_index": gettext("Give the index that holds the logs, such as logs-flink-*.")})
+            raise ValidationError(
+                {
+                    "log_store_index": gettext(
+                        "Give the index that holds the logs, such as logs-flink-*."
+                    )
+                }
+            )
         if self.log_store_auth_scheme == LogStoreSignIn.BASIC and not self.log_store_auth_user:
             raise ValidationError({"log_store_auth_user": gettext("This sign-in needs a user.")})
 
@@ -76,7 +109,11 @@ class LogStoreFields(models.Model):
             query=self.log_store_query,
             index=self.log_store_index,
             tenant=self.log_store_tenant,
-            auth=auth_of(self.log_store_auth_scheme, self.log_store_auth_user, self.log_store_secret_encrypted),
+            auth=auth_of(
+                self.log_store_auth_scheme,
+                self.log_store_auth_user,
+                self.log_store_secret_encrypted,
+            ),
             spool=spool,
             backfill_s=self.log_store_backfill_h * 3600,
         )
@@ -87,21 +124,35 @@ class LogStoreFields(models.Model):
             return LogStoreState.FAILING if self.log_store_error else LogStoreState.NEW
         if self.log_store_error:
             return LogStoreState.FAILING
-        return LogStoreState.BEHIND if self.log_store_read_to < now - silence_allowed() else LogStoreState.READ
+        return (
+            LogStoreState.BEHIND
+            if self.log_store_read_to < now - silence_allowed()
+            else LogStoreState.READ
+        )
 
     @property
     def log_store_badge(self) -> Badge:
         return LOG_STORE_BADGES[self.log_store_at(timezone.now())]
 
     def log_store_history_at(self, now: datetime) -> float | None:
-        """The share of the time since the first line asked for that was read; ``None`` before anything was."""
-        if self.log_store_read_from is None or self.log_store_read_to is None or now <= self.log_store_read_from:
+        """The share of the time since the first line asked for that was read; ``None`` before
+        anything was.
+        """
+        if (
+            self.log_store_read_from is None
+            or self.log_store_read_to is None
+            or now <= self.log_store_read_from
+        ):
             return None
-        return min(1.0, (self.log_store_read_to - self.log_store_read_from) / (now - self.log_store_read_from))
+        return min(
+            1.0,
+            (self.log_store_read_to - self.log_store_read_from) / (now - self.log_store_read_from),
+        )
 
 
 def auth_of(scheme: str, user: str, encrypted: str) -> Auth | None:
     """How to sign in; the secret is decrypted."""
     if not scheme:
         return None
-    return Auth(scheme, encryption.decrypt(encrypted) if encrypted else "", user)  # type: ignore[arg-type]  # a word of the same choices
+    # a word of the same choices
+    return Auth(scheme, encryption.decrypt(encrypted) if encrypted else "", user)  # type: ignore[arg-type]

@@ -35,7 +35,9 @@ class JobStart(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "at"], name="job_start_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id", "at"], name="job_start_key")
+        ]
         indexes = [models.Index(fields=["at"], name="start_age")]
 
     def __str__(self) -> str:

@@ -1,4 +1,7 @@
-"""Does Weir itself run? Read from the rows, so that the answer needs no worker: a dead one cannot report its death."""
+"""Does Weir itself run?
+
+Read from the rows, so that the answer needs no worker: a dead one cannot report its death.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -33,9 +36,15 @@ def problems(now: datetime) -> list[Problem]:
             Problem(
                 "beat.silent",
                 TICK,
-                message("Nothing was scheduled since {at:name}: is the beat running, and a worker of queue default?", at=at)
+                message(
+                    "Nothing was scheduled since {at:name}: is the beat running, and a worker of "
+                    "queue default?",
+                    at=at,
+                )
                 if at
-                else message("Nothing was scheduled yet: is the beat running, and a worker of queue default?"),
+                else message(
+                    "Nothing was scheduled yet: is the beat running, and a worker of queue default?"
+                ),
             )
         )
     taken_at = _taken_at(rows, now)
@@ -47,9 +56,14 @@ def problems(now: datetime) -> list[Problem]:
         Problem(
             "source.unreadable",
             source.name,
-            message("Its clusters stay as they were last listed. {last_error:text}", last_error=str(source.last_error)),
+            message(
+                "Its clusters stay as they were last listed. {last_error:text}",
+                last_error=str(source.last_error),
+            ),
         )
-        for source in (SourceReading.objects.failing(now - UNREAD_FOR) if settings.WEIR.sources else ())
+        for source in (
+            SourceReading.objects.failing(now - UNREAD_FOR) if settings.WEIR.sources else ()
+        )
     ]
 
 
@@ -67,7 +81,9 @@ def _taken_at(rows: list[DueWork], now: datetime) -> dict[str, datetime]:
     for row in rows:
         signs = [now] if row.is_held(now) else [row.last_started_at, row.last_finished_at]
         queue = _queue_of(row)
-        found[queue] = max([found.get(queue, datetime.min.replace(tzinfo=UTC)), *filter(None, signs)])
+        found[queue] = max(
+            [found.get(queue, datetime.min.replace(tzinfo=UTC)), *filter(None, signs)]
+        )
     return found
 
 
@@ -87,7 +103,9 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
             "work.failing",
             row.key,
             message(
-                "It failed {failures:name} times in a row: {last_error:text}", failures=str(row.failures), last_error=str(row.last_error)
+                "It failed {failures:name} times in a row: {last_error:text}",
+                failures=str(row.failures),
+                last_error=str(row.last_error),
             ),
         )
     # A queue that takes up nothing is silent for all its work, also for what is done once a day.
@@ -98,29 +116,44 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
             "work.waiting",
             row.key,
             message(
-                "It is due since {next_attempt_at:name} and nobody takes it up: is a worker of queue {queue:name} running?",
+                "It is due since {next_attempt_at:name} and nobody takes it up: is a worker of "
+                "queue {queue:name} running?",
                 next_attempt_at=utc_text(row.next_attempt_at),
                 queue=queue,
             ),
         )
     began = row.last_success_at or row.last_started_at
-    if began is not None and row.is_held(now) and began < now - allowed - timedelta(seconds=interval_s * MISSED_CYCLES):
+    if (
+        began is not None
+        and row.is_held(now)
+        and began < now - allowed - timedelta(seconds=interval_s * MISSED_CYCLES)
+    ):
         return Problem(
             "work.slow",
             row.key,
-            message("Its last success was at {began:name}; the present run takes long.", began=utc_text(began)),
+            message(
+                "Its last success was at {began:name}; the present run takes long.",
+                began=utc_text(began),
+            ),
         )
     return None
 
 
 def record_alarms(found: list[Problem], now: datetime) -> None:
-    """Open an alarm for every new problem, clear those that are over; what stays keeps its begin."""
-    standing = {(alarm.code, alarm.subject): alarm for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)}
+    """Open an alarm for every new problem, clear those that are over; what stays keeps its
+    begin.
+    """
+    standing = {
+        (alarm.code, alarm.subject): alarm
+        for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)
+    }
     present = {(problem.code, problem.subject) for problem in found}
     for problem in found:
         alarm = standing.get((problem.code, problem.subject))
         if alarm is None:
-            row = PipelineAlarm(code=problem.code, subject=problem.subject, detail=problem.detail, since=now)
+            row = PipelineAlarm(
+                code=problem.code, subject=problem.subject, detail=problem.detail, since=now
+            )
             PipelineAlarm.objects.bulk_create([row], ignore_conflicts=True)
         elif alarm.detail != problem.detail:
             PipelineAlarm.objects.filter(pk=alarm.pk).update(detail=problem.detail)

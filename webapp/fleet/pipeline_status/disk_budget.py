@@ -1,7 +1,8 @@
-"""Weir stops taking in before it fills a disk, says so, and goes on by itself when there is room again.
+"""Weir stops taking in before it fills a disk, says so, and goes on by itself when there is room
+again.
 
-What was taken in is still worked on: that needs the room which is left. Nothing at all can be stored only
-below :data:`~webapp.fleet.pipeline_status.writability.LEAST_FREE_BYTES`.
+What was taken in is still worked on: that needs the room which is left. Nothing at all can be
+stored only below :data:`~webapp.fleet.pipeline_status.writability.LEAST_FREE_BYTES`.
 """
 
 import shutil
@@ -22,10 +23,19 @@ MORE_TO_RESUME = 1.1
 
 
 def disks() -> Iterator[tuple[Path, int]]:
-    """Each disk once, by the first of Weir's folders on it, with its free bytes; what lies elsewhere, as in an object store, is no disk."""
+    """Each disk once, by the first of Weir's folders on it, with its free bytes; what lies
+    elsewhere, as in an object store, is no disk.
+    """
     known = set()
     homes = (settings.WEIR.home, Path(settings.WEIR.sqlite_file or settings.WEIR.home).parent)
-    for folder in (*homes, *(Path(root) for root in (settings.WEIR.lake_root, settings.WEIR.runs_root) if "://" not in root)):
+    for folder in (
+        *homes,
+        *(
+            Path(root)
+            for root in (settings.WEIR.lake_root, settings.WEIR.runs_root)
+            if "://" not in root
+        ),
+    ):
         if not folder.is_dir():
             continue
         device = folder.stat().st_dev
@@ -76,7 +86,9 @@ def why_stopped() -> str:
 
 def _is_stopped(subject: str) -> bool:
     """Asked only near a limit: each page asks whether there is a problem."""
-    return PipelineAlarm.objects.filter(code=CODE, subject=subject, cleared_at__isnull=True).exists()
+    return PipelineAlarm.objects.filter(
+        code=CODE, subject=subject, cleared_at__isnull=True
+    ).exists()
 
 
 def _mb(size_bytes: float) -> str:

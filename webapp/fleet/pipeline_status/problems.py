@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Problem:
-    """``code`` is stable; ``detail`` is for people, in English and UTC: it is kept, and pages show it by ``|translated|in_zone``."""
+    """``code`` is stable; ``detail`` is for people, in English and UTC: it is kept, and pages show
+    it by ``|translated|in_zone``.
+    """
 
     code: str
     subject: str

@@ -22,9 +22,11 @@ CACHED_FOR_S = 5
 
 @dataclass(frozen=True)
 class PipelineStatus:
-    """``judged_to``: up to when running jobs of clusters that answer are judged; what pages show is of then.
+    """``judged_to``: up to when running jobs of clusters that answer are judged; what pages show is
+    of then.
 
-    ``loaded_at``: when data last came in. ``spark_at``: when a cycle last found all of the lake loaded.
+    ``loaded_at``: when data last came in. ``spark_at``: when a cycle last found all of the lake
+    loaded.
     """
 
     at: datetime
@@ -44,7 +46,9 @@ class PipelineStatus:
             return False
         since = late_before(self.at)
         judged_late = self.judged_to is not None and self.judged_to < since
-        return judged_late or any(seen is None or seen < since for seen in (self.collected_at, self.spark_at))
+        return judged_late or any(
+            seen is None or seen < since for seen in (self.collected_at, self.spark_at)
+        )
 
     @property
     def is_healthy(self) -> bool:
@@ -52,16 +56,26 @@ class PipelineStatus:
 
     @property
     def is_present(self) -> bool:
-        """What pages show may be shown as what is so now: Weir runs, nothing is late, and every cluster answers."""
+        """What pages show may be shown as what is so now: Weir runs, nothing is late, and every
+        cluster answers.
+        """
         return self.is_healthy and not self.blind_clusters
 
 
 def status(now: datetime) -> PipelineStatus:
-    """Read it from the database: six small queries. Who sees some clusters is told how those are, and no names of others."""
-    with scopes.everything():  # whether Weir runs concerns everybody; what is wrong with it names clusters and roots
+    """Read it from the database: six small queries.
+
+    Who sees some clusters is told how those are, and no names of others.
+    """
+    with (
+        scopes.everything()
+    ):  # whether Weir runs concerns everybody; what is wrong with it names clusters and roots
         problems = tuple(writability.problems() + alarms.problems(now))
     if not scopes.current().is_everything:
-        problems = tuple(Problem(one.code, "", gettext("An administrator of Weir sees what it is.")) for one in problems)
+        problems = tuple(
+            Problem(one.code, "", gettext("An administrator of Weir sees what it is."))
+            for one in problems
+        )
     work = DueWork.objects.filter(key=CYCLE).first()
     live = Cluster.objects.collected()
     live_figures = live.aggregate(at=Max("last_success_at"), clusters=Count("id"))
@@ -70,19 +84,33 @@ def status(now: datetime) -> PipelineStatus:
         ever_ran=work is not None,
         collected_at=live_figures["at"],
         spark_at=work.last_success_at if work else None,
-        loaded_at=Manifest.objects.filter(state=Manifest.State.LOADED).aggregate(at=Max("loaded_at"))["at"],
+        loaded_at=Manifest.objects.filter(state=Manifest.State.LOADED).aggregate(
+            at=Max("loaded_at")
+        )["at"],
         judged_to=_judged_to(now),
         live_clusters=live_figures["clusters"],
-        blind_clusters=live.meant_to_run().filter(last_collected_at__isnull=False).unseen(now).count(),
+        blind_clusters=live.meant_to_run()
+        .filter(last_collected_at__isnull=False)
+        .unseen(now)
+        .count(),
         problems=problems,
     )
 
 
 def _judged_to(now: datetime) -> datetime | None:
     """Silent clusters are reported as such; what is known of their jobs is not late but unknown."""
-    seen = Cluster.objects.collected().exclude(pk__in=Cluster.objects.unseen(now).values("pk")).values("name")
-    # The newest of all that run, and mostly that of a cluster that is seen: an index says it without a look at every job.
-    judged = JobCurrent.objects.filter(judged_at__isnull=False, cluster__in=seen).exclude(terminal=True).order_by("-judged_at")
+    seen = (
+        Cluster.objects.collected()
+        .exclude(pk__in=Cluster.objects.unseen(now).values("pk"))
+        .values("name")
+    )
+    # The newest of all that run, and mostly that of a cluster that is seen: an index says it
+    # without a look at every job.
+    judged = (
+        JobCurrent.objects.filter(judged_at__isnull=False, cluster__in=seen)
+        .exclude(terminal=True)
+        .order_by("-judged_at")
+    )
     return judged.values_list("judged_at", flat=True).first()
 
 

@@ -1,4 +1,7 @@
-"""Can Weir write what it finds out? Asked without writing, so that a page that asks waits for no lock."""
+"""Can Weir write what it finds out?
+
+Asked without writing, so that a page that asks waits for no lock.
+"""
 
 import os
 from pathlib import Path
@@ -15,15 +18,20 @@ LEAST_FREE_BYTES = 16 << 20
 
 
 def problems() -> list[Problem]:
-    """A database that takes no writes, each disk of Weir's own folders that has no room left, and why nothing is taken in."""
+    """A database that takes no writes, each disk of Weir's own folders that has no room left, and
+    why nothing is taken in.
+    """
     found = []
     if _is_read_only():
-        detail = message("The database is read-only: nothing new is stored, and what is shown gets older.")
+        detail = message(
+            "The database is read-only: nothing new is stored, and what is shown gets older."
+        )
         found.append(Problem("database.read_only", connection.vendor, detail))
     for folder, free_bytes in disk_budget.disks():
         if free_bytes < LEAST_FREE_BYTES:
             detail = message(
-                "The disk of {folder:name} is full ({free_bytes:count} kB left): nothing new is stored until there is room.",
+                "The disk of {folder:name} is full ({free_bytes:count} kB left): nothing new is "
+                "stored until there is room.",
                 folder=str(folder),
                 free_bytes=free_bytes // 1000,
             )

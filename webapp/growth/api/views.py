@@ -20,7 +20,10 @@ from webapp.storage.replication_factor import NONE, common, factors_of_clusters
 _SIZE = "bytes; null is unknown"
 
 
-_FACTOR = "how often HDFS stores each byte, which sizes count once; null where unknown, or no matter of its storage"
+_FACTOR = (
+    "how often HDFS stores each byte, which sizes count once; null where unknown, or no "
+    "matter of its storage"
+)
 
 
 class JobGrowthSerializer(serializers.ModelSerializer[JobGrowth]):
@@ -38,7 +41,13 @@ class JobGrowthSerializer(serializers.ModelSerializer[JobGrowth]):
         exclude = ("id",)
 
 
-@listed(JobGrowthSerializer, "Growth of jobs over 7, 30 and 90 days: state, uploads, unreferenced files, days until the time-out")
+@listed(
+    JobGrowthSerializer,
+    (
+        "Growth of jobs over 7, 30 and 90 days: state, uploads, unreferenced files, days until the "
+        "time-out"
+    ),
+)
 class JobGrowthViews(ListView):
     filterset_class = GrowthFilters
 
@@ -49,14 +58,22 @@ class GrowthFiguresSerializer(serializers.Serializer[Any]):
     state_bytes_per_day = serializers.FloatField(allow_null=True, help_text="robust slope")
     state_bytes_per_day_low = serializers.FloatField(allow_null=True)
     state_bytes_per_day_high = serializers.FloatField(allow_null=True)
-    state_bytes_ahead = serializers.FloatField(allow_null=True, help_text="as many days from now as the window has")
+    state_bytes_ahead = serializers.FloatField(
+        allow_null=True, help_text="as many days from now as the window has"
+    )
     state_bytes_ahead_low = serializers.FloatField(allow_null=True)
     state_bytes_ahead_high = serializers.FloatField(allow_null=True)
     uploaded_bytes = serializers.FloatField(allow_null=True, help_text="in the window")
     uploaded_bytes_per_day = serializers.FloatField(allow_null=True, help_text="mean of whole days")
-    uploaded_bytes_per_day_before = serializers.FloatField(allow_null=True, help_text="of the window before")
-    stored_bytes = serializers.FloatField(allow_null=True, help_text="all files, by the last audits")
-    unreferenced_bytes = serializers.FloatField(allow_null=True, help_text="orphans, and files without a reference below the age guard")
+    uploaded_bytes_per_day_before = serializers.FloatField(
+        allow_null=True, help_text="of the window before"
+    )
+    stored_bytes = serializers.FloatField(
+        allow_null=True, help_text="all files, by the last audits"
+    )
+    unreferenced_bytes = serializers.FloatField(
+        allow_null=True, help_text="orphans, and files without a reference below the age guard"
+    )
     unreferenced_bytes_per_day = serializers.FloatField(allow_null=True)
 
 
@@ -64,7 +81,9 @@ class GrowthGroupSerializer(serializers.Serializer[Group]):
     name = serializers.CharField(help_text="of the cluster, or the value of the label")
     clusters = serializers.IntegerField()
     jobs = serializers.IntegerField(help_text="of which a size is known")
-    replication_factor = serializers.FloatField(source="replicated.factor", allow_null=True, help_text=_FACTOR)
+    replication_factor = serializers.FloatField(
+        source="replicated.factor", allow_null=True, help_text=_FACTOR
+    )
     figures = GrowthFiguresSerializer()
 
 
@@ -88,11 +107,17 @@ class QuotaUseSerializer(serializers.Serializer[Any]):
     quota_bytes = serializers.IntegerField(source="quota.quota_bytes")
     set_by = serializers.CharField(source="quota.set_by")
     set_at = serializers.DateTimeField(source="quota.set_at")
-    used_bytes = serializers.FloatField(allow_null=True, help_text="by the newest audits; null where none has looked")
-    replication_factor = serializers.FloatField(source="replicated.factor", allow_null=True, help_text=_FACTOR)
+    used_bytes = serializers.FloatField(
+        allow_null=True, help_text="by the newest audits; null where none has looked"
+    )
+    replication_factor = serializers.FloatField(
+        source="replicated.factor", allow_null=True, help_text=_FACTOR
+    )
     slope = SlopeSerializer(allow_null=True)
     days_until = serializers.FloatField(
-        source="until.days", allow_null=True, help_text="0: reached; null: unknown, or not within ten years"
+        source="until.days",
+        allow_null=True,
+        help_text="0: reached; null: unknown, or not within ten years",
     )
     days_until_soonest = serializers.FloatField(source="until.soonest", allow_null=True)
     days_until_latest = serializers.FloatField(source="until.latest", allow_null=True)
@@ -109,7 +134,9 @@ class _Asked(serializers.Serializer[Any]):
         return given
 
 
-_DAYS = OpenApiParameter("days", int, enum=WINDOWS, description=f"the window; {DEFAULT_DAYS} where none is given")
+_DAYS = OpenApiParameter(
+    "days", int, enum=WINDOWS, description=f"the window; {DEFAULT_DAYS} where none is given"
+)
 
 
 def groups_document(by: str, window: int) -> dict[str, Any]:
@@ -125,13 +152,18 @@ class GrowthGroupsView(APIView):
     @extend_schema(
         summary="Growth of clusters, or of clusters of one label",
         operation_id="growth_groups",
-        parameters=[OpenApiParameter("by", str, description="cluster, or a label of clusters"), _DAYS],
+        parameters=[
+            OpenApiParameter("by", str, description="cluster, or a label of clusters"),
+            _DAYS,
+        ],
         responses={200: GrowthGroupsSerializer, **ERRORS},
     )
     def get(self, request: Request) -> Response:
         asked = _Asked(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        return Response(groups_document(asked.validated_data["by"], int(asked.validated_data["days"])))
+        return Response(
+            groups_document(asked.validated_data["by"], int(asked.validated_data["days"]))
+        )
 
 
 class StorageQuotasView(APIView):
@@ -144,4 +176,8 @@ class StorageQuotasView(APIView):
     def get(self, request: Request) -> Response:
         asked = _Asked(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        return Response(QuotaUseSerializer(uses(int(asked.validated_data["days"]), timezone.now()), many=True).data)
+        return Response(
+            QuotaUseSerializer(
+                uses(int(asked.validated_data["days"]), timezone.now()), many=True
+            ).data
+        )

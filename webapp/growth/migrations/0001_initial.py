@@ -14,7 +14,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="ClusterDay",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("day", models.DateField()),
                 ("jobs", models.BigIntegerField()),
@@ -26,13 +31,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [models.Index(fields=["day"], name="cluster_day_age")],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "day"), name="cluster_day_key")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "day"), name="cluster_day_key")
+                ],
             },
         ),
         migrations.CreateModel(
             name="JobGrowth",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("name", models.CharField(max_length=300, null=True)),
@@ -67,7 +79,9 @@ class Migration(migrations.Migration):
                         models.F("window_days"),
                         django.db.models.functions.comparison.Coalesce(
                             models.F("state_bytes_per_day"),
-                            django.db.models.expressions.RawSQL("-1e+18", (), output_field=models.FloatField()),
+                            django.db.models.expressions.RawSQL(
+                                "-1e+18", (), output_field=models.FloatField()
+                            ),
                         ),
                         models.F("id"),
                         name="growth_by_growth",
@@ -75,7 +89,10 @@ class Migration(migrations.Migration):
                     models.Index(
                         models.F("window_days"),
                         django.db.models.functions.comparison.Coalesce(
-                            models.F("state_bytes"), django.db.models.expressions.RawSQL("-1e+18", (), output_field=models.FloatField())
+                            models.F("state_bytes"),
+                            django.db.models.expressions.RawSQL(
+                                "-1e+18", (), output_field=models.FloatField()
+                            ),
                         ),
                         models.F("id"),
                         name="growth_by_state",
@@ -83,7 +100,10 @@ class Migration(migrations.Migration):
                     models.Index(
                         models.F("window_days"),
                         django.db.models.functions.comparison.Coalesce(
-                            models.F("uploaded_bytes"), django.db.models.expressions.RawSQL("-1e+18", (), output_field=models.FloatField())
+                            models.F("uploaded_bytes"),
+                            django.db.models.expressions.RawSQL(
+                                "-1e+18", (), output_field=models.FloatField()
+                            ),
                         ),
                         models.F("id"),
                         name="growth_by_uploaded",
@@ -92,7 +112,9 @@ class Migration(migrations.Migration):
                         models.F("window_days"),
                         django.db.models.functions.comparison.Coalesce(
                             models.F("unreferenced_bytes"),
-                            django.db.models.expressions.RawSQL("-1e+18", (), output_field=models.FloatField()),
+                            django.db.models.expressions.RawSQL(
+                                "-1e+18", (), output_field=models.FloatField()
+                            ),
                         ),
                         models.F("id"),
                         name="growth_by_unreferenced",
@@ -100,33 +122,62 @@ class Migration(migrations.Migration):
                     models.Index(
                         models.F("window_days"),
                         django.db.models.functions.comparison.Coalesce(
-                            models.F("days_to_timeout"), django.db.models.expressions.RawSQL("1e+18", (), output_field=models.FloatField())
+                            models.F("days_to_timeout"),
+                            django.db.models.expressions.RawSQL(
+                                "1e+18", (), output_field=models.FloatField()
+                            ),
                         ),
                         models.F("id"),
                         name="growth_by_timeout",
                     ),
                 ],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id", "window_days"), name="job_growth_key")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "window_days"), name="job_growth_key"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
             name="StorageQuota",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("kind", models.CharField(choices=[("root", "root"), ("cluster", "cluster")], max_length=8)),
-                ("subject", models.CharField(help_text="URI of a root, or name of a cluster", max_length=1000)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("root", "root"), ("cluster", "cluster")], max_length=8
+                    ),
+                ),
+                (
+                    "subject",
+                    models.CharField(
+                        help_text="URI of a root, or name of a cluster", max_length=1000
+                    ),
+                ),
                 ("quota_bytes", models.BigIntegerField()),
                 ("set_by", models.CharField(max_length=200)),
                 ("set_at", models.DateTimeField()),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("kind", "subject"), name="storage_quota_key")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("kind", "subject"), name="storage_quota_key")
+                ],
             },
         ),
         migrations.CreateModel(
             name="StoredDay",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("day", models.DateField()),
@@ -136,7 +187,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [models.Index(fields=["day"], name="stored_day_age")],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id", "day"), name="stored_day_key")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "day"), name="stored_day_key"
+                    )
+                ],
             },
         ),
     ]

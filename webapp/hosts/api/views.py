@@ -28,13 +28,17 @@ DEFAULT_SPAN = timedelta(days=1)
 
 
 class HostRowSerializer(serializers.Serializer[HostRow]):
-    host = serializers.CharField(help_text="as Flink names it; where it names none, the pod or container of the TaskManager")
+    host = serializers.CharField(
+        help_text="as Flink names it; where it names none, the pod or container of the TaskManager"
+    )
     cluster = serializers.CharField()
     jobs = serializers.IntegerField(help_text="that run there now")
     subtasks = serializers.IntegerField(help_text="that run there now")
     slots = serializers.IntegerField(help_text="that these take at least")
     declines = serializers.IntegerField(help_text="of checkpoints, in the time")
-    expired = serializers.IntegerField(help_text="checkpoints of which subtasks there, and few others, had not acknowledged")
+    expired = serializers.IntegerField(
+        help_text="checkpoints of which subtasks there, and few others, had not acknowledged"
+    )
     failures = serializers.IntegerField(help_text="root failures of tasks")
     losses = serializers.IntegerField(help_text="lost TaskManagers")
     findings = serializers.IntegerField(help_text="open ones that name it")
@@ -44,13 +48,17 @@ class HostRowSerializer(serializers.Serializer[HostRow]):
 class HostsSerializer(serializers.Serializer[Any]):
     total = serializers.IntegerField(help_text="hosts that match")
     after = serializers.IntegerField(help_text="how many of them come before these")
-    since = serializers.DateTimeField(help_text="events were counted from here; later than asked for where they are very many")
+    since = serializers.DateTimeField(
+        help_text="events were counted from here; later than asked for where they are very many"
+    )
     is_cut = serializers.BooleanField(help_text="true: there are more hosts than can be listed")
     hosts = HostRowSerializer(many=True, help_text=f"{PAGE_SIZE} at most")
 
 
 class HostEventSerializer(ServedSerializer[HostEvent]):
-    """Something that happened to one job on one host; a lost TaskManager has a row for each job that ran on it."""
+    """Something that happened to one job on one host; a lost TaskManager has a row for each job
+    that ran on it.
+    """
 
     kind = serializers.ChoiceField(HOST_EVENT_KINDS)
 
@@ -71,7 +79,9 @@ class ConcentrationSerializer(serializers.Serializer[Concentration]):
     kind = serializers.ChoiceField(HOST_EVENT_KINDS)
     here = serializers.IntegerField()
     total = serializers.IntegerField(help_text="of the jobs that ran here, on all hosts")
-    expected = serializers.FloatField(allow_null=True, help_text="by the host's share of their subtasks; null where it is unknown")
+    expected = serializers.FloatField(
+        allow_null=True, help_text="by the host's share of their subtasks; null where it is unknown"
+    )
     is_notable = serializers.BooleanField()
     sentence = serializers.CharField()
 
@@ -83,7 +93,9 @@ class HostJobSerializer(serializers.Serializer[lookup.HostJob]):
     status = serializers.CharField(source="job.status", default=None, allow_null=True)
     subtasks = serializers.IntegerField(source="row.subtasks")
     first_seen_at = serializers.DateTimeField(source="row.first_seen_at")
-    left_at = serializers.DateTimeField(source="row.left_at", allow_null=True, help_text="null while it runs there")
+    left_at = serializers.DateTimeField(
+        source="row.left_at", allow_null=True, help_text="null while it runs there"
+    )
 
 
 class HostFindingSerializer(serializers.Serializer[Any]):
@@ -121,19 +133,27 @@ class HostTaskManagerSerializer(serializers.Serializer[TaskManagerOnHost]):
     declines = serializers.IntegerField()
     failures = serializers.IntegerField()
     lost_at = serializers.DateTimeField(allow_null=True)
-    budget = HostBudgetSerializer(allow_null=True, help_text="null where no sample of it is in the time")
+    budget = HostBudgetSerializer(
+        allow_null=True, help_text="null where no sample of it is in the time"
+    )
 
 
 class SlowestHereSerializer(serializers.Serializer[SlowestHere]):
     cluster = serializers.CharField()
     job_id = serializers.CharField()
-    here = serializers.IntegerField(help_text="completed checkpoints whose slowest subtask was here")
-    total = serializers.IntegerField(help_text="completed checkpoints whose slowest subtask is known")
+    here = serializers.IntegerField(
+        help_text="completed checkpoints whose slowest subtask was here"
+    )
+    total = serializers.IntegerField(
+        help_text="completed checkpoints whose slowest subtask is known"
+    )
 
 
 class HostDetailSerializer(serializers.Serializer[Any]):
     host = serializers.CharField()
-    clusters = serializers.ListField(child=serializers.CharField(), help_text="where a host of this name was seen")
+    clusters = serializers.ListField(
+        child=serializers.CharField(), help_text="where a host of this name was seen"
+    )
     first_seen_at = serializers.DateTimeField(allow_null=True)
     last_seen_at = serializers.DateTimeField(allow_null=True)
     declines = serializers.IntegerField()
@@ -150,7 +170,10 @@ class HostDetailSerializer(serializers.Serializer[Any]):
 
 class HostsView(APIView):
     @extend_schema(
-        summary="Hosts, the worst first: what happened on them, what runs there, open findings that name them",
+        summary=(
+            "Hosts, the worst first: what happened on them, what runs there, open findings "
+            "that name them"
+        ),
         operation_id="hosts_list",
         parameters=described(HostsOfTimeFilters),
         responses={200: HostsSerializer, **ERRORS},
@@ -159,13 +182,23 @@ class HostsView(APIView):
         asked = given(HostsOfTimeFilters, request)
         found, matching = host_rows(asked, *span_of(asked.values))
         after = max(asked.values.get("after") or 0, 0)
-        document = {"total": len(matching), "after": after, "since": found.since, "is_cut": found.is_cut}
-        return Response(HostsSerializer({**document, "hosts": matching[after : after + PAGE_SIZE]}).data)
+        document = {
+            "total": len(matching),
+            "after": after,
+            "since": found.since,
+            "is_cut": found.is_cut,
+        }
+        return Response(
+            HostsSerializer({**document, "hosts": matching[after : after + PAGE_SIZE]}).data
+        )
 
 
 class HostView(APIView):
     @extend_schema(
-        summary="One host: what happened there, by TaskManager and job, and how much of it against its share of the subtasks",
+        summary=(
+            "One host: what happened there, by TaskManager and job, and how much of it against "
+            "its share of the subtasks"
+        ),
         operation_id="hosts_retrieve",
         parameters=described(HostFilters),
         responses={200: HostDetailSerializer, **ERRORS, **NOT_FOUND},
@@ -179,7 +212,10 @@ class HostView(APIView):
         return Response(as_document(host, clusters, *span_of(asked)))
 
 
-@listed(HostEventSerializer, "What happened on hosts: declines, expired checkpoints, failed tasks, lost TaskManagers")
+@listed(
+    HostEventSerializer,
+    "What happened on hosts: declines, expired checkpoints, failed tasks, lost TaskManagers",
+)
 class HostEventViews(ListView):
     filterset_class = HostEventFilters
 

@@ -12,7 +12,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="HostDay",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("host", models.CharField(max_length=300)),
                 ("day", models.DateField()),
@@ -24,13 +29,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [models.Index(fields=["day", "cluster"], name="host_day_of_cluster")],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "host", "day"), name="host_day_key")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "host", "day"), name="host_day_key")
+                ],
             },
         ),
         migrations.CreateModel(
             name="HostEvent",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("host", models.CharField(max_length=300)),
@@ -52,14 +64,22 @@ class Migration(migrations.Migration):
                     models.Index(fields=["cluster", "-at", "-id"], name="host_event_of_cluster"),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "job_id", "host", "at", "kind", "subject"), name="host_event_key")
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "host", "at", "kind", "subject"),
+                        name="host_event_key",
+                    )
                 ],
             },
         ),
         migrations.CreateModel(
             name="HostLoad",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("host", models.CharField(max_length=300)),
                 ("jobs", models.BigIntegerField()),
@@ -67,13 +87,20 @@ class Migration(migrations.Migration):
                 ("slots", models.BigIntegerField()),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("cluster", "host"), name="host_load_key")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "host"), name="host_load_key")
+                ],
             },
         ),
         migrations.CreateModel(
             name="JobHost",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("host", models.CharField(max_length=300)),
@@ -89,7 +116,11 @@ class Migration(migrations.Migration):
                     models.Index(fields=["host", "cluster", "id"], name="job_host_of_host"),
                     models.Index(fields=["left_at"], name="job_host_left"),
                 ],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id", "host"), name="job_host_key")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "host"), name="job_host_key"
+                    )
+                ],
             },
         ),
     ]

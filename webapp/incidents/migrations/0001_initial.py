@@ -20,8 +20,21 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Incident",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("uid", models.CharField(default=webapp.incidents.models.incident_uid, editable=False, max_length=40, unique=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "uid",
+                    models.CharField(
+                        default=webapp.incidents.models.incident_uid,
+                        editable=False,
+                        max_length=40,
+                        unique=True,
+                    ),
+                ),
                 ("cluster", models.CharField(blank=True, max_length=100)),
                 ("job_id", models.CharField(blank=True, max_length=64)),
                 ("job_name", models.CharField(max_length=300, null=True)),
@@ -30,7 +43,11 @@ class Migration(migrations.Migration):
                 (
                     "severity",
                     models.CharField(
-                        choices=[("info", "info"), ("warning", "warning"), ("critical", "critical")],
+                        choices=[
+                            ("info", "info"),
+                            ("warning", "warning"),
+                            ("critical", "critical"),
+                        ],
                         help_text="the worst of its findings",
                         max_length=16,
                     ),
@@ -39,7 +56,13 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.CharField(
-                        choices=[("open", "open"), ("closed", "closed"), ("merged", "part of another")], default="open", max_length=16
+                        choices=[
+                            ("open", "open"),
+                            ("closed", "closed"),
+                            ("merged", "part of another"),
+                        ],
+                        default="open",
+                        max_length=16,
                     ),
                 ),
                 ("began_at", models.DateTimeField()),
@@ -49,19 +72,28 @@ class Migration(migrations.Migration):
                 ("job_count", models.PositiveIntegerField(default=0)),
                 (
                     "acknowledged_name",
-                    models.CharField(blank=True, help_text="their name at that time; empty while nobody has", max_length=200),
+                    models.CharField(
+                        blank=True,
+                        help_text="their name at that time; empty while nobody has",
+                        max_length=200,
+                    ),
                 ),
                 ("acknowledged_at", models.DateTimeField(null=True)),
                 ("acknowledge_comment", models.TextField(blank=True)),
                 (
                     "acknowledged_rank",
-                    models.PositiveSmallIntegerField(default=0, help_text="how bad it was then: alerts that are worse ask again"),
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="how bad it was then: alerts that are worse ask again"
+                    ),
                 ),
                 ("created_at", models.DateTimeField()),
                 (
                     "acknowledged_by",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
                 (
@@ -77,7 +109,10 @@ class Migration(migrations.Migration):
                 (
                     "merged_into",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="merged", to="incidents.incident"
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="merged",
+                        to="incidents.incident",
                     ),
                 ),
             ],
@@ -88,7 +123,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="IncidentMember",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 (
                     "finding",
                     models.OneToOneField(
@@ -101,28 +141,48 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "incident",
-                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="members", to="incidents.incident"),
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="members",
+                        to="incidents.incident",
+                    ),
                 ),
             ],
         ),
         migrations.CreateModel(
             name="SharedCause",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("rule", models.CharField(max_length=64)),
-                ("thing", models.CharField(help_text="as spark_jobs.diagnosis.incidents spells it, cut at 300 characters", max_length=300)),
+                (
+                    "thing",
+                    models.CharField(
+                        help_text="as spark_jobs.diagnosis.incidents spells it, cut at 300 characters",
+                        max_length=300,
+                    ),
+                ),
                 (
                     "finding",
                     models.ForeignKey(
-                        db_constraint=False, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="findings.finding"
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="findings.finding",
                     ),
                 ),
             ],
         ),
         migrations.AddIndex(
             model_name="incident",
-            index=models.Index(fields=["state", "-severity_rank", "-began_at", "-id"], name="incident_by_severity"),
+            index=models.Index(
+                fields=["state", "-severity_rank", "-began_at", "-id"], name="incident_by_severity"
+            ),
         ),
         migrations.AddIndex(
             model_name="incident",
@@ -134,7 +194,9 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="incident",
-            index=models.Index(fields=["cluster", "job_id", "-began_at", "-id"], name="incident_of_job"),
+            index=models.Index(
+                fields=["cluster", "job_id", "-began_at", "-id"], name="incident_of_job"
+            ),
         ),
         migrations.AddIndex(
             model_name="incident",
@@ -142,10 +204,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="incidentmember",
-            index=models.Index(condition=models.Q(("finding__isnull", True)), fields=["incident"], name="member_without_finding"),
+            index=models.Index(
+                condition=models.Q(("finding__isnull", True)),
+                fields=["incident"],
+                name="member_without_finding",
+            ),
         ),
         migrations.AddConstraint(
             model_name="sharedcause",
-            constraint=models.UniqueConstraint(fields=("cluster", "rule", "thing", "finding"), name="one_shared_cause"),
+            constraint=models.UniqueConstraint(
+                fields=("cluster", "rule", "thing", "finding"), name="one_shared_cause"
+            ),
         ),
     ]

@@ -12,14 +12,28 @@ from drf_spectacular.generators import SchemaGenerator
 def docs(request: HttpRequest) -> HttpResponse:
     generator: Any = SchemaGenerator
     schema = generator().get_schema(request=None, public=True)
-    return render(request, "api/docs.html", {"operations": list(_operations(schema)), "root": request.build_absolute_uri("/").rstrip("/")})
+    return render(
+        request,
+        "api/docs.html",
+        {
+            "operations": list(_operations(schema)),
+            "root": request.build_absolute_uri("/").rstrip("/"),
+        },
+    )
 
 
 def _operations(schema: dict[str, Any]) -> Any:
     components = schema["components"]["schemas"]
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
-            good: dict[str, Any] = next((answer for code, answer in sorted(operation["responses"].items()) if code.startswith("2")), {})
+            good: dict[str, Any] = next(
+                (
+                    answer
+                    for code, answer in sorted(operation["responses"].items())
+                    if code.startswith("2")
+                ),
+                {},
+            )
             content = good.get("content", {}).get("application/json", {}).get("schema", {})
             if "summary" in operation:
                 yield {
@@ -38,12 +52,18 @@ def _fields(content: dict[str, Any], components: dict[str, Any]) -> list[dict[st
     if results:
         found = _resolved(results.get("items", {}), components)
     return [
-        {"name": name, "type": _resolved(field, components).get("type", "any"), "about": field.get("description", "")}
+        {
+            "name": name,
+            "type": _resolved(field, components).get("type", "any"),
+            "about": field.get("description", ""),
+        }
         for name, field in found.get("properties", {}).items()
     ]
 
 
 def _resolved(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
-    reference = schema.get("$ref", "") or next((part.get("$ref", "") for part in schema.get("allOf", ())), "")
+    reference = schema.get("$ref", "") or next(
+        (part.get("$ref", "") for part in schema.get("allOf", ())), ""
+    )
     found: dict[str, Any] = components[reference.rsplit("/", 1)[-1]] if reference else schema
     return found

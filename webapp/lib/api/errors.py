@@ -1,6 +1,7 @@
 """Errors of the API: one JSON form, whatever went wrong.
 
-``{"error": {"code": "not_found", "message": "…", "fields": {"from": ["…"]}}}``; ``fields`` only where the input is at fault.
+``{"error": {"code": "not_found", "message": "…", "fields": {"from": ["…"]}}}``; ``fields`` only
+where the input is at fault.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,9 @@ from webapp.lib.refusals import ActionRefused, InputRefused
 class ErrorBody(serializers.Serializer[Any]):
     code = serializers.CharField()
     message = serializers.CharField()
-    fields: Any = serializers.DictField(child=serializers.ListField(child=serializers.CharField()), required=False)
+    fields: Any = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()), required=False
+    )
 
 
 class ErrorAnswer(serializers.Serializer[Any]):
@@ -31,7 +34,9 @@ class ErrorAnswer(serializers.Serializer[Any]):
     error = ErrorBody()
 
 
-CONFLICT = {409: OpenApiResponse(ErrorAnswer, "The state of the subject, or who asks, does not allow it.")}
+CONFLICT = {
+    409: OpenApiResponse(ErrorAnswer, "The state of the subject, or who asks, does not allow it.")
+}
 
 
 class ActionConflict(exceptions.APIException):
@@ -42,13 +47,18 @@ class ActionConflict(exceptions.APIException):
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's handler, with its several shapes made one; ``None`` for what is a bug. A refused action is 409, refused input 400."""
+    """DRF's handler, with its several shapes made one; ``None`` for what is a bug.
+
+    A refused action is 409, refused input 400.
+    """
     if isinstance(error, Http404):
         error = exceptions.NotFound(not_found.sentence(error, context["request"]) or None)
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied(str(error) or None)
     elif isinstance(error, InputRefused):
-        error = exceptions.ValidationError({name: [text] for name, text in error.fields.items()} or [str(error)])
+        error = exceptions.ValidationError(
+            {name: [text] for name, text in error.fields.items()} or [str(error)]
+        )
     elif isinstance(error, ActionRefused):
         error = ActionConflict(str(error))
     response = exception_handler(error, context)
@@ -75,7 +85,11 @@ def _body(error: exceptions.APIException) -> dict[str, Any]:
     detail = error.detail
     if isinstance(detail, dict):
         fields = {name: list(_texts(texts)) for name, texts in detail.items()}
-        return {"code": error.default_code, "message": "Some parameters cannot be used.", "fields": fields}
+        return {
+            "code": error.default_code,
+            "message": "Some parameters cannot be used.",
+            "fields": fields,
+        }
     if isinstance(detail, list):
         return {"code": error.default_code, "message": " ".join(str(text) for text in detail)}
     return {"code": getattr(detail, "code", error.default_code), "message": str(detail)}

@@ -15,7 +15,9 @@ PAGING = ("cursor", "page_size")
 
 
 class FilterBackend(DjangoFilterBackend):
-    """Applies the view's ``filterset_class``; a name that it does not have is an error like a wrong value."""
+    """Applies the view's ``filterset_class``; a name that it does not have is an error like a wrong
+    value.
+    """
 
     def get_filterset(self, request: Any, queryset: Any, view: Any) -> Any:
         filters = super().get_filterset(request, queryset, view)
@@ -24,7 +26,9 @@ class FilterBackend(DjangoFilterBackend):
         unknown = [name for name in request.query_params if name not in known]
         if unknown:
             text = f"There is no such parameter; there are {', '.join((*names, *PAGING))}."
-            raise ValidationError({name[:100]: [text] for name in unknown} | (filters.errors if filters else {}))
+            raise ValidationError(
+                {name[:100]: [text] for name in unknown} | (filters.errors if filters else {})
+            )
         return filters
 
 
@@ -40,5 +44,8 @@ def described(filters: type[ListFilters], required: Collection[str] = ()) -> lis
     parameters = filters.parameters().items()
     # The writer of YAML takes no subclass of str, as messages are.
     return [
-        OpenApiParameter(name, one.schema, required=name in required, description=str.__str__(str(one.about))) for name, one in parameters
+        OpenApiParameter(
+            name, one.schema, required=name in required, description=str.__str__(str(one.about))
+        )
+        for name, one in parameters
     ]

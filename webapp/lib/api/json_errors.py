@@ -1,4 +1,6 @@
-"""Below /api/ errors are JSON, also those that Django answers before or behind the API itself: another host, no CSRF token, a bug."""
+"""Below /api/ errors are JSON, also those that Django answers before or behind the API itself:
+another host, no CSRF token, a bug.
+"""
 
 from collections.abc import Callable
 
@@ -10,9 +12,19 @@ from webapp.lib.api.errors import plain_error
 PREFIX = "/api/"
 _SAID = {
     400: ("bad_request", "The request cannot be understood."),
-    403: ("permission_denied", "Not allowed. A browser sends its CSRF token in the header X-CSRFToken, anything else an API token."),
+    403: (
+        "permission_denied",
+        (
+            "Not allowed. A browser sends its CSRF token in the header X-CSRFToken, anything else "
+            "an "
+            "API token."
+        ),
+    ),
     404: ("not_found", "There is nothing at this address; /api/v1/schema/ lists what there is."),
-    405: ("method_not_allowed", "This address does not know the method; the header Allow names those it knows."),
+    405: (
+        "method_not_allowed",
+        "This address does not know the method; the header Allow names those it knows.",
+    ),
     413: ("too_large", "The request is too large."),
 }
 _BUG = ("error", "Weir failed to answer; its log has the reason.")
@@ -26,7 +38,9 @@ class JsonBelowApi:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if not (request.path_info.startswith(PREFIX) and response.status_code >= 400) or _is_json(response):
+        if not (request.path_info.startswith(PREFIX) and response.status_code >= 400) or _is_json(
+            response
+        ):
             return response
         return _as_json(response)
 
@@ -36,7 +50,10 @@ def _is_json(response: HttpResponseBase) -> bool:
 
 
 def _as_json(response: HttpResponseBase) -> HttpResponse:
-    code, message = _SAID.get(response.status_code, _BUG if response.status_code >= 500 else ("error", response.reason_phrase))
+    code, message = _SAID.get(
+        response.status_code,
+        _BUG if response.status_code >= 500 else ("error", response.reason_phrase),
+    )
     body = plain_error(code, message)
     if response.status_code >= 500:
         body["error"]["request_id"] = log_lines.request_id()

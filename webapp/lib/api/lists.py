@@ -18,7 +18,9 @@ ERRORS = {
     400: OpenApiResponse(ErrorAnswer, "A parameter cannot be used."),
     401: OpenApiResponse(ErrorAnswer, "Nobody is signed in, or the token is not valid."),
     403: OpenApiResponse(ErrorAnswer, "Not allowed."),
-    429: OpenApiResponse(ErrorAnswer, "Too many requests in this minute; Retry-After says how many seconds to wait."),
+    429: OpenApiResponse(
+        ErrorAnswer, "Too many requests in this minute; Retry-After says how many seconds to wait."
+    ),
 }
 NOT_FOUND = {404: OpenApiResponse(ErrorAnswer, "There is none.")}
 

@@ -17,18 +17,29 @@ PAGE_SIZE, LARGEST_PAGE = 100, 1_000
 class CursorPaging(BasePagination):
     """In the view's ``paging_order()``; ``page_size`` up to 1,000."""
 
-    def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
+    def paginate_queryset(
+        self, queryset: Any, request: Request, view: APIView | None = None
+    ) -> list[Any]:
         self.request = request
         try:
             self.page: Page[Any] = page(
-                queryset, cast(Any, view).paging_order(), request.query_params.get("cursor", ""), self._size(request)
+                queryset,
+                cast(Any, view).paging_order(),
+                request.query_params.get("cursor", ""),
+                self._size(request),
             )
         except BadCursor as error:
             raise ValidationError({"cursor": [str(error)]}) from error
         return self.page.rows
 
     def get_paginated_response(self, data: Any) -> Response:
-        return Response({"next": self._link(self.page.next_cursor), "previous": self._link(self.page.previous_cursor), "results": data})
+        return Response(
+            {
+                "next": self._link(self.page.next_cursor),
+                "previous": self._link(self.page.previous_cursor),
+                "results": data,
+            }
+        )
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         link = {"type": "string", "format": "uri", "nullable": True}
@@ -39,15 +50,34 @@ class CursorPaging(BasePagination):
         }
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
-        cursor = {"name": "cursor", "in": "query", "description": "From `next` or `previous` of an answer.", "schema": {"type": "string"}}
+        cursor = {
+            "name": "cursor",
+            "in": "query",
+            "description": "From `next` or `previous` of an answer.",
+            "schema": {"type": "string"},
+        }
         limits = {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": PAGE_SIZE}
-        return [cursor, {"name": "page_size", "in": "query", "description": "Rows an answer.", "schema": limits}]
+        return [
+            cursor,
+            {
+                "name": "page_size",
+                "in": "query",
+                "description": "Rows an answer.",
+                "schema": limits,
+            },
+        ]
 
     def _size(self, request: Request) -> int:
         text = request.query_params.get("page_size", str(PAGE_SIZE))
-        if not (text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= LARGEST_PAGE):
+        if not (
+            text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= LARGEST_PAGE
+        ):
             raise ValidationError({"page_size": [f"Give a whole number from 1 to {LARGEST_PAGE}."]})
         return int(text)
 
     def _link(self, cursor: str) -> str | None:
-        return replace_query_param(self.request.build_absolute_uri(), "cursor", cursor) if cursor else None
+        return (
+            replace_query_param(self.request.build_absolute_uri(), "cursor", cursor)
+            if cursor
+            else None
+        )

@@ -1,4 +1,6 @@
-"""JSON bodies as the API takes them: of bounded size and depth, with nothing in them that no database could keep."""
+"""JSON bodies as the API takes them: of bounded size and depth, with nothing in them that no
+database could keep.
+"""
 
 import json
 import math
@@ -27,7 +29,12 @@ class BoundedJson(BaseParser):
 
     media_type = "application/json"
 
-    def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
         """Raises :class:`ParseError` or :class:`TooLarge`."""
         try:
             body = stream.read(LARGEST_BODY_BYTES + 1)

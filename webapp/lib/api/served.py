@@ -1,4 +1,6 @@
-"""Rows of serving tables over the API: what is said of a field is what its table says of the column."""
+"""Rows of serving tables over the API: what is said of a field is what its table says of the
+column.
+"""
 
 from typing import Any, TypeVar
 

@@ -1,1 +1,3 @@
-"""Messages (``ingest.messages``) in the language of whoever reads them, and in columns of the database."""
+"""Messages (``ingest.messages``) in the language of whoever reads them, and in columns of the
+database.
+"""

@@ -1,4 +1,6 @@
-"""Columns that hold messages: template and values as JSON, so that an old row is readable whatever the code says now."""
+"""Columns that hold messages: template and values as JSON, so that an old row is readable whatever
+the code says now.
+"""
 
 import json
 from typing import Any

@@ -14,7 +14,9 @@ LONGEST_WORD = 60
 
 
 def localised(text: str) -> str:
-    """A plain text stays what it is, unless it is a word that a catalogue has (``webapp.lib.messages.code_words``)."""
+    """A plain text stays what it is, unless it is a word that a catalogue has
+    (``webapp.lib.messages.code_words``).
+    """
     if (get_language() or "en").startswith("en"):
         return text
     if isinstance(text, Message):
@@ -49,7 +51,11 @@ def _beside(left: str, right: str) -> str:
     if not bare_left or not bare_right:
         return left + right
     ends, begins = bare_left[-1], bare_right[0]
-    if _FULL_WIDTH.match(ends) or _FULL_WIDTH.match(begins) or (_HAN.match(ends) and _HAN.match(begins)):
+    if (
+        _FULL_WIDTH.match(ends)
+        or _FULL_WIDTH.match(begins)
+        or (_HAN.match(ends) and _HAN.match(begins))
+    ):
         return bare_left + bare_right
     if (_HAN.match(ends) and _LATIN.match(begins)) or (_LATIN.match(ends) and _HAN.match(begins)):
         return f"{bare_left} {bare_right}"

@@ -12,7 +12,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="PressureWindow",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("vertex_id", models.CharField(max_length=64)),
@@ -56,12 +61,15 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["cluster", "job_id", "window_start"], name="pressure_of_job"),
+                    models.Index(
+                        fields=["cluster", "job_id", "window_start"], name="pressure_of_job"
+                    ),
                     models.Index(fields=["window_start"], name="pressure_age"),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("cluster", "job_id", "vertex_id", "window_start", "window_s"), name="pressure_window_key"
+                        fields=("cluster", "job_id", "vertex_id", "window_start", "window_s"),
+                        name="pressure_window_key",
                     )
                 ],
             },

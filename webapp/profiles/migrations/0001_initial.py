@@ -14,7 +14,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="StartingThread",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("vertex_id", models.CharField(max_length=64)),
@@ -23,62 +28,112 @@ class Migration(migrations.Migration):
                 ("taskmanager_id", models.CharField(max_length=300)),
                 ("state", models.CharField(max_length=16)),
                 ("deploying_at", models.DateTimeField(help_text="its deployment began")),
-                ("at", models.DateTimeField(help_text="by the JobManager's clock; the dump followed at once")),
-                ("sentence", webapp.lib.messages.fields.MessageField(help_text="what the thread did")),
+                (
+                    "at",
+                    models.DateTimeField(
+                        help_text="by the JobManager's clock; the dump followed at once"
+                    ),
+                ),
+                (
+                    "sentence",
+                    webapp.lib.messages.fields.MessageField(help_text="what the thread did"),
+                ),
                 ("frames", models.JSONField(default=list)),
             ],
             options={
                 "indexes": [models.Index(fields=["at"], name="starting_thread_age")],
                 "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "job_id", "vertex_id", "subtask", "at"), name="starting_thread_key")
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "vertex_id", "subtask", "at"),
+                        name="starting_thread_key",
+                    )
                 ],
             },
         ),
         migrations.CreateModel(
             name="ThreadDump",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("taskmanager_id", models.CharField(max_length=300)),
                 ("wanted_at", models.DateTimeField()),
                 ("wanted_by", models.CharField(blank=True, max_length=150)),
                 ("ask_at", models.DateTimeField(null=True)),
-                ("asked", models.PositiveSmallIntegerField(default=0, help_text="requests since it was wanted")),
+                (
+                    "asked",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="requests since it was wanted"
+                    ),
+                ),
                 (
                     "state",
                     models.CharField(
-                        choices=[("wanted", "not answered yet"), ("taken", "taken"), ("failed", "no answer")],
+                        choices=[
+                            ("wanted", "not answered yet"),
+                            ("taken", "taken"),
+                            ("failed", "no answer"),
+                        ],
                         default="wanted",
                         max_length=16,
                     ),
                 ),
                 ("answered_at", models.DateTimeField(null=True)),
-                ("note", webapp.lib.messages.fields.MessageField(blank=True, help_text="why there is no dump")),
+                (
+                    "note",
+                    webapp.lib.messages.fields.MessageField(
+                        blank=True, help_text="why there is no dump"
+                    ),
+                ),
                 ("taken_at", models.DateTimeField(null=True)),
                 ("threads", webapp.lib.messages.fields.MessagesField(default=list)),
                 ("threads_left_out", models.BigIntegerField(default=0)),
-                ("deadlocks", webapp.lib.messages.fields.MessagesField(default=list, help_text="sentences")),
+                (
+                    "deadlocks",
+                    webapp.lib.messages.fields.MessagesField(default=list, help_text="sentences"),
+                ),
             ],
             options={
                 "indexes": [
                     models.Index(fields=["ask_at"], name="thread_dump_due"),
                     models.Index(fields=["wanted_at"], name="thread_dump_age"),
                 ],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "taskmanager_id"), name="thread_dump_key")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "taskmanager_id"), name="thread_dump_key"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
             name="FlameGraph",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
                 ("vertex_id", models.CharField(max_length=64)),
                 ("wanted_subtask", models.BigIntegerField(null=True)),
                 ("wanted_at", models.DateTimeField()),
-                ("wanted_by", models.CharField(blank=True, help_text="empty: for a finding", max_length=150)),
+                (
+                    "wanted_by",
+                    models.CharField(blank=True, help_text="empty: for a finding", max_length=150),
+                ),
                 ("ask_at", models.DateTimeField(null=True)),
-                ("asked", models.PositiveSmallIntegerField(default=0, help_text="requests since it was wanted")),
+                (
+                    "asked",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="requests since it was wanted"
+                    ),
+                ),
                 (
                     "state",
                     models.CharField(
@@ -95,11 +150,24 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("answered_at", models.DateTimeField(null=True)),
-                ("note", webapp.lib.messages.fields.MessageField(blank=True, help_text="why there is no graph")),
+                (
+                    "note",
+                    webapp.lib.messages.fields.MessageField(
+                        blank=True, help_text="why there is no graph"
+                    ),
+                ),
                 ("sampled_at", models.DateTimeField(null=True)),
-                ("subtask", models.BigIntegerField(help_text="0-based; null: all of the vertex", null=True)),
+                (
+                    "subtask",
+                    models.BigIntegerField(help_text="0-based; null: all of the vertex", null=True),
+                ),
                 ("samples", models.BigIntegerField(null=True)),
-                ("method", models.TextField(blank=True, help_text="of the job's own code, the one with most samples")),
+                (
+                    "method",
+                    models.TextField(
+                        blank=True, help_text="of the job's own code, the one with most samples"
+                    ),
+                ),
                 ("method_samples", models.BigIntegerField(null=True)),
                 ("sentence", webapp.lib.messages.fields.MessageField(blank=True)),
                 ("frames", models.JSONField(default=list)),
@@ -110,7 +178,11 @@ class Migration(migrations.Migration):
                     models.Index(fields=["ask_at"], name="flame_graph_due"),
                     models.Index(fields=["wanted_at"], name="flame_graph_age"),
                 ],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id", "vertex_id"), name="flame_graph_key")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "vertex_id"), name="flame_graph_key"
+                    )
+                ],
             },
         ),
     ]

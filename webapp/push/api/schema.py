@@ -10,4 +10,8 @@ class PushTokenScheme(OpenApiAuthenticationExtension):
     name = "push_token"
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "A token of a cluster to push its logs."}
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A token of a cluster to push its logs.",
+        }

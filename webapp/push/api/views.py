@@ -1,4 +1,6 @@
-"""Where log shippers push: JSON records, OTLP, and Loki's protocol; and where reporters push metrics."""
+"""Where log shippers push: JSON records, OTLP, and Loki's protocol; and where reporters push
+metrics.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,10 +58,18 @@ class ReceivedSerializer(serializers.Serializer[Received]):
 ANSWERS = {
     **ERRORS,
     400: OpenApiResponse(ErrorAnswer, "The body is damaged or of another form."),
-    413: OpenApiResponse(ErrorAnswer, "The body holds more bytes, records or values than one may; send smaller batches."),
+    413: OpenApiResponse(
+        ErrorAnswer,
+        "The body holds more bytes, records or values than one may; send smaller batches.",
+    ),
     415: OpenApiResponse(ErrorAnswer, "The body is packed in a way that is not read."),
     429: OpenApiResponse(
-        ErrorAnswer, "The collector is behind, or pushes take too much of the server; send it again after the time in Retry-After."
+        ErrorAnswer,
+        (
+            "The collector is behind, or pushes take too much of the server; send it again after "
+            "the "
+            "time in Retry-After."
+        ),
     ),
 }
 
@@ -76,11 +86,19 @@ class PushView(APIView):
     parser_classes: list[Any] = []
 
     def received(self, request: Request, read: Reader) -> Received:
-        return self.kept(request, lambda token, body, encoding: receive(token, body, encoding, read))
+        return self.kept(
+            request, lambda token, body, encoding: receive(token, body, encoding, read)
+        )
 
-    def kept(self, request: Request, keep: Callable[[PushToken, IO[bytes] | None, str], Received]) -> Received:
+    def kept(
+        self, request: Request, keep: Callable[[PushToken, IO[bytes] | None, str], Received]
+    ) -> Received:
         try:
-            return keep(cast(PushToken, request.auth), request.stream, request.headers.get("Content-Encoding", ""))
+            return keep(
+                cast(PushToken, request.auth),
+                request.stream,
+                request.headers.get("Content-Encoding", ""),
+            )
         except TooLarge as error:
             raise BodyTooLarge(str(error)) from error
         except UnknownEncoding as error:
@@ -96,7 +114,10 @@ class PushView(APIView):
 class JsonPushView(PushView):
     @extend_schema(
         summary="Push log records: JSON lines, or a list of objects",
-        description="As Fluent Bit's http output, Vector's http sink and Logstash send them; gzip or zstd. The same record again folds.",
+        description=(
+            "As Fluent Bit's http output, Vector's http sink and Logstash send them; gzip "
+            "or zstd. The same record again folds."
+        ),
         request=OpenApiTypes.OBJECT,
         responses={200: ReceivedSerializer, **ANSWERS},
     )
@@ -129,7 +150,10 @@ def _is_protobuf(request: Request) -> bool:
 class OtlpPushView(PushView):
     @extend_schema(
         summary="Push logs by OTLP over HTTP",
-        description="Protobuf or JSON, as OpenTelemetry's SDKs and Collector and Grafana Alloy send it; gzip or zstd.",
+        description=(
+            "Protobuf or JSON, as OpenTelemetry's SDKs and Collector and Grafana Alloy "
+            "send it; gzip or zstd."
+        ),
         request=OpenApiTypes.OBJECT,
         responses={200: OpenApiTypes.OBJECT, **OTLP_ANSWERS},
     )
@@ -145,8 +169,10 @@ class OtlpMetricsPushView(PushView):
     @extend_schema(
         summary="Push metrics by OTLP over HTTP",
         description=(
-            "Protobuf or JSON; gzip or zstd. As Flink's OpenTelemetry reporter names them, or an OpenTelemetry Collector that scrapes its "
-            "Prometheus reporter. Gauges and cumulative sums are read; of differences, histograms and summaries none is."
+            "Protobuf or JSON; gzip or zstd. As Flink's OpenTelemetry reporter names them, or an "
+            "OpenTelemetry Collector that scrapes its "
+            "Prometheus reporter. Gauges and cumulative sums are read; of differences, histograms "
+            "and summaries none is."
         ),
         request=OpenApiTypes.OBJECT,
         responses={200: OpenApiTypes.OBJECT, **OTLP_ANSWERS},
@@ -156,7 +182,9 @@ class OtlpMetricsPushView(PushView):
             from ingest.pushed import otlp_metrics
         in_protobuf = _is_protobuf(request)
         read = otlp_metrics.from_protobuf if in_protobuf else otlp_metrics.from_json
-        self.kept(request, lambda token, body, encoding: receive_metrics(token, body, encoding, read))
+        self.kept(
+            request, lambda token, body, encoding: receive_metrics(token, body, encoding, read)
+        )
         return _answer_of(otlp_metrics.accepted(), in_protobuf=in_protobuf)
 
 

@@ -17,24 +17,51 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="PushToken",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("name", models.CharField(max_length=100)),
                 ("prefix", models.CharField(editable=False, max_length=20)),
                 ("digest", models.CharField(editable=False, max_length=64, unique=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("expires_at", models.DateTimeField(blank=True, null=True)),
                 ("last_used_at", models.DateTimeField(editable=False, null=True)),
-                ("lines", models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")),
-                ("repeated", models.PositiveBigIntegerField(default=0, editable=False, help_text="lines that were there already")),
-                ("skipped", models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")),
+                (
+                    "lines",
+                    models.PositiveBigIntegerField(default=0, editable=False, help_text="taken"),
+                ),
+                (
+                    "repeated",
+                    models.PositiveBigIntegerField(
+                        default=0, editable=False, help_text="lines that were there already"
+                    ),
+                ),
+                (
+                    "skipped",
+                    models.PositiveBigIntegerField(
+                        default=0, editable=False, help_text="records that are no line of a log"
+                    ),
+                ),
                 (
                     "last_problem",
                     webapp.lib.messages.fields.MessageField(
-                        blank=True, editable=False, help_text="why records were skipped or a request was refused, last"
+                        blank=True,
+                        editable=False,
+                        help_text="why records were skipped or a request was refused, last",
                     ),
                 ),
                 ("last_problem_at", models.DateTimeField(editable=False, null=True)),
-                ("cluster", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="push_tokens", to="fleet.cluster")),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="push_tokens",
+                        to="fleet.cluster",
+                    ),
+                ),
             ],
             options={
                 "ordering": ["-created_at", "-id"],

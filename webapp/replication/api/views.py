@@ -20,26 +20,46 @@ class RoundSerializer(serializers.ModelSerializer[ReplicaRound]):
     class Meta:
         model = ReplicaRound
         fields = (
-            "number", "plan", "checkpoint_id", "triggered_at", "completed_at", "files", "bytes", "copied_files", "copied_bytes",
-            "deleted_files", "overtaken",
-        )  # fmt: skip
+            "number",
+            "plan",
+            "checkpoint_id",
+            "triggered_at",
+            "completed_at",
+            "files",
+            "bytes",
+            "copied_files",
+            "copied_bytes",
+            "deleted_files",
+            "overtaken",
+        )
 
 
 class ReplicationSerializer(serializers.Serializer[JobReplication]):
     """The copy of a job's checkpoints at another place, and how far it lies behind."""
 
     state = serializers.CharField(source="badge.word")
-    copied_from = serializers.CharField(source="replica.source", help_text="directory of the job, canonical")
+    copied_from = serializers.CharField(
+        source="replica.source", help_text="directory of the job, canonical"
+    )
     destination = serializers.CharField(source="replica.destination")
-    every_s = serializers.IntegerField(source="replica.every_s", help_text="between two looks for a newer checkpoint")
+    every_s = serializers.IntegerField(
+        source="replica.every_s", help_text="between two looks for a newer checkpoint"
+    )
     enabled = serializers.BooleanField(source="replica.enabled")
-    trouble = serializers.CharField(source="replica.trouble", help_text="why the last try failed; empty where it did not")
+    trouble = serializers.CharField(
+        source="replica.trouble", help_text="why the last try failed; empty where it did not"
+    )
     tried_at = serializers.DateTimeField(source="replica.tried_at", allow_null=True)
-    checkpoint_id = serializers.IntegerField(source="replica.checkpoint_id", allow_null=True, help_text="null before the first copy")
+    checkpoint_id = serializers.IntegerField(
+        source="replica.checkpoint_id", allow_null=True, help_text="null before the first copy"
+    )
     location = serializers.CharField(source="replica.location", help_text="what a restore is given")
     triggered_at = serializers.DateTimeField(source="replica.triggered_at", allow_null=True)
     completed_at = serializers.DateTimeField(source="replica.completed_at", allow_null=True)
-    lag_ms = serializers.IntegerField(allow_null=True, help_text="since the trigger of the copied checkpoint: lost if the origin is")
+    lag_ms = serializers.IntegerField(
+        allow_null=True,
+        help_text="since the trigger of the copied checkpoint: lost if the origin is",
+    )
     at = serializers.DateTimeField(help_text="as of when that is")
     files = serializers.IntegerField(source="replica.files", allow_null=True)
     bytes = serializers.IntegerField(source="replica.bytes", allow_null=True)

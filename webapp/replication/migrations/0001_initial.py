@@ -15,44 +15,94 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Replica",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("name", models.CharField(max_length=64, unique=True)),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(max_length=64)),
-                ("source", models.CharField(help_text="directory of the job, canonical", max_length=1000)),
-                ("destination", models.CharField(help_text="as Flink is to read it", max_length=1000, unique=True)),
-                ("read_at", models.CharField(blank=True, help_text="where Weir writes it, if elsewhere", max_length=1000)),
-                ("every_s", models.PositiveIntegerField(help_text="between two looks for a newer checkpoint")),
+                (
+                    "source",
+                    models.CharField(help_text="directory of the job, canonical", max_length=1000),
+                ),
+                (
+                    "destination",
+                    models.CharField(
+                        help_text="as Flink is to read it", max_length=1000, unique=True
+                    ),
+                ),
+                (
+                    "read_at",
+                    models.CharField(
+                        blank=True, help_text="where Weir writes it, if elsewhere", max_length=1000
+                    ),
+                ),
+                (
+                    "every_s",
+                    models.PositiveIntegerField(
+                        help_text="between two looks for a newer checkpoint"
+                    ),
+                ),
                 ("enabled", models.BooleanField(default=True)),
                 ("created_at", models.DateTimeField()),
                 ("created_name", models.CharField(help_text="who asked for it", max_length=200)),
                 (
                     "asker_clusters",
-                    models.JSONField(default=list, help_text="clusters whose roots it may read; null: all", null=True),
+                    models.JSONField(
+                        default=list,
+                        help_text="clusters whose roots it may read; null: all",
+                        null=True,
+                    ),
                 ),
                 ("changed_at", models.DateTimeField(help_text="of the last order", null=True)),
-                ("changed_name", models.CharField(blank=True, help_text="who gave the last order", max_length=200)),
+                (
+                    "changed_name",
+                    models.CharField(
+                        blank=True, help_text="who gave the last order", max_length=200
+                    ),
+                ),
                 ("tried_at", models.DateTimeField(help_text="end of the last try", null=True)),
-                ("trouble", webapp.lib.messages.fields.MessageField(blank=True, help_text="why the last try failed")),
+                (
+                    "trouble",
+                    webapp.lib.messages.fields.MessageField(
+                        blank=True, help_text="why the last try failed"
+                    ),
+                ),
                 ("checkpoint_id", models.BigIntegerField(null=True)),
                 (
                     "triggered_at",
-                    models.DateTimeField(help_text="of that checkpoint, or where unknown when its _metadata was written", null=True),
+                    models.DateTimeField(
+                        help_text="of that checkpoint, or where unknown when its _metadata was written",
+                        null=True,
+                    ),
                 ),
-                ("completed_at", models.DateTimeField(help_text="when the copy was complete", null=True)),
+                (
+                    "completed_at",
+                    models.DateTimeField(help_text="when the copy was complete", null=True),
+                ),
                 ("location", models.CharField(blank=True, max_length=1000)),
                 ("files", models.BigIntegerField(null=True)),
                 ("bytes", models.BigIntegerField(null=True)),
             ],
             options={
                 "ordering": ["cluster", "job_id"],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "job_id"), name="replica_of_job")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "job_id"), name="replica_of_job")
+                ],
             },
         ),
         migrations.CreateModel(
             name="ReplicaRound",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("number", models.PositiveIntegerField()),
                 ("plan", models.CharField(max_length=64)),
                 ("checkpoint_id", models.BigIntegerField()),
@@ -63,16 +113,27 @@ class Migration(migrations.Migration):
                 ("copied_files", models.BigIntegerField()),
                 ("copied_bytes", models.BigIntegerField()),
                 ("deleted_files", models.BigIntegerField()),
-                ("overtaken", models.JSONField(default=list, help_text="checkpoints that it overtook")),
+                (
+                    "overtaken",
+                    models.JSONField(default=list, help_text="checkpoints that it overtook"),
+                ),
                 (
                     "replica",
-                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="rounds", to="replication.replica"),
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rounds",
+                        to="replication.replica",
+                    ),
                 ),
             ],
             options={
                 "ordering": ["replica", "-number"],
-                "indexes": [models.Index(fields=["replica", "completed_at"], name="replica_rounds")],
-                "constraints": [models.UniqueConstraint(fields=("replica", "number"), name="replica_round_key")],
+                "indexes": [
+                    models.Index(fields=["replica", "completed_at"], name="replica_rounds")
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("replica", "number"), name="replica_round_key")
+                ],
             },
         ),
     ]

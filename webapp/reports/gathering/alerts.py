@@ -14,11 +14,14 @@ MOST_RULES = 50
 
 
 def gathered(scope: ReportScope) -> tuple[tuple[ReportedAlert, ...], int]:
-    """The worst of those that fired, in order of time, and how many were left out. Two queries at most.
+    """The worst of those that fired, in order of time, and how many were left out. Two queries at
+    most.
 
     Instants are those of the data, except who acknowledged when.
     """
-    fired = Alert.objects.overlapping(scope.start, scope.end).filter(scope.rows, fired_at__isnull=False)
+    fired = Alert.objects.overlapping(scope.start, scope.end).filter(
+        scope.rows, fired_at__isnull=False
+    )
     worst = fired.order_by("-severity_rank", "-starts_at", "-id")[:MOST]
     rows = sorted(worst, key=lambda row: (row.starts_at, row.pk))
     return tuple(_reported(row) for row in rows), fired.count() - MOST if len(rows) == MOST else 0
@@ -26,10 +29,14 @@ def gathered(scope: ReportScope) -> tuple[tuple[ReportedAlert, ...], int]:
 
 def by_rule(start: datetime, end: datetime) -> tuple[tuple[str, int, int], ...]:
     """Rule, how many fired, how many of them were acknowledged; the most first."""
-    fired = Alert.objects.filter(starts_at__gte=start, starts_at__lt=end, fired_at__isnull=False).order_by().values("rule")
-    counted = fired.annotate(count=Count("id"), acknowledged=Count("id", filter=Q(acknowledged_at__isnull=False))).order_by(
-        "-count", "rule"
+    fired = (
+        Alert.objects.filter(starts_at__gte=start, starts_at__lt=end, fired_at__isnull=False)
+        .order_by()
+        .values("rule")
     )
+    counted = fired.annotate(
+        count=Count("id"), acknowledged=Count("id", filter=Q(acknowledged_at__isnull=False))
+    ).order_by("-count", "rule")
     return tuple((row["rule"], row["count"], row["acknowledged"]) for row in counted[:MOST_RULES])
 
 

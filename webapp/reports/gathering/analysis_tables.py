@@ -1,4 +1,6 @@
-"""What analyses add to a report: those with trouble to tell, each its verdict and its first table."""
+"""What analyses add to a report: those with trouble to tell, each its verdict and its first
+table.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -31,10 +33,17 @@ def _table(title: str, document: analysed.Document) -> Table:
         return Table(title, (), (), note=sentence)
     numeric = tuple(at for at, column in enumerate(found.columns) if column.unit in NUMERIC)
     rows = tuple(
-        tuple(texts.bounded(shown(value, column.unit)) for value, column in zip(row, found.columns, strict=True))
+        tuple(
+            texts.bounded(shown(value, column.unit))
+            for value, column in zip(row, found.columns, strict=True)
+        )
         for row in found.rows[:MOST_ROWS]
     )
     cut = (found.total or len(found.rows)) - len(rows)
-    more = message("{cut:count} more are on the page {title:name}.", cut=cut, title=title) if cut else ""
+    more = (
+        message("{cut:count} more are on the page {title:name}.", cut=cut, title=title)
+        if cut
+        else ""
+    )
     note = join_messages([sentence, more], " ")
     return Table(title, tuple(column.name for column in found.columns), rows, numeric, note)

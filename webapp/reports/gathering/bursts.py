@@ -1,4 +1,6 @@
-"""Checkpoints of many jobs at once, as a digest tells them: calls to each file system in its worst second."""
+"""Checkpoints of many jobs at once, as a digest tells them: calls to each file system in its worst
+second.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +19,9 @@ MOST_FILE_SYSTEMS, MOST_NAMES = 20, 3
 
 @dataclass(frozen=True)
 class Bursts:
-    """Of the newest minutes of the time reported that have checkpoints, from ``start`` on; how many file systems are ``left_out``."""
+    """Of the newest minutes of the time reported that have checkpoints, from ``start`` on; how many
+    file systems are ``left_out``.
+    """
 
     start: datetime
     file_systems: tuple[FileSystemCalls, ...]
@@ -55,7 +59,9 @@ def table(bursts: Bursts) -> Table:
         start=day_and_clock_text(bursts.start),
     )
     if bursts.left_out:
-        note += message("; {left_out:name} more file systems are left out", left_out=count_text(bursts.left_out))
+        note += message(
+            "; {left_out:name} more file systems are left out", left_out=count_text(bursts.left_out)
+        )
     return Table(message("Calls to file systems"), columns, rows, (1, 2, 3, 4, 5, 6), note)
 
 
@@ -73,7 +79,11 @@ def _row(one: FileSystemCalls) -> tuple[str, ...]:
         f"{one.peak:,.0f}",
         day_and_clock_text(one.peak_at),
         count_text(len(one.together)),
-        message("{staggered_peak:count} of {steady_peak:count}", staggered_peak=one.staggered_peak, steady_peak=one.steady_peak)
+        message(
+            "{staggered_peak:count} of {steady_peak:count}",
+            staggered_peak=one.staggered_peak,
+            steady_peak=one.steady_peak,
+        )
         if gains
         else message("no gain"),
         _names([job.name for job in one.together]),
@@ -81,13 +91,20 @@ def _row(one: FileSystemCalls) -> tuple[str, ...]:
 
 
 def _names(names: Sequence[str]) -> str:
-    more = message(" and {names:name} more", names=count_text(len(names) - MOST_NAMES)) if len(names) > MOST_NAMES else ""
+    more = (
+        message(" and {names:name} more", names=count_text(len(names) - MOST_NAMES))
+        if len(names) > MOST_NAMES
+        else ""
+    )
     return ", ".join(names[:MOST_NAMES]) + more
 
 
 def sentence(one: FileSystemCalls, start: datetime) -> str:
     """``start``: of the minutes looked at, which are not all of the time reported."""
-    name, minutes = one.file_system or message("a file system that is not known"), fleet_calls.SECONDS // 60
+    name, minutes = (
+        one.file_system or message("a file system that is not known"),
+        fleet_calls.SECONDS // 60,
+    )
     together = message(
         "{together:name} jobs write checkpoints at once: {peak:count} calls to {name:name}",
         together=count_text(len(one.together)),
@@ -95,7 +112,8 @@ def sentence(one: FileSystemCalls, start: datetime) -> str:
         name=name,
     )
     return message(
-        "{together:message} in the worst second of the {minutes:number} minutes from {start:name} on.",
+        "{together:message} in the worst second of the {minutes:number} minutes from {start:name} "
+        "on.",
         together=together,
         minutes=minutes,
         start=day_and_clock_text(start),

@@ -1,4 +1,6 @@
-"""What threads of vertices did that findings of the time name: busy, late with checkpoints, or slow to snapshot; nothing is asked for."""
+"""What threads of vertices did that findings of the time name: busy, late with checkpoints, or slow
+to snapshot; nothing is asked for.
+"""
 
 from collections.abc import Iterator
 
@@ -17,7 +19,10 @@ from webapp.reports.document import Table
 from webapp.reports.gathering.scope import ReportScope
 
 MOST_FINDINGS, MOST_VERTICES, MOST_OF_A_VERTEX = 50, 10, 3
-_OFF = message("Flame graphs are not switched on: rest.flamegraph.enabled: true, then a restart of the JobManager.")
+_OFF = message(
+    "Flame graphs are not switched on: rest.flamegraph.enabled: true, then a restart of the "
+    "JobManager."
+)
 Row = tuple[str, ...]
 
 
@@ -26,7 +31,9 @@ def tables(job: JobCurrent, scope: ReportScope, dumped: JobThreads) -> Iterator[
     vertices = _vertices(job, scope)
     graphs = {
         row.vertex_id: row
-        for row in FlameGraph.objects.filter(cluster=job.cluster, job_id=job.job_id, vertex_id__in=vertices).defer("frames")
+        for row in FlameGraph.objects.filter(
+            cluster=job.cluster, job_id=job.job_id, vertex_id__in=vertices
+        ).defer("frames")
     }
     rows: list[Row] = []
     for vertex_id, name in vertices.items():
@@ -34,8 +41,17 @@ def tables(job: JobCurrent, scope: ReportScope, dumped: JobThreads) -> Iterator[
             rows += [(name, *cells) for cells in _of_graph(row, scope)]
         rows += [(name, *cells) for cells in _of_dumps(vertex_id, scope, dumped)]
     if rows:
-        columns = (message("Vertex"), message("By"), message("At (UTC)"), message("Subtasks"), message("Threads"))
-        note = message("Of vertices that findings of this time name as busy, as late with checkpoints or as slow to snapshot.")
+        columns = (
+            message("Vertex"),
+            message("By"),
+            message("At (UTC)"),
+            message("Subtasks"),
+            message("Threads"),
+        )
+        note = message(
+            "Of vertices that findings of this time name as busy, as late with checkpoints or as "
+            "slow to snapshot."
+        )
         yield Table(message("What busy vertices did"), columns, tuple(rows), (), note)
 
 
@@ -50,14 +66,22 @@ def _vertices(job: JobCurrent, scope: ReportScope) -> dict[str, str]:
         sampled = sampled_vertex_of(finding)
         vertex_id = sampled.vertex_id if sampled else slow_vertex_of(finding)
         if vertex_id and len(found) < MOST_VERTICES:
-            found.setdefault(vertex_id, texts.name(names.get(vertex_id) or (sampled and sampled.name) or vertex_id))
+            found.setdefault(
+                vertex_id,
+                texts.name(names.get(vertex_id) or (sampled and sampled.name) or vertex_id),
+            )
     return found
 
 
 def _of_graph(row: FlameGraph, scope: ReportScope) -> Iterator[Row]:
     if row.sampled_at and scope.start <= row.sampled_at <= scope.end:
         subtask = "all" if row.subtask is None else str(row.subtask)
-        yield message("flame graph"), day_and_clock_text(row.sampled_at), subtask, texts.bounded(row.sentence)
+        yield (
+            message("flame graph"),
+            day_and_clock_text(row.sampled_at),
+            subtask,
+            texts.bounded(row.sentence),
+        )
     elif row.state == FlameGraphState.OFF:
         yield message("flame graph"), UNKNOWN, UNKNOWN, _OFF
 
@@ -69,8 +93,12 @@ def _of_dumps(vertex_id: str, scope: ReportScope, dumped: JobThreads) -> Iterato
         if one.row and one.row.taken_at and scope.start <= one.row.taken_at <= scope.end:
             for thread in one.of_job:
                 if thread.vertex_id == vertex_id:
-                    alike.setdefault((thread.does, day_and_clock_text(one.row.taken_at)), []).append(thread)
-    most: list[tuple[tuple[str, str], list[ShownThread]]] = sorted(alike.items(), key=lambda one: -len(one[1]))
+                    alike.setdefault(
+                        (thread.does, day_and_clock_text(one.row.taken_at)), []
+                    ).append(thread)
+    most: list[tuple[tuple[str, str], list[ShownThread]]] = sorted(
+        alike.items(), key=lambda one: -len(one[1])
+    )
     for (does, at), threads in most[:MOST_OF_A_VERTEX]:
         subtasks = sorted({one.subtask for one in threads if one.subtask is not None})
         yield message("thread dump"), at, list_text(map(str, subtasks)), texts.bounded(does)

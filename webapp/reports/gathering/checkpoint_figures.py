@@ -1,4 +1,6 @@
-"""How the checkpoints of one job fared in a stretch of time: counts, the longest time without a recovery point, and the worst of them."""
+"""How the checkpoints of one job fared in a stretch of time: counts, the longest time without a
+recovery point, and the worst of them.
+"""
 
 import itertools
 from collections import Counter
@@ -56,21 +58,32 @@ class Outline:
 def outlines(job: JobCurrent, scope: ReportScope) -> list[Outline]:
     """The newest ``MOST`` of the range, oldest first."""
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
-    rows = facts.order_by("-trigger_time", "-id").values_list(*(one.name for one in fields(Outline)))[:MOST]
+    rows = facts.order_by("-trigger_time", "-id").values_list(
+        *(one.name for one in fields(Outline))
+    )[:MOST]
     return [Outline(*row) for row in reversed(rows)]
 
 
-def figures(job: JobCurrent, scope: ReportScope, seen: Sequence[Outline], *, kept_one_by_one: bool) -> CheckpointFigures:
+def figures(
+    job: JobCurrent, scope: ReportScope, seen: Sequence[Outline], *, kept_one_by_one: bool
+) -> CheckpointFigures:
     """Three queries at most; counts are of all, the rest of those that are looked at.
 
     ``kept_one_by_one`` is false where completed ones of the range are too old to be still there.
     """
-    settings: dict[str, Any] = {"interval_ms": job.checkpoint_interval_ms, "timeout_ms": job.checkpoint_timeout_ms}
+    settings: dict[str, Any] = {
+        "interval_ms": job.checkpoint_interval_ms,
+        "timeout_ms": job.checkpoint_timeout_ms,
+    }
     if not kept_one_by_one:
         return _by_hours(job, scope, settings)
     own = [one for one in seen if not one.is_savepoint]
-    counts = facts_of.outcome_counts(facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end))
-    outcomes = {outcome: counts[outcome] for outcome in OUTCOMES if outcome not in UNSETTLED_OUTCOMES}
+    counts = facts_of.outcome_counts(
+        facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
+    )
+    outcomes = {
+        outcome: counts[outcome] for outcome in OUTCOMES if outcome not in UNSETTLED_OUTCOMES
+    }
     gap = _longest_gap(job, scope, own)
     lost = [one.checkpointed_bytes for one in seen if one.failed or one.outcome == "aborted"]
     wasted = [size for size in lost if size is not None]
@@ -110,7 +123,11 @@ def _point(row: dict[str, Any]) -> ReportedCheckpoint:
     slowest = texts.name(row["slowest_vertex_name"])
     if slowest:
         slowest += f"/{row['slowest_subtask']}" if row["slowest_subtask"] is not None else ""
-        slowest += message(" on {name:name}", name=texts.name(row["slowest_host"])) if row["slowest_host"] else ""
+        slowest += (
+            message(" on {name:name}", name=texts.name(row["slowest_host"]))
+            if row["slowest_host"]
+            else ""
+        )
     values = facts_of.point_values(row) | {
         "reason": texts.name(row["reason"]) or None,
         "slowest": slowest if slowest and facts_of.is_slowest_known(row) else None,
@@ -126,23 +143,39 @@ def lived(job: JobCurrent, scope: ReportScope) -> tuple[datetime, datetime]:
     return start, max(min(scope.end, known_to), start)
 
 
-def _longest_gap(job: JobCurrent, scope: ReportScope, own: Sequence[Outline]) -> tuple[datetime, datetime, bool] | None:
-    """From the last completed checkpoint before the range, or the job's start, to the next and so on up to the end of the range.
+def _longest_gap(
+    job: JobCurrent, scope: ReportScope, own: Sequence[Outline]
+) -> tuple[datetime, datetime, bool] | None:
+    """From the last completed checkpoint before the range, or the job's start, to the next and so
+    on up to the end of the range.
 
     The third says that it is the time before the job's first one.
     """
     if job.checkpoint_interval_ms is None and not own:
         return None
     begins, ends = lived(job, scope)
-    before = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lt=scope.start)
-    last = before.exclude(is_savepoint=True).order_by("-trigger_time", "-id").values_list("end_time", flat=True).first()
+    before = CheckpointFact.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lt=scope.start
+    )
+    last = (
+        before.exclude(is_savepoint=True)
+        .order_by("-trigger_time", "-id")
+        .values_list("end_time", flat=True)
+        .first()
+    )
     is_first = True
     if last is not None and (job.start_time is None or last >= job.start_time):
         begins, is_first = last, False
-    instants = [begins, *sorted(one.ended_at for one in own if one.outcome == "completed" and one.ended_at <= ends), ends]
+    instants = [
+        begins,
+        *sorted(one.ended_at for one in own if one.outcome == "completed" and one.ended_at <= ends),
+        ends,
+    ]
     starts_here = is_first and job.start_time is not None and job.start_time >= scope.start
     gaps = [
-        (first, second, starts_here and place == 0) for place, (first, second) in enumerate(itertools.pairwise(instants)) if second > first
+        (first, second, starts_here and place == 0)
+        for place, (first, second) in enumerate(itertools.pairwise(instants))
+        if second > first
     ]
     return max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
 
@@ -151,10 +184,16 @@ def _by_hours(job: JobCurrent, scope: ReportScope, settings: dict[str, Any]) -> 
     """From what is kept of every hour; a gap cannot be found in it."""
     first = scope.start.replace(minute=0, second=0, microsecond=0)
     hours = CheckpointRollup.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, period="hour", period_start__gte=first, period_start__lt=scope.end
+        cluster=job.cluster,
+        job_id=job.job_id,
+        period="hour",
+        period_start__gte=first,
+        period_start__lt=scope.end,
     )
     names = ("completed", "declined", "expired", "failed", "subsumed", "aborted")
-    sums = hours.aggregate(savepoints=Sum("savepoint_count"), **{name: Sum(f"{name}_count") for name in names})
+    sums = hours.aggregate(
+        savepoints=Sum("savepoint_count"), **{name: Sum(f"{name}_count") for name in names}
+    )
     outcomes = Counter({name: sums[name] or 0 for name in names})
     return CheckpointFigures(
         settled=outcomes.total(),

@@ -1,4 +1,6 @@
-"""Gathering a digest of the fleet: a week (or what was asked for) of all clusters → a document of the same form as an incident's."""
+"""Gathering a digest of the fleet: a week (or what was asked for) of all clusters → a document of
+the same form as an incident's.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,16 +19,28 @@ MOST_IN_FULL = 6
 
 
 def gather(
-    start: datetime, end: datetime, *, uid: str, made_at: datetime, made_by: str, progress: Progress = lambda done, words: None
+    start: datetime,
+    end: datetime,
+    *,
+    uid: str,
+    made_at: datetime,
+    made_by: str,
+    progress: Progress = lambda done, words: None,
 ) -> Document:
     """About twenty queries, whatever the fleet's size."""
     progress(10, message("counting what the week brought"))
     week, left_out = read(start, end)
     progress(60, message("putting it into words"))
     cut = [
-        message("{left_out:number} more new findings are left out; the findings page has them.", left_out=left_out) if left_out else "",
         message(
-            "Of {began:number} matters the worst {most_in_full:number} are listed with their figures.",
+            "{left_out:number} more new findings are left out; the findings page has them.",
+            left_out=left_out,
+        )
+        if left_out
+        else "",
+        message(
+            "Of {began:number} matters the worst {most_in_full:number} are listed with their "
+            "figures.",
             began=len(week.began),
             most_in_full=MOST_IN_FULL,
         )
@@ -58,7 +72,13 @@ def has_anything(start: datetime, end: datetime) -> bool:
 
 def _sources() -> tuple[Source, ...]:
     newest = JobCurrent.objects.aggregate(newest=Max("as_of"))["newest"]
-    return (Source(message("Jobs, checkpoints and findings in the database"), newest, message("newest observation")),)
+    return (
+        Source(
+            message("Jobs, checkpoints and findings in the database"),
+            newest,
+            message("newest observation"),
+        ),
+    )
 
 
 def _unknowns(now: datetime) -> tuple[str, ...]:
@@ -68,7 +88,8 @@ def _unknowns(now: datetime) -> tuple[str, ...]:
     more = message(" and more") if len(unseen) > 20 else ""
     return (
         message(
-            "Not seen when this was made: {join:name}{more:message}. What happened there since is not known.",
+            "Not seen when this was made: {join:name}{more:message}. What happened there since is "
+            "not known.",
             join=", ".join(unseen[:20]),
             more=more,
         ),

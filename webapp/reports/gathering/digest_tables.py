@@ -23,7 +23,11 @@ def _jobs(week: Week) -> Table:
             one.cluster,
             count_text(one.critical),
             count_text(one.warning),
-            message("{failed:name} of {settled:name}", failed=count_text(one.failed), settled=count_text(one.settled)),
+            message(
+                "{failed:name} of {settled:name}",
+                failed=count_text(one.failed),
+                settled=count_text(one.settled),
+            ),
             one.reason,
         )
         for one in week.worst
@@ -37,16 +41,33 @@ def _jobs(week: Week) -> Table:
         message("The worst of it"),
     )
     note = (
-        message("the worst {rows:number} of {troubled:name} in trouble", rows=len(rows), troubled=count_text(week.troubled))
+        message(
+            "the worst {rows:number} of {troubled:name} in trouble",
+            rows=len(rows),
+            troubled=count_text(week.troubled),
+        )
         if week.troubled > len(rows)
         else message("the worst first")
     )
-    return Table(message("Jobs in trouble"), columns, rows, (2, 3, 4), note, message("No job was in trouble."))
+    return Table(
+        message("Jobs in trouble"),
+        columns,
+        rows,
+        (2, 3, 4),
+        note,
+        message("No job was in trouble."),
+    )
 
 
 def _new(week: Week) -> Table:
     rows = tuple(
-        (one.severity, one.title, one.job_name or one.cluster, day_and_clock_text(one.first_seen), "open" if one.is_open else "ended")
+        (
+            one.severity,
+            one.title,
+            one.job_name or one.cluster,
+            day_and_clock_text(one.first_seen),
+            "open" if one.is_open else "ended",
+        )
         for one in week.began[:MOST_NEW]
     )
     note = message(
@@ -57,7 +78,13 @@ def _new(week: Week) -> Table:
     )
     return Table(
         message("New findings"),
-        (message("Severity"), message("Finding"), message("Where"), message("First seen (UTC)"), message("State")),
+        (
+            message("Severity"),
+            message("Finding"),
+            message("Where"),
+            message("First seen (UTC)"),
+            message("State"),
+        ),
         rows,
         (3,),
         note,
@@ -66,7 +93,10 @@ def _new(week: Week) -> Table:
 
 
 def _alerts(week: Week) -> Table:
-    rows = tuple((rule, count_text(count), count_text(acknowledged)) for rule, count, acknowledged in week.alerts)
+    rows = tuple(
+        (rule, count_text(count), count_text(acknowledged))
+        for rule, count, acknowledged in week.alerts
+    )
     return Table(
         message("Alerts by rule"),
         (message("Rule"), message("Fired"), message("Acknowledged")),
@@ -79,10 +109,22 @@ def _alerts(week: Week) -> Table:
 
 def _clusters(week: Week) -> Table:
     rows = tuple(
-        (one.cluster, count_text(one.jobs), count_text(one.completed), count_text(one.failed), success_text(one.success))
+        (
+            one.cluster,
+            count_text(one.jobs),
+            count_text(one.completed),
+            count_text(one.failed),
+            success_text(one.success),
+        )
         for one in week.checkpoints
     )
-    columns = (message("Cluster"), message("Jobs"), message("Completed"), message("Failed"), message("Success"))
+    columns = (
+        message("Cluster"),
+        message("Jobs"),
+        message("Completed"),
+        message("Failed"),
+        message("Success"),
+    )
     return Table(
         message("Checkpoints by cluster"),
         columns,
@@ -118,7 +160,14 @@ def _storage(week: Week) -> Table:
         message("Audited (UTC)"),
     )
     note = message("the largest growth first; raw: as often as HDFS stores it")
-    return Table(message("Checkpoint storage"), columns, rows, (1, 2, 3, 4, 5, 6, 7), note, message("No audit looked in this time."))
+    return Table(
+        message("Checkpoint storage"),
+        columns,
+        rows,
+        (1, 2, 3, 4, 5, 6, 7),
+        note,
+        message("No audit looked in this time."),
+    )
 
 
 def _kept(week: Week) -> Table:
@@ -141,7 +190,10 @@ def _kept(week: Week) -> Table:
         message("Ended jobs"),
         message("Their checkpoints"),
     )
-    note = message("savepoints, and checkpoints of ended jobs: Flink deletes neither; the page Retention of a root says who may need them")
+    note = message(
+        "savepoints, and checkpoints of ended jobs: Flink deletes neither; the page Retention of a "
+        "root says who may need them"
+    )
     return Table(message("Kept until somebody deletes it"), columns, rows, (1, 2, 3, 4, 5), note)
 
 

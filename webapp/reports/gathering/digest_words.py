@@ -18,17 +18,29 @@ def days_text(start: datetime, end: datetime) -> str:
     return (
         f"{start:%Y-%m-%d}"
         if start.date() == last.date()
-        else message("{start:name} to {last:name}", start=f"{start:%Y-%m-%d}", last=f"{last:%Y-%m-%d}")
+        else message(
+            "{start:name} to {last:name}", start=f"{start:%Y-%m-%d}", last=f"{last:%Y-%m-%d}"
+        )
     )
 
 
 def summary(week: Week) -> Summary:
     critical = sum(one.critical for one in week.worst)
     return Summary(
-        tone="crit" if critical else "warn" if week.troubled or week.failed else "ok" if week.jobs else "unknown",
+        tone="crit"
+        if critical
+        else "warn"
+        if week.troubled or week.failed
+        else "ok"
+        if week.jobs
+        else "unknown",
         headline=_headline(week),
         happened=_happened(week),
-        when=message("{start:name} – {end:name} UTC.", start=f"{week.start:%Y-%m-%d %H:%M}", end=f"{week.end:%Y-%m-%d %H:%M}"),
+        when=message(
+            "{start:name} – {end:name} UTC.",
+            start=f"{week.start:%Y-%m-%d %H:%M}",
+            end=f"{week.end:%Y-%m-%d %H:%M}",
+        ),
         cause=_causes(week),
         impact=_impact(week),
         actions=_actions(week),
@@ -42,7 +54,10 @@ def _headline(week: Week) -> str:
     if not week.jobs:
         return message("No job was seen in this time")
     if not week.troubled:
-        return message("{jobs:message} seen, none in trouble", jobs=plural(week.jobs, "{count:count} job", "{count:count} jobs"))
+        return message(
+            "{jobs:message} seen, none in trouble",
+            jobs=plural(week.jobs, "{count:count} job", "{count:count} jobs"),
+        )
     news = message(
         "{began_count:name} new findings, {ended_count:name} ended",
         began_count=count_text(week.began_count),
@@ -58,7 +73,12 @@ def _headline(week: Week) -> str:
 
 def _happened(week: Week) -> tuple[str, ...]:
     return tuple(
-        message("{name:name} on {cluster:name}: {reason:name}.", name=one.name, cluster=one.cluster, reason=one.reason)
+        message(
+            "{name:name} on {cluster:name}: {reason:name}.",
+            name=one.name,
+            cluster=one.cluster,
+            reason=one.reason,
+        )
         for one in week.worst[:MOST_LINES]
     )
 
@@ -84,8 +104,12 @@ def _actions(week: Week) -> tuple[Point, ...]:
     steps: dict[str, Point] = {}
     for title, _count, _jobs_hit, worst in week.by_rule:
         where = worst.job_name or worst.cluster
-        steps.setdefault(worst.next_step, Point(f"{title}, {where}" if where else title, worst.next_step))
-    return tuple(steps.values())[:MOST_RULES] or (Point(message("Nothing"), message("There is nothing to act on.")),)
+        steps.setdefault(
+            worst.next_step, Point(f"{title}, {where}" if where else title, worst.next_step)
+        )
+    return tuple(steps.values())[:MOST_RULES] or (
+        Point(message("Nothing"), message("There is nothing to act on.")),
+    )
 
 
 def _impact(week: Week) -> tuple[str, ...]:
@@ -93,7 +117,11 @@ def _impact(week: Week) -> tuple[str, ...]:
     settled = week.completed + week.failed
     if settled:
         said.append(
-            message("{failed:name} of {settled:name} checkpoints failed.", failed=count_text(week.failed), settled=count_text(settled))
+            message(
+                "{failed:name} of {settled:name} checkpoints failed.",
+                failed=count_text(week.failed),
+                settled=count_text(settled),
+            )
         )
     grown = [one.grown_bytes for one in week.roots if one.grown_bytes is not None]
     if grown:
@@ -111,7 +139,11 @@ def _impact(week: Week) -> tuple[str, ...]:
     if week.bursts and week.bursts.worst:
         said.append(bursts.sentence(week.bursts.worst, week.bursts.start))
     if week.open_count:
-        said.append(message("{open_count:name} findings are still open.", open_count=count_text(week.open_count)))
+        said.append(
+            message(
+                "{open_count:name} findings are still open.", open_count=count_text(week.open_count)
+            )
+        )
     return tuple(said) or (message("None that can be measured."),)
 
 
@@ -140,10 +172,16 @@ def _kpis(week: Week, critical: int) -> tuple[Kpi, ...]:
                 open_count=count_text(week.open_count),
             ),
         ),
-        Kpi(message("Alerts"), count_text(fired), message("fired") if fired else message("none fired")),
+        Kpi(
+            message("Alerts"),
+            count_text(fired),
+            message("fired") if fired else message("none fired"),
+        ),
         Kpi(
             message("Storage growth"),
             bytes_text(sum(grown)) if grown else UNKNOWN,
-            message("{roots:number} roots", roots=len(week.roots)) if week.roots else message("not audited"),
+            message("{roots:number} roots", roots=len(week.roots))
+            if week.roots
+            else message("not audited"),
         ),
     )

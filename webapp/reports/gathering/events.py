@@ -1,4 +1,7 @@
-"""What logs and the JobManager said of one job: excerpts, exceptions, marks. Every query is bounded."""
+"""What logs and the JobManager said of one job: excerpts, exceptions, marks.
+
+Every query is bounded.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,30 +45,63 @@ _QUIET_KINDS = (
     "job_archived",
 )
 """What a healthy job logs as well, and what the time line says anyway."""
-_ELSEWHERE = frozenset({"checkpoint_failed", "checkpoint_expired", "checkpoint_declined", "late_message", "job_state", "job_terminal"})
+_ELSEWHERE = frozenset(
+    {
+        "checkpoint_failed",
+        "checkpoint_expired",
+        "checkpoint_declined",
+        "late_message",
+        "job_state",
+        "job_terminal",
+    }
+)
 """Checkpoints and states have lines of their own in the time line; as excerpts they stay."""
 _LOUD = frozenset({"ERROR", "WARN", "FATAL"})
 
 
 def excerpts(job: JobCurrent, scope: ReportScope) -> tuple[tuple[LogExcerpt, ...], bool]:
-    """The first lines of each kind and place, and whether there were more events than are looked at. One query."""
-    logged = LogEvent.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end)
-    columns = ("ts", "process", "level", "kind", "vertex_name", "subtask", "host", "reason", "message", "detail")
-    events = list(logged.exclude(kind__in=_QUIET_KINDS).order_by("ts", "id").only(*columns)[: MOST_EVENTS + 1])
+    """The first lines of each kind and place, and whether there were more events than are looked
+    at.
+
+    One query.
+    """
+    logged = LogEvent.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end
+    )
+    columns = (
+        "ts",
+        "process",
+        "level",
+        "kind",
+        "vertex_name",
+        "subtask",
+        "host",
+        "reason",
+        "message",
+        "detail",
+    )
+    events = list(
+        logged.exclude(kind__in=_QUIET_KINDS).order_by("ts", "id").only(*columns)[: MOST_EVENTS + 1]
+    )
     return _grouped(events[:MOST_EVENTS]), len(events) > MOST_EVENTS
 
 
 def _grouped(events: Iterable[LogEvent]) -> tuple[LogExcerpt, ...]:
     groups: dict[tuple[str, str, str], list[LogEvent]] = {}
     for event in events:
-        groups.setdefault((event.kind, event.reason or "", event.vertex_name or ""), []).append(event)
+        groups.setdefault((event.kind, event.reason or "", event.vertex_name or ""), []).append(
+            event
+        )
     # What is loud comes first where not everything fits.
     ordered = sorted(groups.values(), key=lambda group: (group[0].level not in _LOUD, group[0].ts))
     shown: list[LogExcerpt] = []
     for group in ordered:
         room = min(OF_A_KIND, MOST_EXCERPTS - len(shown))
         chosen = group[:room]
-        shown += [_excerpt(event, len(group) - len(chosen) if event is chosen[-1] else 0) for event in chosen]
+        shown += [
+            _excerpt(event, len(group) - len(chosen) if event is chosen[-1] else 0)
+            for event in chosen
+        ]
         if len(shown) >= MOST_EXCERPTS:
             break
     return tuple(sorted(shown, key=lambda one: one.at))
@@ -77,21 +113,39 @@ def _excerpt(event: LogEvent, more: int) -> LogExcerpt:
         vertex += f"/{event.subtask}"
     where = " on ".join(filter(None, (vertex, texts.name(event.host))))
     text = texts.bounded(event.message, texts.SENTENCE)
-    detail = texts.bounded("\n".join((event.detail or "").splitlines()[:TRACE_LINES]), texts.PARAGRAPH)
-    return LogExcerpt(event.ts, texts.name(event.process), event.level or "", event.kind, where, f"{text}\n{detail}".strip(), more)
+    detail = texts.bounded(
+        "\n".join((event.detail or "").splitlines()[:TRACE_LINES]), texts.PARAGRAPH
+    )
+    return LogExcerpt(
+        event.ts,
+        texts.name(event.process),
+        event.level or "",
+        event.kind,
+        where,
+        f"{text}\n{detail}".strip(),
+        more,
+    )
 
 
 def belongs_to_timeline(excerpt: LogExcerpt) -> bool:
-    return excerpt.kind not in _ELSEWHERE and (excerpt.level in _LOUD or excerpt.kind.startswith(("tm_", "restored", "restore_")))
+    return excerpt.kind not in _ELSEWHERE and (
+        excerpt.level in _LOUD or excerpt.kind.startswith(("tm_", "restored", "restore_"))
+    )
 
 
 def exceptions(job: JobCurrent, scope: ReportScope) -> tuple[Exception_, ...]:
-    """The newest of each name, those that came most often first, and how many of the name came in the time. Two queries."""
-    thrown = JobException.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end)
+    """The newest of each name, those that came most often first, and how many of the name came in
+    the time. Two queries.
+    """
+    thrown = JobException.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end
+    )
     by_name: dict[str, list[JobException]] = {}
     for row in thrown.order_by("-ts", "-id").defer("taskmanager_id")[:MOST_THROWN]:
         by_name.setdefault(row.exception_name, []).append(row)
-    often = sorted(by_name.values(), key=lambda rows: (not any(row.is_root for row in rows), -len(rows)))[:MOST_EXCEPTIONS]
+    often = sorted(
+        by_name.values(), key=lambda rows: (not any(row.is_root for row in rows), -len(rows))
+    )[:MOST_EXCEPTIONS]
     counts = dict(
         thrown.filter(exception_name__in=[rows[0].exception_name for rows in often])
         .order_by()
@@ -113,7 +167,9 @@ def exceptions(job: JobCurrent, scope: ReportScope) -> tuple[Exception_, ...]:
 
 @dataclass(frozen=True, slots=True)
 class MarksOfTime:
-    """``marks`` are the newest of ``count``; ``restarts`` and ``signs`` (first and last restart or failure) are of all."""
+    """``marks`` are the newest of ``count``; ``restarts`` and ``signs`` (first and last restart or
+    failure) are of all.
+    """
 
     marks: tuple[ChartMark, ...]
     count: int
@@ -124,7 +180,9 @@ class MarksOfTime:
 
 def marks(job: JobCurrent, scope: ReportScope) -> MarksOfTime:
     """Savepoints, restarts, deployments, restores, failures and ends. Two queries."""
-    rows = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=scope.start, at__lte=scope.end)
+    rows = JobAnnotation.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, at__gte=scope.start, at__lte=scope.end
+    )
     restart = Q(kind="restart")
     of_all = rows.aggregate(
         count=Count("pk"),
@@ -137,7 +195,10 @@ def marks(job: JobCurrent, scope: ReportScope) -> MarksOfTime:
         rows.order_by("-at", "-id").values_list("at", "kind", "label", "subject")[:MOST_MARKS]
     )
     return MarksOfTime(
-        tuple(ChartMark(at, kind, texts.name(label or subject or kind)) for at, kind, label, subject in reversed(newest)),
+        tuple(
+            ChartMark(at, kind, texts.name(label or subject or kind))
+            for at, kind, label, subject in reversed(newest)
+        ),
         of_all["count"],
         of_all["restarts"] or 0,
         of_all["restart_marks"],

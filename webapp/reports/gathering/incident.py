@@ -29,9 +29,17 @@ def gather(
     from_alert: str = "",
     progress: Progress = lambda done, words: None,
 ) -> Document:
-    """About thirty queries a job, each bounded. A job that was submitted again in this time is reported under each of its ids."""
-    clusters = {cluster.name: cluster for cluster in Cluster.objects.filter(name__in={one.cluster for one in scope.jobs})}
-    recordings = {name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING}
+    """About thirty queries a job, each bounded.
+
+    A job that was submitted again in this time is reported under each of its ids.
+    """
+    clusters = {
+        cluster.name: cluster
+        for cluster in Cluster.objects.filter(name__in={one.cluster for one in scope.jobs})
+    }
+    recordings = {
+        name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING
+    }
     jobs = {JobKey(row.cluster, row.job_id): row for row in rows_of(scope.jobs)}
     whole = with_attempts(scope, jobs.values())
     if whole != scope:
@@ -40,23 +48,38 @@ def gather(
     for number, key in enumerate(key for key in scope.jobs if key in jobs):
         progress(
             5 + 60 * number // len(scope.jobs),
-            message("reading job {number:number} of {jobs:number}", number=number + 1, jobs=len(scope.jobs)),
+            message(
+                "reading job {number:number} of {jobs:number}",
+                number=number + 1,
+                jobs=len(scope.jobs),
+            ),
         )
         gathered.append(story.of_job(jobs[key], scope, made_at, recordings))
     progress(68, message("reading findings and alerts"))
     findings, findings_left_out = rule_findings.gathered(scope)
     alerted, alerts_left_out = alerts.gathered(scope)
-    moments, moments_left_out = timeline.timeline([moment for one in gathered for moment in one.moments], findings, alerted)
+    moments, moments_left_out = timeline.timeline(
+        [moment for one in gathered for moment in one.moments], findings, alerted
+    )
     stories = summary.worst_first([one.story for one in gathered], findings)
     first_screen = summary.summary(gathered, findings, alerted, scope)
     cut = [
-        message("{findings_left_out:number} less severe findings are left out.", findings_left_out=findings_left_out)
+        message(
+            "{findings_left_out:number} less severe findings are left out.",
+            findings_left_out=findings_left_out,
+        )
         if findings_left_out
         else "",
-        message("Alerts that are left out and not counted, the least severe: {alerts_left_out:number}.", alerts_left_out=alerts_left_out)
+        message(
+            "Alerts that are left out and not counted, the least severe: {alerts_left_out:number}.",
+            alerts_left_out=alerts_left_out,
+        )
         if alerts_left_out
         else "",
-        message("{moments_left_out:number} less important moments are left out of the time line.", moments_left_out=moments_left_out)
+        message(
+            "{moments_left_out:number} less important moments are left out of the time line.",
+            moments_left_out=moments_left_out,
+        )
         if moments_left_out
         else "",
         message(
@@ -83,7 +106,9 @@ def gather(
         findings=findings,
         alerts=alerted,
         sources=sources.sources(stories, clusters, made_at),
-        unknowns=sources.unknowns(stories, clusters, [key for key in scope.jobs if key not in jobs], scope, made_at),
+        unknowns=sources.unknowns(
+            stories, clusters, [key for key in scope.jobs if key not in jobs], scope, made_at
+        ),
         cut=tuple(filter(None, cut)),
     )
 
@@ -95,7 +120,8 @@ def _cut_of(gathered: story.GatheredJob) -> Iterator[str]:
         yield message("only the first log events of the time were looked at.")
     if gathered.checkpoints >= MOST_CHECKPOINTS and not gathered.story.checkpoints.by_hours:
         yield message(
-            "sizes and the longest time without a recovery point are those of the newest {most_checkpoints:name} checkpoints.",
+            "sizes and the longest time without a recovery point are those of the newest "
+            "{most_checkpoints:name} checkpoints.",
             most_checkpoints=count_text(MOST_CHECKPOINTS),
         )
     if gathered.checkpoints > shown:
@@ -106,13 +132,15 @@ def _cut_of(gathered: story.GatheredJob) -> Iterator[str]:
         )
     if marks.count > len(marks.marks):
         yield message(
-            "charts and the time line have the newest {marks:number} of {count:name} marks, restarts among them.",
+            "charts and the time line have the newest {marks:number} of {count:name} marks, "
+            "restarts among them.",
             marks=len(marks.marks),
             count=count_text(marks.count),
         )
     if len(gathered.story.outages) >= MOST_RESTARTS and marks.restart_marks > MOST_RESTARTS:
         yield message(
-            "outages are the newest {most_restarts:number}; there were {restart_marks:name} restarts in this time.",
+            "outages are the newest {most_restarts:number}; there were {restart_marks:name} "
+            "restarts in this time.",
             most_restarts=MOST_RESTARTS,
             restart_marks=count_text(marks.restart_marks),
         )

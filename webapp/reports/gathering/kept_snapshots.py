@@ -1,4 +1,6 @@
-"""Savepoints, and checkpoints of ended jobs: what Flink never deletes by itself, root by root, by the newest audits."""
+"""Savepoints, and checkpoints of ended jobs: what Flink never deletes by itself, root by root, by
+the newest audits.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +18,10 @@ MOST_ROOTS = 50
 
 @dataclass(frozen=True)
 class KeptSnapshots:
-    """``oldest``: when the oldest savepoint was written. ``ended_bytes``: live files of jobs that have ended."""
+    """``oldest``: when the oldest savepoint was written.
+
+    ``ended_bytes``: live files of jobs that have ended.
+    """
 
     root: str
     savepoints: int
@@ -28,12 +33,28 @@ class KeptSnapshots:
 
 def of_roots() -> tuple[KeptSnapshots, ...]:
     """Most bytes first. Two queries."""
-    audited = CheckpointStorage.objects.filter(audit__in=latest_audits(), is_savepoint=True).order_by().values("root")
-    savepoints = {row["root"]: row for row in audited.annotate(count=Count("id"), size=Sum("bytes"), oldest=Min("modified"))}
-    over = (
-        JobStorage.objects.filter(audit__in=latest_audits(), terminal=True, checkpoints__gt=0, live_files__gt=0).order_by().values("root")
+    audited = (
+        CheckpointStorage.objects.filter(audit__in=latest_audits(), is_savepoint=True)
+        .order_by()
+        .values("root")
     )
-    ended = {row["root"]: row for row in over.order_by().values("root").annotate(count=Count("id"), size=Sum("live_bytes"))}
+    savepoints = {
+        row["root"]: row
+        for row in audited.annotate(count=Count("id"), size=Sum("bytes"), oldest=Min("modified"))
+    }
+    over = (
+        JobStorage.objects.filter(
+            audit__in=latest_audits(), terminal=True, checkpoints__gt=0, live_files__gt=0
+        )
+        .order_by()
+        .values("root")
+    )
+    ended = {
+        row["root"]: row
+        for row in over.order_by()
+        .values("root")
+        .annotate(count=Count("id"), size=Sum("live_bytes"))
+    }
     found = []
     for root in savepoints.keys() | ended.keys():
         own: Mapping[str, Any] = savepoints.get(root) or {}
@@ -48,4 +69,8 @@ def of_roots() -> tuple[KeptSnapshots, ...]:
                 ended_bytes=of_ended.get("size") or 0,
             )
         )
-    return tuple(sorted(found, key=lambda one: (-(one.savepoint_bytes + one.ended_bytes), one.root))[:MOST_ROOTS])
+    return tuple(
+        sorted(found, key=lambda one: (-(one.savepoint_bytes + one.ended_bytes), one.root))[
+            :MOST_ROOTS
+        ]
+    )

@@ -17,7 +17,13 @@ MOST_FILES = 3
 
 def rows(job: JobCurrent, scope: ReportScope) -> tuple[ReportedMissingFile, ...]:
     """One query where no restore lacked a file."""
-    found = Finding.objects.filter(cluster=job.cluster, job_id=job.job_id, rule=RULE, first_seen__lte=scope.end, last_seen__gte=scope.start)
+    found = Finding.objects.filter(
+        cluster=job.cluster,
+        job_id=job.job_id,
+        rule=RULE,
+        first_seen__lte=scope.end,
+        last_seen__gte=scope.start,
+    )
     told = [
         file["path"]
         for data in found.order_by("-last_seen").values_list("data", flat=True)[:MOST_FILES]
@@ -33,7 +39,9 @@ def _reported(path: str) -> ReportedMissingFile | None:
         return None
     owner = found.owner
     causes = tuple(
-        (LABELS[one.key], VERDICTS[one.verdict].word, texts.bounded(one.because)) for one in found.causes if one.verdict != RULED_OUT
+        (LABELS[one.key], VERDICTS[one.verdict].word, texts.bounded(one.because))
+        for one in found.causes
+        if one.verdict != RULED_OUT
     )
     return ReportedMissingFile(
         path=texts.bounded(found.path),

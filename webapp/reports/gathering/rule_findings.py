@@ -1,4 +1,6 @@
-"""What the rules found of the chosen jobs and their clusters in the time: several episodes of one matter as one."""
+"""What the rules found of the chosen jobs and their clusters in the time: several episodes of one
+matter as one.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -17,30 +19,48 @@ MOST_FIGURES = 12
 
 
 def gathered(scope: ReportScope) -> tuple[tuple[ReportedFinding, ...], int]:
-    """The worst first, and how many were left out. One query: findings of the jobs, and those of their clusters as a whole."""
-    found = Finding.objects.filter(scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start)
+    """The worst first, and how many were left out.
+
+    One query: findings of the jobs, and those of their clusters as a whole.
+    """
+    found = Finding.objects.filter(
+        scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
+    )
     return reported(found.order_by(*WORST_FIRST)[:MOST_ROWS])
 
 
 def reported(found: Collection[Finding]) -> tuple[tuple[ReportedFinding, ...], int]:
-    """Findings as matters, the worst first, of two equally bad ones that which explains the other; and how many were left out."""
+    """Findings as matters, the worst first, of two equally bad ones that which explains the other;
+    and how many were left out.
+    """
     of_job: dict[tuple[str, str], list[Finding]] = {}
     for one in found:
         of_job.setdefault((one.cluster, one.job_id), []).append(one)
     shown = [matter for rows in of_job.values() for matter in matters(rows)]
-    shown.sort(key=lambda one: (-one.finding.severity_rank, precedence(one.finding.rule), one.finding.first_seen))
+    shown.sort(
+        key=lambda one: (
+            -one.finding.severity_rank,
+            precedence(one.finding.rule),
+            one.finding.first_seen,
+        )
+    )
     return tuple(_reported(one) for one in _fairly(shown)), max(len(shown) - MOST_REPORTED, 0)
 
 
 def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
-    """As many as are reported, in the same order: the worst of every job before the second of any."""
+    """As many as are reported, in the same order: the worst of every job before the second of
+    any.
+    """
     counts: Counter[tuple[str, str]] = Counter()
     places = []
     for number, one in enumerate(shown):
         job = (one.finding.cluster, one.finding.job_id)
         places.append((counts[job], number))
         counts[job] += 1
-    return [shown[number] for _place, number in sorted(sorted(places)[:MOST_REPORTED], key=lambda place: place[1])]
+    return [
+        shown[number]
+        for _place, number in sorted(sorted(places)[:MOST_REPORTED], key=lambda place: place[1])
+    ]
 
 
 def is_notable(finding: ReportedFinding) -> bool:
@@ -78,7 +98,13 @@ def _reported(shown: PresentedFinding) -> ReportedFinding:
         is_open=shown.is_open,
         episodes=shown.episodes,
         figures=tuple(
-            Figure(texts.name(one.name), texts.bounded(one.value), texts.bounded(one.compared), texts.bounded(one.note), one.at)
+            Figure(
+                texts.name(one.name),
+                texts.bounded(one.value),
+                texts.bounded(one.compared),
+                texts.bounded(one.note),
+                one.at,
+            )
             for one in shown.figures[:MOST_FIGURES]
         ),
         path=tuple(texts.name(step) for step in shown.longest_way[:30]),

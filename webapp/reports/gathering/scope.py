@@ -34,25 +34,38 @@ class ReportScope:
 
     @property
     def rows(self) -> Q:
-        """Of models with ``cluster`` and ``job_id``: rows of these jobs, and of their clusters as a whole (with no job)."""
+        """Of models with ``cluster`` and ``job_id``: rows of these jobs, and of their clusters as a
+        whole (with no job).
+        """
         found = Q(job_id="", cluster__in={one.cluster for one in self.jobs})
         for cluster in {one.cluster for one in self.jobs}:
-            found |= Q(cluster=cluster, job_id__in=[one.job_id for one in self.jobs if one.cluster == cluster])
+            found |= Q(
+                cluster=cluster,
+                job_id__in=[one.job_id for one in self.jobs if one.cluster == cluster],
+            )
         return found
 
     @property
     def points_a_job(self) -> int:
-        """How many checkpoints of each job are listed one by one, so that a report of fifty jobs stays a file that opens."""
+        """How many checkpoints of each job are listed one by one, so that a report of fifty jobs
+        stays a file that opens.
+        """
         return max(60, min(400, 3_000 // max(len(self.jobs), 1)))
 
 
 def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
-    """These jobs, as far as they are known; and those of the same ids on others of their clusters, which the caller leaves out."""
-    return JobCurrent.objects.filter(cluster__in={one.cluster for one in keys}, job_id__in={one.job_id for one in keys})
+    """These jobs, as far as they are known; and those of the same ids on others of their clusters,
+    which the caller leaves out.
+    """
+    return JobCurrent.objects.filter(
+        cluster__in={one.cluster for one in keys}, job_id__in={one.job_id for one in keys}
+    )
 
 
 def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope:
-    """And the other attempts of these jobs that lived in the time, as far as a report covers so many. One query a job."""
+    """And the other attempts of these jobs that lived in the time, as far as a report covers so
+    many. One query a job.
+    """
     keys = dict.fromkeys(scope.jobs)
     for job in jobs:
         if JobKey(job.cluster, job.job_id) in keys:
@@ -72,7 +85,11 @@ def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> ReportSco
         raise BadScope(message("Choose at least one job."))
     if len(chosen) > MOST_JOBS:
         raise BadScope(
-            message("A report covers at most {most_jobs:number} jobs; {chosen:number} are chosen.", most_jobs=MOST_JOBS, chosen=len(chosen))
+            message(
+                "A report covers at most {most_jobs:number} jobs; {chosen:number} are chosen.",
+                most_jobs=MOST_JOBS,
+                chosen=len(chosen),
+            )
         )
     check_span(start, end)
     return ReportScope(chosen, start, end)
@@ -83,4 +100,6 @@ def check_span(start: datetime, end: datetime) -> None:
     if end - start < SHORTEST:
         raise BadScope(message("The time has to end after it starts."))
     if end - start > LONGEST:
-        raise BadScope(message("A report spans at most {days:number} days; make several.", days=LONGEST.days))
+        raise BadScope(
+            message("A report spans at most {days:number} days; make several.", days=LONGEST.days)
+        )

@@ -18,15 +18,39 @@ MOST_UNKNOWNS = 40
 _A_LITTLE = timedelta(minutes=2)
 
 
-def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: datetime) -> tuple[Source, ...]:
-    loaded = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values_list("loaded_at", flat=True).first()
-    listed = [Source(message("Results of Spark in the database"), loaded, message("newest run that was loaded"))]
+def sources(
+    stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: datetime
+) -> tuple[Source, ...]:
+    loaded = (
+        Manifest.objects.filter(state=Manifest.State.LOADED)
+        .order_by("-id")
+        .values_list("loaded_at", flat=True)
+        .first()
+    )
+    listed = [
+        Source(
+            message("Results of Spark in the database"),
+            loaded,
+            message("newest run that was loaded"),
+        )
+    ]
     for name in sorted({story.cluster for story in stories}):
         cluster = clusters.get(name)
-        seen = max((story.last_seen_at for story in stories if story.cluster == name and story.last_seen_at), default=None)
+        seen = max(
+            (
+                story.last_seen_at
+                for story in stories
+                if story.cluster == name and story.last_seen_at
+            ),
+            default=None,
+        )
         if cluster is None:
             listed.append(
-                Source(message("Cluster {name:name}", name=name), seen, message("no longer registered; what it reported before is kept"))
+                Source(
+                    message("Cluster {name:name}", name=name),
+                    seen,
+                    message("no longer registered; what it reported before is kept"),
+                )
             )
             continue
         visibility = cluster.visibility_at(now)
@@ -49,7 +73,10 @@ def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: d
                         None,
                         (
                             notes.get(visibility, ""),
-                            message("Flink {flink_version:name}", flink_version=str(cluster.flink_version))
+                            message(
+                                "Flink {flink_version:name}",
+                                flink_version=str(cluster.flink_version),
+                            )
                             if cluster.flink_version
                             else "",
                         ),
@@ -60,20 +87,35 @@ def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: d
         )
     audits = [place.as_of for story in stories for place in story.storage if place.as_of]
     if audits:
-        listed.append(Source(message("Audit of checkpoint storage"), max(audits), message("newest that saw directories of these jobs")))
+        listed.append(
+            Source(
+                message("Audit of checkpoint storage"),
+                max(audits),
+                message("newest that saw directories of these jobs"),
+            )
+        )
     return tuple(listed)
 
 
 def unknowns(
-    stories: Sequence[JobStory], clusters: Mapping[str, Cluster], missing: Sequence[JobKey], scope: ReportScope, now: datetime
+    stories: Sequence[JobStory],
+    clusters: Mapping[str, Cluster],
+    missing: Sequence[JobKey],
+    scope: ReportScope,
+    now: datetime,
 ) -> tuple[str, ...]:
     """Sentences. One query for what rules lacked, one for skipped inputs."""
     said: list[str] = [
-        message("Nothing is known of job {name:name} on {name2:name}.", name=texts.name(key.job_id), name2=texts.name(key.cluster))
+        message(
+            "Nothing is known of job {name:name} on {name2:name}.",
+            name=texts.name(key.job_id),
+            name2=texts.name(key.cluster),
+        )
         for key in missing
     ]
     lacked = {
-        (row.cluster, row.job_id): row.unknowns for row in JobJudgement.objects.filter(job_id__in=[story.job_id for story in stories])
+        (row.cluster, row.job_id): row.unknowns
+        for row in JobJudgement.objects.filter(job_id__in=[story.job_id for story in stories])
     }
     for story in stories:
         said += _of_story(story, scope, now)
@@ -91,24 +133,36 @@ def unknowns(
             why = texts.bounded(cluster.last_error) or message("no answer")
             said.append(
                 message(
-                    "{name:name}: its cluster cannot be seen now ({why:name}), so its state now is not known.", name=story.name, why=why
+                    "{name:name}: its cluster cannot be seen now ({why:name}), so its state now is "
+                    "not known.",
+                    name=story.name,
+                    why=why,
                 )
             )
         if cluster is not None and cluster.visibility_at(now) == Visibility.BROKEN:
             said.append(
                 message(
-                    "{name:name}: no JobManager of its cluster runs, as its operator says: {bounded:name}.",
+                    "{name:name}: no JobManager of its cluster runs, as its operator says: "
+                    "{bounded:name}.",
                     name=story.name,
                     bounded=texts.bounded(cluster.operator_said),
                 )
             )
     names = {story.cluster for story in stories}
-    skipped = SkippedInput.objects.filter(cluster__in=names, observed_at__gte=scope.start, observed_at__lte=scope.end).count()
+    skipped = SkippedInput.objects.filter(
+        cluster__in=names, observed_at__gte=scope.start, observed_at__lte=scope.end
+    ).count()
     if skipped:
-        inputs = message("One input") if skipped == 1 else message("{skipped:number} inputs", skipped=skipped)
+        inputs = (
+            message("One input")
+            if skipped == 1
+            else message("{skipped:number} inputs", skipped=skipped)
+        )
         said.append(
             message(
-                "{inputs:message} of these clusters could not be read in this time; the pipeline page says which and why.", inputs=inputs
+                "{inputs:message} of these clusters could not be read in this time; the pipeline "
+                "page says which and why.",
+                inputs=inputs,
             )
         )
     return tuple(said[:MOST_UNKNOWNS])
@@ -119,7 +173,13 @@ def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
     if story.judged_at is None:
         said.append(message("{name:name}: no rule has judged it yet.", name=story.name))
     elif not story.ended_at and not story.is_recording and story.judged_at < scope.end - _A_LITTLE:
-        said.append(message("{name:name}: judged up to {judged_at:name} only.", name=story.name, judged_at=instant_text(story.judged_at)))
+        said.append(
+            message(
+                "{name:name}: judged up to {judged_at:name} only.",
+                name=story.name,
+                judged_at=instant_text(story.judged_at),
+            )
+        )
     if not story.is_recording and scope.start < now - routine():
         said.append(
             message(
@@ -129,10 +189,15 @@ def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
                 days=routine().days,
             )
         )
-    if story.last_seen_at and story.last_seen_at > scope.end + timedelta(hours=1) and story.configuration:
+    if (
+        story.last_seen_at
+        and story.last_seen_at > scope.end + timedelta(hours=1)
+        and story.configuration
+    ):
         said.append(
             message(
-                "{name:name}: its configuration is that of {last_seen_at:name}; whether it was the same before is not known.",
+                "{name:name}: its configuration is that of {last_seen_at:name}; whether it was the "
+                "same before is not known.",
                 name=story.name,
                 last_seen_at=instant_text(story.last_seen_at),
             )
@@ -140,7 +205,14 @@ def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
     if not story.pressure:
         said.append(message("{name:name}: no pressure was measured in this time.", name=story.name))
     if not story.storage:
-        said.append(message("{name:name}: no audit of checkpoint storage has seen its directories.", name=story.name))
+        said.append(
+            message(
+                "{name:name}: no audit of checkpoint storage has seen its directories.",
+                name=story.name,
+            )
+        )
     if not story.logs:
-        said.append(message("{name:name}: no notable log event was read in this time.", name=story.name))
+        said.append(
+            message("{name:name}: no notable log event was read in this time.", name=story.name)
+        )
     return said

@@ -15,5 +15,12 @@ def _reported(one: Start) -> ReportedStart:
     parts = tuple((phase.name, float(phase.duration_ms)) for phase in one.phases)
     slowest = straggler(one)
     return ReportedStart(
-        one.at, one.kind, one.total_ms, one.usual_total_ms, parts, one.tasks, one.held_up_ms, texts.name(slowest) if slowest else ""
+        one.at,
+        one.kind,
+        one.total_ms,
+        one.usual_total_ms,
+        parts,
+        one.tasks,
+        one.held_up_ms,
+        texts.name(slowest) if slowest else "",
     )

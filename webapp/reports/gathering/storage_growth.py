@@ -12,13 +12,16 @@ from webapp.storage.replication_factor import NONE, ReplicationFactor, factors_b
 MOST_ROOTS = 50
 MOST_AUDITS = 5_000
 LOOK_BACK = timedelta(days=7)
-"""The first figure may be older than the range: roots are audited every few hours, their history is kept one a day."""
+"""The first figure may be older than the range: roots are audited every few hours, their history is
+kept one a day.
+"""
 
 
 @dataclass(frozen=True)
 class RootGrowth:
-    """``grown_bytes`` is ``None`` where only one audit looked; so is ``orphans_grown_bytes``. ``raw_bytes``: as often as HDFS stores them,
-    ``None`` where unknown or another storage."""
+    """``grown_bytes`` is ``None`` where only one audit looked; so is ``orphans_grown_bytes``.
+    ``raw_bytes``: as often as HDFS stores them, ``None`` where unknown or another storage.
+    """
 
     root: str
     bytes: int
@@ -32,8 +35,17 @@ class RootGrowth:
 
 def of_roots(start: datetime, end: datetime) -> tuple[RootGrowth, ...]:
     """The largest growth first. Five queries at most, one without HDFS."""
-    loaded = RootFigures.objects.filter(audit__state=AuditState.LOADED, as_of__gte=start - LOOK_BACK, as_of__lte=end)
-    columns = (message("root"), "as_of", message("bytes"), "raw_bytes", "orphan_bytes", "missing_files")
+    loaded = RootFigures.objects.filter(
+        audit__state=AuditState.LOADED, as_of__gte=start - LOOK_BACK, as_of__lte=end
+    )
+    columns = (
+        message("root"),
+        "as_of",
+        message("bytes"),
+        "raw_bytes",
+        "orphan_bytes",
+        "missing_files",
+    )
     first: dict[str, RootFigures] = {}
     last: dict[str, RootFigures] = {}
     for row in loaded.order_by("-as_of", "-id").only(*columns)[:MOST_AUDITS]:
@@ -42,8 +54,14 @@ def of_roots(start: datetime, end: datetime) -> tuple[RootGrowth, ...]:
         if row.root not in first or first[row.root].as_of > start:
             first[row.root] = row
     factors = factors_by_uri(last)
-    growths = [_growth(last[root], first[root], factors.get(root, NONE)) for root in last if last[root].as_of >= start]
-    return tuple(sorted(growths, key=lambda one: (-(one.grown_bytes or 0), -one.bytes)))[:MOST_ROOTS]
+    growths = [
+        _growth(last[root], first[root], factors.get(root, NONE))
+        for root in last
+        if last[root].as_of >= start
+    ]
+    return tuple(sorted(growths, key=lambda one: (-(one.grown_bytes or 0), -one.bytes)))[
+        :MOST_ROOTS
+    ]
 
 
 def _growth(last: RootFigures, first: RootFigures, replicated: ReplicationFactor) -> RootGrowth:

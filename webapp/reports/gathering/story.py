@@ -1,4 +1,8 @@
-"""One job as a report describes it: what it is, how its checkpoints fared, what was said and thrown. About thirty queries."""
+"""One job as a report describes it: what it is, how its checkpoints fared, what was said and
+thrown.
+
+About thirty queries.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +14,15 @@ from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
 from webapp.reports.document import JobStory, Moment, ReportedCounters, StoragePlace
-from webapp.reports.gathering import checkpoint_figures, events, missing_files, pressure, starts, timeline, work_tables
+from webapp.reports.gathering import (
+    checkpoint_figures,
+    events,
+    missing_files,
+    pressure,
+    starts,
+    timeline,
+    work_tables,
+)
 from webapp.reports.gathering.checkpoint_figures import Outline
 from webapp.reports.gathering.events import MarksOfTime
 from webapp.reports.gathering.scope import ReportScope
@@ -25,10 +37,11 @@ MOST_SETTINGS = 120
 
 @dataclass(frozen=True)
 class GatheredJob:
-    """The story, its ``moments`` for the time line (the most important ones), and the first and last signs of trouble.
+    """The story, its ``moments`` for the time line (the most important ones), and the first and
+    last signs of trouble.
 
-    ``checkpoints`` counts those that were looked at; ``events_cut`` says that the log held more than is looked at; ``marks`` of how many
-    those of the story are the newest.
+    ``checkpoints`` counts those that were looked at; ``events_cut`` says that the log held more
+    than is looked at; ``marks`` of how many those of the story are the newest.
     """
 
     story: JobStory
@@ -39,14 +52,20 @@ class GatheredJob:
     marks: MarksOfTime
 
 
-def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Collection[str]) -> GatheredJob:
+def of_job(
+    job: JobCurrent, scope: ReportScope, now: datetime, recordings: Collection[str]
+) -> GatheredJob:
     is_recording = job.cluster in recordings
     seen = checkpoint_figures.outlines(job, scope)
     one_by_one = checkpoint_figures.kept_one_by_one(scope, now, is_recording=is_recording)
     marks = events.marks(job, scope)
     excerpts, events_cut = events.excerpts(job, scope)
     of_starts = job_starts(job, scope.start, scope.end)
-    uploads = [one.checkpointed_bytes for one in seen if one.outcome == "completed" and one.checkpointed_bytes is not None]
+    uploads = [
+        one.checkpointed_bytes
+        for one in seen
+        if one.outcome == "completed" and one.checkpointed_bytes is not None
+    ]
     story = JobStory(
         cluster=job.cluster,
         job_id=job.job_id,
@@ -76,7 +95,14 @@ def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Colle
         logs=excerpts,
         exceptions=events.exceptions(job, scope),
     )
-    return GatheredJob(story, most_important(timeline.of_job(story, seen)), _signs(marks, seen), len(seen), events_cut, marks)
+    return GatheredJob(
+        story,
+        most_important(timeline.of_job(story, seen)),
+        _signs(marks, seen),
+        len(seen),
+        events_cut,
+        marks,
+    )
 
 
 def _signs(marks: MarksOfTime, seen: Sequence[Outline]) -> tuple[datetime, ...]:
@@ -90,7 +116,9 @@ def _counters(job: JobCurrent) -> ReportedCounters | None:
     counters = counters_of(job)
     if counters is None or counters.weir is None or not counters.why:
         return None
-    return ReportedCounters(counters.at, _known(counters.flink), _known(counters.weir), counters.why)
+    return ReportedCounters(
+        counters.at, _known(counters.flink), _known(counters.weir), counters.why
+    )
 
 
 def _known(counts: Counts) -> tuple[tuple[str, int], ...]:
@@ -111,7 +139,9 @@ def _configuration(job: JobCurrent) -> tuple[tuple[str, str], ...]:
 
 
 def _storage(job: JobCurrent) -> tuple[StoragePlace, ...]:
-    found = JobStorage.objects.filter(cluster=job.cluster, job_id=job.job_id, audit_id__in=latest_audits()).select_related("audit")
+    found = JobStorage.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, audit_id__in=latest_audits()
+    ).select_related("audit")
     rows = list(found.order_by("-bytes", "root")[:MOST_PLACES])
     factors = factors_by_uri(row.root for row in rows)
     return tuple(
@@ -124,7 +154,9 @@ def _storage(job: JobCurrent) -> tuple[StoragePlace, ...]:
             retained_waste_bytes=row.retained_waste_bytes,
             orphan_bytes=row.orphan_bytes,
             missing_files=row.missing_files,
-            raw_bytes=factors.get(row.root, NONE).raw(row.bytes) if row.raw_bytes is None else row.raw_bytes,
+            raw_bytes=factors.get(row.root, NONE).raw(row.bytes)
+            if row.raw_bytes is None
+            else row.raw_bytes,
         )
         for row in rows
     )

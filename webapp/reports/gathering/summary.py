@@ -1,4 +1,7 @@
-"""The first screen: what happened, when, why, what it cost, what to do. Pure: from what was gathered to sentences."""
+"""The first screen: what happened, when, why, what it cost, what to do.
+
+Pure: from what was gathered to sentences.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -28,7 +31,10 @@ _ENDED = {
 
 
 def summary(
-    gathered: Sequence[GatheredJob], findings: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert], scope: ReportScope
+    gathered: Sequence[GatheredJob],
+    findings: Sequence[ReportedFinding],
+    alerts: Sequence[ReportedAlert],
+    scope: ReportScope,
 ) -> Summary:
     stories = worst_first([one.story for one in gathered], findings)
     notable = [one for one in findings if is_notable(one)]
@@ -67,8 +73,16 @@ def title(stories: Sequence[JobStory], findings: Sequence[ReportedFinding], head
 
 def worst_first(stories: Sequence[JobStory], findings: Sequence[ReportedFinding]) -> list[JobStory]:
     def badness(story: JobStory) -> tuple[bool, int, int, int, int]:
-        own = [rank(one) for one in of_job(findings, story.cluster, story.job_id) if is_notable(one)]
-        return story.state == "FAILED", max(own, default=0), story.restarts, story.checkpoints.failed, len(own)
+        own = [
+            rank(one) for one in of_job(findings, story.cluster, story.job_id) if is_notable(one)
+        ]
+        return (
+            story.state == "FAILED",
+            max(own, default=0),
+            story.restarts,
+            story.checkpoints.failed,
+            len(own),
+        )
 
     return sorted(stories, key=badness, reverse=True)
 
@@ -80,7 +94,9 @@ def symptom(notable: Sequence[ReportedFinding]) -> ReportedFinding | None:
 
 
 def _tone(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> str:
-    if any(one.severity == "critical" for one in notable) or any(story.state == "FAILED" for story in stories):
+    if any(one.severity == "critical" for one in notable) or any(
+        story.state == "FAILED" for story in stories
+    ):
         return "crit"
     if notable or any(story.checkpoints.failed or story.restarts for story in stories):
         return "warn"
@@ -90,11 +106,18 @@ def _tone(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> st
 def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> str:
     troubled = {(one.cluster, one.job_id) for one in notable if one.job_id}
     worst = symptom(
-        [one for one in notable if not stories or (one.cluster, one.job_id) == (stories[0].cluster, stories[0].job_id)] or notable
+        [
+            one
+            for one in notable
+            if not stories or (one.cluster, one.job_id) == (stories[0].cluster, stories[0].job_id)
+        ]
+        or notable
     )
     if worst is not None:
         alike = sum(one.rule == worst.rule and one.job_id == worst.job_id for one in notable) - 1
-        gathered = worst.title + (message(", and {alike:number} more like it", alike=alike) if alike else "")
+        gathered = worst.title + (
+            message(", and {alike:number} more like it", alike=alike) if alike else ""
+        )
         if len(stories) > 1 and troubled:
             return message(
                 "{troubled:number} of {stories:number} jobs in trouble, {name:name} worst",
@@ -105,10 +128,15 @@ def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
         return gathered
     failed = sum(story.checkpoints.failed for story in stories)
     if failed:
-        return message("{failed:name} checkpoints failed; no rule found more than that", failed=count_text(failed))
+        return message(
+            "{failed:name} checkpoints failed; no rule found more than that",
+            failed=count_text(failed),
+        )
     restarts = sum(story.restarts for story in stories)
     if restarts:
-        return message("{times:text} restarted; no rule found more than that", times=_times(restarts))
+        return message(
+            "{times:text} restarted; no rule found more than that", times=_times(restarts)
+        )
     if any(story.judged_at is None for story in stories):
         return message("Not known: not every job was judged in this time")
     return message("Nothing was found wrong in this time")
@@ -127,7 +155,9 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
         else:
             lines += said
     if len(stories) > MOST_LINES:
-        lines.append(message("And {stories:number} more jobs, below.", stories=len(stories) - MOST_LINES))
+        lines.append(
+            message("And {stories:number} more jobs, below.", stories=len(stories) - MOST_LINES)
+        )
     return tuple(lines)
 
 
@@ -136,17 +166,26 @@ def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
     said: list[str] = []
     if figures.settled:
         parts = join_messages(
-            (message("{count:count} {outcome:name}", count=count, outcome=outcome) for outcome, count in figures.by_outcome.items()), ", "
+            (
+                message("{count:count} {outcome:name}", count=count, outcome=outcome)
+                for outcome, count in figures.by_outcome.items()
+            ),
+            ", ",
         )
         hours = message(" (by whole hours, savepoints included)") if figures.by_hours else ""
         if figures.completed == figures.settled:
             said.append(
-                message("All {settled:name} checkpoints completed{hours:message}.", settled=count_text(figures.settled), hours=hours)
+                message(
+                    "All {settled:name} checkpoints completed{hours:message}.",
+                    settled=count_text(figures.settled),
+                    hours=hours,
+                )
             )
         else:
             said.append(
                 message(
-                    "{failed:name} of {settled:name} checkpoints failed{hours:message}{words:message}.",
+                    "{failed:name} of {settled:name} checkpoints "
+                    "failed{hours:message}{words:message}.",
                     failed=count_text(figures.failed),
                     settled=count_text(figures.settled),
                     hours=hours,
@@ -154,25 +193,49 @@ def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
                 )
             )
     elif figures.interval_ms is None:
-        said.append(message("No checkpoint was due: periodic checkpoints are off, or the cluster has not reported any."))
+        said.append(
+            message(
+                "No checkpoint was due: periodic checkpoints are off, or the cluster has not "
+                "reported any."
+            )
+        )
     else:
         said.append(message("No checkpoint ended in this time."))
     if figures.savepoints and not brief:
         said.append(
             message(
-                "{savepoints:message} taken.", savepoints=plural(figures.savepoints, "{count:count} savepoint", "{count:count} savepoints")
+                "{savepoints:message} taken.",
+                savepoints=plural(
+                    figures.savepoints, "{count:count} savepoint", "{count:count} savepoints"
+                ),
             )
         )
     if story.restarts:
         thrown = next(iter(story.exceptions), None)
-        by = message("; thrown: {name:name} in {task:name}", name=thrown.name, task=thrown.task) if thrown else ""
-        said.append(message("The job restarted {times:text}{by:message}.", times=_times(story.restarts), by=by))
+        by = (
+            message("; thrown: {name:name} in {task:name}", name=thrown.name, task=thrown.task)
+            if thrown
+            else ""
+        )
+        said.append(
+            message(
+                "The job restarted {times:text}{by:message}.", times=_times(story.restarts), by=by
+            )
+        )
     if story.ended_at and story.state in _ENDED and (not brief or story.state == "FAILED"):
-        said.append(message("The job {ended:text} at {ended_at:name}.", ended=_ENDED[story.state], ended_at=instant_text(story.ended_at)))
+        said.append(
+            message(
+                "The job {ended:text} at {ended_at:name}.",
+                ended=_ENDED[story.state],
+                ended_at=instant_text(story.ended_at),
+            )
+        )
     return said
 
 
-def _span(gathered: Sequence[GatheredJob], notable: Sequence[ReportedFinding]) -> tuple[datetime | None, datetime | None]:
+def _span(
+    gathered: Sequence[GatheredJob], notable: Sequence[ReportedFinding]
+) -> tuple[datetime | None, datetime | None]:
     """From the first sign of trouble to the last."""
     signs = [at for job in gathered for at in job.signs]
     firsts = [*(one.first_seen for one in notable), *signs]
@@ -180,13 +243,27 @@ def _span(gathered: Sequence[GatheredJob], notable: Sequence[ReportedFinding]) -
     return min(firsts, default=None), max(lasts, default=None)
 
 
-def _when(began: datetime | None, ended: datetime | None, notable: Sequence[ReportedFinding], scope: ReportScope) -> str:
+def _when(
+    began: datetime | None,
+    ended: datetime | None,
+    notable: Sequence[ReportedFinding],
+    scope: ReportScope,
+) -> str:
     if began is None or ended is None:
         return message("Looked at: {range:name}.", range=_range(scope.start, scope.end))
-    still = message(" Not over when this report was made.") if any(one.is_open for one in notable) else ""
+    still = (
+        message(" Not over when this report was made.")
+        if any(one.is_open for one in notable)
+        else ""
+    )
     if ended - began < timedelta(seconds=1):
         return f"{_range(began, ended)}.{still}"
-    return message("{range:name}, for {began:name}.{still:message}", range=_range(began, ended), began=span_text(began, ended), still=still)
+    return message(
+        "{range:name}, for {began:name}.{still:message}",
+        range=_range(began, ended),
+        began=span_text(began, ended),
+        still=still,
+    )
 
 
 def _range(start: datetime, end: datetime) -> str:
@@ -201,13 +278,20 @@ def _range(start: datetime, end: datetime) -> str:
 
 def _causes(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> tuple[Point, ...]:
     """That which explains comes before what it explains; one of each rule and job."""
-    points = [Point(_lead(one, stories), _cause(one)) for one in _one_of_each(notable, stories)[:MOST_CAUSES]]
+    points = [
+        Point(_lead(one, stories), _cause(one))
+        for one in _one_of_each(notable, stories)[:MOST_CAUSES]
+    ]
     if points:
         return tuple(points)
     if any(story.checkpoints.failed or story.restarts for story in stories):
         return (
             Point(
-                message("Not known"), message("No rule named a cause. The time line, exceptions and log excerpts below are all there is.")
+                message("Not known"),
+                message(
+                    "No rule named a cause. The time line, exceptions and log excerpts below are "
+                    "all there is."
+                ),
             ),
         )
     return (Point(message("None found"), message("No rule fired on these jobs in this time.")),)
@@ -235,19 +319,35 @@ def _actions(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) ->
             Point(
                 one.rule_title
                 if len(stories) < 2
-                else message("{job_name:name}: {rule_title:text}", job_name=one.job_name, rule_title=one.rule_title),
+                else message(
+                    "{job_name:name}: {rule_title:text}",
+                    job_name=one.job_name,
+                    rule_title=one.rule_title,
+                ),
                 one.next_step,
             ),
         )
     if steps:
         return tuple(steps.values())[:MOST_ACTIONS]
     if any(story.exceptions for story in stories):
-        return (Point(message("Exceptions"), message("Start with the exceptions below: they say what was thrown, where and how often.")),)
+        return (
+            Point(
+                message("Exceptions"),
+                message(
+                    "Start with the exceptions below: they say what was thrown, where and how "
+                    "often."
+                ),
+            ),
+        )
     return (Point(message("Nothing"), message("There is nothing to act on.")),)
 
 
-def _one_of_each(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> list[ReportedFinding]:
-    """The first of each rule, since a second one says much the same; of several jobs the first of each, so that none is missed."""
+def _one_of_each(
+    notable: Sequence[ReportedFinding], stories: Sequence[JobStory]
+) -> list[ReportedFinding]:
+    """The first of each rule, since a second one says much the same; of several jobs the first of
+    each, so that none is missed.
+    """
     first: dict[tuple[str, ...], ReportedFinding] = {}
     for one in notable:
         first.setdefault((one.cluster, one.job_id, "" if len(stories) > 1 else one.rule), one)
@@ -266,14 +366,19 @@ def _impact(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> 
 def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
     figures, said = story.checkpoints, _downtime(story)
     gap_ms, interval_ms = figures.longest_gap_ms, figures.interval_ms
-    due = message(" (one is due every {interval_ms:name})", interval_ms=duration_text(interval_ms)) if interval_ms else ""
+    due = (
+        message(" (one is due every {interval_ms:name})", interval_ms=duration_text(interval_ms))
+        if interval_ms
+        else ""
+    )
     begins_well = figures.gap_is_first and not figures.failed and not story.restarts
     least_ms = max(_LONG_GAPS * (interval_ms or 0), _FIRST_MS if begins_well else 0)
     is_long = gap_ms is not None and gap_ms > least_ms
     if is_long and figures.gap_from and figures.gap_to:
         said.append(
             message(
-                "No checkpoint completed for {gap_ms:name}, {range:name}{due:message}; a failure at its end would have replayed all of it.",
+                "No checkpoint completed for {gap_ms:name}, {range:name}{due:message}; a failure "
+                "at its end would have replayed all of it.",
                 gap_ms=duration_text(gap_ms),
                 range=_range(figures.gap_from, figures.gap_to),
                 due=due,
@@ -281,26 +386,36 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
         )
     if figures.failed:
         longest = (
-            message("; the longest time without a new one was {gap_ms:name}{due:message}", gap_ms=duration_text(gap_ms), due=due)
+            message(
+                "; the longest time without a new one was {gap_ms:name}{due:message}",
+                gap_ms=duration_text(gap_ms),
+                due=due,
+            )
             if gap_ms is not None and not is_long
             else ""
         )
         said.append(
             message(
                 "{failed:message} lost{longest:message}.",
-                failed=plural(figures.failed, "{count:count} recovery point", "{count:count} recovery points"),
+                failed=plural(
+                    figures.failed, "{count:count} recovery point", "{count:count} recovery points"
+                ),
                 longest=longest,
             )
         )
     if figures.wasted_bytes:
         unknown = (
-            message("; of {wasted_unknown:number} more it is not known", wasted_unknown=figures.wasted_unknown)
+            message(
+                "; of {wasted_unknown:number} more it is not known",
+                wasted_unknown=figures.wasted_unknown,
+            )
             if figures.wasted_unknown
             else ""
         )
         said.append(
             message(
-                "{wasted_bytes:name} were uploaded in vain, for checkpoints that did not complete{unknown:message}.",
+                "{wasted_bytes:name} were uploaded in vain, for checkpoints that did not "
+                "complete{unknown:message}.",
                 wasted_bytes=bytes_text(figures.wasted_bytes),
                 unknown=unknown,
             )
@@ -318,7 +433,9 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
                 )
             )
     if story.state == "FAILED":
-        said.append(message("The job is gone: it failed for good and does not come back by itself."))
+        said.append(
+            message("The job is gone: it failed for good and does not come back by itself.")
+        )
     return said
 
 
@@ -326,7 +443,12 @@ def _downtime(story: JobStory) -> list[str]:
     """How long it was down, outage by outage, and what it processed again."""
     if not story.outages:
         return (
-            [message("It restarted {times:text}; for how long its tasks were down is not known.", times=_times(story.restarts))]
+            [
+                message(
+                    "It restarted {times:text}; for how long its tasks were down is not known.",
+                    times=_times(story.restarts),
+                )
+            ]
             if story.restarts
             else []
         )
@@ -336,12 +458,20 @@ def _downtime(story: JobStory) -> list[str]:
     if known:
         each = join_messages(
             (
-                message("{at:name} UTC {downtime_ms:name}", at=f"{one.at:%H:%M:%S}", downtime_ms=duration_text(one.downtime_ms))
+                message(
+                    "{at:name} UTC {downtime_ms:name}",
+                    at=f"{one.at:%H:%M:%S}",
+                    downtime_ms=duration_text(one.downtime_ms),
+                )
                 for one in known[:MOST_OUTAGES]
             ),
             ", ",
         )
-        more = message(" and {known:number} more", known=len(known) - MOST_OUTAGES) if len(known) > MOST_OUTAGES else ""
+        more = (
+            message(" and {known:number} more", known=len(known) - MOST_OUTAGES)
+            if len(known) > MOST_OUTAGES
+            else ""
+        )
         times = plural(len(known), "{count:count} outage", "{count:count} outages")
         said.append(
             message(
@@ -354,7 +484,11 @@ def _downtime(story: JobStory) -> list[str]:
         )
     if least:
         at_least_ms = sum(one.at_least_ms or 0 for one in least)
-        certain = message(", at least {at_least_ms:name} in all", at_least_ms=duration_text(at_least_ms)) if at_least_ms else ""
+        certain = (
+            message(", at least {at_least_ms:name} in all", at_least_ms=duration_text(at_least_ms))
+            if at_least_ms
+            else ""
+        )
         said.append(
             message(
                 "For {least:message} it is not known when all tasks ran again{certain:message}.",
@@ -364,18 +498,37 @@ def _downtime(story: JobStory) -> list[str]:
         )
     again = [one.reprocessed_ms for one in story.outages if one.reprocessed_ms is not None]
     if again:
-        oldest = message("the restored checkpoints were up to {max:name} old", max=duration_text(max(again)))
-        said.append(message("Processed again: the records of {sum:name}; {oldest:message}.", sum=duration_text(sum(again)), oldest=oldest))
+        oldest = message(
+            "the restored checkpoints were up to {max:name} old", max=duration_text(max(again))
+        )
+        said.append(
+            message(
+                "Processed again: the records of {sum:name}; {oldest:message}.",
+                sum=duration_text(sum(again)),
+                oldest=oldest,
+            )
+        )
     return said
 
 
-def _kpis(stories: Sequence[JobStory], notable: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert]) -> tuple[Kpi, ...]:
-    settled, failed = sum(one.checkpoints.settled for one in stories), sum(one.checkpoints.failed for one in stories)
+def _kpis(
+    stories: Sequence[JobStory], notable: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert]
+) -> tuple[Kpi, ...]:
+    settled, failed = (
+        sum(one.checkpoints.settled for one in stories),
+        sum(one.checkpoints.failed for one in stories),
+    )
     gaps = [one.checkpoints for one in stories if one.checkpoints.longest_gap_ms is not None]
     longest = max(gaps, key=lambda one: one.longest_gap_ms or 0, default=None)
     restarts = sum(one.restarts for one in stories)
-    down_ms = sum(outage.downtime_ms or outage.at_least_ms or 0 for one in stories for outage in one.outages)
-    down = message("down for {down_ms:name}", down_ms=duration_text(down_ms)) if down_ms else message("in this time")
+    down_ms = sum(
+        outage.downtime_ms or outage.at_least_ms or 0 for one in stories for outage in one.outages
+    )
+    down = (
+        message("down for {down_ms:name}", down_ms=duration_text(down_ms))
+        if down_ms
+        else message("in this time")
+    )
     critical = sum(one.severity == "critical" for one in notable)
     acknowledged = sum(bool(one.acknowledged_by) for one in alerts)
     due = (
@@ -386,7 +539,11 @@ def _kpis(stories: Sequence[JobStory], notable: Sequence[ReportedFinding], alert
     return (
         Kpi(
             message("Checkpoints failed"),
-            message("{failed:name} of {settled:name}", failed=count_text(failed), settled=count_text(settled)),
+            message(
+                "{failed:name} of {settled:name}",
+                failed=count_text(failed),
+                settled=count_text(settled),
+            ),
             percent_text(failed / settled) if settled else message("none ended"),
             message("crit") if failed else "",
         ),
@@ -399,16 +556,28 @@ def _kpis(stories: Sequence[JobStory], notable: Sequence[ReportedFinding], alert
         Kpi(
             message("Findings"),
             count_text(len(notable)),
-            message("{critical:number} critical, {notable:number} warning", critical=critical, notable=len(notable) - critical),
+            message(
+                "{critical:number} critical, {notable:number} warning",
+                critical=critical,
+                notable=len(notable) - critical,
+            ),
             message("crit") if critical else message("warn") if notable else "",
         ),
         Kpi(
             message("Alerts"),
             count_text(len(alerts)),
-            message("{acknowledged:number} acknowledged", acknowledged=acknowledged) if alerts else message("none fired"),
+            message("{acknowledged:number} acknowledged", acknowledged=acknowledged)
+            if alerts
+            else message("none fired"),
         ),
     )
 
 
 def _times(count: int) -> str:
-    return "once" if count == 1 else "twice" if count == 2 else message("{count:name} times", count=count_text(count))
+    return (
+        "once"
+        if count == 1
+        else "twice"
+        if count == 2
+        else message("{count:name} times", count=count_text(count))
+    )

@@ -1,4 +1,7 @@
-"""The time line: what happened to the chosen jobs, in order, runs of the same thing as one line. Pure."""
+"""The time line: what happened to the chosen jobs, in order, runs of the same thing as one line.
+
+Pure.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -13,7 +16,9 @@ from webapp.reports.gathering.rule_findings import is_notable
 
 MOST_MOMENTS = 250
 MOST_RUNS = 25
-"""Runs of failed checkpoints of one job; with more of them, runs of the same reason are shown as one across what completed between."""
+"""Runs of failed checkpoints of one job; with more of them, runs of the same reason are shown as
+one across what completed between.
+"""
 _RANK = {"crit": 3, "warn": 2, "ok": 1, "done": 1}
 _TONE_OF_SEVERITY = {"critical": "crit", "warning": "warn"}
 _TONE_OF_MARK = {
@@ -26,17 +31,30 @@ _TONE_OF_MARK = {
     "savepoint": "done",
     "operator": "done",
 }
-_TITLE_OF_MARK = {"deploy": "Job {}", "terminal": "Job {}", "restart": "Restart: {}", "restore": "Restored: {}", "failure": "Failure: {}"}
+_TITLE_OF_MARK = {
+    "deploy": "Job {}",
+    "terminal": "Job {}",
+    "restart": "Restart: {}",
+    "restore": "Restored: {}",
+    "failure": "Failure: {}",
+}
 
 
 def timeline(
     of_jobs: Iterable[Moment], findings: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert]
 ) -> tuple[tuple[Moment, ...], int]:
-    """Oldest first, and how many of the least important were left out. ``of_jobs`` are those of :func:`of_job`, of all jobs."""
+    """Oldest first, and how many of the least important were left out.
+
+    ``of_jobs`` are those of :func:`of_job`, of all jobs.
+    """
     moments = list(of_jobs)
-    moments += [moment for finding in findings if is_notable(finding) for moment in [_of_finding(finding)]]
+    moments += [
+        moment for finding in findings if is_notable(finding) for moment in [_of_finding(finding)]
+    ]
     moments += [moment for alert in alerts for moment in _of_alert(alert)]
-    return tuple(sorted(most_important(moments), key=lambda one: one.at)), max(len(moments) - MOST_MOMENTS, 0)
+    return tuple(sorted(most_important(moments), key=lambda one: one.at)), max(
+        len(moments) - MOST_MOMENTS, 0
+    )
 
 
 def most_important(moments: Iterable[Moment]) -> tuple[Moment, ...]:
@@ -49,7 +67,11 @@ def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
     yield from _of_checkpoints(outlines, story.name)
     for mark in story.marks:
         if mark.kind != "savepoint":
-            tone = "crit" if mark.kind == "terminal" and "fail" in mark.label.lower() else _TONE_OF_MARK.get(mark.kind, "done")
+            tone = (
+                "crit"
+                if mark.kind == "terminal" and "fail" in mark.label.lower()
+                else _TONE_OF_MARK.get(mark.kind, "done")
+            )
             yield Moment(mark.at, mark.kind, tone, _marked(mark), job_name=story.name)
     for one in story.exceptions:
         where = " on ".join(filter(None, (one.task, one.host)))
@@ -67,7 +89,12 @@ def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
             tone = "crit" if line.level in ("ERROR", "FATAL") else "warn"
             said = " · ".join(filter(None, (line.where, line.text.partition("\n")[0])))
             yield Moment(
-                line.at, "log", tone, message("Log: {replace:name}", replace=line.kind.replace("_", " ")), said, job_name=story.name
+                line.at,
+                "log",
+                tone,
+                message("Log: {replace:name}", replace=line.kind.replace("_", " ")),
+                said,
+                job_name=story.name,
             )
 
 
@@ -83,18 +110,36 @@ def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:
     for savepoint in (one for one in outlines if one.is_savepoint):
         yield _savepoint(savepoint, name)
     runs = [
-        list(run) for failed, run in groupby(own, key=lambda one: (one.failed, one.outcome, one.reason) if one.failed else None) if failed
+        list(run)
+        for failed, run in groupby(
+            own, key=lambda one: (one.failed, one.outcome, one.reason) if one.failed else None
+        )
+        if failed
     ]
     if len(runs) > MOST_RUNS:
-        failures = sorted((one for one in own if one.failed), key=lambda one: (one.outcome, one.reason or ""))
-        runs = [list(run) for _key, run in groupby(failures, key=lambda one: (one.outcome, one.reason))]
+        failures = sorted(
+            (one for one in own if one.failed), key=lambda one: (one.outcome, one.reason or "")
+        )
+        runs = [
+            list(run) for _key, run in groupby(failures, key=lambda one: (one.outcome, one.reason))
+        ]
     for run in runs:
         run.sort(key=lambda one: one.trigger_time)
         yield _run(run, own, name)
-        after = next((one for one in own if one.outcome == "completed" and one.trigger_time > run[-1].trigger_time), None)
+        after = next(
+            (
+                one
+                for one in own
+                if one.outcome == "completed" and one.trigger_time > run[-1].trigger_time
+            ),
+            None,
+        )
         if after is not None and len(run) > 1:
             took = (
-                message("It took {end_to_end_ms:name}.", end_to_end_ms=duration_text(after.end_to_end_ms))
+                message(
+                    "It took {end_to_end_ms:name}.",
+                    end_to_end_ms=duration_text(after.end_to_end_ms),
+                )
                 if after.end_to_end_ms is not None
                 else ""
             )
@@ -103,7 +148,8 @@ def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:
                 "recovered",
                 "ok",
                 message(
-                    "Checkpoint {checkpoint_id:number} completed, the first after {run:number} failures",
+                    "Checkpoint {checkpoint_id:number} completed, the first after {run:number} "
+                    "failures",
                     checkpoint_id=after.checkpoint_id,
                     run=len(run),
                 ),
@@ -114,9 +160,20 @@ def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:
 
 def _run(run: Sequence[Outline], own: Sequence[Outline], name: str) -> Moment:
     first, last = run[0], run[-1]
-    between = sum(first.trigger_time < one.trigger_time < last.trigger_time and one.outcome == "completed" for one in own)
+    between = sum(
+        first.trigger_time < one.trigger_time < last.trigger_time and one.outcome == "completed"
+        for one in own
+    )
     detail = join_messages(
-        filter(None, (in_words(first.reason, ""), message("{between:number} completed between them.", between=between) if between else "")),
+        filter(
+            None,
+            (
+                in_words(first.reason, ""),
+                message("{between:number} completed between them.", between=between)
+                if between
+                else "",
+            ),
+        ),
         " ",
     )
     if len(run) == 1:
@@ -124,12 +181,17 @@ def _run(run: Sequence[Outline], own: Sequence[Outline], name: str) -> Moment:
             first.ended_at,
             "checkpoint",
             "crit",
-            message("Checkpoint {checkpoint_id:number} {outcome:name}", checkpoint_id=first.checkpoint_id, outcome=first.outcome),
+            message(
+                "Checkpoint {checkpoint_id:number} {outcome:name}",
+                checkpoint_id=first.checkpoint_id,
+                outcome=first.outcome,
+            ),
             detail,
             job_name=name,
         )
     title = message(
-        "{run:number} checkpoints {outcome:name}: {checkpoint_id:number} to {checkpoint_id2:number}",
+        "{run:number} checkpoints {outcome:name}: {checkpoint_id:number} to "
+        "{checkpoint_id2:number}",
         run=len(run),
         outcome=first.outcome,
         checkpoint_id=first.checkpoint_id,
@@ -139,9 +201,18 @@ def _run(run: Sequence[Outline], own: Sequence[Outline], name: str) -> Moment:
 
 
 def _savepoint(one: Outline, name: str) -> Moment:
-    took = [message("took {end_to_end_ms:name}", end_to_end_ms=duration_text(one.end_to_end_ms))] if one.end_to_end_ms is not None else []
+    took = (
+        [message("took {end_to_end_ms:name}", end_to_end_ms=duration_text(one.end_to_end_ms))]
+        if one.end_to_end_ms is not None
+        else []
+    )
     wrote = (
-        [message("wrote {checkpointed_bytes:name}", checkpointed_bytes=bytes_text(one.checkpointed_bytes))]
+        [
+            message(
+                "wrote {checkpointed_bytes:name}",
+                checkpointed_bytes=bytes_text(one.checkpointed_bytes),
+            )
+        ]
         if one.checkpointed_bytes is not None
         else []
     )
@@ -150,7 +221,11 @@ def _savepoint(one: Outline, name: str) -> Moment:
         one.ended_at,
         "savepoint",
         tone,
-        message("Savepoint {checkpoint_id:number} {outcome:name}", checkpoint_id=one.checkpoint_id, outcome=one.outcome),
+        message(
+            "Savepoint {checkpoint_id:number} {outcome:name}",
+            checkpoint_id=one.checkpoint_id,
+            outcome=one.outcome,
+        ),
         join_messages([*took, *wrote], ", "),
         job_name=name,
     )
@@ -179,8 +254,19 @@ def _of_finding(finding: ReportedFinding) -> Moment:
 def _of_alert(alert: ReportedAlert) -> Iterable[Moment]:
     if alert.fired_at:
         tone = _TONE_OF_SEVERITY.get(alert.severity, "done")
-        again = message("It fired {firings:number} times.", firings=alert.firings) if alert.firings > 1 else ""
-        yield Moment(alert.fired_at, "alert", tone, message("Alert fired: {title:text}", title=alert.title), again, job_name=alert.job_name)
+        again = (
+            message("It fired {firings:number} times.", firings=alert.firings)
+            if alert.firings > 1
+            else ""
+        )
+        yield Moment(
+            alert.fired_at,
+            "alert",
+            tone,
+            message("Alert fired: {title:text}", title=alert.title),
+            again,
+            job_name=alert.job_name,
+        )
     if alert.acknowledged_at:
         said = f"“{alert.comment}”" if alert.comment else ""
         yield Moment(
@@ -196,4 +282,10 @@ def _of_alert(alert: ReportedAlert) -> Iterable[Moment]:
             job_name=alert.job_name,
         )
     if alert.resolved_at:
-        yield Moment(alert.resolved_at, "alert", "ok", message("Alert resolved: {title:text}", title=alert.title), job_name=alert.job_name)
+        yield Moment(
+            alert.resolved_at,
+            "alert",
+            "ok",
+            message("Alert resolved: {title:text}", title=alert.title),
+            job_name=alert.job_name,
+        )

@@ -1,4 +1,6 @@
-"""What a digest reports of a stretch of time, before it becomes words: every figure grouped by the database or bounded."""
+"""What a digest reports of a stretch of time, before it becomes words: every figure grouped by the
+database or bounded.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -40,7 +42,9 @@ class JobWeek:
 
 @dataclass(frozen=True)
 class ClusterCheckpoints:
-    """Checkpoints of one cluster, savepoints included: roll-ups do not tell them apart by outcome."""
+    """Checkpoints of one cluster, savepoints included: roll-ups do not tell them apart by
+    outcome.
+    """
 
     cluster: str
     jobs: int
@@ -84,23 +88,38 @@ class Week:
 
 
 def read(start: datetime, end: datetime) -> tuple[Week, int]:
-    """The week, and how many new findings are left out. About a dozen queries, whatever the fleet's size."""
+    """The week, and how many new findings are left out.
+
+    About a dozen queries, whatever the fleet's size.
+    """
     began = Finding.objects.filter(NOTABLE, first_seen__gte=start, first_seen__lt=end)
     reported, left_out = rule_findings.reported(began.order_by(*WORST_FIRST)[:MOST_NEW])
     active = Finding.objects.filter(NOTABLE, first_seen__lt=end, last_seen__gte=start)
-    hours = CheckpointRollup.objects.filter(period="hour", period_start__gte=start, period_start__lt=end)
+    hours = CheckpointRollup.objects.filter(
+        period="hour", period_start__gte=start, period_start__lt=end
+    )
     week = Week(
         start=start,
         end=end,
-        jobs=JobCurrent.objects.filter(Q(start_time__lt=end) | Q(start_time=None), last_seen_at__gte=start).count(),
+        jobs=JobCurrent.objects.filter(
+            Q(start_time__lt=end) | Q(start_time=None), last_seen_at__gte=start
+        ).count(),
         worst=_worst(active, hours),
-        troubled=active.exclude(job_id="").order_by().values("cluster", "job_id").distinct().count(),
+        troubled=active.exclude(job_id="")
+        .order_by()
+        .values("cluster", "job_id")
+        .distinct()
+        .count(),
         checkpoints=_checkpoints(hours),
         days=_days(hours, start, end),
         began=reported,
         began_count=began.count(),
-        ended_count=Finding.objects.filter(NOTABLE, state=FindingState.CLOSED, last_seen__gte=start, last_seen__lt=end).count(),
-        open_count=Finding.objects.filter(NOTABLE, state=FindingState.OPEN, first_seen__lt=end).count(),
+        ended_count=Finding.objects.filter(
+            NOTABLE, state=FindingState.CLOSED, last_seen__gte=start, last_seen__lt=end
+        ).count(),
+        open_count=Finding.objects.filter(
+            NOTABLE, state=FindingState.OPEN, first_seen__lt=end
+        ).count(),
         by_rule=_by_rule(reported),
         roots=storage_growth.of_roots(start, end),
         kept=kept_snapshots.of_roots(),
@@ -130,7 +149,17 @@ def _worst(active: Any, hours: Any) -> tuple[JobWeek, ...]:
         settled, failed = checkpoints.get(key, (0, 0))
         reported = rule_findings.reported([reason])[0][0] if reason else None
         name = reported.job_name if reported else key[1]
-        weeks.append(JobWeek(*key, name, row["critical"], row["warning"], failed, settled, reported.title if reported else ""))
+        weeks.append(
+            JobWeek(
+                *key,
+                name,
+                row["critical"],
+                row["warning"],
+                failed,
+                settled,
+                reported.title if reported else "",
+            )
+        )
     return tuple(weeks)
 
 
@@ -143,14 +172,32 @@ def _failed(row: Mapping[str, int | None]) -> int:
 
 
 def _of_jobs(hours: Any, keys: Sequence[JobId]) -> dict[JobId, tuple[int, int]]:
-    rows = hours.filter(job_id__in={job_id for _cluster, job_id in keys}).order_by().values("cluster", "job_id").annotate(**_sums())
-    return {(row["cluster"], row["job_id"]): ((row["completed"] or 0) + _failed(row), _failed(row)) for row in rows}
+    rows = (
+        hours.filter(job_id__in={job_id for _cluster, job_id in keys})
+        .order_by()
+        .values("cluster", "job_id")
+        .annotate(**_sums())
+    )
+    return {
+        (row["cluster"], row["job_id"]): ((row["completed"] or 0) + _failed(row), _failed(row))
+        for row in rows
+    }
 
 
 def _checkpoints(hours: Any) -> tuple[ClusterCheckpoints, ...]:
-    rows = hours.order_by().values("cluster").annotate(jobs=Count("job_id", distinct=True), **_sums())
-    checkpoints = [ClusterCheckpoints(row["cluster"], row["jobs"], row["completed"] or 0, _failed(row)) for row in rows]
-    return tuple(sorted(checkpoints, key=lambda one: (one.success if one.success is not None else 2, one.cluster)))
+    rows = (
+        hours.order_by().values("cluster").annotate(jobs=Count("job_id", distinct=True), **_sums())
+    )
+    checkpoints = [
+        ClusterCheckpoints(row["cluster"], row["jobs"], row["completed"] or 0, _failed(row))
+        for row in rows
+    ]
+    return tuple(
+        sorted(
+            checkpoints,
+            key=lambda one: (one.success if one.success is not None else 2, one.cluster),
+        )
+    )
 
 
 def _days(hours: Any, start: datetime, end: datetime) -> tuple[Day, ...]:
@@ -162,16 +209,29 @@ def _days(hours: Any, start: datetime, end: datetime) -> tuple[Day, ...]:
         return ()
     first = begin_of_day(day_of(start))
     days = [first + timedelta(days=number) for number in range((end - first).days + 1)]
-    return tuple(Day(day, counts[f"{day:%Y-%m-%d}"]["completed"], counts[f"{day:%Y-%m-%d}"]["failed"]) for day in days if day < end)
+    return tuple(
+        Day(day, counts[f"{day:%Y-%m-%d}"]["completed"], counts[f"{day:%Y-%m-%d}"]["failed"])
+        for day in days
+        if day < end
+    )
 
 
-def _by_rule(reported: Sequence[ReportedFinding]) -> tuple[tuple[str, int, int, ReportedFinding], ...]:
-    """Rule title, how many, on how many jobs, and the worst of them; the most frequent of the worst first."""
+def _by_rule(
+    reported: Sequence[ReportedFinding],
+) -> tuple[tuple[str, int, int, ReportedFinding], ...]:
+    """Rule title, how many, on how many jobs, and the worst of them; the most frequent of the worst
+    first.
+    """
     groups: dict[str, list[ReportedFinding]] = defaultdict(list)
     for finding in reported:
         groups[finding.rule].append(finding)
     rows = [
-        (rows[0].rule_title, sum(one.episodes for one in rows), len({(one.cluster, one.job_id) for one in rows}), rows[0])
+        (
+            rows[0].rule_title,
+            sum(one.episodes for one in rows),
+            len({(one.cluster, one.job_id) for one in rows}),
+            rows[0],
+        )
         for rows in groups.values()
     ]
     return tuple(sorted(rows, key=lambda row: (-rule_findings.rank(row[3]), -row[1])))

@@ -1,4 +1,6 @@
-"""What Weir works out of one job beside its rows: what its analyses found, its copy, its threads; a table each."""
+"""What Weir works out of one job beside its rows: what its analyses found, its copy, its threads; a
+table each.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -48,8 +50,14 @@ def _replication(job: JobCurrent, now: datetime) -> Iterator[Table]:
         ("Checkpoint", _known(copy.checkpoint_id)),
         (message("Restore from"), texts.bounded(copy.location or "–")),
     )
-    note = texts.bounded(message("The last try failed: {trouble:text}", trouble=str(copy.trouble))) if copy.trouble else ""
-    yield Table(message("Copy of its checkpoints"), (message("As of the report"), ""), rows, (), note)
+    note = (
+        texts.bounded(message("The last try failed: {trouble:text}", trouble=str(copy.trouble)))
+        if copy.trouble
+        else ""
+    )
+    yield Table(
+        message("Copy of its checkpoints"), (message("As of the report"), ""), rows, (), note
+    )
 
 
 def _threads(scope: ReportScope, dumped: JobThreads) -> Iterator[Table]:
@@ -57,11 +65,22 @@ def _threads(scope: ReportScope, dumped: JobThreads) -> Iterator[Table]:
     rows = []
     for one in dumped.taskmanagers:
         if one.row and one.row.taken_at and scope.start <= one.row.taken_at <= scope.end:
-            rows += [(texts.name(task.thread.name), texts.bounded(task.does), str(task.in_a_row)) for task in one.of_job]
+            rows += [
+                (texts.name(task.thread.name), texts.bounded(task.does), str(task.in_a_row))
+                for task in one.of_job
+            ]
     if rows:
-        left_out = message("{rows:count} more are on the page Threads.", rows=len(rows) - MOST_ROWS) if len(rows) > MOST_ROWS else ""
+        left_out = (
+            message("{rows:count} more are on the page Threads.", rows=len(rows) - MOST_ROWS)
+            if len(rows) > MOST_ROWS
+            else ""
+        )
         yield Table(
-            message("Threads"), (message("Task"), message("Does"), message("Dumps in a row")), tuple(rows[:MOST_ROWS]), (2,), left_out
+            message("Threads"),
+            (message("Task"), message("Does"), message("Dumps in a row")),
+            tuple(rows[:MOST_ROWS]),
+            (2,),
+            left_out,
         )
 
 

@@ -19,54 +19,116 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="IncidentReport",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("uid", models.CharField(default=webapp.reports.models.new_report_uid, editable=False, max_length=40, unique=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "uid",
+                    models.CharField(
+                        default=webapp.reports.models.new_report_uid,
+                        editable=False,
+                        max_length=40,
+                        unique=True,
+                    ),
+                ),
                 (
                     "kind",
                     models.CharField(
-                        choices=[("incident", "incident report"), ("digest", "fleet digest")], default="incident", max_length=16
+                        choices=[("incident", "incident report"), ("digest", "fleet digest")],
+                        default="incident",
+                        max_length=16,
                     ),
                 ),
                 ("title", webapp.lib.messages.fields.MessageField(blank=True)),
                 (
                     "jobs",
-                    models.JSONField(blank=True, default=list, help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest"),
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest",
+                    ),
                 ),
                 (
                     "cluster",
                     models.CharField(
-                        blank=True, editable=False, help_text="all it says is of this one; empty: of the fleet", max_length=100
+                        blank=True,
+                        editable=False,
+                        help_text="all it says is of this one; empty: of the fleet",
+                        max_length=100,
                     ),
                 ),
                 ("start", models.DateTimeField()),
                 ("end", models.DateTimeField()),
-                ("from_alert", models.CharField(blank=True, help_text="uid of the alert or the incident it was made from", max_length=64)),
+                (
+                    "from_alert",
+                    models.CharField(
+                        blank=True,
+                        help_text="uid of the alert or the incident it was made from",
+                        max_length=64,
+                    ),
+                ),
                 (
                     "language",
-                    models.CharField(default="en", help_text="of the page that it was made from: the PDF is in it", max_length=16),
+                    models.CharField(
+                        default="en",
+                        help_text="of the page that it was made from: the PDF is in it",
+                        max_length=16,
+                    ),
                 ),
-                ("author_name", models.CharField(blank=True, help_text="their name at that time", max_length=200)),
+                (
+                    "author_name",
+                    models.CharField(
+                        blank=True, help_text="their name at that time", max_length=200
+                    ),
+                ),
                 (
                     "state",
                     models.CharField(
-                        choices=[("queued", "queued"), ("running", "being made"), ("done", "made"), ("failed", "not made")],
+                        choices=[
+                            ("queued", "queued"),
+                            ("running", "being made"),
+                            ("done", "made"),
+                            ("failed", "not made"),
+                        ],
                         default="queued",
                         max_length=16,
                     ),
                 ),
                 ("progress", models.PositiveSmallIntegerField(default=0, help_text="0 … 100")),
-                ("step", models.CharField(blank=True, help_text="what is being done, in words", max_length=200)),
+                (
+                    "step",
+                    models.CharField(
+                        blank=True, help_text="what is being done, in words", max_length=200
+                    ),
+                ),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 ("error", webapp.lib.messages.fields.MessageField(blank=True)),
                 (
                     "tone",
-                    models.CharField(blank=True, help_text="crit, warn, ok or unknown: the verdict of its first screen", max_length=16),
+                    models.CharField(
+                        blank=True,
+                        help_text="crit, warn, ok or unknown: the verdict of its first screen",
+                        max_length=16,
+                    ),
                 ),
                 ("document", webapp.lib.messages.fields.MessagesField(blank=True, null=True)),
-                ("without_pdf", webapp.lib.messages.fields.MessageField(blank=True, help_text="why there is no PDF")),
+                (
+                    "without_pdf",
+                    webapp.lib.messages.fields.MessageField(
+                        blank=True, help_text="why there is no PDF"
+                    ),
+                ),
                 (
                     "digest_of",
-                    models.DateTimeField(blank=True, help_text="end of the week that an automatic digest covers", null=True, unique=True),
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="end of the week that an automatic digest covers",
+                        null=True,
+                        unique=True,
+                    ),
                 ),
                 ("asked_at", models.DateTimeField()),
                 ("made_at", models.DateTimeField(blank=True, null=True)),

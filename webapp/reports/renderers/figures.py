@@ -1,4 +1,7 @@
-"""The charts of a document, as plotly figures whose colours are tokens. From its data alone; nobody is asked."""
+"""The charts of a document, as plotly figures whose colours are tokens.
+
+From its data alone; nobody is asked.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -24,7 +27,9 @@ _DAYS_PX = 220
 
 @dataclass(frozen=True)
 class Chart:
-    """``key`` is unique in its document; ``figure`` what plotly.js takes; ``height_px`` is known before it is drawn."""
+    """``key`` is unique in its document; ``figure`` what plotly.js takes; ``height_px`` is known
+    before it is drawn.
+    """
 
     key: str
     title: str
@@ -44,9 +49,12 @@ class JobCharts:
 
 
 def charts_of(document: Document) -> list[JobCharts]:
-    """Of the worst jobs, each with its own time: from a little before its first sign of life in the range to a little after the last."""
+    """Of the worst jobs, each with its own time: from a little before its first sign of life in the
+    range to a little after the last.
+    """
     drawn = [
-        JobCharts(story.name, tuple(_of_job(number, story, document))) for number, story in enumerate(document.stories[:MOST_JOBS_DRAWN])
+        JobCharts(story.name, tuple(_of_job(number, story, document)))
+        for number, story in enumerate(document.stories[:MOST_JOBS_DRAWN])
     ]
     days = [JobCharts("", (_days(document),))] if document.days else []
     return [*days, *(one for one in drawn if one.charts)]
@@ -60,7 +68,9 @@ def _of_job(number: int, story: JobStory, document: Document) -> Iterator[Chart]
         drawn, note = timeline(bars, start, end, story.checkpoints.timeout_ms, events)
         about = "duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint"
         yield _chart(f"checkpoints-{number}", "Checkpoints", about, drawn, note)
-    sizes = [_size(point) for point in story.points if point.outcome == "completed" and _is_sized(point)]
+    sizes = [
+        _size(point) for point in story.points if point.outcome == "completed" and _is_sized(point)
+    ]
     if len(sizes) > 1:
         drawn, note = size_over_time(drawn_of(sizes), start, end, events=events)
         yield _chart(f"size-{number}", "Size", "line: full state · bars: uploaded", drawn, note)
@@ -85,9 +95,17 @@ def _range(story: JobStory, document: Document) -> tuple[datetime, datetime]:
 
 
 def _events(story: JobStory, findings: Sequence[ReportedFinding]) -> list[Annotation]:
-    """Marks of the job, and where each notable matter began; a click leads to its place in the report."""
-    own = [one for one in findings if (one.cluster, one.job_id) == (story.cluster, story.job_id) and one.severity != "info"]
-    found = [Annotation(one.first_seen, one.severity, one.title, f"#finding-{one.number}") for one in own]
+    """Marks of the job, and where each notable matter began; a click leads to its place in the
+    report.
+    """
+    own = [
+        one
+        for one in findings
+        if (one.cluster, one.job_id) == (story.cluster, story.job_id) and one.severity != "info"
+    ]
+    found = [
+        Annotation(one.first_seen, one.severity, one.title, f"#finding-{one.number}") for one in own
+    ]
     return [Annotation(mark.at, mark.kind, mark.label) for mark in story.marks] + found
 
 
@@ -101,14 +119,36 @@ def _is_sized(point: ReportedCheckpoint) -> bool:
 
 def _size(point: ReportedCheckpoint) -> SizePoint:
     lasted = None if point.end_to_end_ms is None else round(point.end_to_end_ms)
-    return SizePoint(point.checkpoint_id, point.trigger_time, lasted, point.state_bytes, point.checkpointed_bytes, point.is_savepoint)
+    return SizePoint(
+        point.checkpoint_id,
+        point.trigger_time,
+        lasted,
+        point.state_bytes,
+        point.checkpointed_bytes,
+        point.is_savepoint,
+    )
 
 
 def _days(document: Document) -> Chart:
     days = [plot_time(day.day)[:10] for day in document.days]
-    kinds = (("completed", OK, [day.completed for day in document.days]), ("failed", CRIT, [day.failed for day in document.days]))
+    kinds = (
+        ("completed", OK, [day.completed for day in document.days]),
+        ("failed", CRIT, [day.failed for day in document.days]),
+    )
     bars = [
-        go.Bar(name=name, x=days, y=counts, marker={"color": colour}, hovertemplate="%{x}: %{y:,} " + name + "<extra></extra>")
+        go.Bar(
+            name=name,
+            x=days,
+            y=counts,
+            marker={"color": colour},
+            hovertemplate="%{x}: %{y:,} " + name + "<extra></extra>",
+        )
         for name, colour, counts in kinds
     ]
-    return _chart("days", "Checkpoints by day", "UTC", figure(bars, _DAYS_PX, barmode="stack", xaxis={"type": "category"}), "")
+    return _chart(
+        "days",
+        "Checkpoints by day",
+        "UTC",
+        figure(bars, _DAYS_PX, barmode="stack", xaxis={"type": "category"}),
+        "",
+    )

@@ -1,7 +1,8 @@
 """Every form a document is kept in: how it is made, and what it is called on the way out.
 
-What people read is in a language, times in UTC; JSON is English. A document holds English sentences, which are translated when they are
-drawn: so one that was made once can be had in every language.
+What people read is in a language, times in UTC; JSON is English. A document holds English
+sentences, which are translated when they are drawn: so one that was made once can be had in every
+language.
 """
 
 from collections.abc import Callable
@@ -24,16 +25,26 @@ class Form:
 
 
 FORMS = {
-    "html": Form("HTML", "text/html; charset=utf-8", lambda document: html.render(document).encode()),
+    "html": Form(
+        "HTML", "text/html; charset=utf-8", lambda document: html.render(document).encode()
+    ),
     "pdf": Form("PDF", "application/pdf", lambda document: pdf.render(document)),
-    "md": Form("Markdown", "text/markdown; charset=utf-8", lambda document: markdown.render(document).encode()),
-    "json": Form("JSON", "application/json", lambda document: document_json.to_json(document).encode()),
+    "md": Form(
+        "Markdown",
+        "text/markdown; charset=utf-8",
+        lambda document: markdown.render(document).encode(),
+    ),
+    "json": Form(
+        "JSON", "application/json", lambda document: document_json.to_json(document).encode()
+    ),
 }
 
 
 ENGLISH = "en"
 BY_LANGUAGE = frozenset({"html", "md"})
-"""Made in a moment, for whoever asks; a PDF takes a browser, and is kept in the language of who asked for the report."""
+"""Made in a moment, for whoever asks; a PDF takes a browser, and is kept in the language of who
+asked for the report.
+"""
 
 
 def rendered(document: Document, form: str, language: str = ENGLISH) -> bytes:

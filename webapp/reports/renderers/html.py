@@ -1,6 +1,8 @@
-"""A document as one self-contained HTML file: styles, plotly.js and data inside, nothing fetched from anywhere.
+"""A document as one self-contained HTML file: styles, plotly.js and data inside, nothing fetched
+from anywhere.
 
-Its own content policy allows no address at all, and scripts only by their hash: whatever a job is called, only ours run.
+Its own content policy allows no address at all, and scripts only by their hash: whatever a job is
+called, only ours run.
 """
 
 import base64
@@ -20,7 +22,12 @@ from webapp.reports.presentation import PresentedReport, shown
 from webapp.reports.renderers.figures import JobCharts, charts_of
 
 STYLES = ("css/tokens.css", "css/base.css", "css/reports.css", "css/report_file.css")
-SCRIPTS = ("vendor/plotly/plotly-cartesian.min.js", "js/figures.js", "js/scrolling.js", "js/report.js")
+SCRIPTS = (
+    "vendor/plotly/plotly-cartesian.min.js",
+    "js/figures.js",
+    "js/scrolling.js",
+    "js/report.js",
+)
 
 
 def render(document: Document, *, for_print: bool = False) -> str:
@@ -41,16 +48,25 @@ def render(document: Document, *, for_print: bool = False) -> str:
 
 
 def context(document: Document, base: str = "") -> dict[str, Any]:
-    """What the templates of a document need, in a file (``base`` is where Weir is) and on a page of ours."""
+    """What the templates of a document need, in a file (``base`` is where Weir is) and on a page of
+    ours.
+    """
     about: PresentedReport = shown(document)
-    return {"document": document, "summary": document.summary, "shown": about, "base": base.rstrip("/"), "links": True}
+    return {
+        "document": document,
+        "summary": document.summary,
+        "shown": about,
+        "base": base.rstrip("/"),
+        "links": True,
+    }
 
 
 def _data(charts: list[JobCharts]) -> SafeString:
     """For a ``<script type="application/json">``: no ``<`` is left that could end it."""
     figures = {chart.key: chart.figure for of_job in charts for chart in of_job.charts}
     text = json.dumps(figures, ensure_ascii=False, separators=(",", ":"))
-    return mark_safe(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))  # noqa: S308 - escaped on this line
+    escaped = text.replace("<", "\\u003c").replace("\u2028", "\\u2028")
+    return mark_safe(escaped.replace("\u2029", "\\u2029"))  # noqa: S308 - escaped above
 
 
 @cache
@@ -59,13 +75,17 @@ def _inline(name: str) -> SafeString:
     path = finders.find(name)
     if not isinstance(path, str):
         raise FileNotFoundError(f"The static file {name} is missing from this installation.")
-    return mark_safe(Path(path).read_text(encoding="utf-8"))  # noqa: S308 - shipped with Weir, not anybody's input
+    # shipped with Weir, not anybody's input
+    return mark_safe(Path(path).read_text(encoding="utf-8"))  # noqa: S308
 
 
 @cache
 def _policy() -> str:
     hashes = " ".join(f"'sha256-{_sha256(_inline(name))}'" for name in SCRIPTS)
-    return f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: "
+        f"blob:; base-uri 'none'; form-action 'none'"
+    )
 
 
 def _sha256(text: str) -> str:

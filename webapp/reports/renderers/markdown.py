@@ -1,4 +1,6 @@
-"""A document as Markdown, for tickets, in the language that is active: short, no HTML, and every word of other people escaped."""
+"""A document as Markdown, for tickets, in the language that is active: short, no HTML, and every
+word of other people escaped.
+"""
 
 from collections.abc import Iterator
 
@@ -24,18 +26,29 @@ def _lines(document: Document) -> Iterator[str]:
     about, summary = shown(document), document.summary
     yield f"# {told(document.title, about)}"
     yield ""
-    yield f"{about.verdict.shape} **{about.verdict.word}** · {instant_text(document.start)} – {instant_text(document.end)}"
+    yield (
+        f"{about.verdict.shape} **{about.verdict.word}** · {instant_text(document.start)} – "
+        f"{instant_text(document.end)}"
+    )
     yield ""
     yield from part(
-        gettext("What happened"), [f"**{told(summary.headline, about)}**", *(told(line, about) for line in summary.happened)], gap=True
+        gettext("What happened"),
+        [f"**{told(summary.headline, about)}**", *(told(line, about) for line in summary.happened)],
+        gap=True,
     )
     yield from part(gettext("When"), [told(summary.when)], gap=True)
     yield from part(gettext("Why"), [_point(point, about) for point in summary.cause], gap=True)
     yield from part(gettext("What it cost"), [f"* {told(line, about)}" for line in summary.impact])
-    yield from part(gettext("What to do"), [f"{number}. {_point(point, about)}" for number, point in enumerate(summary.actions, 1)])
+    yield from part(
+        gettext("What to do"),
+        [f"{number}. {_point(point, about)}" for number, point in enumerate(summary.actions, 1)],
+    )
     yield from _timeline(document, about)
     if about.notable:
-        yield from part(gettext("Findings"), [line for finding, _badge in about.notable for line in _finding(finding)])
+        yield from part(
+            gettext("Findings"),
+            [line for finding, _badge in about.notable for line in _finding(finding)],
+        )
     if document.alerts:
         rows = [
             (
@@ -49,7 +62,13 @@ def _lines(document: Document) -> Iterator[str]:
         ]
         yield from table(
             gettext("Alerts"),
-            (gettext("Alert"), gettext("State"), gettext("Fired (UTC)"), gettext("Resolved (UTC)"), gettext("Acknowledged by")),
+            (
+                gettext("Alert"),
+                gettext("State"),
+                gettext("Fired (UTC)"),
+                gettext("Resolved (UTC)"),
+                gettext("Acknowledged by"),
+            ),
             rows,
         )
     for one in document.tables:
@@ -58,9 +77,18 @@ def _lines(document: Document) -> Iterator[str]:
         yield from job_lines(story, about)
     yield from part(
         gettext("Sources"),
-        [f"* {told(one.name, about)}: {instant_text(one.as_of)}{f' ({told(one.note)})' if one.note else ''}" for one in document.sources],
+        [
+            (
+                f"* {told(one.name, about)}: "
+                f"{instant_text(one.as_of)}{f' ({told(one.note)})' if one.note else ''}"
+            )
+            for one in document.sources
+        ],
     )
-    yield from part(gettext("Not known"), [f"* {told(line, about)}" for line in (*document.unknowns, *document.cut)])
+    yield from part(
+        gettext("Not known"),
+        [f"* {told(line, about)}" for line in (*document.unknowns, *document.cut)],
+    )
     yield gettext("Made by Weir for %(made_by)s, %(made_at)s. Report `%(uid)s`.") % {
         "made_by": plain(document.made_by),
         "made_at": instant_text(document.made_at),
@@ -69,7 +97,10 @@ def _lines(document: Document) -> Iterator[str]:
 
 
 def _point(point: Point, about: PresentedReport) -> str:
-    return gettext("**%(lead)s.** %(text)s") % {"lead": told(point.lead, about), "text": told(point.text, about)}
+    return gettext("**%(lead)s.** %(text)s") % {
+        "lead": told(point.lead, about),
+        "text": told(point.text, about),
+    }
 
 
 def _timeline(document: Document, about: PresentedReport) -> Iterator[str]:
@@ -80,12 +111,16 @@ def _timeline(document: Document, about: PresentedReport) -> Iterator[str]:
     yield from table(gettext("Time line"), ("UTC", gettext("What")), rows)
     if len(document.timeline) > MOST_MOMENTS:
         more = len(document.timeline) - MOST_MOMENTS
-        yield gettext("And %(more)s more moments, in the other forms of this report.") % {"more": more}
+        yield gettext("And %(more)s more moments, in the other forms of this report.") % {
+            "more": more
+        }
         yield ""
 
 
 def _at(moment: Moment) -> str:
-    return day_and_clock_text(moment.at) + (f" – {clock_text(moment.until)}" if moment.until else "")
+    return day_and_clock_text(moment.at) + (
+        f" – {clock_text(moment.until)}" if moment.until else ""
+    )
 
 
 def _said(moment: Moment, about: PresentedReport) -> str:

@@ -11,7 +11,15 @@ from webapp.lib.outage import Outage
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.reports.document import JobStory, ReportedMissingFile, ReportedStart
 from webapp.reports.presentation import PresentedReport
-from webapp.reports.renderers.markdown_parts import block, code, part, plain, shown_table, table, told
+from webapp.reports.renderers.markdown_parts import (
+    block,
+    code,
+    part,
+    plain,
+    shown_table,
+    table,
+    told,
+)
 
 MOST_EXCERPTS = 12
 
@@ -25,14 +33,23 @@ def job_lines(story: JobStory, about: PresentedReport) -> Iterator[str]:
         "version": plain(story.flink_version or "–"),
         "state": plain(words(story.state.lower()) if story.state else gettext("state unknown")),
     }
-    lived = {"start": instant_text(story.started_at), "end": instant_text(story.ended_at or story.last_seen_at)}
+    lived = {
+        "start": instant_text(story.started_at),
+        "end": instant_text(story.ended_at or story.last_seen_at),
+    }
     yield gettext("* lived %(start)s – %(end)s") % lived
     yield gettext("* restarts: %(count)s") % {"count": count_text(story.restarts)}
-    outcomes = ", ".join(f"{count_text(count)} {words(outcome)}" for outcome, count in story.checkpoints.by_outcome.items())
+    outcomes = ", ".join(
+        f"{count_text(count)} {words(outcome)}"
+        for outcome, count in story.checkpoints.by_outcome.items()
+    )
     yield gettext("* checkpoints: %(outcomes)s") % {"outcomes": outcomes or gettext("none ended")}
     if story.counters:
         at = instant_text(story.counters.at)
-        yield gettext("* Flink's counters at %(at)s: %(counted)s; Weir knew then:") % {"at": at, "counted": _counted(story.counters.flink)}
+        yield gettext("* Flink's counters at %(at)s: %(counted)s; Weir knew then:") % {
+            "at": at,
+            "counted": _counted(story.counters.flink),
+        }
         yield f"  {_counted(story.counters.weir)}. {told(story.counters.why)}"
     for one in story.exceptions:
         thrown = {"name": plain(one.name), "task": told(one.task), "at": instant_text(one.at)}
@@ -40,7 +57,13 @@ def job_lines(story: JobStory, about: PresentedReport) -> Iterator[str]:
         yield gettext("* exception %(name)s in %(task)s, %(at)s") % thrown + more
     yield ""
     if story.outages:
-        columns = (gettext("Began (UTC)"), gettext("Down"), gettext("Restarts"), gettext("Parts"), gettext("Processed again"))
+        columns = (
+            gettext("Began (UTC)"),
+            gettext("Down"),
+            gettext("Restarts"),
+            gettext("Parts"),
+            gettext("Processed again"),
+        )
         yield from table(gettext("Outages"), columns, [_outage(one) for one in story.outages])
     if story.starts:
         phases = (
@@ -59,10 +82,20 @@ def job_lines(story: JobStory, about: PresentedReport) -> Iterator[str]:
         yield from shown_table(one_table, about)
     if story.storage:
         rows = [
-            (place.root, *map(bytes_text, (place.bytes, place.raw_bytes, place.orphan_bytes)), count_text(place.missing_files))
+            (
+                place.root,
+                *map(bytes_text, (place.bytes, place.raw_bytes, place.orphan_bytes)),
+                count_text(place.missing_files),
+            )
             for place in story.storage
         ]
-        columns = (gettext("Root"), gettext("Bytes"), gettext("Raw"), gettext("Orphaned"), gettext("Missing files"))
+        columns = (
+            gettext("Root"),
+            gettext("Bytes"),
+            gettext("Raw"),
+            gettext("Orphaned"),
+            gettext("Missing files"),
+        )
         yield from table(gettext("Checkpoint storage"), columns, rows)
     if story.logs:
         excerpts = [
@@ -72,7 +105,9 @@ def job_lines(story: JobStory, about: PresentedReport) -> Iterator[str]:
         ]
         yield from part(gettext("Log excerpts"), block(excerpts[:MOST_EXCERPTS]))
     if story.configuration:
-        yield from part(gettext("Configuration"), block(f"{key}: {value}" for key, value in story.configuration))
+        yield from part(
+            gettext("Configuration"), block(f"{key}: {value}" for key, value in story.configuration)
+        )
 
 
 def _missing(lost: ReportedMissingFile) -> Iterator[str]:
@@ -81,27 +116,50 @@ def _missing(lost: ReportedMissingFile) -> Iterator[str]:
         "summary": told(lost.summary),
         "owner": plain(lost.owner or gettext("no known job")),
     }
-    yield gettext("  needed by %(snapshots)s snapshots; last listed %(listed)s, gone by %(gone)s") % {
+    yield gettext(
+        "  needed by %(snapshots)s snapshots; last listed %(listed)s, gone by %(gone)s"
+    ) % {
         "snapshots": count_text(lost.snapshots),
         "listed": instant_text(lost.last_listed),
         "gone": instant_text(lost.gone_by),
     }
     yield ""
     causes = [[localised(cell) for cell in row] for row in lost.causes]
-    yield from table(gettext("What may have deleted it"), (gettext("Cause"), gettext("Verdict"), gettext("Why")), causes)
+    yield from table(
+        gettext("What may have deleted it"),
+        (gettext("Cause"), gettext("Verdict"), gettext("Why")),
+        causes,
+    )
 
 
 def _outage(one: Outage) -> tuple[str, ...]:
     is_known = one.downtime_ms is not None or one.at_least_ms is None
-    down = duration_text(one.downtime_ms) if is_known else gettext("at least %(ms)s") % {"ms": duration_text(one.at_least_ms)}
-    return day_and_clock_text(one.at), down, count_text(one.restarts), _parts(one.parts), duration_text(one.reprocessed_ms)
+    down = (
+        duration_text(one.downtime_ms)
+        if is_known
+        else gettext("at least %(ms)s") % {"ms": duration_text(one.at_least_ms)}
+    )
+    return (
+        day_and_clock_text(one.at),
+        down,
+        count_text(one.restarts),
+        _parts(one.parts),
+        duration_text(one.reprocessed_ms),
+    )
 
 
 def _start(one: ReportedStart) -> tuple[str, ...]:
     held_up = {"ms": duration_text(one.held_up_ms), "task": one.held_up_by}
     by = gettext("%(ms)s by %(task)s") % held_up if one.held_up_by else "–"
     took = duration_text(one.total_ms), duration_text(one.usual_ms)
-    return day_and_clock_text(one.at), localised(one.kind), *took, _parts(one.parts), count_text(one.tasks), by
+    return (
+        day_and_clock_text(one.at),
+        localised(one.kind),
+        *took,
+        _parts(one.parts),
+        count_text(one.tasks),
+        by,
+    )
 
 
 def _parts(parts: Iterable[tuple[str, float]]) -> str:

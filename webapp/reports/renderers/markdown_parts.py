@@ -14,7 +14,8 @@ def plain(text: object) -> str:
     """One line that no reader of Markdown takes for more than words."""
     line = " ".join(str(text).split()).replace("&", "&amp;")
     escaped = re.sub(r"([\\`*_\[\]<>|~$])", r"\\\1", line)
-    # References to people and addresses are made from bare words; a zero-width space keeps them words.
+    # References to people and addresses are made from bare words; a zero-width space keeps them
+    # words.
     escaped = re.sub(r"@(?=\w)", "@\u200b", escaped)
     escaped = re.sub(r"(?i)\b(https?|ftp|www)(?=[:.])", lambda match: f"{match[1]}\u200b", escaped)
     if re.match(r"[#=+-]", escaped):
@@ -23,7 +24,9 @@ def plain(text: object) -> str:
 
 
 def told(text: object, of: object = None) -> str:
-    """A sentence of the document in the language that is active; ``of``: what has the names that it may hold."""
+    """A sentence of the document in the language that is active; ``of``: what has the names that it
+    may hold.
+    """
     return plain(localised(str(text)))
 
 
@@ -41,17 +44,35 @@ def part(title: str, lines: Iterable[str], *, gap: bool = False) -> Iterator[str
         yield ""
 
 
-def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], empty: str = "", note: str = "") -> Iterator[str]:
+def table(
+    title: str,
+    columns: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    empty: str = "",
+    note: str = "",
+) -> Iterator[str]:
     rest = [" | ".join(plain(cell) for cell in row) for row in rows]
     names = [plain(column) for column in columns]
-    lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}", *(f"| {row} |" for row in rest)]
-    yield from part(title, [*((plain(note), "") if note else ()), *(lines if rest else [empty or gettext("Nothing.")])])
+    lines = [
+        f"| {' | '.join(names)} |",
+        f"|{' --- |' * len(names)}",
+        *(f"| {row} |" for row in rest),
+    ]
+    yield from part(
+        title,
+        [
+            *((plain(note), "") if note else ()),
+            *(lines if rest else [empty or gettext("Nothing.")]),
+        ],
+    )
 
 
 def shown_table(shown: Table, about: PresentedReport) -> Iterator[str]:
     rows = [[localised(cell) for cell in row] for row in shown.rows]
     note, empty = localised(shown.note), localised(shown.empty)
-    yield from table(localised(shown.title), [localised(one) for one in shown.columns], rows, empty, note)
+    yield from table(
+        localised(shown.title), [localised(one) for one in shown.columns], rows, empty, note
+    )
 
 
 def block(lines: Iterable[str]) -> list[str]:

@@ -1,4 +1,6 @@
-"""A document printed to PDF by Chromium: a process of its own, without network, with a profile that goes away, and with a time limit."""
+"""A document printed to PDF by Chromium: a process of its own, without network, with a profile that
+goes away, and with a time limit.
+"""
 
 import os
 import shutil
@@ -18,7 +20,14 @@ from ingest.parent_death import leashed
 from webapp.reports.document import Document
 from webapp.reports.renderers import html
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "chrome-headless-shell")
+NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "chrome-headless-shell",
+)
 WITHIN_S = 60
 SHEET_PX = 688
 """What a sheet of A4 with our margins is wide, at 96 pixels an inch; charts are drawn for it."""
@@ -43,7 +52,9 @@ def chromium() -> str:
         )
         raise NoPdf(
             message(
-                "{missing:message}. Install it, or set WEIR_CHROMIUM to its path; or print the HTML file from any browser.", missing=missing
+                "{missing:message}. Install it, or set WEIR_CHROMIUM to its path; or print the "
+                "HTML file from any browser.",
+                missing=missing,
             )
         )
     return found
@@ -61,7 +72,8 @@ def render(document: Document) -> bytes:
         if not printed.is_file() or not 0 < printed.stat().st_size <= MOST_BYTES:
             raise NoPdf(
                 message(
-                    "Chromium printed nothing: {reason:name}. Print the HTML file from any browser instead.",
+                    "Chromium printed nothing: {reason:name}. Print the HTML file from any browser "
+                    "instead.",
                     reason=reason or message("it did not say why"),
                 )
             )
@@ -71,28 +83,55 @@ def render(document: Document) -> bytes:
 def _print(browser: str, page: Path, printed: Path, *, sandbox: bool) -> str:
     """Returns the last thing it said."""
     folder = printed.parent
-    command = [browser, *_flags(folder, sandbox=sandbox), f"--print-to-pdf={printed}", page.as_uri()]
+    command = [
+        browser,
+        *_flags(folder, sandbox=sandbox),
+        f"--print-to-pdf={printed}",
+        page.as_uri(),
+    ]
     log = folder / "log"
     try:
         with log.open("wb") as output:
             _run(command, _environment(folder), output)
     except subprocess.TimeoutExpired as error:
-        why = message("It did not end within {within_s:number} s and was stopped.", within_s=WITHIN_S)
-        raise NoPdf(message("Chromium could not print: {why:message} Print the HTML file from any browser instead.", why=why)) from error
+        why = message(
+            "It did not end within {within_s:number} s and was stopped.", within_s=WITHIN_S
+        )
+        raise NoPdf(
+            message(
+                "Chromium could not print: {why:message} Print the HTML file from any browser "
+                "instead.",
+                why=why,
+            )
+        ) from error
     except OSError as error:
         raise NoPdf(
-            message("Chromium could not print: {error:text}. Print the HTML file from any browser instead.", error=str(error))
+            message(
+                "Chromium could not print: {error:text}. Print the HTML file from any browser "
+                "instead.",
+                error=str(error),
+            )
         ) from error
     with log.open("rb") as written:
         lines = written.read(MOST_LOG_BYTES).decode(errors="replace").splitlines()
     messages = [line.strip()[:300] for line in lines if line.strip()]
-    return next((line for line in messages if _NO_SANDBOX in line), messages[-1] if messages else "")
+    return next(
+        (line for line in messages if _NO_SANDBOX in line), messages[-1] if messages else ""
+    )
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> None:
-    """Raises ``OSError`` and ``subprocess.TimeoutExpired``. Chromium forks: all of its session ends with it."""
+    """Raises ``OSError`` and ``subprocess.TimeoutExpired``.
+
+    Chromium forks: all of its session ends with it.
+    """
     process = subprocess.Popen(
-        leashed(command), env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        leashed(command),
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
     )
     try:
         process.wait(WITHIN_S)
@@ -107,8 +146,8 @@ def _is_root() -> bool:
 
 
 def _flags(folder: Path, *, sandbox: bool) -> list[str]:
-    # Root has no sandbox to enter, and containers often allow none. What is opened is our own file, whose policy
-    # runs nothing but our two scripts and asks nobody for anything.
+    # Root has no sandbox to enter, and containers often allow none. What is opened is our own file,
+    # whose policy runs nothing but our two scripts and asks nobody for anything.
     unsandboxed = [] if sandbox else ["--no-sandbox"]
     return [
         "--headless",
@@ -135,4 +174,8 @@ def _flags(folder: Path, *, sandbox: bool) -> list[str]:
 def _environment(folder: Path) -> dict[str, str]:
     """No secret of ours is handed on."""
     kept = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE")
-    return {**{name: os.environ[name] for name in kept if name in os.environ}, "HOME": str(folder), "TMPDIR": str(folder)}
+    return {
+        **{name: os.environ[name] for name in kept if name in os.environ},
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+    }

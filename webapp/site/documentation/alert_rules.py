@@ -7,13 +7,18 @@ from webapp.site.views.monitoring import FOLDER
 
 HEAD = """# Alert rules about Weir itself
 
-For Prometheus, which scrapes `/metrics` as the job `weir`: `webapp/site/monitoring/weir.rules.yml`, and on the page *Pipeline*.
+For Prometheus, which scrapes `/metrics` as the job `weir`: `webapp/site/monitoring/weir.rules.yml`,
+and on the page *Pipeline*.
 
 """
 
 
 def pages() -> dict[str, str]:
-    rules = [rule for group in yaml.safe_load((FOLDER / "weir.rules.yml").read_text())["groups"] for rule in group["rules"]]
+    rules = [
+        rule
+        for group in yaml.safe_load((FOLDER / "weir.rules.yml").read_text())["groups"]
+        for rule in group["rules"]
+    ]
     rows = [
         (
             f"`{rule['alert']}`",
@@ -24,4 +29,5 @@ def pages() -> dict[str, str]:
         )
         for rule in rules
     ]
-    return {"reference/alert-rules.md": f"{HEAD}{table(('alert', 'severity', 'when', 'for', 'next step'), rows)}\n"}
+    shown = table(("alert", "severity", "when", "for", "next step"), rows)
+    return {"reference/alert-rules.md": f"{HEAD}{shown}\n"}

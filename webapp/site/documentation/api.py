@@ -10,10 +10,11 @@ from webapp.site.documentation.markdown import plain, table
 
 INTRODUCTION = """# API
 
-All of it is below `/api/v1/`, in JSON, by a token: `Authorization: Bearer weir_…` (`manage.py create_token USER`, or *Account* in the
-dashboard). The same as an OpenAPI document, with the form of each answer, is at `/api/v1/schema/`. Lists have `results`, `next` and
-`previous`, addresses of the pages beside them. An error is `{"error": {"code": …, "message": …}}`; a parameter that is wrong names itself,
-its value and what is accepted.
+All of it is below `/api/v1/`, in JSON, by a token: `Authorization: Bearer weir_…`
+(`manage.py create_token USER`, or *Account* in the dashboard). The same as an OpenAPI document, with
+the form of each answer, is at `/api/v1/schema/`. Lists have `results`, `next` and `previous`,
+addresses of the pages beside them. An error is `{"error": {"code": …, "message": …}}`; a parameter
+that is wrong names itself, its value and what is accepted.
 """
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -21,15 +22,32 @@ METHODS = ("get", "post", "put", "patch", "delete")
 def pages() -> dict[str, str]:
     document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     parts = [INTRODUCTION.strip()]
-    for section, of in groupby(sorted(document["paths"].items()), key=lambda item: item[0].removeprefix("/api/v1/").partition("/")[0]):
+    for section, of in groupby(
+        sorted(document["paths"].items()),
+        key=lambda item: item[0].removeprefix("/api/v1/").partition("/")[0],
+    ):
         rows = [row for path, operations in of for row in _rows(path, operations)]
-        parts.append(f"## {section}\n\n{table(('operation', 'what it does', 'parameters', 'answers'), rows)}")
+        parts.append(
+            f"## {section}\n\n{table(('operation', 'what it does', 'parameters', 'answers'), rows)}"
+        )
     return {"reference/api.md": "\n\n".join(parts) + "\n"}
 
 
 def _rows(path: str, operations: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     for method in METHODS:
         if operation := operations.get(method):
-            asked = [f"`{one['name']}`" for one in operation.get("parameters", ()) if one["in"] == "query"]
-            says = operation.get("summary") or operation.get("description", "").strip().partition("\n\n")[0]
-            yield f"`{method.upper()} {path}`", plain(says) or "–", ", ".join(asked) or "–", ", ".join(operation["responses"])
+            asked = [
+                f"`{one['name']}`"
+                for one in operation.get("parameters", ())
+                if one["in"] == "query"
+            ]
+            says = (
+                operation.get("summary")
+                or operation.get("description", "").strip().partition("\n\n")[0]
+            )
+            yield (
+                f"`{method.upper()} {path}`",
+                plain(says) or "–",
+                ", ".join(asked) or "–",
+                ", ".join(operation["responses"]),
+            )

@@ -7,6 +7,11 @@ from webapp.site.documentation.markdown import plain, table
 
 def pages() -> dict[str, str]:
     ours = sorted(name for name, app in get_commands().items() if str(app).startswith("webapp."))
-    rows = [(f"`{name}`", plain(load_command_class(get_commands()[name], name).help)) for name in ours]
-    head = "# Commands\n\n`.venv/bin/python manage.py COMMAND`; each has `--help`. Exit code 0 when it did what it was asked for.\n\n"
+    rows = [
+        (f"`{name}`", plain(load_command_class(get_commands()[name], name).help)) for name in ours
+    ]
+    head = (
+        "# Commands\n\n`.venv/bin/python manage.py COMMAND`; each has `--help`. Exit code 0 "
+        "when it did what it was asked for.\n\n"
+    )
     return {"reference/commands.md": f"{head}{table(('command', 'does'), rows)}\n"}

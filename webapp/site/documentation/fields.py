@@ -8,7 +8,8 @@ from webapp.site.documentation.markdown import plain, table
 INTRODUCTION = """# Fields
 
 What Weir derives of jobs and checkpoints, under the names that the [API](api.md), exports and `--json` of
-[commands](commands.md) have in common. Instants are UTC; unknown is null. A field that is not described is what its name says.
+[commands](commands.md) have in common. Instants are UTC; unknown is null. A field that is not
+described is what its name says.
 """
 INTERNAL = ("finding_sight", "job_judgement")
 HEADS = ("field", "type", "unit", "meaning")
@@ -16,7 +17,9 @@ HEADS = ("field", "type", "unit", "meaning")
 
 def pages() -> dict[str, str]:
     shown = (one for name, one in SERVING_TABLES.items() if name not in INTERNAL)
-    parts = [f"## {one.name}\n\n{_capital(one.row)}.\n\n{table(HEADS, _rows(one))}" for one in shown]
+    parts = [
+        f"## {one.name}\n\n{_capital(one.row)}.\n\n{table(HEADS, _rows(one))}" for one in shown
+    ]
     return {"reference/fields.md": "\n\n".join((INTRODUCTION.strip(), *parts)) + "\n"}
 
 

@@ -1,4 +1,6 @@
-"""Pages of the documentation that are made from the code: they are kept with the others, so that building the site needs no Weir."""
+"""Pages of the documentation that are made from the code: they are kept with the others, so that
+building the site needs no Weir.
+"""
 
 from webapp.site.documentation import alert_rules, api, commands, fields, rules, settings
 

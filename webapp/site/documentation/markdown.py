@@ -10,7 +10,9 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def plain(text: str) -> str:
-    """What was written for a terminal or a program, in one line, without meaning anything in Markdown."""
+    """What was written for a terminal or a program, in one line, without meaning anything in
+    Markdown.
+    """
     return " ".join(text.split()).replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
 
 

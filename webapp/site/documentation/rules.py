@@ -12,8 +12,13 @@ from webapp.site.documentation.markdown import table
 
 
 def pages() -> dict[str, str]:
-    families = [(family, list(of)) for family, of in groupby(all_rules().values(), key=lambda rule: rule.family)]
-    return {"reference/rules.md": _index(families)} | {f"reference/rules-{family}.md": _family(family, of) for family, of in families}
+    families = [
+        (family, list(of))
+        for family, of in groupby(all_rules().values(), key=lambda rule: rule.family)
+    ]
+    return {"reference/rules.md": _index(families)} | {
+        f"reference/rules-{family}.md": _family(family, of) for family, of in families
+    }
 
 
 def _title(family: str) -> str:
@@ -22,11 +27,15 @@ def _title(family: str) -> str:
 
 def _index(families: list[tuple[str, list[Rule]]]) -> str:
     parts = [
-        "# Rules\n\nEach minute of each job is judged by these, each audit of checkpoint storage by those of storage. "
+        "# Rules\n\nEach minute of each job is judged by these, each audit of checkpoint storage "
+        "by those of storage. "
         "What a rule lacks to judge is shown as *unknown*, never as healthy."
     ]
     for family, of in families:
-        rows = [(f"[`{rule.id}`](rules-{family}.md#{_anchor(rule)})", rule.title, rule.summary) for rule in of]
+        rows = [
+            (f"[`{rule.id}`](rules-{family}.md#{_anchor(rule)})", rule.title, rule.summary)
+            for rule in of
+        ]
         parts.append(f"## {_title(family)}\n\n{table(('rule', 'finding', 'when'), rows)}")
     return "\n\n".join(parts) + "\n"
 
@@ -44,7 +53,15 @@ def _rule(rule: Rule) -> str:
     parts = [f"## {rule.title} {{#{_anchor(rule)}}}", f"`{rule.id}`: {rule.summary}"]
     if rule.thresholds:
         heads = ("threshold", "default", "may be", "why")
-        parts.append(table(heads, [(f"`{one.key}`", _value(one, one.default), _range(one), one.reason) for one in rule.thresholds]))
+        parts.append(
+            table(
+                heads,
+                [
+                    (f"`{one.key}`", _value(one, one.default), _range(one), one.reason)
+                    for one in rule.thresholds
+                ],
+            )
+        )
     return "\n\n".join([*parts, runbook])
 
 

@@ -1,4 +1,6 @@
-"""Every setting: its meaning by the table in ``webapp/site/docs/settings.md``, what it may be by whoever reads it."""
+"""Every setting: its meaning by the table in ``webapp/site/docs/settings.md``, what it may be by
+whoever reads it.
+"""
 
 import dataclasses
 import re
@@ -18,14 +20,29 @@ def pages() -> dict[str, str]:
     rows = []
     for names, default, meaning in documented():
         of_these = dict.fromkeys(accepted[name] for name in names if name in accepted)
-        rows.append((", ".join(f"`{name}`" for name in names), default, meaning, "; ".join(map(plain, of_these)) or "–"))
-    text = "# Settings\n\nAll by environment variables; a value that cannot be used is refused at start, in one sentence.\n\n"
-    return {"reference/settings.md": f"{text}{table(('variable', 'default', 'meaning', 'may be'), rows)}\n"}
+        rows.append(
+            (
+                ", ".join(f"`{name}`" for name in names),
+                default,
+                meaning,
+                "; ".join(map(plain, of_these)) or "–",
+            )
+        )
+    text = (
+        "# Settings\n\nAll by environment variables; a value that cannot be used is refused at "
+        "start, in one sentence.\n\n"
+    )
+    return {
+        "reference/settings.md": f"{text}{table(('variable', 'default', 'meaning', 'may be'), rows)}\n"
+    }
 
 
 def documented() -> list[tuple[list[str], str, str]]:
     """Variables of one row, default, meaning."""
-    rows = [(_VARIABLE.findall(names), default, meaning) for names, default, meaning in _ROW.findall((FOLDER / "settings.md").read_text())]
+    rows = [
+        (_VARIABLE.findall(names), default, meaning)
+        for names, default, meaning in _ROW.findall((FOLDER / "settings.md").read_text())
+    ]
     return [row for row in rows if row[0]]
 
 

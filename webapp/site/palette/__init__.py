@@ -1,1 +1,3 @@
-"""What somebody types or pastes → where it leads: jobs, checkpoints, hosts, rules, pages, and what a log line or an exception says."""
+"""What somebody types or pastes → where it leads: jobs, checkpoints, hosts, rules, pages, and what
+a log line or an exception says.
+"""

@@ -17,10 +17,21 @@ def hosts(text: str) -> Iterator[Group]:
         return
     found: set[tuple[str, str]] = set()
     for model in (JobHost, HostEvent):
-        named = model.objects.filter(host__icontains=text).order_by().values_list("host", "cluster").distinct()
+        named = (
+            model.objects.filter(host__icontains=text)
+            .order_by()
+            .values_list("host", "cluster")
+            .distinct()
+        )
         found.update(named[: 2 * MOST_OF_GROUP])
     if found:
-        yield Group(gettext("Hosts"), [Hit(host, host_address(host, cluster), cluster) for host, cluster in sorted(found)[:MOST_OF_GROUP]])
+        yield Group(
+            gettext("Hosts"),
+            [
+                Hit(host, host_address(host, cluster), cluster)
+                for host, cluster in sorted(found)[:MOST_OF_GROUP]
+            ],
+        )
 
 
 def host_address(host: str, cluster: str) -> str:

@@ -1,4 +1,6 @@
-"""Jobs by a part of their name or the beginning of their id, and a checkpoint of them where a number stands behind it."""
+"""Jobs by a part of their name or the beginning of their id, and a checkpoint of them where a
+number stands behind it.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,12 +22,18 @@ _JobKey = tuple[str, str]
 
 
 def jobs(text: str, page: str) -> Iterator[Group]:
-    """``page``: the path of the page that asks. On one of a job, a number alone is of its checkpoints. At most four queries."""
+    """``page``: the path of the page that asks.
+
+    On one of a job, a number alone is of its checkpoints. At most four queries.
+    """
     if len(text) > LONGEST_NAME:
         return
     named = _named(text)
     if named:
-        yield Group(gettext("Jobs"), [Hit(job.name or job.job_id, _address(job), _detail(job)) for job in named])
+        yield Group(
+            gettext("Jobs"),
+            [Hit(job.name or job.job_id, _address(job), _detail(job)) for job in named],
+        )
     wanted = _WITH_ID.fullmatch(text)
     if wanted is None or int(wanted["id"]) > LARGEST:
         return
@@ -38,18 +46,28 @@ def jobs(text: str, page: str) -> Iterator[Group]:
         yield Group(
             gettext("Checkpoints"),
             note=gettext("No checkpoint %(checkpoint_id)s of %(job)s is kept.")
-            % {"checkpoint_id": checkpoint_id, "job": gettext("these jobs") if len(of) > 1 else gettext("this job")},
+            % {
+                "checkpoint_id": checkpoint_id,
+                "job": gettext("these jobs") if len(of) > 1 else gettext("this job"),
+            },
         )
     elif not name and not named:
         yield Group(
             gettext("Checkpoints"),
-            note=gettext("Put the name of a job before the number, such as payments %(checkpoint_id)s.") % {"checkpoint_id": checkpoint_id},
+            note=gettext(
+                "Put the name of a job before the number, such as payments %(checkpoint_id)s."
+            )
+            % {"checkpoint_id": checkpoint_id},
         )
 
 
 def _named(text: str) -> list[JobCurrent]:
     found = JobCurrent.objects.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))
-    return list(found.only("cluster", "job_id", "name", "state", "terminal").order_by("terminal", "-last_seen_at", "id")[:MOST_OF_GROUP])
+    return list(
+        found.only("cluster", "job_id", "name", "state", "terminal").order_by(
+            "terminal", "-last_seen_at", "id"
+        )[:MOST_OF_GROUP]
+    )
 
 
 def _of_page(page: str) -> list[JobCurrent]:
@@ -59,20 +77,32 @@ def _of_page(page: str) -> list[JobCurrent]:
         return []
     if not {"cluster", "job_id"} <= place.keys():
         return []
-    return list(JobCurrent.objects.filter(cluster=place["cluster"], job_id=place["job_id"]).only("cluster", "job_id", "name"))
+    return list(
+        JobCurrent.objects.filter(cluster=place["cluster"], job_id=place["job_id"]).only(
+            "cluster", "job_id", "name"
+        )
+    )
 
 
 def _checkpoints(checkpoint_id: int, of: Iterable[JobCurrent]) -> Iterator[Hit]:
     names: dict[_JobKey, str] = {(job.cluster, job.job_id): job.name or job.job_id for job in of}
     facts = CheckpointFact.objects.filter(
-        checkpoint_id=checkpoint_id, cluster__in={cluster for cluster, _ in names}, job_id__in={job_id for _, job_id in names}
+        checkpoint_id=checkpoint_id,
+        cluster__in={cluster for cluster, _ in names},
+        job_id__in={job_id for _, job_id in names},
     )
-    for fact in facts.only("cluster", "job_id", "checkpoint_id", "trigger_time", "outcome").order_by("-trigger_time")[: 2 * MOST_OF_GROUP]:
+    for fact in facts.only(
+        "cluster", "job_id", "checkpoint_id", "trigger_time", "outcome"
+    ).order_by("-trigger_time")[: 2 * MOST_OF_GROUP]:
         name = names.get((fact.cluster, fact.job_id))
         if name:
-            address = reverse("checkpoint", args=[fact.cluster, fact.job_id, checkpoint_id, epoch_ms(fact.trigger_time)])
+            address = reverse(
+                "checkpoint",
+                args=[fact.cluster, fact.job_id, checkpoint_id, epoch_ms(fact.trigger_time)],
+            )
             yield Hit(
-                gettext("%(name)s, checkpoint %(checkpoint_id)s") % {"name": name, "checkpoint_id": checkpoint_id},
+                gettext("%(name)s, checkpoint %(checkpoint_id)s")
+                % {"name": name, "checkpoint_id": checkpoint_id},
                 address,
                 f"{words(fact.outcome)} · {fact.cluster}",
             )

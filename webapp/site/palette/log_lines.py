@@ -1,4 +1,6 @@
-"""A pasted log line or exception: what Weir reads in it, of which job and checkpoint it is, and which rules judge such lines."""
+"""A pasted log line or exception: what Weir reads in it, of which job and checkpoint it is, and
+which rules judge such lines.
+"""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +27,9 @@ from webapp.site.palette.hosts import host_address
 SHORTEST = 20
 """Shorter texts are names."""
 _EXCEPTION = re.compile(r"(?<![\w$.])(?:[a-z][\w$]*+\.)++[A-Z][\w$]*(?:Exception|Error)\b")
-_MISSING_FILE = re.compile(r"(?:FileNotFoundException|NoSuchFileException|File does not exist)[:\s]+(?P<path>[^\s]+)")
+_MISSING_FILE = re.compile(
+    r"(?:FileNotFoundException|NoSuchFileException|File does not exist)[:\s]+(?P<path>[^\s]+)"
+)
 
 
 def log_lines(text: str) -> Iterator[Group]:
@@ -34,15 +38,23 @@ def log_lines(text: str) -> Iterator[Group]:
         return
     event = _event(text)
     refused = reason_of(text)
-    reason = (event.reason if event else None) or (refused.code if refused else None) or failure_cause_of(text)
+    reason = (
+        (event.reason if event else None)
+        or (refused.code if refused else None)
+        or failure_cause_of(text)
+    )
     hits = [*_of_job(event), *_rules(event), *_missing_file(text)]
     note = _note(event, reason, text)
     if note:
-        yield Group(gettext("Log line") if event else gettext("Exception"), hits[: 2 * MOST_OF_GROUP], note)
+        yield Group(
+            gettext("Log line") if event else gettext("Exception"), hits[: 2 * MOST_OF_GROUP], note
+        )
 
 
 def _event(text: str) -> LogEvent | None:
-    """Of the first record that is known; a message without the header of its layout is taken as one, too."""
+    """Of the first record that is known; a message without the header of its layout is taken as
+    one, too.
+    """
     records = records_of(text.encode() + b"\n", file="pasted.log")
     bare = LogRecord("pasted", datetime.now(UTC), "INFO", "", text.strip(), "", 0, "pasted.log", 0)
     return next((event for record in (*records, bare) if (event := event_of(record))), None)
@@ -53,9 +65,15 @@ def _note(event: LogEvent | None, reason: str | None, text: str) -> str:
     if event:
         about = [words(event.kind)]
         about += (
-            [gettext("checkpoint %(checkpoint_id)s") % {"checkpoint_id": event.checkpoint_id}] if event.checkpoint_id is not None else []
+            [gettext("checkpoint %(checkpoint_id)s") % {"checkpoint_id": event.checkpoint_id}]
+            if event.checkpoint_id is not None
+            else []
         )
-        about += [gettext("subtask %(subtask)s") % {"subtask": event.subtask}] if event.subtask is not None else []
+        about += (
+            [gettext("subtask %(subtask)s") % {"subtask": event.subtask}]
+            if event.subtask is not None
+            else []
+        )
         about += [gettext("on %(host)s") % {"host": event.host}] if event.host else []
         parts.append(gettext("Weir reads this as: %(about)s.") % {"about": ", ".join(about)})
     named = _EXCEPTION.findall(text)
@@ -64,15 +82,32 @@ def _note(event: LogEvent | None, reason: str | None, text: str) -> str:
     if named:
         parts.append(gettext("Innermost exception: %(named)s.") % {"named": named[-1]})
     known = in_words(reason, None)
-    return " ".join([*parts, *([known] if known else [gettext("Known as %(reason)s.") % {"reason": reason}] if reason else [])])
+    return " ".join(
+        [
+            *parts,
+            *(
+                [known]
+                if known
+                else [gettext("Known as %(reason)s.") % {"reason": reason}]
+                if reason
+                else []
+            ),
+        ]
+    )
 
 
 def _of_job(event: LogEvent | None) -> Iterator[Hit]:
     if event is None or not event.job_id:
         return
-    for job in JobCurrent.objects.filter(job_id=event.job_id).only("cluster", "job_id", "name").order_by("cluster")[:MOST_OF_GROUP]:
+    for job in (
+        JobCurrent.objects.filter(job_id=event.job_id)
+        .only("cluster", "job_id", "name")
+        .order_by("cluster")[:MOST_OF_GROUP]
+    ):
         if event.checkpoint_id is not None:
-            address = reverse("checkpoint-by-id", args=[job.cluster, job.job_id, event.checkpoint_id])
+            address = reverse(
+                "checkpoint-by-id", args=[job.cluster, job.job_id, event.checkpoint_id]
+            )
             yield Hit(
                 gettext("%(job_id)s, checkpoint %(checkpoint_id)s")
                 % {"job_id": job.name or job.job_id, "checkpoint_id": event.checkpoint_id},
@@ -80,9 +115,17 @@ def _of_job(event: LogEvent | None) -> Iterator[Hit]:
                 job.cluster,
             )
         events = f"{reverse('job', args=[job.cluster, job.job_id])}?kind={event.kind}#events"
-        yield Hit(gettext("%(job_id)s, such lines") % {"job_id": job.name or job.job_id}, events, job.cluster)
+        yield Hit(
+            gettext("%(job_id)s, such lines") % {"job_id": job.name or job.job_id},
+            events,
+            job.cluster,
+        )
         if event.host:
-            yield Hit(event.host, host_address(event.host, job.cluster), gettext("host · %(cluster)s") % {"cluster": job.cluster})
+            yield Hit(
+                event.host,
+                host_address(event.host, job.cluster),
+                gettext("host · %(cluster)s") % {"cluster": job.cluster},
+            )
 
 
 def _rules(event: LogEvent | None) -> Iterator[Hit]:
@@ -90,9 +133,14 @@ def _rules(event: LogEvent | None) -> Iterator[Hit]:
         return
     kind = rule_kind(event.kind, event.to_state)
     for one in all_rules().values():
-        # What a checkpoint became, rules read off its row, which has what lines told: of expired ones, ``checkpoint.expired``.
+        # What a checkpoint became, rules read off its row, which has what lines told: of expired
+        # ones, ``checkpoint.expired``.
         if kind in one.reads or one.id == event.kind.replace("_", ".", 1):
-            yield Hit(localised(one.title), reverse("rule", args=[one.id]), gettext("%(id)s judges this") % {"id": one.id})
+            yield Hit(
+                localised(one.title),
+                reverse("rule", args=[one.id]),
+                gettext("%(id)s judges this") % {"id": one.id},
+            )
 
 
 def _missing_file(text: str) -> Iterator[Hit]:

@@ -20,16 +20,27 @@ MORE_PAGES = (
     (gettext_noop("Saved views"), "saved-views"),
     (gettext_noop("API documentation"), "api-docs"),
 )
-FOR_ADMINISTRATORS = ((gettext_noop("Users and roles"), "access-users"), (gettext_noop("Audit log"), "access-audit"))
+FOR_ADMINISTRATORS = (
+    (gettext_noop("Users and roles"), "access-users"),
+    (gettext_noop("Audit log"), "access-audit"),
+)
 """Pages that have no entry in the menu."""
 
 
 def places(text: str, administers: bool) -> Iterator[Group]:
     """Titles are found in the reader's language and in English."""
     words = text.lower().split()
-    shown = [(entry.english, entry.page) for entry in MENU if not entry.whole_fleet or scopes.current().is_everything]
+    shown = [
+        (entry.english, entry.page)
+        for entry in MENU
+        if not entry.whole_fleet or scopes.current().is_everything
+    ]
     more = (*MORE_PAGES, *(FOR_ADMINISTRATORS if administers else ()))
-    pages = [Hit(gettext(title), reverse(page)) for title, page in (*shown, *more) if _has(f"{title} {gettext(title)}", words)]
+    pages = [
+        Hit(gettext(title), reverse(page))
+        for title, page in (*shown, *more)
+        if _has(f"{title} {gettext(title)}", words)
+    ]
     if pages:
         yield Group(gettext("Pages"), pages[:MOST_OF_GROUP])
     rules = [

@@ -19,4 +19,7 @@ def saved_views(text: str, user: User) -> Iterator[Group]:
         return
     named = seen_by(user).filter(reduce(and_, (Q(name__icontains=word) for word in text.split())))
     if found := list(named[:MOST_OF_GROUP]):
-        yield Group(gettext("Saved views"), [Hit(one.name, one.address, str(PAGES.get(one.page, one.page))) for one in found])
+        yield Group(
+            gettext("Saved views"),
+            [Hit(one.name, one.address, str(PAGES.get(one.page, one.page))) for one in found],
+        )

@@ -1,4 +1,6 @@
-"""Which messages belong to which area: those of a package of ``webapp`` and of the templates of its folders are one catalogue."""
+"""Which messages belong to which area: those of a package of ``webapp`` and of the templates of its
+folders are one catalogue.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,8 +13,16 @@ from webapp.site.translations.extraction import Message, of_code, of_template
 LANGUAGE = "zh_Hans"
 FLOOR = "lib"
 """Also the area of the messages of ``ingest`` and ``spark_jobs``."""
-OF_FOLDER = {"": FLOOR, "api": FLOOR, "rules": "findings", "documentation": "site", "palette": "site"}
-"""Folders of templates that belong to no package of their name; templates beside the folders are of the floor."""
+OF_FOLDER = {
+    "": FLOOR,
+    "api": FLOOR,
+    "rules": "findings",
+    "documentation": "site",
+    "palette": "site",
+}
+"""Folders of templates that belong to no package of their name; templates beside the folders are of
+the floor.
+"""
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,9 @@ class Area:
 
     @property
     def po(self) -> Path:
-        return PROJECT_DIR / "webapp" / self.name / "locale" / LANGUAGE / "LC_MESSAGES" / "django.po"
+        return (
+            PROJECT_DIR / "webapp" / self.name / "locale" / LANGUAGE / "LC_MESSAGES" / "django.po"
+        )
 
     @property
     def mo(self) -> Path:
@@ -45,10 +57,17 @@ class Area:
             if "migrations" not in path.parts:
                 yield from of_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
         if self.name == FLOOR:
-            for path in sorted(path for folder in ("ingest", "spark_jobs") for path in (PROJECT_DIR / folder).rglob("*.py")):
+            for path in sorted(
+                path
+                for folder in ("ingest", "spark_jobs")
+                for path in (PROJECT_DIR / folder).rglob("*.py")
+            ):
                 yield from of_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
         if self.name == "findings":
-            yield from (Message(words, context=CONTEXT, paths=["spark_jobs/diagnosis"]) for words in all_words())
+            yield from (
+                Message(words, context=CONTEXT, paths=["spark_jobs/diagnosis"])
+                for words in all_words()
+            )
 
     def _templates(self) -> Iterator[Path]:
         base = PROJECT_DIR / "templates"

@@ -1,4 +1,7 @@
-"""Catalogues as files: read, brought up to date with what is marked, written, compiled. None of them holds a time or a number of a line."""
+"""Catalogues as files: read, brought up to date with what is marked, written, compiled.
+
+None of them holds a time or a number of a line.
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -45,19 +48,27 @@ def entries(catalogue: Catalog) -> dict[Key, Entry]:
 def key_of(entry: Entry) -> Key:
     # Babel reads the context out of a compiled file as bytes, and what counts as a list.
     context: object = entry.context or ""
-    return context.decode() if isinstance(context, bytes) else str(context), entry.id[0] if isinstance(entry.id, tuple | list) else str(
-        entry.id
-    )
+    return context.decode() if isinstance(context, bytes) else str(context), entry.id[
+        0
+    ] if isinstance(entry.id, tuple | list) else str(entry.id)
 
 
 def text_of(entry: Entry) -> str:
     """Chinese has one form, whatever is counted."""
-    return str((entry.string[0] if entry.string else "") if isinstance(entry.string, tuple | list) else entry.string or "")
+    return str(
+        (entry.string[0] if entry.string else "")
+        if isinstance(entry.string, tuple | list)
+        else entry.string or ""
+    )
 
 
 def texts(catalogue: Catalog) -> dict[Key, str]:
     """What is translated."""
-    return {key: text_of(entry) for key, entry in entries(catalogue).items() if text_of(entry) and not entry.fuzzy}
+    return {
+        key: text_of(entry)
+        for key, entry in entries(catalogue).items()
+        if text_of(entry) and not entry.fuzzy
+    }
 
 
 def made_of(messages: Iterable[Message], known: Mapping[Key, str]) -> Catalog:

@@ -1,4 +1,6 @@
-"""What can be wrong with a translation: values that are lost, markup that is another one, lines that are."""
+"""What can be wrong with a translation: values that are lost, markup that is another one, lines
+that are.
+"""
 
 import re
 from collections import Counter
@@ -18,16 +20,24 @@ def wrong(english: str, plural: str, text: str) -> str:
     if (lost := _placeholders(plural or english)) != (has := _placeholders(text)):
         return f"has the placeholders {sorted(has)} where English has {sorted(lost)}"
     if (lost_tags := _tags(plural or english)) != (tags := _tags(text)):
-        return f"has the tags {sorted(tags.elements())} where English has {sorted(lost_tags.elements())}"
+        return (
+            f"has the tags {sorted(tags.elements())} where English has "
+            f"{sorted(lost_tags.elements())}"
+        )
     if (english[:1] == "\n", english[-1:] == "\n") != (text[:1] == "\n", text[-1:] == "\n"):
         return "begins or ends with another line break than English"
     return ""
 
 
 def _placeholders(text: str) -> set[str]:
-    return {one for one in _PLACEHOLDER.findall(text) if one != "%%"} | ({"%%"} if "%%" in text else set())
+    return {one for one in _PLACEHOLDER.findall(text) if one != "%%"} | (
+        {"%%"} if "%%" in text else set()
+    )
 
 
 def _tags(text: str) -> Counter[str]:
     """With their attributes, but for those that are read out or shown."""
-    return Counter(f"{name}{_SPOKEN.sub('', attributes).rstrip(' /')}" for name, attributes in _TAG.findall(text))
+    return Counter(
+        f"{name}{_SPOKEN.sub('', attributes).rstrip(' /')}"
+        for name, attributes in _TAG.findall(text)
+    )

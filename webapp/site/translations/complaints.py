@@ -26,7 +26,10 @@ def _of(area: Area) -> Iterator[str]:
     held, marked = catalogues.entries(known), {message.key: message for message in area.messages()}
     for key, message in marked.items():
         if key not in held:
-            yield f"{area.name}: {_short(message.text)} of {message.paths[0]} is in no catalogue; run manage.py translations {area.name}"
+            yield (
+                f"{area.name}: {_short(message.text)} of {message.paths[0]} is in no catalogue; "
+                f"run manage.py translations {area.name}"
+            )
             continue
         problem = wrong(message.text, message.plural, catalogues.text_of(held[key]))
         if held[key].fuzzy:
@@ -34,9 +37,15 @@ def _of(area: Area) -> Iterator[str]:
         if problem:
             yield f"{area.name}: {_short(message.text)} of {message.paths[0]} {problem}"
     for key in held.keys() - marked.keys():
-        yield f"{area.name}: {_short(key[1])} is marked nowhere any more; run manage.py translations {area.name}"
+        yield (
+            f"{area.name}: {_short(key[1])} is marked nowhere any more; run manage.py "
+            f"translations {area.name}"
+        )
     if catalogues.compiled(area.mo) != catalogues.texts(known):
-        yield f"{area.name}: the compiled catalogue is not that of its .po; run manage.py translations {area.name}"
+        yield (
+            f"{area.name}: the compiled catalogue is not that of its .po; run manage.py "
+            f"translations {area.name}"
+        )
 
 
 def _short(english: str) -> str:

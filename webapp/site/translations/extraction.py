@@ -1,4 +1,6 @@
-"""What is marked for translation, read as Django reads it: by its own template parser, and by Python's."""
+"""What is marked for translation, read as Django reads it: by its own template parser, and by
+Python's.
+"""
 
 import ast
 import re
@@ -15,7 +17,11 @@ _PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop", "message"}
 _COUNTED = {"ngettext", "ngettext_lazy", "ngettext_noop", "plural"}
 _IN_CONTEXT = {"pgettext", "pgettext_lazy"}
 _COUNTED_IN_CONTEXT = {"npgettext", "npgettext_lazy"}
-_DECLARED: dict[str, tuple[int | str, ...]] = {"Badge": (0,), "Control": (1, 2), "MenuEntry": (0, "counts")}
+_DECLARED: dict[str, tuple[int | str, ...]] = {
+    "Badge": (0,),
+    "Control": (1, 2),
+    "MenuEntry": (0, "counts"),
+}
 _CALLS = _PLAIN | _COUNTED | _IN_CONTEXT | _COUNTED_IN_CONTEXT
 
 
@@ -25,7 +31,10 @@ class NoPlainText(Exception):
 
 @dataclass
 class Message:
-    """``text`` in English; ``plural`` and ``context`` are empty where there is none. ``paths``: relative to the project."""
+    """``text`` in English; ``plural`` and ``context`` are empty where there is none.
+
+    ``paths``: relative to the project.
+    """
 
     text: str
     plural: str = ""
@@ -39,8 +48,13 @@ class Message:
 
 def of_template(path: str, source: str) -> Iterator[Message]:
     template = Engine.get_default().from_string(source)
-    for node in template.nodelist.get_nodes_by_type((TranslateNode, BlockTranslateNode)):  # type: ignore[arg-type]  # isinstance's
-        message = _of_block(node) if isinstance(node, BlockTranslateNode) else _of_tag(cast(TranslateNode, node))
+    # isinstance's
+    for node in template.nodelist.get_nodes_by_type((TranslateNode, BlockTranslateNode)):  # type: ignore[arg-type]
+        message = (
+            _of_block(node)
+            if isinstance(node, BlockTranslateNode)
+            else _of_tag(cast(TranslateNode, node))
+        )
         if message is not None:
             yield Message(*message, [path])
     for token in Lexer(source).tokenize():
@@ -76,14 +90,26 @@ def of_code(path: str, source: str) -> Iterator[Message]:
         return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
-        name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        name = (
+            call.func.id
+            if isinstance(call.func, ast.Name)
+            else call.func.attr
+            if isinstance(call.func, ast.Attribute)
+            else ""
+        )
         if name in _DECLARED:
             yield from (Message(text, paths=[path]) for text in _declared(call, name))
         if name not in _CALLS:
             continue
         if any(isinstance(one, ast.JoinedStr) for one in call.args):
-            raise NoPlainText(f"{path}:{call.lineno}: {name}() of an f-string; use a plain text with %(name)s")
-        texts = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            raise NoPlainText(
+                f"{path}:{call.lineno}: {name}() of an f-string; use a plain text with %(name)s"
+            )
+        texts = [
+            one.value
+            for one in call.args
+            if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        ]
         if message := _of_call(name, texts):
             yield Message(*message, [path])
 

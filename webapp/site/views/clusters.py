@@ -34,12 +34,21 @@ def clusters(request: HttpRequest) -> HttpResponse:
     filters = ClusterFilters.of_page(request.GET, Cluster.objects.defer("cursor"))
     rows = [(cluster, VISIBILITY_BADGES[cluster.visibility_at(now)]) for cluster in filters.qs]
     # What cannot be seen comes first: that is what somebody opens this page for.
-    rows.sort(key=lambda row: (row[1].tone != "crit", row[0].kind != ClusterKind.LIVE, row[0].left_at is not None, row[0].name))
+    rows.sort(
+        key=lambda row: (
+            row[1].tone != "crit",
+            row[0].kind != ClusterKind.LIVE,
+            row[0].left_at is not None,
+            row[0].name,
+        )
+    )
     label_names = sorted({name for cluster, _badge in rows for name in cluster.labels})
     by = request.GET.get("by", "")
     context = {
         "filters": filters,
-        "filter_form": filter_form(request, filters, Control("q", "Name"), Control("label", "Label, as team=payments")),
+        "filter_form": filter_form(
+            request, filters, Control("q", "Name"), Control("label", "Label, as team=payments")
+        ),
         "count": len(rows),
         "unseen": _count_unseen(rows),
         "shown": ROWS_SHOWN,
@@ -51,11 +60,16 @@ def clusters(request: HttpRequest) -> HttpResponse:
 
 
 def _groups(rows: list[Row], by: str) -> list[tuple[str, list[Row], int]]:
-    """Rows by the value of a label, with how many of them are not seen; all in one without a label."""
+    """Rows by the value of a label, with how many of them are not seen; all in one without a
+    label.
+    """
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row[0].labels.get(by, "") if by else "", []).append(row)
-    return [(value, found[value], _count_unseen(found[value])) for value in sorted(found, key=lambda value: (not value, value))]
+    return [
+        (value, found[value], _count_unseen(found[value]))
+        for value in sorted(found, key=lambda value: (not value, value))
+    ]
 
 
 @operators_only
@@ -73,12 +87,16 @@ def add(request: HttpRequest) -> HttpResponse:
             cluster.sees, cluster.misses = list(report.sees), list(report.misses)
             try:
                 register(cluster)
-            except ValidationError as error:  # what its name leads to, or whether it is taken, may change within seconds
+            except (
+                ValidationError
+            ) as error:  # what its name leads to, or whether it is taken, may change within seconds
                 form.add_error(None, error)
             else:
                 _say(request, cluster, report)
                 return redirect("clusters")
-    return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": None})
+    return render(
+        request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": None}
+    )
 
 
 @operators_only
@@ -94,9 +112,14 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
             entries.mark_carried_out(request)
         else:
             changed.save(update_fields=[*form.Meta.fields[1:], *SECRETS])
-            messages.success(request, gettext("%(name)s is saved; the next cycle uses it.") % {"name": cluster.name})
+            messages.success(
+                request,
+                gettext("%(name)s is saved; the next cycle uses it.") % {"name": cluster.name},
+            )
             return redirect("clusters")
-    return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": cluster})
+    return render(
+        request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": cluster}
+    )
 
 
 @operators_only
@@ -117,7 +140,11 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
     cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
     cluster.enabled = "resume" in request.POST
     cluster.save(update_fields=["enabled"])
-    now = gettext("collected again") if cluster.enabled else gettext("paused; its jobs show as unknown")
+    now = (
+        gettext("collected again")
+        if cluster.enabled
+        else gettext("paused; its jobs show as unknown")
+    )
     messages.success(request, gettext("%(name)s is %(now)s.") % {"name": cluster.name, "now": now})
     return redirect("clusters")
 
@@ -125,12 +152,17 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def remove(request: HttpRequest, name: str) -> HttpResponse:
-    """Forget a cluster after its name was typed; what was measured of it ages out of database and lake."""
+    """Forget a cluster after its name was typed; what was measured of it ages out of database and
+    lake.
+    """
     cluster = get_object_or_404(Cluster, name=name)
     if settings.WEIR.sources and cluster.found_by and not cluster.left_at:
         messages.error(
             request,
-            gettext("%(name)s is listed by the source %(found_by)s and would come back: take it out there, or pause it.")
+            gettext(
+                "%(name)s is listed by the source %(found_by)s and would come back: take it out "
+                "there, or pause it."
+            )
             % {"name": name, "found_by": cluster.found_by},
         )
         return redirect("clusters")
@@ -157,7 +189,8 @@ def remove_demo(request: HttpRequest) -> HttpResponse:
     removed = removal.remove_demo(timezone.now())
     messages.success(
         request,
-        gettext("The demo is removed: %(removed)s clusters are no longer watched.") % {"removed": removed}
+        gettext("The demo is removed: %(removed)s clusters are no longer watched.")
+        % {"removed": removed}
         if removed
         else gettext("There is no demo here."),
     )

@@ -10,7 +10,11 @@ from django.utils._os import safe_join
 
 from webapp.site.documentation.places import SITE
 
-TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".js": "text/javascript; charset=utf-8"}
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".json": "application/json",
+    ".js": "text/javascript; charset=utf-8",
+}
 
 
 def documentation(request: HttpRequest, rest: str = "") -> HttpResponse:
@@ -18,15 +22,25 @@ def documentation(request: HttpRequest, rest: str = "") -> HttpResponse:
     if not (SITE / "index.html").is_file():
         return render(request, "documentation/not_built.html", status=404)
     file = _file(rest)
-    kind = TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    kind = (
+        TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    )
     return HttpResponse(file.read_bytes(), content_type=kind)
 
 
 def _file(path: str) -> Path:
     try:
-        file = Path(safe_join(SITE, path, "index.html") if path.endswith("/") or not path else safe_join(SITE, path))
+        file = Path(
+            safe_join(SITE, path, "index.html")
+            if path.endswith("/") or not path
+            else safe_join(SITE, path)
+        )
         found = file.is_file()
-    except (SuspiciousFileOperation, ValueError, OSError):  # out of the site, a zero byte, or longer than names of files are
+    except (
+        SuspiciousFileOperation,
+        ValueError,
+        OSError,
+    ):  # out of the site, a zero byte, or longer than names of files are
         found = False
     if not found:
         raise Http404("There is no such page in the documentation.")

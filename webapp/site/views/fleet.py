@@ -28,11 +28,34 @@ PAGE_SIZE = 50
 ENDED_AS_WANTED = ("FINISHED", "CANCELED")
 """Below the others they are folded, unless there is nothing else or somebody asked for them."""
 EXPORT_COLUMNS = (
-    "cluster", "job_id", "name", "health", "health_state", "judged_at", "status", "state", "start_time", "end_time", "flink_version",
-    "parallelism", "restarts", "last_completed_id", "last_completed_at", "last_completed_ms", "recent_total", "recent_failed",
-    "end_to_end_p95_ms", "dominant_phase", "dominant_phase_share", "state_bytes", "checkpointed_bytes", "pressured_share", "orphan_bytes",
-    "last_seen_at", "as_of",
-)  # fmt: skip
+    "cluster",
+    "job_id",
+    "name",
+    "health",
+    "health_state",
+    "judged_at",
+    "status",
+    "state",
+    "start_time",
+    "end_time",
+    "flink_version",
+    "parallelism",
+    "restarts",
+    "last_completed_id",
+    "last_completed_at",
+    "last_completed_ms",
+    "recent_total",
+    "recent_failed",
+    "end_to_end_p95_ms",
+    "dominant_phase",
+    "dominant_phase_share",
+    "state_bytes",
+    "checkpointed_bytes",
+    "pressured_share",
+    "orphan_bytes",
+    "last_seen_at",
+    "as_of",
+)
 
 
 def fleet(request: HttpRequest) -> HttpResponse:
@@ -46,7 +69,13 @@ def fleet(request: HttpRequest) -> HttpResponse:
     recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
     why = reasons(shown.rows)
     rows = [
-        (job, job_badge(job.status), health_badge_of(job), why.get((job.cluster, job.job_id)), _counts_from(job, recorded, now))
+        (
+            job,
+            job_badge(job.status),
+            health_badge_of(job),
+            why.get((job.cluster, job.job_id)),
+            _counts_from(job, recorded, now),
+        )
         for job in shown.rows
     ]
     is_overview = filters.sorting[0] is WORST_FIRST and not filters.is_narrowed
@@ -56,11 +85,26 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "filter_form": filter_form(
             request,
             filters,
-            Control("cluster", "Cluster", [("", "All clusters"), *((cluster.name, cluster.name) for cluster in clusters)]),
-            Control("status", "Status", [("", "Any status"), *((group.slug, group.title) for group in STATUS_GROUPS.values())]),
+            Control(
+                "cluster",
+                "Cluster",
+                [("", "All clusters"), *((cluster.name, cluster.name) for cluster in clusters)],
+            ),
+            Control(
+                "status",
+                "Status",
+                [
+                    ("", "Any status"),
+                    *((group.slug, group.title) for group in STATUS_GROUPS.values()),
+                ],
+            ),
             Control("health", "Health", [("", "Any health"), *_health_options()]),
             Control("q", "Name or job id", id="filter-search"),
-            *([Control("label", "Label, as team=payments")] if any(cluster.labels for cluster in clusters) else []),
+            *(
+                [Control("label", "Label, as team=payments")]
+                if any(cluster.labels for cluster in clusters)
+                else []
+            ),
         ),
         "page": shown,
         "rows": rows,
@@ -84,13 +128,23 @@ def _health_options() -> Iterator[tuple[str, str]]:
 
 
 def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime | None:
-    """From when the ages of a job count; None where they would say nothing: it is past, or unknown."""
+    """From when the ages of a job count; None where they would say nothing: it is past, or
+    unknown.
+    """
     is_past = bool(job.terminal) or job.cluster in recorded
-    return None if is_past or job.status in (UNKNOWN_STATUS, UNWATCHED_STATUS) else known_to(job, now)
+    return (
+        None if is_past or job.status in (UNKNOWN_STATUS, UNWATCHED_STATUS) else known_to(job, now)
+    )
 
 
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All matching jobs in the page's order, streamed."""
     filters = FleetFilters.of_page(request.GET, JobCurrent.objects.with_status(timezone.now()))
-    jobs = filters.checked().annotate(sort_key=filters.sorting[0].key).order_by(*(key.order_by for key in filters.keys))
-    return export_response(form, "weir-fleet", EXPORT_COLUMNS, jobs.values(*EXPORT_COLUMNS).iterator(chunk_size=1_000))
+    jobs = (
+        filters.checked()
+        .annotate(sort_key=filters.sorting[0].key)
+        .order_by(*(key.order_by for key in filters.keys))
+    )
+    return export_response(
+        form, "weir-fleet", EXPORT_COLUMNS, jobs.values(*EXPORT_COLUMNS).iterator(chunk_size=1_000)
+    )

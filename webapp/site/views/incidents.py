@@ -1,4 +1,6 @@
-"""Incidents: the list, and one with its findings, its time line, and what can be done about all of it at once."""
+"""Incidents: the list, and one with its findings, its time line, and what can be done about all of
+it at once.
+"""
 
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -53,7 +55,11 @@ FIRST_MOMENTS, LAST_MOMENTS = 6, 12
 AIR = timedelta(minutes=10)
 """What led to it came before."""
 LATELY, MOST_CLOSED = timedelta(days=1), 20
-STATES = {IncidentState.OPEN: _("open"), IncidentState.CLOSED: _("closed"), ANY_STATE: _("open and closed")}
+STATES = {
+    IncidentState.OPEN: _("open"),
+    IncidentState.CLOSED: _("closed"),
+    ANY_STATE: _("open and closed"),
+}
 SILENCES_H = (1, 4, 24)
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 
@@ -61,7 +67,9 @@ SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 @require_GET
 def incidents(request: HttpRequest) -> HttpResponse:
     filters = IncidentFilters.of_page(request.GET, Incident.objects.listed())
-    listed = page(filters.qs.select_related("cause"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    listed = page(
+        filters.qs.select_related("cause"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE
+    )
     state = filters.values.get("state", "")
     context: dict[str, Any] = {
         "filters": filters,
@@ -86,14 +94,25 @@ def incidents(request: HttpRequest) -> HttpResponse:
 
 def _closed_lately() -> list[Incident]:
     """What is shown where nothing is open."""
-    closed = Incident.objects.listed().filter(state=IncidentState.CLOSED, last_seen__gte=timezone.now() - LATELY)
+    closed = Incident.objects.listed().filter(
+        state=IncidentState.CLOSED, last_seen__gte=timezone.now() - LATELY
+    )
     return list(closed.select_related("cause").order_by("-last_seen")[:MOST_CLOSED])
 
 
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    rows = IncidentFilters.of_page(request.GET, Incident.objects.listed()).checked().order_by("-began_at", "-id")
-    return export_response(form, "weir-incidents", NAMES, rows.values(*NAMES)[:MOST_EXPORTED].iterator(chunk_size=1_000))
+    rows = (
+        IncidentFilters.of_page(request.GET, Incident.objects.listed())
+        .checked()
+        .order_by("-began_at", "-id")
+    )
+    return export_response(
+        form,
+        "weir-incidents",
+        NAMES,
+        rows.values(*NAMES)[:MOST_EXPORTED].iterator(chunk_size=1_000),
+    )
 
 
 @require_GET
@@ -102,12 +121,24 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     if found.merged_into is not None:
         return redirect("incident", found.merged_into.uid)
     now = timezone.now()
-    lasted = around(found.began_at, max(found.ended_at or now if found.is_open else found.last_seen, found.last_seen), AIR, chosen=False)
+    lasted = around(
+        found.began_at,
+        max(found.ended_at or now if found.is_open else found.last_seen, found.last_seen),
+        AIR,
+        chosen=False,
+    )
     time_range = of_request(request, now, lasted)
     of_it = members(found)
     of_incident = Alert.objects.filter(incident__uid=found.uid)
-    alerts = of_incident.with_names().order_by("-severity_rank", "starts_at", "id").defer("evidence", "fired")
-    alert_rows = [(one, alert_badge(one), badges(one)) for one in sorted(alerts[:MOST_ALERTS], key=lambda one: not one.is_open)]
+    alerts = (
+        of_incident.with_names()
+        .order_by("-severity_rank", "starts_at", "id")
+        .defer("evidence", "fired")
+    )
+    alert_rows = [
+        (one, alert_badge(one), badges(one))
+        for one in sorted(alerts[:MOST_ALERTS], key=lambda one: not one.is_open)
+    ]
     story = timeline(found, of_it, time_range)
     moments, of_matter = list(story.moments), matters(of_it)
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
@@ -119,9 +150,13 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "state": state_badge(found),
         "severity": severity_badge(found.severity),
         "cause": shown(cause.finding) if cause else None,
-        "cost": cost(of_it, found.began_at, None if found.is_open else found.ended_at or found.last_seen, now),
+        "cost": cost(
+            of_it, found.began_at, None if found.is_open else found.ended_at or found.last_seen, now
+        ),
         "told": receivers,
-        "unnotified": None if receivers else _why_nobody([one for one, _, _ in alert_rows], of_it, now),
+        "unnotified": None
+        if receivers
+        else _why_nobody([one for one, _, _ in alert_rows], of_it, now),
         "matters": of_matter,
         "matters_first": of_matter[:MATTERS_SHOWN],
         "matters_shown": MATTERS_SHOWN,
@@ -152,7 +187,8 @@ def _why_nobody(alerts: list[Alert], of_it: list[Member], now: datetime) -> Unno
 def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]:
     """By day, each with its shape."""
     return [
-        (day, [(one, SHAPES.get(one.tone, "■")) for one in of_day]) for day, of_day in groupby(moments, key=lambda one: day_text(one.at))
+        (day, [(one, SHAPES.get(one.tone, "■")) for one in of_day])
+        for day, of_day in groupby(moments, key=lambda one: day_text(one.at))
     ]
 
 
@@ -166,10 +202,15 @@ def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
             incident_actions.take_back(found, request.user, now)
             messages.success(request, gettext("The incident is waiting for somebody again."))
         else:
-            done = incident_actions.acknowledge(found, request.user, request.POST.get("comment", ""), now)
+            done = incident_actions.acknowledge(
+                found, request.user, request.POST.get("comment", ""), now
+            )
             messages.success(
                 request,
-                gettext("Acknowledged in your name, with %(alert)s; what joins it is acknowledged too, unless it is worse.")
+                gettext(
+                    "Acknowledged in your name, with %(alert)s; what joins it is acknowledged too, "
+                    "unless it is worse."
+                )
                 % {"alert": count_text(done, "alert")},
             )
     return redirect("incident", uid)
@@ -180,12 +221,24 @@ def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
 def silence(request: HttpRequest, uid: str) -> HttpResponse:
     found = get_object_or_404(Incident, uid=uid)
     given = request.POST.get("hours", "")
-    hours = int(given) if given.isascii() and given.isdigit() and int(given[:5]) in SILENCES_H else SILENCES_H[0]
+    hours = (
+        int(given)
+        if given.isascii() and given.isdigit() and int(given[:5]) in SILENCES_H
+        else SILENCES_H[0]
+    )
     with refusal_as_message(request):
-        made = incident_actions.silence(found, timedelta(hours=hours), request.POST.get("reason", ""), request.user, timezone.now())
+        made = incident_actions.silence(
+            found,
+            timedelta(hours=hours),
+            request.POST.get("reason", ""),
+            request.user,
+            timezone.now(),
+        )
         messages.success(
             request,
-            gettext("Silenced until %(ends_at)s, with what joins it. What still fires then is sent.")
+            gettext(
+                "Silenced until %(ends_at)s, with what joins it. What still fires then is sent."
+            )
             % {"ends_at": minute_text(made.ends_at)},
         )
     return redirect("incident", uid)

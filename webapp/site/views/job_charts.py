@@ -35,8 +35,18 @@ def checkpoints(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse
     attempts = shown_attempts(request, view)
     bars, total = facts_of.bars(facts_of.of_attempts(cluster, attempts.ids, start, end), cluster)
     if not bars:
-        return _empty(gettext("No checkpoint in this time"), gettext("None was triggered, or none was seen. Choose a longer time range."))
-    figure, note = timeline(bars, attempts.drawn_from, end, view.job.checkpoint_timeout_ms, _annotations(view, attempts), total)
+        return _empty(
+            gettext("No checkpoint in this time"),
+            gettext("None was triggered, or none was seen. Choose a longer time range."),
+        )
+    figure, note = timeline(
+        bars,
+        attempts.drawn_from,
+        end,
+        view.job.checkpoint_timeout_ms,
+        _annotations(view, attempts),
+        total,
+    )
     return _drawn(figure, note)
 
 
@@ -46,43 +56,81 @@ def size(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     attempts = shown_attempts(request, view)
     sizes = facts_of.sizes(facts_of.of_attempts(cluster, attempts.ids, start, end))
     if sizes is None:
-        return _empty(gettext("No completed checkpoint in this time"), gettext("Sizes are known once one completes."))
+        return _empty(
+            gettext("No completed checkpoint in this time"),
+            gettext("Sizes are known once one completes."),
+        )
     served = trend_of(view.job, () if attempts.alone else attempts.others, end)
-    figure, note = size_over_time(sizes, attempts.drawn_from, end, _trend(served), _annotations(view, attempts), facts_of.links(cluster))
+    figure, note = size_over_time(
+        sizes,
+        attempts.drawn_from,
+        end,
+        _trend(served),
+        _annotations(view, attempts),
+        facts_of.links(cluster),
+    )
     return _drawn(figure, " ".join(filter(None, (_forecast(served), note))))
 
 
 def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
-    names = {v["vertex_id"]: v.get("name") or "" for v in (view.job.graph or {}).get("vertices") or () if v.get("vertex_id")}
+    names = {
+        v["vertex_id"]: v.get("name") or ""
+        for v in (view.job.graph or {}).get("vertices") or ()
+        if v.get("vertex_id")
+    }
     attempts = shown_attempts(request, view)
     try:
-        heat = read_heat(cluster, attempts.ids, names, view.job.parallelism, attempts.drawn_from, view.time_range.to_time)
-    except Exception:  # The lake may be any storage, with any error; the page around the chart must live on.
+        heat = read_heat(
+            cluster,
+            attempts.ids,
+            names,
+            view.job.parallelism,
+            attempts.drawn_from,
+            view.time_range.to_time,
+        )
+    except (
+        Exception
+    ):  # The lake may be any storage, with any error; the page around the chart must live on.
         log.exception("Pool samples of %s on %s could not be read from the lake", job_id, cluster)
         return _empty(
-            gettext("The lake could not be read"), gettext("The rest of the page does not need it. The server's log has the reason.")
+            gettext("The lake could not be read"),
+            gettext("The rest of the page does not need it. The server's log has the reason."),
         )
     if not heat.rows:
-        return _empty(gettext("No buffer samples in this time"), gettext("Pool usage is sampled while a job runs and its cluster answers."))
+        return _empty(
+            gettext("No buffer samples in this time"),
+            gettext("Pool usage is sampled while a job runs and its cluster answers."),
+        )
     return _drawn(heat_map(heat.rows, heat.start, heat.end), heat.note)
 
 
 def _annotations(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
     rows = JobAnnotation.objects.filter(
-        cluster=view.job.cluster, job_id__in=attempts.ids, at__gte=view.time_range.from_time, at__lte=view.time_range.to_time
+        cluster=view.job.cluster,
+        job_id__in=attempts.ids,
+        at__gte=view.time_range.from_time,
+        at__lte=view.time_range.to_time,
     )
     newest = rows.order_by("-at").values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
     page = reverse("before-after", args=(view.job.cluster, view.job.job_id))
-    events = [Annotation(at, kind, label or subject or kind, f"{page}?at={iso_text(at)}") for at, kind, label, subject in newest]
-    borders = [Annotation(border.at, "attempt", border.words, f"{page}?at={iso_text(border.at)}") for border in attempts.borders]
+    events = [
+        Annotation(at, kind, label or subject or kind, f"{page}?at={iso_text(at)}")
+        for at, kind, label, subject in newest
+    ]
+    borders = [
+        Annotation(border.at, "attempt", border.words, f"{page}?at={iso_text(border.at)}")
+        for border in attempts.borders
+    ]
     return [*events, *borders, *_findings(view, attempts)]
 
 
 def _findings(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
     """Where each notable matter began; a click opens it."""
     start, end = view.time_range.from_time, view.time_range.to_time
-    found = of_job(view.job.cluster, view.job.job_id, start, end, is_past=True, attempts=attempts.ids)
+    found = of_job(
+        view.job.cluster, view.job.job_id, start, end, is_past=True, attempts=attempts.ids
+    )
     return [
         Annotation(
             one.finding.first_seen,
@@ -95,16 +143,28 @@ def _findings(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
 
 
 def _trend(served: SizeTrend | None) -> Trend | None:
-    if served is None or served.bytes_per_h is None or served.from_time is None or served.to_time is None:
+    if (
+        served is None
+        or served.bytes_per_h is None
+        or served.from_time is None
+        or served.to_time is None
+    ):
         return None
-    low, high, forecast = served.bytes_per_h_low, served.bytes_per_h_high, served.forecast_24h_bytes is not None
+    low, high, forecast = (
+        served.bytes_per_h_low,
+        served.bytes_per_h_high,
+        served.forecast_24h_bytes is not None,
+    )
     return Trend(served.from_time, served.to_time, served.bytes_per_h, low, high, forecast)
 
 
 def _forecast(served: SizeTrend | None) -> str:
     if served is None or served.forecast_24h_bytes is None:
         return ""
-    low, high = bytes_text(served.forecast_24h_low_bytes), bytes_text(served.forecast_24h_high_bytes)
+    low, high = (
+        bytes_text(served.forecast_24h_low_bytes),
+        bytes_text(served.forecast_24h_high_bytes),
+    )
     return gettext("At this slope %(forecast_24h_bytes)s in 24 h (%(low)s to %(high)s).") % {
         "forecast_24h_bytes": bytes_text(served.forecast_24h_bytes),
         "low": low,

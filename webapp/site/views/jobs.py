@@ -48,7 +48,12 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     attempts = shown_attempts(request, view)
     facts = facts_of.of_attempts(cluster, attempts.ids, start, end)
     checkpoint_filters = JobCheckpointFilters.of_page(request.GET, facts.defer(*UNLISTED))
-    checkpoints = page(checkpoint_filters.qs, checkpoint_filters.order, request.GET.get("checkpoints", ""), CHECKPOINTS_A_PAGE)
+    checkpoints = page(
+        checkpoint_filters.qs,
+        checkpoint_filters.order,
+        request.GET.get("checkpoints", ""),
+        CHECKPOINTS_A_PAGE,
+    )
     events = LogEvent.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     event_filters = JobEventFilters.of_page(request.GET, events)
     thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
@@ -56,9 +61,15 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     found = of_job(cluster, job_id, start, end, is_past=view.is_past, attempts=attempts.ids)
     blamed = blame(view.job.graph, found.origins)
     # The graph of a past job shows the time that its origin is about, not the calm after it.
-    drawn_to = max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
+    drawn_to = (
+        max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
+    )
     windows = newest_windows(cluster, job_id, start, min(drawn_to, end))
-    judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns", "covered").first()
+    judgement = (
+        JobJudgement.objects.filter(cluster=cluster, job_id=job_id)
+        .only("unknowns", "covered")
+        .first()
+    )
     stored = _storage(cluster, job_id)
     context: dict[str, Any] = {
         "view": view,
@@ -74,8 +85,13 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "trend": trend_of(view.job, () if attempts.alone else attempts.others, end),
         "checkpoint_filters": checkpoint_filters,
         "checkpoints": checkpoints,
-        "checkpoint_rows": [(fact, outcome_badge(fact.outcome), epoch_ms(fact.trigger_time)) for fact in checkpoints.rows],
-        "events": page(event_filters.qs, event_filters.order, request.GET.get("events", ""), EVENTS_A_PAGE),
+        "checkpoint_rows": [
+            (fact, outcome_badge(fact.outcome), epoch_ms(fact.trigger_time))
+            for fact in checkpoints.rows
+        ],
+        "events": page(
+            event_filters.qs, event_filters.order, request.GET.get("events", ""), EVENTS_A_PAGE
+        ),
         "event_filters": event_filters,
         "event_kinds": list(events.order_by("kind").values_list("kind", flat=True).distinct()),
         "exceptions": exceptions[:EXCEPTIONS_SHOWN],
@@ -100,18 +116,27 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     return render(request, "fleet/job.html", context)
 
 
-def checkpoints_export(request: HttpRequest, cluster: str, job_id: str, form: str) -> HttpResponseBase:
+def checkpoints_export(
+    request: HttpRequest, cluster: str, job_id: str, form: str
+) -> HttpResponseBase:
     """All checkpoints of the range, newest first, streamed."""
     view = look_up(request, cluster, job_id)
     ids = shown_attempts(request, view).ids
     facts = facts_of.of_attempts(cluster, ids, view.time_range.from_time, view.time_range.to_time)
     columns = CHECKPOINT_FACT.column_names
-    return export_response(form, f"weir-checkpoints-{job_id[:40]}", columns, facts_of.export_rows(facts, columns))
+    return export_response(
+        form, f"weir-checkpoints-{job_id[:40]}", columns, facts_of.export_rows(facts, columns)
+    )
 
 
 def _coverage(view: JobView, judgement: JobJudgement | None) -> Coverage:
-    """Which part of the range was judged, as far as the job lived in it. What is just being judged is not missing yet."""
-    lived_from = drawable(view.job.start_time or view.job.first_seen_at or view.time_range.from_time)
+    """Which part of the range was judged, as far as the job lived in it.
+
+    What is just being judged is not missing yet.
+    """
+    lived_from = drawable(
+        view.job.start_time or view.job.first_seen_at or view.time_range.from_time
+    )
     start = max(view.time_range.from_time, lived_from)
     end = min(view.time_range.to_time, view.end_of_life if view.is_past else view.now)
     settled = late_before(view.now)

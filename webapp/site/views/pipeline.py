@@ -1,4 +1,6 @@
-"""What the pipeline does: problems first, then due work, runs, heartbeats, and what was passed over."""
+"""What the pipeline does: problems first, then due work, runs, heartbeats, and what was passed
+over.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -16,7 +18,14 @@ from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.work.badges import run_badge
 from webapp.work.filters import RunFilters, SkipFilters
-from webapp.work.models import DueWork, Heartbeat, Manifest, PipelineAlarm, PipelineRun, SkippedInput
+from webapp.work.models import (
+    DueWork,
+    Heartbeat,
+    Manifest,
+    PipelineAlarm,
+    PipelineRun,
+    SkippedInput,
+)
 
 RUNS_A_PAGE = 25
 SKIPS_A_PAGE = 20
@@ -40,8 +49,12 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "status": found,
         "alarms": alarms,
         "unrecorded": [one for one in found.problems if (one.code, one.subject) not in recorded],
-        "cleared": PipelineAlarm.objects.filter(cleared_at__isnull=False).order_by("-cleared_at")[:CLEARED_SHOWN],
-        "restarts": Manifest.objects.filter(restarted__isnull=False, loaded_at__gte=now - RESTARTS_SHOWN_FOR)[:RESTARTS_SHOWN],
+        "cleared": PipelineAlarm.objects.filter(cleared_at__isnull=False).order_by("-cleared_at")[
+            :CLEARED_SHOWN
+        ],
+        "restarts": Manifest.objects.filter(
+            restarted__isnull=False, loaded_at__gte=now - RESTARTS_SHOWN_FOR
+        )[:RESTARTS_SHOWN],
         "work": [(row, row.is_held(now)) for row in DueWork.objects.all()],
         "sources": SourceReading.objects.all() if settings.WEIR.sources else (),
         **log_stores(now),
@@ -62,9 +75,22 @@ def pipeline(request: HttpRequest) -> HttpResponse:
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     """One run with the end of its log."""
     found = get_object_or_404(PipelineRun, pk=pk)
-    return render(request, "pipeline/run.html", {"run": found, "badge": run_badge(found.state), "manifests": found.manifests.all()})
+    return render(
+        request,
+        "pipeline/run.html",
+        {"run": found, "badge": run_badge(found.state), "manifests": found.manifests.all()},
+    )
 
 
 def skipped_export(request: HttpRequest, form: str) -> HttpResponseBase:
-    skips = SkipFilters.of_page(request.GET, SkippedInput.objects.all()).checked().order_by("-observed_at", "-id")
-    return export_response(form, "weir-skipped-inputs", SKIP_COLUMNS, skips.values(*SKIP_COLUMNS).iterator(chunk_size=1_000))
+    skips = (
+        SkipFilters.of_page(request.GET, SkippedInput.objects.all())
+        .checked()
+        .order_by("-observed_at", "-id")
+    )
+    return export_response(
+        form,
+        "weir-skipped-inputs",
+        SKIP_COLUMNS,
+        skips.values(*SKIP_COLUMNS).iterator(chunk_size=1_000),
+    )

@@ -26,8 +26,12 @@ class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
 
     clusters: Any = serializers.SlugRelatedField("name", many=True, read_only=True)
     attested = serializers.BooleanField(source="is_attested", read_only=True)
-    replication_factor = serializers.SerializerMethodField(help_text="copies that HDFS keeps of each block; sizes count one; null: unknown")
-    replication_why = serializers.SerializerMethodField(help_text="where the factor is from; empty for storages that are not HDFS")
+    replication_factor = serializers.SerializerMethodField(
+        help_text="copies that HDFS keeps of each block; sizes count one; null: unknown"
+    )
+    replication_why = serializers.SerializerMethodField(
+        help_text="where the factor is from; empty for storages that are not HDFS"
+    )
 
     class Meta:
         model = StorageRoot
@@ -43,7 +47,9 @@ class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
         """Of all roots of a list at once."""
         if not hasattr(self, "_known") or root.uri not in self._known:
             listed = getattr(self.parent, "instance", None)
-            self._known: dict[str, ReplicationFactor] = factors_of(listed if listed is not None else [root])
+            self._known: dict[str, ReplicationFactor] = factors_of(
+                listed if listed is not None else [root]
+            )
         return self._known
 
 
@@ -60,7 +66,9 @@ class _OfAudit(serializers.ModelSerializer[Any]):
 
 
 class _Amplified(_OfAudit):
-    amplification = serializers.FloatField(read_only=True, allow_null=True, help_text="bytes on disk per byte that is needed")
+    amplification = serializers.FloatField(
+        read_only=True, allow_null=True, help_text="bytes on disk per byte that is needed"
+    )
 
 
 class RootFiguresSerializer(_Amplified):
@@ -148,7 +156,11 @@ class StorageFileSerializer(serializers.Serializer[Any]):
 
 
 class StorageFilesAnswer(serializers.Serializer[Any]):
-    """A page of them. `after` continues it; null at the end. `incomplete`: it ended early, having looked at a million files."""
+    """A page of them.
+
+    `after` continues it; null at the end. `incomplete`: it ended early, having looked at a million
+    files.
+    """
 
     audit_id = serializers.CharField()
     after = serializers.CharField(allow_null=True)

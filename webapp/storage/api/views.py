@@ -133,7 +133,14 @@ class StorageFilesView(APIView):
         if unreadable:
             raise NotFound(unreadable)
         rows = StorageFileSerializer(found.rows, many=True).data
-        return Response({"audit_id": figures.audit.audit_id, "after": found.after or None, "incomplete": found.incomplete, "results": rows})
+        return Response(
+            {
+                "audit_id": figures.audit.audit_id,
+                "after": found.after or None,
+                "incomplete": found.incomplete,
+                "results": rows,
+            }
+        )
 
 
 class XrayParameters(ListFilters):
@@ -157,12 +164,22 @@ class XrayView(APIView):
         try:
             file = located(named.get("path", ""))
             found = xray_cache.xray(file)
-            compared = asdict(xray_cache.comparison(file, located(named["with"]))) if named.get("with") else None
+            compared = (
+                asdict(xray_cache.comparison(file, located(named["with"])))
+                if named.get("with")
+                else None
+            )
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error
         except (IngestError, OSError) as error:
             raise NotFound(f"It could not be read: {error}") from error
-        audited = CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path=file.path[:1000]).order_by("-id").first()
+        audited = (
+            CheckpointStorage.objects.filter(
+                audit__in=latest_audits(), metadata_path=file.path[:1000]
+            )
+            .order_by("-id")
+            .first()
+        )
         return Response(
             {
                 "xray": asdict(found),

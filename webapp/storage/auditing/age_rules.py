@@ -17,12 +17,29 @@ class CannotSimulate(Exception):
 
 
 def simulate(audit: StorageAudit, days: int, below: str, record: RunRecord) -> dict[str, Any]:
-    """As ``python -m spark_jobs age_rule`` writes it. Raises :class:`CannotSimulate` and ``SparkFailed``."""
+    """As ``python -m spark_jobs age_rule`` writes it.
+
+    Raises :class:`CannotSimulate` and ``SparkFailed``.
+    """
     if audit.state != AuditState.LOADED or not audit.files_kept:
-        raise CannotSimulate(f"The files of audit {audit.audit_id} are no longer kept; take a newer audit.")
+        raise CannotSimulate(
+            f"The files of audit {audit.audit_id} are no longer kept; take a newer audit."
+        )
     name = age_rule_name(days, below)
     target, attempt = f"{audit.run_dir}/age-rule-{name}.json", f"{audit.audit_id}-age-{name}"
-    command = ["age_rule", "--audit-run", audit.run_dir, "--days", str(days), "--below", below, "--out", target, "--attempt", attempt]
+    command = [
+        "age_rule",
+        "--audit-run",
+        audit.run_dir,
+        "--days",
+        str(days),
+        "--below",
+        below,
+        "--out",
+        target,
+        "--attempt",
+        attempt,
+    ]
     spark_job.run(command, record, attempt)
     with fsspec.open(target, "rb") as file:
         result: dict[str, Any] = json.loads(file.read())

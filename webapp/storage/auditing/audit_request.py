@@ -1,4 +1,6 @@
-"""Which roots an audit looks at, and what is said of each: where it is read, who writes to it, whether all readers are known."""
+"""Which roots an audit looks at, and what is said of each: where it is read, who writes to it,
+whether all readers are known.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +23,9 @@ from webapp.storage.suggestions import uncovered
 
 @dataclass(frozen=True)
 class RequestedRoot:
-    """``withheld`` says why an attestation does not count this time; empty where it does, or where there is none."""
+    """``withheld`` says why an attestation does not count this time; empty where it does, or where
+    there is none.
+    """
 
     root: Root
     clusters: tuple[str, ...] = ()
@@ -35,8 +39,9 @@ class RequestedRoot:
 class AuditRequest:
     """``inventory`` is read instead of listing, of one root alone.
 
-    Jobs of ``clusters_of_then`` that began after ``as_of`` are left out: only where it is certain that none of them uses what they found
-    there. Of any other cluster a job of now may have been restored from what an inventory of then lists, and keeps it.
+    Jobs of ``clusters_of_then`` that began after ``as_of`` are left out: only where it is certain
+    that none of them uses what they found there. Of any other cluster a job of now may have been
+    restored from what an inventory of then lists, and keeps it.
     """
 
     roots: tuple[RequestedRoot, ...]
@@ -66,24 +71,38 @@ def spellings() -> Spellings:
 
 
 def registered(rows: Sequence[StorageRoot], blind: Iterable[str]) -> tuple[RequestedRoot, ...]:
-    """All of ``rows`` in one audit. An attestation counts only where the audit sees everything that may refer into the root:
-    every registered root, and every directory that live clusters are known to write to."""
+    """All of ``rows`` in one audit. An attestation counts only where the audit sees everything that
+    may refer into the root:
+    every registered root, and every directory that live clusters are known to write to.
+    """
     unseen = set(blind)
-    missing = StorageRoot.objects.exclude(pk__in=[row.pk for row in rows]).values_list("uri", flat=True).first()
+    missing = (
+        StorageRoot.objects.exclude(pk__in=[row.pk for row in rows])
+        .values_list("uri", flat=True)
+        .first()
+    )
     outside = uncovered([row.uri for row in rows])
     withheld = ""
     if missing:
-        withheld = f"The registered root {missing} is not part of this audit, and a checkpoint in it may refer to these files."
+        withheld = (
+            f"The registered root {missing} is not part of this audit, and a checkpoint in "
+            f"it may refer to these files."
+        )
     elif outside:
         withheld = (
-            f"Live clusters also write below {outside[0]}, which is no registered root; add it, for a checkpoint in it may refer here."
+            f"Live clusters also write below {outside[0]}, which is no registered root; add "
+            f"it, for a checkpoint in it may refer here."
         )
     # One that its source no longer names, or whose JobManager its operator stopped, starts no job.
-    idle = Cluster.objects.filter(Q(left_at__isnull=False) | ~Q(operator_state="")).values_list("name", flat=True)
+    idle = Cluster.objects.filter(Q(left_at__isnull=False) | ~Q(operator_state="")).values_list(
+        "name", flat=True
+    )
     return tuple(_of_row(row, unseen, unseen.difference(idle), withheld) for row in rows)
 
 
-def _of_row(row: StorageRoot, unseen: set[str], may_start_jobs: set[str], withheld: str) -> RequestedRoot:
+def _of_row(
+    row: StorageRoot, unseen: set[str], may_start_jobs: set[str], withheld: str
+) -> RequestedRoot:
     names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
     # Where none is named, any may write there.
     blind = unseen.intersection(names) if names else unseen
@@ -98,20 +117,45 @@ def _of_row(row: StorageRoot, unseen: set[str], may_start_jobs: set[str], withhe
 
 
 def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, ...]:
-    """Roots as they were typed; those that are registered come with what is known of them. Raises ``Refused`` and ``BadUri``."""
+    """Roots as they were typed; those that are registered come with what is known of them.
+
+    Raises ``Refused`` and ``BadUri``.
+    """
     known = spellings()
     roots = [Root.of(text, read_at, known) for text in written]
-    rows = {row.uri: row for row in StorageRoot.objects.prefetch_related("clusters").filter(uri__in=[root.uri for root in roots])}
+    rows = {
+        row.uri: row
+        for row in StorageRoot.objects.prefetch_related("clusters").filter(
+            uri__in=[root.uri for root in roots]
+        )
+    }
     refuse_overlap([root.uri for root in roots])
-    of_rows = {requested.root.uri: requested for requested in registered(list(rows.values()), blind_clusters())} if rows else {}
-    return tuple(_at(of_rows[root.uri], root, read_at) if root.uri in of_rows else RequestedRoot(root) for root in roots)
+    of_rows = (
+        {
+            requested.root.uri: requested
+            for requested in registered(list(rows.values()), blind_clusters())
+        }
+        if rows
+        else {}
+    )
+    return tuple(
+        _at(of_rows[root.uri], root, read_at) if root.uri in of_rows else RequestedRoot(root)
+        for root in roots
+    )
 
 
 def _at(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
-    """Read elsewhere than usual, it is a copy: what is true of it says nothing of the root itself."""
+    """Read elsewhere than usual, it is a copy: what is true of it says nothing of the root
+    itself.
+    """
     if read_at is None:
         return requested
-    return replace(requested, root=root, attested=False, withheld=f"It was read at {read_at}." if requested.attested else "")
+    return replace(
+        requested,
+        root=root,
+        attested=False,
+        withheld=f"It was read at {read_at}." if requested.attested else "",
+    )
 
 
 def refuse_overlap(uris: Sequence[str]) -> None:
@@ -125,4 +169,8 @@ def refuse_overlap(uris: Sequence[str]) -> None:
 
 def blind_clusters() -> list[str]:
     """Those whose jobs cannot be seen now. A recording is judged at its own time and never is."""
-    return list(Cluster.objects.unseen(timezone.now()).exclude(kind=ClusterKind.RECORDING).values_list("name", flat=True))
+    return list(
+        Cluster.objects.unseen(timezone.now())
+        .exclude(kind=ClusterKind.RECORDING)
+        .values_list("name", flat=True)
+    )

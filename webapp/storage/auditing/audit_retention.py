@@ -1,4 +1,6 @@
-"""Old audits are deleted: lists of files after a few audits, rows of jobs and checkpoints after days, daily totals after years."""
+"""Old audits are deleted: lists of files after a few audits, rows of jobs and checkpoints after
+days, daily totals after years.
+"""
 
 import re
 from collections.abc import Iterator
@@ -35,9 +37,17 @@ _RUN_DIR = re.compile(r"^storage-\d{8}T\d{6}-[0-9a-f]{8}$")
 
 
 def forget_old(lease: Lease) -> int:
-    """Remove run directories of all but the newest loaded audits (and the newest of each root), and of those that failed."""
-    newest = StorageAudit.objects.loaded().order_by("-as_of", "-id").values_list("audit_id", flat=True)[: settings.WEIR.storage_keep_audits]
-    done = StorageAudit.objects.filter(files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED))
+    """Remove run directories of all but the newest loaded audits (and the newest of each root), and
+    of those that failed.
+    """
+    newest = (
+        StorageAudit.objects.loaded()
+        .order_by("-as_of", "-id")
+        .values_list("audit_id", flat=True)[: settings.WEIR.storage_keep_audits]
+    )
+    done = StorageAudit.objects.filter(
+        files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED)
+    )
     removed = 0
     for audit in done.exclude(audit_id__in=[*newest, *_newest_of_roots(), *_not_carried()]):
         with lease.writing():
@@ -54,7 +64,11 @@ def _newest_of_roots() -> list[str]:
 def _not_carried() -> list[str]:
     """Of what the newest audit cannot know, since it came later: the next one takes it over."""
     audit = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
-    return [] if audit is None else [one.audit_id for one in StorageAudit.objects.not_carried_by(audit)]
+    return (
+        []
+        if audit is None
+        else [one.audit_id for one in StorageAudit.objects.not_carried_by(audit)]
+    )
 
 
 def remove_files(run_dir: str) -> None:
@@ -69,11 +83,31 @@ def remove_files(run_dir: str) -> None:
 def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
     """Rows to delete. The newest audit of a root keeps everything, however old it is."""
     newest = _newest_of_roots()
-    for model in (VerdictFigures, JobStorage, ChainLink, CheckpointStorage, OperatorStateSize, MissingFile, MergedFile, AuditDoubt):
-        yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(audit__audit_id__in=newest)
-    old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(audit__audit_id__in=newest)
-    of_day = old.annotate(day=TruncDate("as_of")).values("root", "day").annotate(last=Max("id")).values("last")
+    for model in (
+        VerdictFigures,
+        JobStorage,
+        ChainLink,
+        CheckpointStorage,
+        OperatorStateSize,
+        MissingFile,
+        MergedFile,
+        AuditDoubt,
+    ):
+        yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(
+            audit__audit_id__in=newest
+        )
+    old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(
+        audit__audit_id__in=newest
+    )
+    of_day = (
+        old.annotate(day=TruncDate("as_of"))
+        .values("root", "day")
+        .annotate(last=Max("id"))
+        .values("last")
+    )
     yield old.exclude(pk__in=of_day)
     yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(audit__audit_id__in=newest)
-    useless = Q(state=AuditState.FAILED, created_at__lt=now - FAILED) | Q(state=AuditState.LOADED, as_of__lt=now - HISTORY)
+    useless = Q(state=AuditState.FAILED, created_at__lt=now - FAILED) | Q(
+        state=AuditState.LOADED, as_of__lt=now - HISTORY
+    )
     yield StorageAudit.objects.filter(useless).exclude(audit_id__in=newest)

@@ -1,8 +1,10 @@
 """One audit from beginning to end: list, ask, run Spark, load.
 
 1. Audits whose process was killed are loaded where Spark had finished them, else marked as failed.
-2. Every root is listed; only then, so that nothing newer than its referrers is listed, references are read.
-3. Spark runs as a subprocess over listing, references and the jobs that the database knows; its manifest makes the audit real.
+2. Every root is listed; only then, so that nothing newer than its referrers is listed, references
+   are read.
+3. Spark runs as a subprocess over listing, references and the jobs that the database knows; its
+   manifest makes the audit real.
 4. Its tables are loaded, the rules of storage are evaluated, old audits are deleted.
 """
 
@@ -16,7 +18,13 @@ from django.utils import timezone
 from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
 from webapp.storage.audit_findings import judge
-from webapp.storage.auditing import audit_retention, fleet_orphan_bytes, known_jobs, listings, loading
+from webapp.storage.auditing import (
+    audit_retention,
+    fleet_orphan_bytes,
+    known_jobs,
+    listings,
+    loading,
+)
 from webapp.storage.auditing.audit_request import AuditRequest
 from webapp.storage.choices import AuditState
 from webapp.storage.models import StorageAudit, StorageRoot
@@ -28,7 +36,9 @@ from webapp.work.runs import RunRecord, describe
 
 
 def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
-    """Raises what listing raises, ``SparkFailed`` and ``BadManifest``; the row then says that it failed and why."""
+    """Raises what listing raises, ``SparkFailed`` and ``BadManifest``; the row then says that it
+    failed and why.
+    """
     settle_left_behind(lease, record)
     row = _begin(request, lease, record)
     try:
@@ -50,16 +60,26 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
 
 
 def settle_left_behind(lease: Lease, record: RunRecord) -> None:
-    """Audits in a running state whose process is gone: their lease is held here now, or their run is closed."""
-    for row in StorageAudit.objects.filter(state__in=(AuditState.RUNNING, AuditState.WRITTEN)).select_related("run"):
-        if row.run is not None and row.run.state == PipelineRun.State.RUNNING and row.run.key != lease.key:
+    """Audits in a running state whose process is gone: their lease is held here now, or their run
+    is closed.
+    """
+    for row in StorageAudit.objects.filter(
+        state__in=(AuditState.RUNNING, AuditState.WRITTEN)
+    ).select_related("run"):
+        if (
+            row.run is not None
+            and row.run.state == PipelineRun.State.RUNNING
+            and row.run.key != lease.key
+        ):
             continue
         try:
             _load(row, lease, record)
         except BadManifest:
             _failed(row, "Its process ended before it did.")
         else:
-            record.say(f"audit {row.audit_id} was complete although its process had ended; it is loaded")
+            record.say(
+                f"audit {row.audit_id} was complete although its process had ended; it is loaded"
+            )
 
 
 def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
@@ -80,16 +100,26 @@ def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAud
 
 
 def _previous(as_of: datetime) -> StorageAudit | None:
-    """The newest one before, whatever it looked at: what it did not look at, it took over from the one before it.
+    """The newest one before, whatever it looked at: what it did not look at, it took over from the
+    one before it.
 
     Any other one would forget what the newest found, such as a referrer that is gone since.
     """
-    return StorageAudit.objects.loaded().filter(files_kept=True, as_of__lt=as_of).order_by("-as_of", "-id").first()
+    return (
+        StorageAudit.objects.loaded()
+        .filter(files_kept=True, as_of__lt=as_of)
+        .order_by("-as_of", "-id")
+        .first()
+    )
 
 
 def _carried(row: StorageAudit) -> list[StorageAudit]:
     """What it starts from: ``previous``, and those of which that one cannot know."""
-    return [] if row.previous is None else [row.previous, *StorageAudit.objects.not_carried_by(row.previous)]
+    return (
+        []
+        if row.previous is None
+        else [row.previous, *StorageAudit.objects.not_carried_by(row.previous)]
+    )
 
 
 def _is_lost(audit: StorageAudit) -> bool:
@@ -100,7 +130,9 @@ def _is_lost(audit: StorageAudit) -> bool:
     return False
 
 
-def _write_request(row: StorageAudit, request: AuditRequest, found: list[listings.RootListing]) -> None:
+def _write_request(
+    row: StorageAudit, request: AuditRequest, found: list[listings.RootListing]
+) -> None:
     known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now(), request.jobs_left_out())
     one = {
         "audit_id": row.audit_id,
@@ -115,7 +147,9 @@ def _write_request(row: StorageAudit, request: AuditRequest, found: list[listing
 
 
 def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: RunRecord) -> None:
-    """Where the audit to carry on from is lost, an older one takes its place, else none: then every file counts as first seen now."""
+    """Where the audit to carry on from is lost, an older one takes its place, else none: then every
+    file counts as first seen now.
+    """
     try:
         spark_job.run(_command(row), record, row.audit_id)
     except spark_job.PreviousLost as lost:
@@ -133,18 +167,27 @@ def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: R
 
 
 def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
-    """A file whose referrer vanished is kept only as long as an audit remembers that it was referred to: without that memory,
-    a root has to be attested again, after a look at what is missing there."""
+    """A file whose referrer vanished is kept only as long as an audit remembers that it was
+    referred to: without that memory, a root has to be attested again, after a look at what is
+    missing there.
+    """
     for root in StorageRoot.objects.filter(uri__in=request.uris, attested_at__isnull=False):
         record.say(
-            f"The attestation of {root.attested_name} for {root.uri} is withdrawn: which files were ever referred to is not remembered "
+            f"The attestation of {root.attested_name} for {root.uri} is withdrawn: which files "
+            f"were ever referred to is not remembered "
             "any more. Look at what is missing there before you attest again."
         )
         withdraw(root)
 
 
 def _command(row: StorageAudit) -> list[str]:
-    command = ["audit", "--request", f"{row.run_dir}/request.json", "--lake", settings.WEIR.lake_root]
+    command = [
+        "audit",
+        "--request",
+        f"{row.run_dir}/request.json",
+        "--lake",
+        settings.WEIR.lake_root,
+    ]
     command += ["--run-dir", row.run_dir, "--attempt", row.audit_id]
     for one in _carried(row):
         command += ["--previous", one.manifest_path]

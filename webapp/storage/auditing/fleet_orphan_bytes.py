@@ -12,17 +12,34 @@ JOBS_AT_ONCE = 500
 
 
 def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
-    """Of every job that the audit met: the sum over all roots, each by its newest audit. Returns rows changed."""
-    met = JobStorage.objects.filter(audit=audit).exclude(cluster="").exclude(job_id="").order_by("job_id")
+    """Of every job that the audit met: the sum over all roots, each by its newest audit.
+
+    Returns rows changed.
+    """
+    met = (
+        JobStorage.objects.filter(audit=audit)
+        .exclude(cluster="")
+        .exclude(job_id="")
+        .order_by("job_id")
+    )
     changed = 0
     for part in chunks(list(met.values_list("job_id", flat=True).distinct()), JOBS_AT_ONCE):
-        found = JobStorage.objects.filter(audit__in=latest_audits(), job_id__in=part).values_list("cluster", "job_id")
+        found = JobStorage.objects.filter(audit__in=latest_audits(), job_id__in=part).values_list(
+            "cluster", "job_id"
+        )
         sums = found.annotate(total=Sum("orphan_bytes"), unproven=Sum("young_bytes"))
         # None proven while something is unreferenced is not the same as none there.
-        orphans = {(cluster, job_id): None if unproven and not total else total for cluster, job_id, total, unproven in sums}
+        orphans = {
+            (cluster, job_id): None if unproven and not total else total
+            for cluster, job_id, total, unproven in sums
+        }
         with lease.writing():
-            jobs = list(JobCurrent.objects.filter(job_id__in=part).only("cluster", "job_id", "orphan_bytes"))
-            stale = [job for job in jobs if job.orphan_bytes != orphans.get((job.cluster, job.job_id))]
+            jobs = list(
+                JobCurrent.objects.filter(job_id__in=part).only("cluster", "job_id", "orphan_bytes")
+            )
+            stale = [
+                job for job in jobs if job.orphan_bytes != orphans.get((job.cluster, job.job_id))
+            ]
             for job in stale:
                 job.orphan_bytes = orphans.get((job.cluster, job.job_id))
             changed += JobCurrent.objects.bulk_update(stale, ["orphan_bytes"]) if stale else 0

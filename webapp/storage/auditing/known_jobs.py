@@ -1,6 +1,8 @@
-"""What the database knows of jobs, as the file that an audit reads (``JOB_SCHEMA`` of :mod:`spark_jobs.audit_request`).
+"""What the database knows of jobs, as the file that an audit reads (``JOB_SCHEMA`` of
+:mod:`spark_jobs.audit_request`).
 
-Only what was seen counts: a job that nobody reports any more, or of a cluster that cannot be seen, is still running for an audit.
+Only what was seen counts: a job that nobody reports any more, or of a cluster that cannot be seen,
+is still running for an audit.
 """
 
 from collections import defaultdict
@@ -29,10 +31,14 @@ NONE = Q(pk__in=())
 
 
 def write(target: str, at: datetime, left_out: Q = NONE) -> int:
-    """Write all jobs but those ``left_out`` to the Parquet file ``target`` (a path or URI); returns how many.
+    """Write all jobs but those ``left_out`` to the Parquet file ``target`` (a path or URI); returns
+    how many.
 
-    Jobs of a cluster that was removed are not seen."""
-    seen = set(Cluster.objects.values_list("name", flat=True)) - set(Cluster.objects.unseen(at).values_list("name", flat=True))
+    Jobs of a cluster that was removed are not seen.
+    """
+    seen = set(Cluster.objects.values_list("name", flat=True)) - set(
+        Cluster.objects.unseen(at).values_list("name", flat=True)
+    )
     count = 0
     with fsspec.open(target, "wb") as file, pq.ParquetWriter(file, JOB_SCHEMA) as writer:
         for jobs in _chunks(left_out):
@@ -57,7 +63,8 @@ def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> b
     """Whether Flink leaves the last checkpoint of a job that ended in ``state``; None: not known.
 
     Source: Flink's ``CheckpointProperties``. A finished job keeps none; one that failed keeps it
-    unless checkpoints are not externalized at all, which REST does not tell from deleting on cancel.
+    unless checkpoints are not externalized at all, which REST does not tell from deleting on
+    cancel.
     """
     if state == "FINISHED":
         return False
@@ -68,7 +75,8 @@ def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> b
 def is_restore_unread(job: Mapping[str, Any]) -> bool:
     """Whether the job may have been restored without anybody having read from what.
 
-    Flink answers with a plan, but neither with counts nor with settings, where a job takes no checkpoints.
+    Flink answers with a plan, but neither with counts nor with settings, where a job takes no
+    checkpoints.
     """
     if job["restored_at"] is not None:
         return False
@@ -97,23 +105,36 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         "checkpoint_config",
     )
     last = 0
-    while jobs := list(JobCurrent.objects.exclude(left_out).filter(id__gt=last).order_by("id").values(*fields)[:JOBS_AT_ONCE]):
+    while jobs := list(
+        JobCurrent.objects.exclude(left_out)
+        .filter(id__gt=last)
+        .order_by("id")
+        .values(*fields)[:JOBS_AT_ONCE]
+    ):
         last = jobs[-1]["id"]
         yield jobs
 
 
 def _add_checkpoints(jobs: list[dict[str, Any]], at: datetime) -> None:
-    """Three queries for all of ``jobs``; facts of a job id on another cluster are fetched too and not used."""
+    """Three queries for all of ``jobs``; facts of a job id on another cluster are fetched too and
+    not used.
+    """
     ids = [job.pop("id") and job["job_id"] for job in jobs]
     facts = CheckpointFact.objects.filter(job_id__in=ids)
-    pending = _by_job(facts.filter(outcome="in_progress").values("cluster", "job_id").annotate(value=Min("trigger_time")))
+    pending = _by_job(
+        facts.filter(outcome="in_progress")
+        .values("cluster", "job_id")
+        .annotate(value=Min("trigger_time"))
+    )
     whole = facts.filter(outcome="completed").exclude(is_savepoint=True)
     completed = _by_job(whole.values("cluster", "job_id").annotate(value=Max("end_time")))
     ended = _ended(facts, at)
     for job in jobs:
         key = job["cluster"], job["job_id"]
         job["in_flight_since"] = pending.get(key)
-        job["last_completed_at"] = max(filter(None, (job["last_completed_at"], completed.get(key))), default=None)
+        job["last_completed_at"] = max(
+            filter(None, (job["last_completed_at"], completed.get(key))), default=None
+        )
         job["checkpoints_ended"] = ended.get(key, [])
 
 
@@ -122,13 +143,29 @@ def _by_job(rows: Iterable[Any]) -> dict[tuple[str, str], datetime]:
 
 
 def _ended(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Checkpoints that never completed, or that Flink was seen to discard; of an id that was used twice only if all of them are."""
+    """Checkpoints that never completed, or that Flink was seen to discard; of an id that was used
+    twice only if all of them are.
+    """
     never = Q(outcome__in=_NEVER_COMPLETED) & ~Q(reason=_MAYBE_WRITTEN)
     discarded = Q(outcome="completed", discarded=True, trigger_time__gte=at - DISCARDS_SINCE)
     periodic = facts.filter(Q(is_savepoint=False) | Q(is_savepoint__isnull=True))
-    fields = ("cluster", "job_id", "checkpoint_id", "outcome", "discarded", "trigger_time", "end_time", "reason")
+    fields = (
+        "cluster",
+        "job_id",
+        "checkpoint_id",
+        "outcome",
+        "discarded",
+        "trigger_time",
+        "end_time",
+        "reason",
+    )
     found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in periodic.filter(never | discarded).order_by("cluster", "job_id", "-trigger_time", "-id").values(*fields).iterator(2_000):
+    for row in (
+        periodic.filter(never | discarded)
+        .order_by("cluster", "job_id", "-trigger_time", "-id")
+        .values(*fields)
+        .iterator(2_000)
+    ):
         of_job = found[row["cluster"], row["job_id"]]
         if len(of_job) < MOST_ENDED:
             of_job.append(
@@ -146,11 +183,17 @@ def _ended(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any
 
 
 def _without_reused(others: Any, found: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
-    """A job that starts again under its own id counts from 1 again: the directory may be of the one that lives."""
+    """A job that starts again under its own id counts from 1 again: the directory may be of the one
+    that lives.
+    """
     ids = {entry["checkpoint_id"] for entries in found.values() for entry in entries}
     if not ids:
         return
-    keys = others.filter(job_id__in={job_id for _cluster, job_id in found}).values_list("cluster", "job_id", "checkpoint_id")
+    keys = others.filter(job_id__in={job_id for _cluster, job_id in found}).values_list(
+        "cluster", "job_id", "checkpoint_id"
+    )
     living = {key for key in keys.iterator(5_000) if key[2] in ids}
     for (cluster, job_id), entries in found.items():
-        found[cluster, job_id] = [entry for entry in entries if (cluster, job_id, entry["checkpoint_id"]) not in living]
+        found[cluster, job_id] = [
+            entry for entry in entries if (cluster, job_id, entry["checkpoint_id"]) not in living
+        ]

@@ -30,7 +30,10 @@ class RootListing:
 
 
 def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
-    """One root after the other; each is listed in parallel by itself. Raises what listing raises."""
+    """One root after the other; each is listed in parallel by itself.
+
+    Raises what listing raises.
+    """
     if request.inventory and len(request.roots) != 1:
         raise Refused("An inventory lists one root: name that root alone.")
     if request.as_of is not None:
@@ -42,12 +45,18 @@ def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) ->
         say(f"listing {one.root.uri}" + (f" at {one.root.read_at}" if one.root.read_at else ""))
         listed = _listed(request, one, folder, visited)
         unlisted = [skip for skip in listed.unlisted if skip.reason != SECOND_NAME]
-        say(f"{one.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, {len(unlisted)} directories not listed")
+        say(
+            f"{one.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, "
+            f"{len(unlisted)} directories not listed"
+        )
         for skip in listed.unlisted:
             if skip.reason == SECOND_NAME:
                 say(f"{skip.subject}: {skip.detail}")
         found.append(RootListing(one, folder, listed))
-    return [replace(listing, doubted=tuple(visited.skips_of(listing.asked.root.uri))) for listing in found]
+    return [
+        replace(listing, doubted=tuple(visited.skips_of(listing.asked.root.uri)))
+        for listing in found
+    ]
 
 
 def as_of(listings: Sequence[RootListing]) -> datetime:
@@ -55,10 +64,25 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
     return min(listing.listed.as_of for listing in listings)
 
 
-def _listed(audit: AuditRequest, one: RequestedRoot, folder: str, visited: VisitedDirectories) -> Listed:
+def _listed(
+    audit: AuditRequest, one: RequestedRoot, folder: str, visited: VisitedDirectories
+) -> Listed:
     if audit.inventory:
-        return import_inventory(audit.inventory, one.root, folder, audit.as_of or _written_at(audit.inventory), spellings=audit.spellings)
-    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=audit.spellings, at=audit.as_of, visited=visited)
+        return import_inventory(
+            audit.inventory,
+            one.root,
+            folder,
+            audit.as_of or _written_at(audit.inventory),
+            spellings=audit.spellings,
+        )
+    return list_root(
+        one.root,
+        folder,
+        threads=settings.WEIR.storage_threads,
+        spellings=audit.spellings,
+        at=audit.as_of,
+        visited=visited,
+    )
 
 
 def _written_at(inventory: str) -> datetime:
@@ -85,5 +109,8 @@ def request_of(listing: RootListing) -> dict[str, Any]:
         "blind": list(one.blind),
         "blind_elsewhere": list(one.blind_elsewhere),
         "attested": one.attested,
-        "unlisted": [{"subject": skip.subject, "reason": skip.reason, "detail": skip.detail} for skip in skips],
+        "unlisted": [
+            {"subject": skip.subject, "reason": skip.reason, "detail": skip.detail}
+            for skip in skips
+        ],
     }

@@ -1,4 +1,6 @@
-"""A complete audit into the database: its tables in short transactions, again if need be, to the same rows."""
+"""A complete audit into the database: its tables in short transactions, again if need be, to the
+same rows.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,7 +27,9 @@ def read_manifest(audit: StorageAudit) -> Manifest:
     return run_files.read_manifest(audit.manifest_path, audit.audit_id, KNOWN_TABLES)
 
 
-def load(audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[str], None]) -> dict[str, int]:
+def load(
+    audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[str], None]
+) -> dict[str, int]:
     """Returns table → rows in it. Until :func:`finish` no page shows anything of it."""
     rows_of: dict[str, int] = {}
     for name, model in AUDIT_MODELS.items():
@@ -33,9 +37,13 @@ def load(audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[s
             continue
         change = _changes(AUDIT_TABLES[name], model)
         for rows in run_files.batches(manifest, name, KNOWN_TABLES):
-            made = [model(**{field: convert(row[field]) for field, convert in change.items()}) for row in rows]
+            made = [
+                model(**{field: convert(row[field]) for field, convert in change.items()})
+                for row in rows
+            ]
             with lease.writing():
-                # A row of an audit never changes: what a killed process had loaded already is left as it is.
+                # A row of an audit never changes: what a killed process had loaded already is left
+                # as it is.
                 model._default_manager.bulk_create(made, ignore_conflicts=True)
         rows_of[name] = manifest.tables[name].rows
         if rows_of[name]:
@@ -51,7 +59,12 @@ def finish(audit: StorageAudit, lease: Lease) -> None:
 
 
 def _changes(table: ServingTable, model: type[models.Model]) -> Mapping[str, Callable[[Any], Any]]:
-    return {column.name: _change(column.kind, model._meta.get_field(column.name), column.name in table.key) for column in table.columns}
+    return {
+        column.name: _change(
+            column.kind, model._meta.get_field(column.name), column.name in table.key
+        )
+        for column in table.columns
+    }
 
 
 def _change(kind: str, field: Any, is_key: bool) -> Callable[[Any], Any]:

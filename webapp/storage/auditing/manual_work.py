@@ -1,4 +1,6 @@
-"""Work of storage from the command line: recorded and leased like that of the workers, one at a time."""
+"""Work of storage from the command line: recorded and leased like that of the workers, one at a
+time.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +23,9 @@ def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
     DueWork.objects.ensure({BY_HAND: DAY_S}, timezone.now())
     lease = DueWork.objects.claim(BY_HAND, timezone.now(), even_if_not_due=True)
     if lease is None:
-        raise CommandError("Another command works on storage at this moment; wait for it.", returncode=1)
+        raise CommandError(
+            "Another command works on storage at this moment; wait for it.", returncode=1
+        )
     try:
         with lease.kept_alive(), recorded(lease, "storage", say) as record:
             yield lease, record
@@ -29,5 +33,7 @@ def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
         lease.fail(timezone.now(), describe(error))
         if not isinstance(error, Exception):
             raise
-        raise CommandError(describe(error), returncode=REFUSED if isinstance(error, IngestError) else 1) from error
+        raise CommandError(
+            describe(error), returncode=REFUSED if isinstance(error, IngestError) else 1
+        ) from error
     lease.complete(timezone.now())

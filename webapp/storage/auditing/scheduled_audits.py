@@ -1,4 +1,6 @@
-"""What the workers do on schedule: audit all registered roots, simulate the age rules that were requested."""
+"""What the workers do on schedule: audit all registered roots, simulate the age rules that were
+requested.
+"""
 
 from django.conf import settings
 from django.utils import timezone
@@ -31,9 +33,17 @@ def has_age_rules() -> bool:
 
 def simulate_asked(lease: Lease, record: RunRecord) -> None:
     """One that fails does not stop the next; the reason is shown where it was requested."""
-    for row in AgeRuleResult.objects.filter(state=SimulationState.ASKED).select_related("audit").order_by("id"):
+    for row in (
+        AgeRuleResult.objects.filter(state=SimulationState.ASKED)
+        .select_related("audit")
+        .order_by("id")
+    ):
         try:
-            row.result, row.state, row.error = age_rules.simulate(row.audit, row.days, row.below, record), SimulationState.DONE, ""
+            row.result, row.state, row.error = (
+                age_rules.simulate(row.audit, row.days, row.below, record),
+                SimulationState.DONE,
+                "",
+            )
         except Exception as error:
             row.state, row.error = SimulationState.FAILED, describe(error)
             record.say(f"{row}: {row.error}")

@@ -13,17 +13,29 @@ AUDIT, BY_HAND, AGE_RULES = "storage/audit", "storage/by-hand", "storage/age-rul
 
 
 def audits_s() -> dict[str, int]:
-    """All roots are audited together, since files of one may be referred to from another: the shortest wish counts."""
+    """All roots are audited together, since files of one may be referred to from another: the
+    shortest wish counts.
+    """
     hours = list(StorageRoot.objects.audited().values_list("audit_every_h", flat=True))
-    return {AUDIT: HOUR_S * min(wish or settings.WEIR.storage_audit_h for wish in hours)} if hours else {}
+    return (
+        {AUDIT: HOUR_S * min(wish or settings.WEIR.storage_audit_h for wish in hours)}
+        if hours
+        else {}
+    )
 
 
 def age_rules_s() -> dict[str, int]:
-    return {AGE_RULES: MINUTE_S} if StorageRoot.objects.audited().exists() or StorageAudit.objects.exists() else {}
+    return (
+        {AGE_RULES: MINUTE_S}
+        if StorageRoot.objects.audited().exists() or StorageAudit.objects.exists()
+        else {}
+    )
 
 
 def after(began: datetime, ended: datetime) -> datetime | None:
-    """The next audit: at once where a root was added after this one had begun, else in its interval (None)."""
+    """The next audit: at once where a root was added after this one had begun, else in its interval
+    (None).
+    """
     return ended if StorageRoot.objects.audited().filter(created_at__gt=began).exists() else None
 
 

@@ -20,12 +20,21 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="StorageAudit",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("audit_id", models.CharField(max_length=64, unique=True)),
                 (
                     "purpose",
                     models.CharField(
-                        choices=[("scheduled", "scheduled"), ("command", "asked for"), ("plan", "re-check of a plan")],
+                        choices=[
+                            ("scheduled", "scheduled"),
+                            ("command", "asked for"),
+                            ("plan", "re-check of a plan"),
+                        ],
                         default="scheduled",
                         max_length=16,
                     ),
@@ -46,14 +55,26 @@ class Migration(migrations.Migration):
                 ("roots", models.JSONField(default=list, help_text="canonical URIs it looked at")),
                 ("as_of", models.DateTimeField(blank=True, null=True)),
                 ("age_guard_h", models.PositiveIntegerField(default=72)),
-                ("fresh", models.BooleanField(default=False, help_text="every _metadata was parsed again")),
+                (
+                    "fresh",
+                    models.BooleanField(
+                        default=False, help_text="every _metadata was parsed again"
+                    ),
+                ),
                 ("run_dir", models.CharField(blank=True, max_length=1000)),
                 ("manifest_path", models.CharField(blank=True, max_length=1000)),
-                ("files_kept", models.BooleanField(default=True, help_text="its verdicts by file are still on disk")),
+                (
+                    "files_kept",
+                    models.BooleanField(
+                        default=True, help_text="its verdicts by file are still on disk"
+                    ),
+                ),
                 (
                     "withheld",
                     webapp.lib.messages.fields.MessagesField(
-                        blank=True, default=dict, help_text="root → why its attestation does not count this time"
+                        blank=True,
+                        default=dict,
+                        help_text="root → why its attestation does not count this time",
                     ),
                 ),
                 ("error", webapp.lib.messages.fields.MessageField(blank=True)),
@@ -87,7 +108,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="RootFigures",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("live_files", models.BigIntegerField()),
                 ("live_bytes", models.BigIntegerField()),
                 ("retained_waste_files", models.BigIntegerField()),
@@ -118,7 +144,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -126,7 +155,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="OperatorStateSize",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("metadata_path", models.CharField(max_length=1000)),
                 ("operator_id", models.CharField(max_length=64)),
                 ("root", models.CharField(max_length=1000)),
@@ -147,7 +181,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -155,7 +192,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="MissingFile",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("metadata_path", models.CharField(max_length=600)),
                 ("path", models.CharField(max_length=600)),
                 ("root", models.CharField(blank=True, max_length=1000)),
@@ -164,7 +206,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -172,7 +217,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="MergedFile",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("path", models.CharField(max_length=1000)),
                 ("root", models.CharField(max_length=1000)),
                 ("job_id", models.CharField(blank=True, max_length=64)),
@@ -183,7 +233,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -191,7 +244,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="JobStorage",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("live_files", models.BigIntegerField()),
                 ("live_bytes", models.BigIntegerField()),
                 ("retained_waste_files", models.BigIntegerField()),
@@ -225,7 +283,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -233,7 +294,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="CheckpointStorage",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("segmented_files", models.BigIntegerField()),
                 ("segmented_file_bytes", models.BigIntegerField()),
                 ("live_segment_bytes", models.BigIntegerField()),
@@ -275,7 +341,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -283,7 +352,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="ChainLink",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("directory", models.CharField(blank=True, max_length=600)),
                 ("other_directory", models.CharField(max_length=600)),
                 ("root", models.CharField(blank=True, max_length=1000)),
@@ -296,7 +370,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -304,7 +381,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="AuditDoubt",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("subject", models.CharField(max_length=1000)),
                 ("reason", models.CharField(max_length=64)),
                 ("root", models.CharField(max_length=1000)),
@@ -312,7 +394,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -320,18 +405,36 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="AgeRuleResult",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("days", models.PositiveIntegerField()),
-                ("below", models.CharField(blank=True, help_text="canonical directory; empty for whole roots", max_length=1000)),
+                (
+                    "below",
+                    models.CharField(
+                        blank=True,
+                        help_text="canonical directory; empty for whole roots",
+                        max_length=1000,
+                    ),
+                ),
                 (
                     "state",
                     models.CharField(
-                        choices=[("asked", "asked for"), ("done", "done"), ("failed", "failed")], default="asked", max_length=16
+                        choices=[("asked", "asked for"), ("done", "done"), ("failed", "failed")],
+                        default="asked",
+                        max_length=16,
                     ),
                 ),
                 (
                     "result",
-                    models.JSONField(blank=True, help_text="root → what would be deleted and which restores would break", null=True),
+                    models.JSONField(
+                        blank=True,
+                        help_text="root → what would be deleted and which restores would break",
+                        null=True,
+                    ),
                 ),
                 ("error", webapp.lib.messages.fields.MessageField(blank=True)),
                 ("asked_at", models.DateTimeField(auto_now_add=True)),
@@ -339,7 +442,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -347,16 +453,29 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="StorageRoot",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("uri", models.CharField(max_length=1000, unique=True)),
                 (
                     "read_at",
-                    models.CharField(blank=True, help_text="where Weir reads it: another mount, or a copied tree", max_length=1000),
+                    models.CharField(
+                        blank=True,
+                        help_text="where Weir reads it: another mount, or a copied tree",
+                        max_length=1000,
+                    ),
                 ),
                 (
                     "kind",
                     models.CharField(
-                        choices=[("checkpoints", "checkpoints"), ("savepoints", "savepoints"), ("high_availability", "high availability")],
+                        choices=[
+                            ("checkpoints", "checkpoints"),
+                            ("savepoints", "savepoints"),
+                            ("high_availability", "high availability"),
+                        ],
                         default="checkpoints",
                         max_length=20,
                     ),
@@ -364,7 +483,11 @@ class Migration(migrations.Migration):
                 ("enabled", models.BooleanField(default=True, help_text="audited on schedule")),
                 (
                     "audit_every_h",
-                    models.PositiveIntegerField(blank=True, help_text="hours between two audits; empty for the setting", null=True),
+                    models.PositiveIntegerField(
+                        blank=True,
+                        help_text="hours between two audits; empty for the setting",
+                        null=True,
+                    ),
                 ),
                 (
                     "replication",
@@ -376,9 +499,18 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "quarantine_uri",
-                    models.CharField(blank=True, help_text="where a clean-up moves files; outside all roots", max_length=1000),
+                    models.CharField(
+                        blank=True,
+                        help_text="where a clean-up moves files; outside all roots",
+                        max_length=1000,
+                    ),
                 ),
-                ("attested_name", models.CharField(blank=True, help_text="their name at that time", max_length=200)),
+                (
+                    "attested_name",
+                    models.CharField(
+                        blank=True, help_text="their name at that time", max_length=200
+                    ),
+                ),
                 ("attested_at", models.DateTimeField(blank=True, null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
@@ -394,7 +526,10 @@ class Migration(migrations.Migration):
                 (
                     "clusters",
                     models.ManyToManyField(
-                        blank=True, help_text="that write to it or read from it", related_name="storage_roots", to="fleet.cluster"
+                        blank=True,
+                        help_text="that write to it or read from it",
+                        related_name="storage_roots",
+                        to="fleet.cluster",
                     ),
                 ),
             ],
@@ -405,7 +540,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="VerdictFigures",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("root", models.CharField(max_length=1000)),
                 ("verdict", models.CharField(max_length=32)),
                 ("reason", models.CharField(max_length=64)),
@@ -416,7 +556,10 @@ class Migration(migrations.Migration):
                 (
                     "audit",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="storage.storageaudit", to_field="audit_id"
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
                     ),
                 ),
             ],
@@ -439,7 +582,9 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="operatorstatesize",
-            constraint=models.UniqueConstraint(fields=("audit", "metadata_path", "operator_id"), name="storage_operator_state_key"),
+            constraint=models.UniqueConstraint(
+                fields=("audit", "metadata_path", "operator_id"), name="storage_operator_state_key"
+            ),
         ),
         migrations.AddIndex(
             model_name="missingfile",
@@ -447,15 +592,21 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="missingfile",
-            constraint=models.UniqueConstraint(fields=("audit", "metadata_path", "path"), name="storage_missing_key"),
+            constraint=models.UniqueConstraint(
+                fields=("audit", "metadata_path", "path"), name="storage_missing_key"
+            ),
         ),
         migrations.AddIndex(
             model_name="mergedfile",
-            index=models.Index(fields=["audit", "root", "-unused_bytes", "id"], name="storage_merged_file_unused"),
+            index=models.Index(
+                fields=["audit", "root", "-unused_bytes", "id"], name="storage_merged_file_unused"
+            ),
         ),
         migrations.AddConstraint(
             model_name="mergedfile",
-            constraint=models.UniqueConstraint(fields=("audit", "path"), name="storage_merged_file_key"),
+            constraint=models.UniqueConstraint(
+                fields=("audit", "path"), name="storage_merged_file_key"
+            ),
         ),
         migrations.AddIndex(
             model_name="jobstorage",
@@ -463,7 +614,9 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="jobstorage",
-            index=models.Index(fields=["audit", "root", "-orphan_bytes", "-id"], name="storage_job_orphans"),
+            index=models.Index(
+                fields=["audit", "root", "-orphan_bytes", "-id"], name="storage_job_orphans"
+            ),
         ),
         migrations.AddIndex(
             model_name="jobstorage",
@@ -471,36 +624,51 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="jobstorage",
-            constraint=models.UniqueConstraint(fields=("audit", "directory"), name="storage_job_key"),
+            constraint=models.UniqueConstraint(
+                fields=("audit", "directory"), name="storage_job_key"
+            ),
         ),
         migrations.AddIndex(
             model_name="checkpointstorage",
-            index=models.Index(fields=["audit", "root", "-bytes", "-id"], name="storage_checkpoint_size"),
+            index=models.Index(
+                fields=["audit", "root", "-bytes", "-id"], name="storage_checkpoint_size"
+            ),
         ),
         migrations.AddIndex(
             model_name="checkpointstorage",
-            index=models.Index(fields=["audit", "job_id", "checkpoint_id"], name="storage_checkpoint_of_job"),
+            index=models.Index(
+                fields=["audit", "job_id", "checkpoint_id"], name="storage_checkpoint_of_job"
+            ),
         ),
         migrations.AddConstraint(
             model_name="checkpointstorage",
-            constraint=models.UniqueConstraint(fields=("audit", "metadata_path"), name="storage_checkpoint_key"),
+            constraint=models.UniqueConstraint(
+                fields=("audit", "metadata_path"), name="storage_checkpoint_key"
+            ),
         ),
         migrations.AddConstraint(
             model_name="chainlink",
             constraint=models.UniqueConstraint(
-                fields=("audit", "directory", "job_id", "other_directory", "kind"), name="storage_chain_key"
+                fields=("audit", "directory", "job_id", "other_directory", "kind"),
+                name="storage_chain_key",
             ),
         ),
         migrations.AddConstraint(
             model_name="auditdoubt",
-            constraint=models.UniqueConstraint(fields=("audit", "subject", "reason"), name="storage_doubt_key"),
+            constraint=models.UniqueConstraint(
+                fields=("audit", "subject", "reason"), name="storage_doubt_key"
+            ),
         ),
         migrations.AddConstraint(
             model_name="ageruleresult",
-            constraint=models.UniqueConstraint(fields=("audit", "days", "below"), name="one_simulation_per_age"),
+            constraint=models.UniqueConstraint(
+                fields=("audit", "days", "below"), name="one_simulation_per_age"
+            ),
         ),
         migrations.AddConstraint(
             model_name="verdictfigures",
-            constraint=models.UniqueConstraint(fields=("audit", "root", "verdict", "reason", "kind"), name="storage_verdict_key"),
+            constraint=models.UniqueConstraint(
+                fields=("audit", "root", "verdict", "reason", "kind"), name="storage_verdict_key"
+            ),
         ),
     ]

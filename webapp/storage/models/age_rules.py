@@ -10,18 +10,32 @@ from webapp.storage.models.columns import OfAudit
 
 @fleet_wide()
 class AgeRuleResult(OfAudit):
-    """``older than days``, for all roots of the audit or ``below`` one directory only; asked for by people, done by a worker."""
+    """``older than days``, for all roots of the audit or ``below`` one directory only; asked for by
+    people, done by a worker.
+    """
 
     days = models.PositiveIntegerField()
-    below = models.CharField(max_length=1000, blank=True, help_text="canonical directory; empty for whole roots")
-    state = models.CharField(max_length=16, choices=SimulationState.choices, default=SimulationState.ASKED)
-    result = models.JSONField(null=True, blank=True, help_text="root → what would be deleted and which restores would break")
+    below = models.CharField(
+        max_length=1000, blank=True, help_text="canonical directory; empty for whole roots"
+    )
+    state = models.CharField(
+        max_length=16, choices=SimulationState.choices, default=SimulationState.ASKED
+    )
+    result = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="root → what would be deleted and which restores would break",
+    )
     error = MessageField(blank=True)
     asked_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "days", "below"], name="one_simulation_per_age")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "days", "below"], name="one_simulation_per_age"
+            )
+        ]
 
     @property
     def directory_name(self) -> str:

@@ -12,15 +12,27 @@ from webapp.storage.querysets import StorageAuditQuerySet
 
 @fleet_wide()
 class StorageAudit(models.Model):
-    """``audit_id`` names it in every table. ``as_of`` is the instant its listing began: what came later it cannot know.
+    """``audit_id`` names it in every table. ``as_of`` is the instant its listing began: what came
+    later it cannot know.
 
-    ``previous`` is the audit whose carried state it started from; a file is an orphan only after two of them.
+    ``previous`` is the audit whose carried state it started from; a file is an orphan only after
+    two of them.
     """
 
     audit_id = models.CharField(max_length=64, unique=True)
-    run = models.ForeignKey("work.PipelineRun", null=True, blank=True, on_delete=models.SET_NULL, related_name="storage_audits")
-    previous = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="followers")
-    purpose = models.CharField(max_length=16, choices=AuditPurpose.choices, default=AuditPurpose.SCHEDULED)
+    run = models.ForeignKey(
+        "work.PipelineRun",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="storage_audits",
+    )
+    previous = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="followers"
+    )
+    purpose = models.CharField(
+        max_length=16, choices=AuditPurpose.choices, default=AuditPurpose.SCHEDULED
+    )
     state = models.CharField(max_length=16, choices=AuditState.choices, default=AuditState.RUNNING)
     roots = models.JSONField(default=list, help_text="canonical URIs it looked at")
     as_of = models.DateTimeField(null=True, blank=True)
@@ -28,8 +40,12 @@ class StorageAudit(models.Model):
     fresh = models.BooleanField(default=False, help_text="every _metadata was parsed again")
     run_dir = models.CharField(max_length=1000, blank=True)
     manifest_path = models.CharField(max_length=1000, blank=True)
-    files_kept = models.BooleanField(default=True, help_text="its verdicts by file are still on disk")
-    withheld = MessagesField(default=dict, blank=True, help_text="root → why its attestation does not count this time")
+    files_kept = models.BooleanField(
+        default=True, help_text="its verdicts by file are still on disk"
+    )
+    withheld = MessagesField(
+        default=dict, blank=True, help_text="root → why its attestation does not count this time"
+    )
     error = MessageField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)

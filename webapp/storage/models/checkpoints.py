@@ -47,10 +47,16 @@ class CheckpointStorage(OfAudit, Amplified):
     successor_job_id = models.CharField(max_length=64, null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "metadata_path"], name="storage_checkpoint_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "metadata_path"], name="storage_checkpoint_key"
+            )
+        ]
         indexes = [
             models.Index(fields=["audit", "root", "-bytes", "-id"], name="storage_checkpoint_size"),
-            models.Index(fields=["audit", "job_id", "checkpoint_id"], name="storage_checkpoint_of_job"),
+            models.Index(
+                fields=["audit", "job_id", "checkpoint_id"], name="storage_checkpoint_of_job"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -59,7 +65,9 @@ class CheckpointStorage(OfAudit, Amplified):
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class MissingFile(OfAudit):
-    """Serving table ``storage_missing``: a file that a checkpoint refers to and that is not there."""
+    """Serving table ``storage_missing``: a file that a checkpoint refers to and that is not
+    there.
+    """
 
     metadata_path = models.CharField(max_length=MISSING_PATH_LENGTH)
     path = models.CharField(max_length=MISSING_PATH_LENGTH)
@@ -68,7 +76,11 @@ class MissingFile(OfAudit):
     superseded = models.BooleanField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "metadata_path", "path"], name="storage_missing_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "metadata_path", "path"], name="storage_missing_key"
+            )
+        ]
         indexes = [models.Index(fields=["audit", "root", "id"], name="storage_missing_of_root")]
 
     def __str__(self) -> str:

@@ -1,4 +1,7 @@
-"""Columns that several tables of an audit share. Texts in keys are bounded, so that an index can hold them; the loader cuts longer ones."""
+"""Columns that several tables of an audit share.
+
+Texts in keys are bounded, so that an index can hold them; the loader cuts longer ones.
+"""
 
 from django.db import models
 
@@ -10,7 +13,9 @@ MISSING_PATH_LENGTH = 600
 class OfAudit(models.Model):
     """A row of one audit; it goes with it."""
 
-    audit = models.ForeignKey("storage.StorageAudit", to_field="audit_id", on_delete=models.CASCADE, related_name="+")
+    audit = models.ForeignKey(
+        "storage.StorageAudit", to_field="audit_id", on_delete=models.CASCADE, related_name="+"
+    )
 
     class Meta:
         abstract = True
@@ -49,4 +54,6 @@ class Amplified(models.Model):
     @property
     def amplification(self) -> float | None:
         """Bytes on disk per byte that is needed; ``None`` without merged files."""
-        return self.segmented_file_bytes / self.live_segment_bytes if self.live_segment_bytes else None
+        return (
+            self.segmented_file_bytes / self.live_segment_bytes if self.live_segment_bytes else None
+        )

@@ -3,7 +3,13 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import scoped, scoped_as
-from webapp.storage.models.columns import MISSING_PATH_LENGTH, URI_LENGTH, Amplified, OfAudit, VerdictCounts
+from webapp.storage.models.columns import (
+    MISSING_PATH_LENGTH,
+    URI_LENGTH,
+    Amplified,
+    OfAudit,
+    VerdictCounts,
+)
 
 
 @scoped()
@@ -30,10 +36,14 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
     newest_modified = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "directory"], name="storage_job_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["audit", "directory"], name="storage_job_key")
+        ]
         indexes = [
             models.Index(fields=["audit", "root", "-bytes", "-id"], name="storage_job_size"),
-            models.Index(fields=["audit", "root", "-orphan_bytes", "-id"], name="storage_job_orphans"),
+            models.Index(
+                fields=["audit", "root", "-orphan_bytes", "-id"], name="storage_job_orphans"
+            ),
             models.Index(fields=["cluster", "job_id", "audit"], name="storage_of_job"),
         ]
 
@@ -48,7 +58,8 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class ChainLink(OfAudit):
-    """Serving table ``storage_chain``: the job in ``directory`` depends on that in ``other_directory``.
+    """Serving table ``storage_chain``: the job in ``directory`` depends on that in
+    ``other_directory``.
 
     ``directory`` is empty where nobody knows where the job writes.
     """
@@ -65,7 +76,10 @@ class ChainLink(OfAudit):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["audit", "directory", "job_id", "other_directory", "kind"], name="storage_chain_key")
+            models.UniqueConstraint(
+                fields=["audit", "directory", "job_id", "other_directory", "kind"],
+                name="storage_chain_key",
+            )
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,9 @@ from webapp.storage.models.columns import URI_LENGTH, OfAudit
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class MergedFile(OfAudit):
-    """Serving table ``storage_merged_file``: the files of a root with most bytes that no retained checkpoint needs."""
+    """Serving table ``storage_merged_file``: the files of a root with most bytes that no retained
+    checkpoint needs.
+    """
 
     path = models.CharField(max_length=URI_LENGTH)
     root = models.CharField(max_length=URI_LENGTH)
@@ -19,8 +21,14 @@ class MergedFile(OfAudit):
     checkpoints = models.BigIntegerField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "path"], name="storage_merged_file_key")]
-        indexes = [models.Index(fields=["audit", "root", "-unused_bytes", "id"], name="storage_merged_file_unused")]
+        constraints = [
+            models.UniqueConstraint(fields=["audit", "path"], name="storage_merged_file_key")
+        ]
+        indexes = [
+            models.Index(
+                fields=["audit", "root", "-unused_bytes", "id"], name="storage_merged_file_unused"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.path

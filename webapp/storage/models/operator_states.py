@@ -8,7 +8,9 @@ from webapp.storage.models.columns import URI_LENGTH, OfAudit
 
 @scoped()
 class OperatorStateSize(OfAudit):
-    """Serving table ``storage_operator_state``: one operator in one checkpoint; operators with little operator state have none."""
+    """Serving table ``storage_operator_state``: one operator in one checkpoint; operators with
+    little operator state have none.
+    """
 
     metadata_path = models.CharField(max_length=URI_LENGTH)
     operator_id = models.CharField(max_length=64)
@@ -29,7 +31,11 @@ class OperatorStateSize(OfAudit):
     states = models.JSONField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "metadata_path", "operator_id"], name="storage_operator_state_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "metadata_path", "operator_id"], name="storage_operator_state_key"
+            )
+        ]
         indexes = [models.Index(fields=["job_id", "audit"], name="storage_operator_state_of_job")]
 
     def __str__(self) -> str:

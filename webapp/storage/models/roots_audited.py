@@ -9,7 +9,10 @@ from webapp.storage.models.columns import URI_LENGTH, Amplified, OfAudit, Verdic
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class RootFigures(OfAudit, VerdictCounts, Amplified):
-    """Serving table ``storage_root``: one root in one audit. Kept for years as the history of the root, one a day."""
+    """Serving table ``storage_root``: one root in one audit.
+
+    Kept for years as the history of the root, one a day.
+    """
 
     root = models.CharField(max_length=URI_LENGTH)
     as_of = models.DateTimeField()
@@ -45,7 +48,11 @@ class VerdictFigures(OfAudit):
     raw_bytes = models.BigIntegerField(null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "root", "verdict", "reason", "kind"], name="storage_verdict_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "root", "verdict", "reason", "kind"], name="storage_verdict_key"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.verdict} {self.reason}: {self.files}"
@@ -53,7 +60,9 @@ class VerdictFigures(OfAudit):
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class AuditDoubt(OfAudit):
-    """Serving table ``storage_doubt``: what could not be read or known; it blocks every root of its audit."""
+    """Serving table ``storage_doubt``: what could not be read or known; it blocks every root of its
+    audit.
+    """
 
     subject = models.CharField(max_length=URI_LENGTH)
     reason = models.CharField(max_length=64)
@@ -61,7 +70,9 @@ class AuditDoubt(OfAudit):
     detail = MessageField(null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "subject", "reason"], name="storage_doubt_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["audit", "subject", "reason"], name="storage_doubt_key")
+        ]
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.reason}"

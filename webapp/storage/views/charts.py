@@ -28,7 +28,10 @@ def over_time(request: HttpRequest) -> HttpResponse:
         rows = rows.filter(root=uri)
     found = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
     if not found:
-        empty = {"title": gettext("No audit yet"), "text": gettext("Totals show from the first audit on.")}
+        empty = {
+            "title": gettext("No audit yet"),
+            "text": gettext("Totals show from the first audit on."),
+        }
         return JsonResponse({"figure": None, "note": "", "empty": empty})
     points = _points(found)
     note = (

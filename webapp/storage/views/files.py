@@ -28,7 +28,9 @@ def files(request: HttpRequest) -> HttpResponse:
     figures = latest_of(wanted.root)
     if figures is None:
         raise Http404(gettext("No audit has looked at this root."))
-    found, unreadable = read(figures, wanted, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
+    found, unreadable = (
+        read(figures, wanted, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
+    )
     reasons = _reasons([wanted.verdict] if wanted.verdict else NOT_LIVE)
     context: dict[str, Any] = {
         "uri": wanted.root,
@@ -38,9 +40,13 @@ def files(request: HttpRequest) -> HttpResponse:
         "filter_form": filter_form(
             request,
             filters,
-            Control("verdict", gettext("Verdict"), [("", gettext("Any verdict")), *_options(NOT_LIVE)]),
+            Control(
+                "verdict", gettext("Verdict"), [("", gettext("Any verdict")), *_options(NOT_LIVE)]
+            ),
             Control("reason", gettext("Reason"), [("", gettext("Any reason")), *_options(reasons)]),
-            Control("kind", gettext("Kind of orphan"), [("", gettext("Any kind")), *_options(KINDS)]),
+            Control(
+                "kind", gettext("Kind of orphan"), [("", gettext("Any kind")), *_options(KINDS)]
+            ),
         ),
         "wanted": wanted,
         "found": found,
@@ -72,7 +78,12 @@ def _options(codes: Iterable[str]) -> list[tuple[str, str]]:
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     words = REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"])
     below_root = row["path"].removeprefix(row["root"].rstrip("/") + "/")
-    return {**row, "words": words, "kind_words": KINDS.get(row["kind"] or "", ""), "below_root": below_root}
+    return {
+        **row,
+        "words": words,
+        "kind_words": KINDS.get(row["kind"] or "", ""),
+        "below_root": below_root,
+    }
 
 
 def _reasons(verdicts: Sequence[str]) -> dict[str, str]:

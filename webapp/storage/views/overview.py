@@ -33,7 +33,10 @@ def storage(request: HttpRequest) -> HttpResponse:
     for one in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=YOUNG):
         young[one.audit_id, one.root].append(one)
     replicated = factors_of(registered)
-    rows = [_row(root, figures.pop(root.uri, None), young, now) | {"replicated": replicated[root.uri]} for root in registered]
+    rows = [
+        _row(root, figures.pop(root.uri, None), young, now) | {"replicated": replicated[root.uri]}
+        for root in registered
+    ]
     rows += [_row(None, found, young, now) for found in figures.values()]
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)
@@ -43,18 +46,27 @@ def storage(request: HttpRequest) -> HttpResponse:
         "totals": totals,
         "unreferenced": together(row["unreferenced"] for row in rows if row["unreferenced"]),
         "parts": parts(totals),
-        # Of all roots together raw bytes are known where every one has the same factor; else each row has its own.
+        # Of all roots together raw bytes are known where every one has the same factor; else each
+        # row has its own.
         "replicated": common(replicated.get(row["uri"], NONE) for row in rows if row["figures"]),
         "audited": bool(audited),
         "oldest": min((row.as_of for row in audited), default=None),
-        "audits": [(audit, AUDIT_BADGES[audit.state]) for audit in StorageAudit.objects.order_by("-id")[:AUDITS_SHOWN]],
+        "audits": [
+            (audit, AUDIT_BADGES[audit.state])
+            for audit in StorageAudit.objects.order_by("-id")[:AUDITS_SHOWN]
+        ],
         "suggestions": suggested[:SUGGESTIONS_SHOWN],
         "suggested": len(suggested),
     }
     return render(request, "storage/storage.html", context)
 
 
-def _row(root: StorageRoot | None, figures: Any, young: Mapping[tuple[str, str], list[VerdictFigures]], now: datetime) -> dict[str, Any]:
+def _row(
+    root: StorageRoot | None,
+    figures: Any,
+    young: Mapping[tuple[str, str], list[VerdictFigures]],
+    now: datetime,
+) -> dict[str, Any]:
     every_h = root.audit_every_h if root else None
     withheld = figures.audit.withheld.get(figures.root, "") if figures else ""
     return {
@@ -62,7 +74,9 @@ def _row(root: StorageRoot | None, figures: Any, young: Mapping[tuple[str, str],
         "uri": root.uri if root else figures.root,
         "figures": figures,
         "parts": parts(figures) if figures else (),
-        "unreferenced": unreferenced(figures.audit, young[figures.audit_id, figures.root], every_h) if figures else None,
+        "unreferenced": unreferenced(figures.audit, young[figures.audit_id, figures.root], every_h)
+        if figures
+        else None,
         "badge": root_badge(root, figures, now),
         "why": why_not_cleanable(figures.not_cleanable, withheld) if figures else [],
     }

@@ -1,4 +1,6 @@
-"""One root: what its files are and why, jobs, checkpoints, chains, what is missing, what could not be known."""
+"""One root: what its files are and why, jobs, checkpoints, chains, what is missing, what could not
+be known.
+"""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -65,7 +67,10 @@ def root(request: HttpRequest) -> HttpResponse:
     registered = StorageRoot.objects.prefetch_related("clusters").filter(uri=uri).first()
     figures, now = latest_of(uri), timezone.now()
     if registered is None and figures is None:
-        raise Http404(gettext("%(uri)s is no registered root, and no audit has looked at it.") % {"uri": uri[:200] or "This"})
+        raise Http404(
+            gettext("%(uri)s is no registered root, and no audit has looked at it.")
+            % {"uri": uri[:200] or "This"}
+        )
     context: dict[str, Any] = {
         "uri": uri,
         "root": registered,
@@ -77,7 +82,11 @@ def root(request: HttpRequest) -> HttpResponse:
     }
     if figures is not None:
         known = is_known(registered, figures, now)
-        context |= {"known": known, "late": is_late(registered, figures, now), **_found(request, figures, registered, known)}
+        context |= {
+            "known": known,
+            "late": is_late(registered, figures, now),
+            **_found(request, figures, registered, known),
+        }
     return render(request, "storage/root.html", context)
 
 
@@ -88,39 +97,68 @@ def export_jobs(request: HttpRequest, form: str) -> HttpResponseBase:
     if figures is None:
         raise Http404(gettext("No audit has looked at this root."))
     names = [field.name for field in JobStorage._meta.fields if field.name not in ("id", "audit")]
-    rows = JobStorage.objects.filter(audit=figures.audit, root=figures.root).order_by("-bytes", "-id").values(*names)
+    rows = (
+        JobStorage.objects.filter(audit=figures.audit, root=figures.root)
+        .order_by("-bytes", "-id")
+        .values(*names)
+    )
     return export_response(form, "weir-storage-jobs", names, rows.iterator(1_000))
 
 
 def _running(uri: str) -> Any:
     """The audit that is at it, or that failed after the last good one."""
-    newest = next((audit for audit in StorageAudit.objects.order_by("-id")[:20] if uri in audit.roots), None)
-    return (newest, AUDIT_BADGES[newest.state]) if newest is not None and newest.state != "loaded" else None
+    newest = next(
+        (audit for audit in StorageAudit.objects.order_by("-id")[:20] if uri in audit.roots), None
+    )
+    return (
+        (newest, AUDIT_BADGES[newest.state])
+        if newest is not None and newest.state != "loaded"
+        else None
+    )
 
 
-def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot | None, known: bool) -> dict[str, Any]:
+def _found(
+    request: HttpRequest, figures: RootFigures, registered: StorageRoot | None, known: bool
+) -> dict[str, Any]:
     audit = figures.audit
-    verdicts = list(VerdictFigures.objects.filter(audit=audit, root=figures.root).exclude(verdict="live"))
+    verdicts = list(
+        VerdictFigures.objects.filter(audit=audit, root=figures.root).exclude(verdict="live")
+    )
     jobs = JobStorage.objects.filter(audit=audit, root=figures.root)
-    links = list(ChainLink.objects.filter(audit=audit, root=figures.root).order_by("-bytes", "id")[: chains.MOST_LINKS])
+    links = list(
+        ChainLink.objects.filter(audit=audit, root=figures.root).order_by("-bytes", "id")[
+            : chains.MOST_LINKS
+        ]
+    )
     ends = {end for link in links for end in (link.directory, link.other_directory)}
     chained = list(jobs.filter(directory__in=ends)) if links else []
     sort = request.GET.get("sort", "")
     sort = sort if sort in JOB_SORTS else "size"
-    job_page = _page(jobs, (JOB_SORTS[sort], KeysetColumn("id", descending=True)), request.GET.get("jobs", ""))
+    job_page = _page(
+        jobs, (JOB_SORTS[sort], KeysetColumn("id", descending=True)), request.GET.get("jobs", "")
+    )
     of_root = {"audit": audit, "root": figures.root}
     largest = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
-    checkpoint_page = _page(CheckpointStorage.objects.filter(**of_root), largest, request.GET.get("checkpoints", ""))
+    checkpoint_page = _page(
+        CheckpointStorage.objects.filter(**of_root), largest, request.GET.get("checkpoints", "")
+    )
     missing_page = _page(
-        MissingFile.objects.filter(**of_root), (KeysetColumn("superseded"), KeysetColumn("id")), request.GET.get("missing", "")
+        MissingFile.objects.filter(**of_root),
+        (KeysetColumn("superseded"), KeysetColumn("id")),
+        request.GET.get("missing", ""),
     )
     doubts = list(AuditDoubt.objects.filter(audit=audit).order_by("id")[: DOUBTS_SHOWN + 1])
     return {
         "audit": audit,
         "parts": parts(figures),
-        "why": [*why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")), *text_of(audit, figures.root)],
+        "why": [
+            *why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")),
+            *text_of(audit, figures.root),
+        ],
         "reasons": reasons(verdicts),
-        "unreferenced": unreferenced(audit, verdicts, registered.audit_every_h if registered else None),
+        "unreferenced": unreferenced(
+            audit, verdicts, registered.audit_every_h if registered else None
+        ),
         "attested_since": counts_since(registered) if registered else None,
         "jobs": job_page,
         "job_rows": [(job, parts(job)) for job in job_page.rows],
@@ -140,8 +178,13 @@ def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot |
 
 def _findings(uri: str) -> list[Any]:
     """What rules say of this root and of jobs in it, worst first."""
-    open_ones = Finding.objects.open().filter(rule__startswith="storage.", data__root=uri).worst_first()
-    return [(one, SEVERITY_BADGES.get(one.severity)) for one in open_ones.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]]
+    open_ones = (
+        Finding.objects.open().filter(rule__startswith="storage.", data__root=uri).worst_first()
+    )
+    return [
+        (one, SEVERITY_BADGES.get(one.severity))
+        for one in open_ones.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]
+    ]
 
 
 def _checkpoint(row: CheckpointStorage, known: bool) -> dict[str, Any]:

@@ -27,7 +27,11 @@ def add(request: HttpRequest) -> HttpResponse:
     clusters = Cluster.objects.filter(name__in=request.GET.getlist("clusters")[:200])
     form = StorageRootForm(request.POST or None, initial={**initial, "clusters": clusters})
     if request.method == "POST" and _saved(form):
-        messages.success(request, gettext("%(uri)s is added; an audit starts within a minute.") % {"uri": form.instance.uri})
+        messages.success(
+            request,
+            gettext("%(uri)s is added; an audit starts within a minute.")
+            % {"uri": form.instance.uri},
+        )
         work_keys.audit_now(timezone.now())
         return redirect(_page(form.instance))
     return render(request, "storage/root_form.html", {"form": form, "root": None})
@@ -39,7 +43,9 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     root = get_object_or_404(StorageRoot, pk=pk)
     form = StorageRootForm(request.POST or None, instance=root)
     if request.method == "POST" and _saved(form):
-        messages.success(request, gettext("%(uri)s is saved; the next audit uses it.") % {"uri": root.uri})
+        messages.success(
+            request, gettext("%(uri)s is saved; the next audit uses it.") % {"uri": root.uri}
+        )
         return redirect(_page(root))
     return render(request, "storage/root_form.html", {"form": form, "root": root})
 
@@ -47,16 +53,28 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def attest(request: HttpRequest, pk: int) -> HttpResponse:
-    """Attest, after a look at the known ones, that every reader of the root is known; or withdraw that."""
+    """Attest, after a look at the known ones, that every reader of the root is known; or withdraw
+    that.
+    """
     root = get_object_or_404(StorageRoot, pk=pk)
     if request.method == "GET" or not {"confirmed", "withdraw"} & set(request.POST):
-        return render(request, "storage/attest.html", {"root": root, "readers": known_readers(root, timezone.now())})
+        return render(
+            request,
+            "storage/attest.html",
+            {"root": root, "readers": known_readers(root, timezone.now())},
+        )
     if "withdraw" in request.POST:
         withdraw(root)
-        messages.success(request, gettext("The attestation is withdrawn: nothing below this root is cleaned."))
+        messages.success(
+            request, gettext("The attestation is withdrawn: nothing below this root is cleaned.")
+        )
     else:
-        attest_root(root, request.user.get_username(), request.user)  # type: ignore[arg-type]  # operators only: signed in
-        messages.success(request, gettext("Your attestation is noted with your name; it counts from the next audit on."))
+        # operators only: signed in
+        attest_root(root, request.user.get_username(), request.user)  # type: ignore[arg-type]
+        messages.success(
+            request,
+            gettext("Your attestation is noted with your name; it counts from the next audit on."),
+        )
     return redirect(_page(root))
 
 
@@ -66,7 +84,11 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     root = get_object_or_404(StorageRoot, pk=pk)
     root.delete()
     messages.success(
-        request, gettext("%(uri)s is no longer audited. What audits found of it stays until its time is over.") % {"uri": root.uri}
+        request,
+        gettext(
+            "%(uri)s is no longer audited. What audits found of it stays until its time is over."
+        )
+        % {"uri": root.uri},
     )
     return redirect("storage")
 
@@ -75,7 +97,9 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def audit_now(request: HttpRequest) -> HttpResponse:
     if work_keys.audit_now(timezone.now()):
-        messages.success(request, gettext("An audit of all registered roots starts within a minute."))
+        messages.success(
+            request, gettext("An audit of all registered roots starts within a minute.")
+        )
     else:
         messages.warning(request, gettext("No root is registered, or all are paused."))
     return redirect("storage")

@@ -34,7 +34,10 @@ def simulator(request: HttpRequest) -> HttpResponseBase:
         raise Http404(gettext("No audit has looked at this root."))
     if request.method == "POST":
         return ask(request, figures)
-    days, below = _days(request.GET.get("days", "")), request.GET.get("below", "").replace("\x00", "")[:1_000]
+    days, below = (
+        _days(request.GET.get("days", "")),
+        request.GET.get("below", "").replace("\x00", "")[:1_000],
+    )
     done = list(AgeRuleResult.objects.filter(audit=figures.audit).order_by("days", "below")[:200])
     chosen = (
         next((row for row in done if (row.days, row.below) == (days, below)), None)
@@ -50,7 +53,9 @@ def simulator(request: HttpRequest) -> HttpResponseBase:
         "below": chosen.below if chosen else below,
         "directories": _directories(figures),
         "chosen": chosen,
-        "outcome": of_root(chosen.result, uri) if chosen and chosen.state == SimulationState.DONE else None,
+        "outcome": of_root(chosen.result, uri)
+        if chosen and chosen.state == SimulationState.DONE
+        else None,
         "presets": PRESETS,
     }
     return render(request, "storage/simulator.html", context)
@@ -70,17 +75,31 @@ def ask(request: HttpRequest, figures: RootFigures) -> HttpResponse:
             with transaction.atomic():
                 AgeRuleResult.objects.create(audit=figures.audit, days=days, below=below)
         except IntegrityError:
-            failed = AgeRuleResult.objects.filter(audit=figures.audit, days=days, below=below, state=SimulationState.FAILED)
+            failed = AgeRuleResult.objects.filter(
+                audit=figures.audit, days=days, below=below, state=SimulationState.FAILED
+            )
             failed.update(state=SimulationState.ASKED, error="")
-    query = urlencode([("uri", figures.root), *([("days", days)] if days else []), *([("below", below)] if below else [])])
+    query = urlencode(
+        [
+            ("uri", figures.root),
+            *([("days", days)] if days else []),
+            *([("below", below)] if below else []),
+        ]
+    )
     return redirect(f"{reverse('storage-simulator')}?{query}")
 
 
 def _directories(figures: RootFigures) -> list[str]:
     """Those of the jobs that take most space, to choose from."""
-    largest = JobStorage.objects.filter(audit=figures.audit, root=figures.root, files__gt=0).order_by("-bytes")
+    largest = JobStorage.objects.filter(
+        audit=figures.audit, root=figures.root, files__gt=0
+    ).order_by("-bytes")
     return list(largest.values_list("directory", flat=True)[:MOST_DIRECTORIES])
 
 
 def _days(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 and 0 < int(text) <= MOST_DAYS else None
+    return (
+        int(text)
+        if text.isascii() and text.isdigit() and len(text) < 5 and 0 < int(text) <= MOST_DAYS
+        else None
+    )

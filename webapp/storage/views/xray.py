@@ -47,12 +47,18 @@ def xray(request: HttpRequest) -> HttpResponse:
         context["refused"], status = str(error), 404
     except FileNotFoundError:
         context["refused"], status = (
-            gettext("%(written)s is not there any more: Flink deletes checkpoints that are replaced.") % {"written": written},
+            gettext(
+                "%(written)s is not there any more: Flink deletes checkpoints that are replaced."
+            )
+            % {"written": written},
             404,
         )
     except (IngestError, OSError) as error:
         log.warning("%s could not be read: %s", written, error)
-        context["refused"] = gettext("%(written)s could not be read: %(error)s") % {"written": written, "error": error}
+        context["refused"] = gettext("%(written)s could not be read: %(error)s") % {
+            "written": written,
+            "error": error,
+        }
     return render(request, "storage/xray.html", context, status=status)
 
 
@@ -60,7 +66,11 @@ def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
     directory = owner_directory(path.rpartition("/")[0])
     job_id = job_id_of(directory) or ""
     job = owner_of(directory)
-    names = {v["vertex_id"]: v.get("name") or "" for v in ((job.graph if job else None) or {}).get("vertices") or () if v.get("vertex_id")}
+    names = {
+        v["vertex_id"]: v.get("name") or ""
+        for v in ((job.graph if job else None) or {}).get("vertices") or ()
+        if v.get("vertex_id")
+    }
     audited = (
         CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path=path[:1000])
         .select_related("audit")
@@ -79,7 +89,10 @@ def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
         "resolvable": answer(audited.resolvable if audited else None, NO),
         "treemap": xray_treemap.treemap(found, names),
         "treemap_narrow": xray_treemap.treemap(found, names, xray_treemap.NARROW),
-        "operators": [(operator, xray_treemap.name_of(operator, names)) for operator in found.operators[:OPERATORS_SHOWN]],
+        "operators": [
+            (operator, xray_treemap.name_of(operator, names))
+            for operator in found.operators[:OPERATORS_SHOWN]
+        ],
         "more_operators": max(len(found.operators) - OPERATORS_SHOWN, 0) + found.operators_left_out,
         "states": [
             (
@@ -106,23 +119,38 @@ def _compared(file: Any, other: str) -> dict[str, Any]:
     except NotLocated as error:
         return {"not_compared": str(error)}
     except (IngestError, OSError) as error:
-        return {"not_compared": gettext("%(other)s could not be read: %(error)s") % {"other": other, "error": error}}
+        return {
+            "not_compared": gettext("%(other)s could not be read: %(error)s")
+            % {"other": other, "error": error}
+        }
 
 
 def _fact(job: JobCurrent | None, found: Xray) -> Any:
     """The page of the same checkpoint, where it is still known."""
     if job is None:
         return None
-    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, checkpoint_id=found.checkpoint_id)
-    fact = facts.order_by("-trigger_time").only("cluster", "job_id", "checkpoint_id", "trigger_time").first()
+    facts = CheckpointFact.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, checkpoint_id=found.checkpoint_id
+    )
+    fact = (
+        facts.order_by("-trigger_time")
+        .only("cluster", "job_id", "checkpoint_id", "trigger_time")
+        .first()
+    )
     return (fact, epoch_ms(fact.trigger_time)) if fact else None
 
 
 def _others(directory: str, path: str) -> list[CheckpointStorage]:
     """Retained checkpoints of the same job, newest first."""
     of_audits = CheckpointStorage.objects.filter(audit__in=latest_audits())
-    rows = of_audits.filter(metadata_path__startswith=f"{directory}/").exclude(metadata_path=path[:1000])
-    return list(rows.order_by("-checkpoint_id", "-id").only("metadata_path", "checkpoint_id", "is_savepoint")[:OTHERS_SHOWN])
+    rows = of_audits.filter(metadata_path__startswith=f"{directory}/").exclude(
+        metadata_path=path[:1000]
+    )
+    return list(
+        rows.order_by("-checkpoint_id", "-id").only(
+            "metadata_path", "checkpoint_id", "is_savepoint"
+        )[:OTHERS_SHOWN]
+    )
 
 
 def _names_of(found: Xray) -> dict[str, JobCurrent]:

@@ -12,8 +12,9 @@ from webapp.storage.xray.measures import total
 
 @dataclass(frozen=True)
 class MetadataComparison:
-    """``new`` are physical files of the first alone, ``dropped`` of the second alone. Where either refers to segments of merged files,
-    a file may be shared while no segment of it is: ``segments`` then counts the segments themselves. Bytes are those referred to.
+    """``new`` are physical files of the first alone, ``dropped`` of the second alone. Where either
+    refers to segments of merged files, a file may be shared while no segment of it is: ``segments``
+    then counts the segments themselves. Bytes are those referred to.
     """
 
     shared_files: int
@@ -50,12 +51,20 @@ def compared(file: MetadataFile, other: MetadataFile) -> MetadataComparison:
     )
 
 
-def _segments(ours: dict[tuple[str, int], int], theirs: dict[tuple[str, int], int]) -> Segments | None:
+def _segments(
+    ours: dict[tuple[str, int], int], theirs: dict[tuple[str, int], int]
+) -> Segments | None:
     if not ours and not theirs:
         return None
-    both, new, dropped = ours.keys() & theirs.keys(), ours.keys() - theirs.keys(), theirs.keys() - ours.keys()
+    both, new, dropped = (
+        ours.keys() & theirs.keys(),
+        ours.keys() - theirs.keys(),
+        theirs.keys() - ours.keys(),
+    )
     sizes = [(ours, both), (ours, new), (theirs, dropped)]
-    return Segments(*(figure for of, keys in sizes for figure in (len(keys), sum(of[key] for key in keys))))
+    return Segments(
+        *(figure for of, keys in sizes for figure in (len(keys), sum(of[key] for key in keys)))
+    )
 
 
 def _counts(files: pa.Table) -> tuple[int, int]:

@@ -1,4 +1,5 @@
-"""What one ``_metadata`` holds, small enough to keep and to draw: figures per operator, directory, state, size of file.
+"""What one ``_metadata`` holds, small enough to keep and to draw: figures per operator, directory,
+state, size of file.
 
 All are plain values, so that a page, the API and the cache take the same thing. Sizes are bytes.
 """
@@ -14,9 +15,11 @@ class SubtaskBytes:
 
 @dataclass(frozen=True)
 class OperatorContents:
-    """``largest`` are at most ``MOST_SUBTASKS`` subtasks, most state first; the figures beside it count all of them.
+    """``largest`` are at most ``MOST_SUBTASKS`` subtasks, most state first; the figures beside it
+    count all of them.
 
-    ``gini`` and ``max_over_median`` are over all running subtasks, those without any state as 0; ``None`` for fewer than two.
+    ``gini`` and ``max_over_median`` are over all running subtasks, those without any state as 0;
+    ``None`` for fewer than two.
     """
 
     operator_id: str
@@ -50,11 +53,12 @@ class DirectoryContents:
 
 @dataclass(frozen=True)
 class ListedState:
-    """One named operator state. ``handle_bytes`` is the size of the handles it shares with the other states of its subtasks; ``files`` are
-    the distinct files they lie in, the others being within the ``_metadata``. ``parallelism`` is that of its operator.
+    """One named operator state. ``handle_bytes`` is the size of the handles it shares with the
+    other states of its subtasks; ``files`` are the distinct files they lie in, the others being
+    within the ``_metadata``. ``parallelism`` is that of its operator.
 
-    ``restore_bytes`` is what all subtasks together read of it at a restore, at most: every one reads all of a UNION or BROADCAST state's
-    handles, or, for BROADCAST, one of them.
+    ``restore_bytes`` is what all subtasks together read of it at a restore, at most: every one
+    reads all of a UNION or BROADCAST state's handles, or, for BROADCAST, one of them.
     """
 
     operator_id: str
@@ -81,10 +85,11 @@ class SizeBucket:
 
 @dataclass(frozen=True)
 class Xray:
-    """One checkpoint or savepoint. ``foreign_*`` count what lies outside its own job's directories (for a savepoint: outside itself).
+    """One checkpoint or savepoint. ``foreign_*`` count what lies outside its own job's directories
+    (for a savepoint: outside itself).
 
-    ``absolute`` counts paths that do not move with the checkpoint. Files are distinct paths; ``file_bytes`` counts each once,
-    for segments the parts that are referred to.
+    ``absolute`` counts paths that do not move with the checkpoint. Files are distinct paths;
+    ``file_bytes`` counts each once, for segments the parts that are referred to.
     """
 
     metadata_path: str

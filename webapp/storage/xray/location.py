@@ -1,6 +1,7 @@
 """From the path of a checkpoint, in whatever spelling, to its ``_metadata`` where Weir reads it.
 
-Only what lies below a registered root is read: a path comes from Flink or from an address that was typed.
+Only what lies below a registered root is read: a path comes from Flink or from an address that was
+typed.
 """
 
 import errno
@@ -21,7 +22,10 @@ class NotLocated(Exception):
 
 
 def metadata_path(written: str) -> str:
-    """Canonical path of the ``_metadata``; ``written`` names it or its directory. Raises :class:`NotLocated`."""
+    """Canonical path of the ``_metadata``; ``written`` names it or its directory.
+
+    Raises :class:`NotLocated`.
+    """
     try:
         uri = canonical(written, spellings())
     except BadUri as error:
@@ -35,7 +39,10 @@ def root_of(path: str) -> StorageRoot | None:
 
 
 def located(written: str) -> MetadataFile:
-    """With size and time as the storage reports them now. Raises :class:`NotLocated` and ``OSError``."""
+    """With size and time as the storage reports them now.
+
+    Raises :class:`NotLocated` and ``OSError``.
+    """
     return _file_at(metadata_path(written))
 
 
@@ -50,7 +57,10 @@ def referred(written: str) -> MetadataFile:
 def _file_at(path: str) -> MetadataFile:
     row = root_of(path)
     if row is None:
-        raise NotLocated(gettext("%(path)s lies below no registered storage root; add one to have it read.") % {"path": path})
+        raise NotLocated(
+            gettext("%(path)s lies below no registered storage root; add one to have it read.")
+            % {"path": path}
+        )
     root = Root(row.uri, row.read_at or None)
     reading = root.readable(path)
     try:
@@ -59,7 +69,8 @@ def _file_at(path: str) -> MetadataFile:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), reading) from error
     except (tree.Linked, ValueError) as error:
         raise NotLocated(
-            gettext("%(path)s cannot be looked for where its root is read: %(error)s") % {"path": path, "error": error}
+            gettext("%(path)s cannot be looked for where its root is read: %(error)s")
+            % {"path": path, "error": error}
         ) from error
     except tree.TreeError as error:
         raise OSError(str(error)) from error

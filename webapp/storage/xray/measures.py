@@ -1,4 +1,6 @@
-"""Figures over the handles of one ``_metadata``, as Arrow aggregations; lists are cut to what a page can show."""
+"""Figures over the handles of one ``_metadata``, as Arrow aggregations; lists are cut to what a
+page can show.
+"""
 
 import statistics
 from collections import defaultdict
@@ -9,7 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.metadata.pieces import Operator
-from webapp.storage.xray.contents import DirectoryContents, ListedState, OperatorContents, SizeBucket, SubtaskBytes
+from webapp.storage.xray.contents import (
+    DirectoryContents,
+    ListedState,
+    OperatorContents,
+    SizeBucket,
+    SubtaskBytes,
+)
 
 MOST_OPERATORS = 500
 MOST_SUBTASKS = 100
@@ -23,13 +31,28 @@ def total(column: Any) -> int:
 
 
 def distinct_files(table: pa.Table) -> pa.Table:
-    """``path``, ``bytes``, ``references``: segments of one file are added up, whole files count once."""
+    """``path``, ``bytes``, ``references``: segments of one file are added up, whole files count
+    once.
+    """
     referring = table.filter(pc.is_valid(table["path"]))
     # The same segment may be named by several handles; so may a whole file.
-    once = referring.group_by(["path", "offset_bytes"]).aggregate([("size_bytes", "max"), ("size_bytes", "count")])
-    found = once.group_by("path").aggregate([("size_bytes_max", "sum"), ("size_bytes_count", "sum")])
-    renamed = {"path": found["path"], "bytes": found["size_bytes_max_sum"], "references": found["size_bytes_count_sum"]}
-    return pa.table({name: column.cast(pa.int64()) if name != "path" else column for name, column in renamed.items()})
+    once = referring.group_by(["path", "offset_bytes"]).aggregate(
+        [("size_bytes", "max"), ("size_bytes", "count")]
+    )
+    found = once.group_by("path").aggregate(
+        [("size_bytes_max", "sum"), ("size_bytes_count", "sum")]
+    )
+    renamed = {
+        "path": found["path"],
+        "bytes": found["size_bytes_max_sum"],
+        "references": found["size_bytes_count_sum"],
+    }
+    return pa.table(
+        {
+            name: column.cast(pa.int64()) if name != "path" else column
+            for name, column in renamed.items()
+        }
+    )
 
 
 def _own(path: Any, owner: str) -> Any:
@@ -42,7 +65,9 @@ def foreign(files: pa.Table, owner: str) -> pa.Table:
 
 
 def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, ...], int]:
-    """By the directory of a job where there is such a level, else by the directory of the file; most bytes first."""
+    """By the directory of a job where there is such a level, else by the directory of the file;
+    most bytes first.
+    """
     if not files.num_rows:
         return (), 0
     of_job = pc.struct_field(pc.extract_regex(files["path"], _JOB_DIRECTORY), "job")
@@ -57,7 +82,12 @@ def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, .
     rows = grouped.slice(0, MOST_DIRECTORIES).to_pylist()
     shown = tuple(
         DirectoryContents(
-            row["directory"], _job_id(row["directory"]), row["own"], row["references_sum"], row["path_count"], row["bytes_sum"]
+            row["directory"],
+            _job_id(row["directory"]),
+            row["own"],
+            row["references_sum"],
+            row["path_count"],
+            row["bytes_sum"],
         )
         for row in rows
     )
@@ -66,31 +96,53 @@ def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, .
 
 def _job_id(directory: str) -> str | None:
     name = directory.rpartition("/")[2]
-    return name if len(name) == 32 and all(letter in "0123456789abcdef" for letter in name) else None
+    return (
+        name if len(name) == 32 and all(letter in "0123456789abcdef" for letter in name) else None
+    )
 
 
 def absolute(table: pa.RecordBatch) -> int:
-    """Paths written as absolute ones, those of directories that merged files keep alive included."""
+    """Paths written as absolute ones, those of directories that merged files keep alive
+    included.
+    """
     referring = table.filter(pc.is_valid(table["path"]))
     written = total(pc.equal(referring["path"], referring["written_path"]).cast(pa.int64()))
     return written + int(table.num_rows - table["task_owned_directory"].null_count)
 
 
 def operators(
-    table: pa.Table, declared: Mapping[str, Operator], finished: Mapping[str, int], uploaded: Mapping[str, int | None]
+    table: pa.Table,
+    declared: Mapping[str, Operator],
+    finished: Mapping[str, int],
+    uploaded: Mapping[str, int | None],
 ) -> tuple[tuple[OperatorContents, ...], int]:
     """Most state first, at most ``MOST_OPERATORS``; and how many were left out."""
     by_subtask: dict[str, dict[int, int]] = defaultdict(dict)
-    for row in table.group_by(["operator_id", "subtask"]).aggregate([("state_bytes", "sum")]).to_pylist():
+    for row in (
+        table.group_by(["operator_id", "subtask"]).aggregate([("state_bytes", "sum")]).to_pylist()
+    ):
         # A coordinator has no subtask.
-        by_subtask[row["operator_id"]][-1 if row["subtask"] is None else row["subtask"]] = row["state_bytes_sum"]
+        by_subtask[row["operator_id"]][-1 if row["subtask"] is None else row["subtask"]] = row[
+            "state_bytes_sum"
+        ]
     kinds: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in table.group_by(["operator_id", "kind"]).aggregate([("state_bytes", "sum")]).to_pylist():
+    for row in (
+        table.group_by(["operator_id", "kind"]).aggregate([("state_bytes", "sum")]).to_pylist()
+    ):
         kinds[row["operator_id"]][row["kind"]] = row["state_bytes_sum"]
     inline = _sums(table.filter(pc.is_valid(table["inline_at"])), "size_bytes", "sum")
     files = _sums(table.filter(pc.is_valid(table["path"])), "path", "count_distinct")
-    ordered = sorted(declared.values(), key=lambda operator: (-sum(by_subtask[operator.operator_id].values()), operator.operator_id))
-    shown = tuple(_operator(one, by_subtask[one.operator_id], finished, kinds, inline, files, uploaded) for one in ordered[:MOST_OPERATORS])
+    ordered = sorted(
+        declared.values(),
+        key=lambda operator: (
+            -sum(by_subtask[operator.operator_id].values()),
+            operator.operator_id,
+        ),
+    )
+    shown = tuple(
+        _operator(one, by_subtask[one.operator_id], finished, kinds, inline, files, uploaded)
+        for one in ordered[:MOST_OPERATORS]
+    )
     return shown, len(ordered) - len(shown)
 
 
@@ -109,7 +161,10 @@ def _operator(
     uploaded: Mapping[str, int | None],
 ) -> OperatorContents:
     key = one.operator_id
-    largest = sorted(((number, size) for number, size in subtasks.items() if number >= 0), key=lambda item: (-item[1], item[0]))
+    largest = sorted(
+        ((number, size) for number, size in subtasks.items() if number >= 0),
+        key=lambda item: (-item[1], item[0]),
+    )
     running = max(one.parallelism - finished.get(key, 0), len(largest))
     spread = [size for _number, size in largest] + [0] * (running - len(largest))
     return OperatorContents(
@@ -144,9 +199,15 @@ def gini(sizes: Sequence[int]) -> float | None:
     return 2 * ranked / (count * whole) - (count + 1) / count
 
 
-def listed_states(table: pa.Table, declared: Mapping[str, Operator]) -> tuple[tuple[ListedState, ...], int]:
+def listed_states(
+    table: pa.Table, declared: Mapping[str, Operator]
+) -> tuple[tuple[ListedState, ...], int]:
     """Named operator states, those that a restore reads most of first."""
-    rows = table.filter(pc.is_valid(table["states"])).select(["operator_id", "states", "size_bytes", "path"]).to_pylist()
+    rows = (
+        table.filter(pc.is_valid(table["states"]))
+        .select(["operator_id", "states", "size_bytes", "path"])
+        .to_pylist()
+    )
     merged: dict[tuple[str, str, str], list[tuple[int, int]]] = defaultdict(list)
     files: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for row in rows:
@@ -171,7 +232,9 @@ def listed_states(table: pa.Table, declared: Mapping[str, Operator]) -> tuple[tu
                 offsets=sum(offsets for offsets, _size in parts),
                 most_offsets=max(offsets for offsets, _size in parts),
                 handle_bytes=handle_bytes,
-                restore_bytes=_restored(mode, operator.parallelism, [size for _offsets, size in parts]),
+                restore_bytes=_restored(
+                    mode, operator.parallelism, [size for _offsets, size in parts]
+                ),
             )
         )
     found.sort(key=lambda state: (-state.restore_bytes, state.operator_id, state.name))
@@ -194,4 +257,7 @@ def size_buckets(sizes: Any) -> tuple[SizeBucket, ...]:
     if not counts:
         return ()
     first, last = min(counts).bit_length(), max(counts).bit_length()
-    return tuple(SizeBucket(1 << bit - 1, *counts.get(1 << bit - 1, (0, 0))) for bit in range(first, last + 1))
+    return tuple(
+        SizeBucket(1 << bit - 1, *counts.get(1 << bit - 1, (0, 0)))
+        for bit in range(first, last + 1)
+    )

@@ -1,4 +1,6 @@
-"""X-rays and comparisons that were made are kept: by path, size, time of the file and version of the reader."""
+"""X-rays and comparisons that were made are kept: by path, size, time of the file and version of
+the reader.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -33,7 +35,8 @@ def _kept(kind: str, files: tuple[MetadataFile, ...], make: Callable[[], ResultT
     if any(file.size is None or file.modified is None for file in files):
         return make()
     facts = "\n".join(f"{file.path}\t{file.size}\t{file.modified}" for file in files)
-    key = f"{kind}:{_FORM}:{READER_VERSION}:{hashlib.sha256(facts.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    digest = hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()
+    key = f"{kind}:{_FORM}:{READER_VERSION}:{digest}"
     found: ResultT | None = cache.get(key)
     if found is None:
         found = make()

@@ -1,6 +1,7 @@
 """From a ``_metadata`` file to its X-ray, by columns: a million references cost no million objects.
 
-The file is read to its end before anything is returned; one that is damaged, incomplete or larger than allowed raises.
+The file is read to its end before anything is returned; one that is damaged, incomplete or larger
+than allowed raises.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,8 +23,21 @@ from webapp.storage.xray.contents import Xray
 
 MOST_BYTES = 100_000_000
 MOST_HANDLES = 300_000
-"""About half a gigabyte while it is read: what one request may take of a web server. The command line has no such bound."""
-_KEPT = ("operator_id", "subtask", "kind", "path", "offset_bytes", "size_bytes", "state_bytes", "inline_at", "states")
+"""About half a gigabyte while it is read: what one request may take of a web server.
+
+The command line has no such bound.
+"""
+_KEPT = (
+    "operator_id",
+    "subtask",
+    "kind",
+    "path",
+    "offset_bytes",
+    "size_bytes",
+    "state_bytes",
+    "inline_at",
+    "states",
+)
 _CODED = ("operator_id", "kind")
 
 
@@ -37,21 +51,33 @@ def read(file: MetadataFile) -> Xray:
 
 
 def paths(file: MetadataFile) -> pa.Table:
-    """Its distinct files: ``path`` and ``bytes`` (of the file, or of the segments referred to). Raises as :func:`read`."""
+    """Its distinct files: ``path`` and ``bytes`` (of the file, or of the segments referred to).
+
+    Raises as :func:`read`.
+    """
     _seen, table = _table(file)
     return measures.distinct_files(table)
 
 
 def segments(file: MetadataFile) -> dict[tuple[str, int], int]:
-    """Segments of merged files that it refers to: physical file and offset → bytes; empty without merged files. Raises as :func:`read`."""
+    """Segments of merged files that it refers to: physical file and offset → bytes; empty without
+    merged files. Raises as :func:`read`.
+    """
     _seen, table = _table(file)
     found = table.filter(pc.and_(pc.is_valid(table["path"]), pc.is_valid(table["offset_bytes"])))
-    rows = zip(found["path"].to_pylist(), found["offset_bytes"].to_pylist(), found["size_bytes"].to_pylist(), strict=True)
+    rows = zip(
+        found["path"].to_pylist(),
+        found["offset_bytes"].to_pylist(),
+        found["size_bytes"].to_pylist(),
+        strict=True,
+    )
     return {(path, offset): size for path, offset, size in rows}
 
 
 def handles_of(file: MetadataFile, path: str) -> list[dict[str, Any]]:
-    """Handles in one canonical path: ``operator_id``, ``operator_name``, ``subtask``, ``kind``, ``state_bytes``. Raises as :func:`read`."""
+    """Handles in one canonical path: ``operator_id``, ``operator_name``, ``subtask``, ``kind``,
+    ``state_bytes``. Raises as :func:`read`.
+    """
     seen, table = _table(file)
     found = table.filter(pc.equal(canonical_column(table["path"], spellings()), path))
     rows = found.select(["operator_id", "subtask", "kind", "state_bytes"]).to_pylist()
@@ -68,7 +94,9 @@ class Seen:
         self.finished: dict[str, int] = {}
         self.absolute = 0
         self.uploaded: dict[str, int | None] = {}
-        """By operator, as Flink counts; ``None`` where some keyed state does not say (before 1.15)."""
+        """By operator, as Flink counts; ``None`` where some keyed state does not say (before
+        1.15).
+        """
 
     def watch(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:
@@ -77,7 +105,9 @@ class Seen:
             elif isinstance(piece, Operator):
                 self.operators[piece.operator_id] = piece
             elif isinstance(piece, Subtask):
-                self.finished[piece.operator.operator_id] = self.finished.get(piece.operator.operator_id, 0) + piece.finished
+                self.finished[piece.operator.operator_id] = (
+                    self.finished.get(piece.operator.operator_id, 0) + piece.finished
+                )
             elif isinstance(piece, Handle | KeyedState):
                 self._add(piece.operator.operator_id, _uploaded(piece))
             elif isinstance(piece, End):
@@ -93,7 +123,9 @@ def _uploaded(piece: Handle | KeyedState) -> int | None:
     """What is always full was written whole, whether it says so or not."""
     if isinstance(piece, Handle):
         return piece.state_bytes
-    if piece.keyed.checkpointed_bytes is not None or not piece.keyed.state_class.startswith("KeyGroups"):
+    if piece.keyed.checkpointed_bytes is not None or not piece.keyed.state_class.startswith(
+        "KeyGroups"
+    ):
         return piece.keyed.checkpointed_bytes
     return sum(part.state_bytes for part in piece.parts if isinstance(part, Handle))
 
@@ -101,7 +133,10 @@ def _uploaded(piece: Handle | KeyedState) -> int | None:
 def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
     if file.size is not None and file.size > MOST_BYTES:
         raise TooLarge(
-            gettext("It has %(size)s bytes; a page reads %(most_bytes)s at most. Use python -m ingest metadata %(path)s.")
+            gettext(
+                "It has %(size)s bytes; a page reads %(most_bytes)s at most. Use python -m ingest "
+                "metadata %(path)s."
+            )
             % {"size": f"{file.size:,}", "most_bytes": f"{MOST_BYTES:,}", "path": file.path}
         )
     seen, kept, rows = Seen(), [], 0
@@ -109,7 +144,10 @@ def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
         rows += batch.num_rows
         if rows > MOST_HANDLES:
             raise TooLarge(
-                gettext("It has more than %(most_handles)s handles. Use python -m ingest metadata %(path)s.")
+                gettext(
+                    "It has more than %(most_handles)s handles. Use python -m ingest metadata "
+                    "%(path)s."
+                )
                 % {"most_handles": f"{MOST_HANDLES:,}", "path": file.path}
             )
         seen.absolute += measures.absolute(batch)
@@ -117,7 +155,9 @@ def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
     schema = pa.schema([columns.SCHEMA.field(name) for name in _KEPT])
     table = pa.Table.from_batches(kept, schema)
     for name in _CODED:
-        table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))
+        table = table.set_column(
+            table.column_names.index(name), name, table[name].cast(pa.string())
+        )
     return seen, table
 
 
@@ -128,7 +168,9 @@ def _xray(file: MetadataFile, seen: Seen, table: pa.Table) -> Xray:
     files = measures.distinct_files(table)
     directories, directories_left_out = measures.directories(files, owner)
     foreign = measures.foreign(files, owner)
-    operators, operators_left_out = measures.operators(table, seen.operators, seen.finished, seen.uploaded)
+    operators, operators_left_out = measures.operators(
+        table, seen.operators, seen.finished, seen.uploaded
+    )
     states, states_left_out = measures.listed_states(table, seen.operators)
     properties = seen.end.properties
     inline = table.filter(pc.is_valid(table["inline_at"]))

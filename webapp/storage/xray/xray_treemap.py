@@ -1,4 +1,6 @@
-"""The treemap of an X-ray: boxes of operators, in them boxes of subtasks, coloured by how they compare with their siblings."""
+"""The treemap of an X-ray: boxes of operators, in them boxes of subtasks, coloured by how they
+compare with their siblings.
+"""
 
 import statistics
 from collections.abc import Mapping
@@ -20,7 +22,9 @@ _HOT, _WARM = 2.0, 1.3
 
 @dataclass(frozen=True)
 class SubtaskBox:
-    """``level`` is the colour: u1 as its siblings, u3 clearly above, u4 twice the median or more, line for the rest of many."""
+    """``level`` is the colour: u1 as its siblings, u3 clearly above, u4 twice the median or more,
+    line for the rest of many.
+    """
 
     rect: Rect
     label: str
@@ -51,8 +55,16 @@ def treemap(xray: Xray, names: Mapping[str, str], frame: Rect = WIDE) -> Treemap
         return None
     shown, rest = filled[:MOST_BOXES], filled[MOST_BOXES:]
     rects = squarified([operator.state_bytes for operator in shown], frame)
-    boxes = tuple(_operator(operator, rect, names, xray.state_bytes) for operator, rect in zip(shown, rects, strict=True))
-    return Treemap(frame, boxes, len(rest) + xray.operators_left_out, sum(operator.state_bytes for operator in rest))
+    boxes = tuple(
+        _operator(operator, rect, names, xray.state_bytes)
+        for operator, rect in zip(shown, rects, strict=True)
+    )
+    return Treemap(
+        frame,
+        boxes,
+        len(rest) + xray.operators_left_out,
+        sum(operator.state_bytes for operator in rest),
+    )
 
 
 def name_of(operator: OperatorContents, names: Mapping[str, str]) -> str:
@@ -63,10 +75,14 @@ def name_of(operator: OperatorContents, names: Mapping[str, str]) -> str:
     )
 
 
-def _operator(operator: OperatorContents, rect: Rect, names: Mapping[str, str], whole: int) -> OperatorBox:
+def _operator(
+    operator: OperatorContents, rect: Rect, names: Mapping[str, str], whole: int
+) -> OperatorBox:
     name = name_of(operator, names)
     share = percent_text(operator.state_bytes / whole) if whole else "–"
-    words = gettext("%(name)s: %(state_bytes)s, %(share)s of the state, %(subtasks)s subtasks with state") % {
+    words = gettext(
+        "%(name)s: %(state_bytes)s, %(share)s of the state, %(subtasks)s subtasks with state"
+    ) % {
         "name": name,
         "state_bytes": bytes_text(operator.state_bytes),
         "share": share,
@@ -75,7 +91,10 @@ def _operator(operator: OperatorContents, rect: Rect, names: Mapping[str, str], 
     title = _fitting(f"{name} {bytes_text(operator.state_bytes)}", rect.width - 10)
     has_title = rect.height > 34 and bool(title)
     return OperatorBox(
-        rect, title if has_title else "", words, _subtasks(operator, name, rect.inside(_EDGE_PX, _TITLE_PX if has_title else _EDGE_PX))
+        rect,
+        title if has_title else "",
+        words,
+        _subtasks(operator, name, rect.inside(_EDGE_PX, _TITLE_PX if has_title else _EDGE_PX)),
     )
 
 
@@ -95,7 +114,8 @@ def _subtasks(operator: OperatorContents, name: str, frame: Rect) -> tuple[Subta
         SubtaskBox(
             rect,
             _fitting(label, rect.width - 6) if rect.height > 15 else "",
-            gettext("%(name)s, subtask %(label)s: %(size)s") % {"name": name, "label": label, "size": bytes_text(size)},
+            gettext("%(name)s, subtask %(label)s: %(size)s")
+            % {"name": name, "label": label, "size": bytes_text(size)},
             level,
         )
         for (size, label, level), rect in zip(entries, rects, strict=True)

@@ -12,7 +12,18 @@ from webapp.work.models import PipelineRun, SkippedInput
 class PipelineRunSerializer(serializers.ModelSerializer[PipelineRun]):
     class Meta:
         model = PipelineRun
-        fields = ("kind", "key", "attempt", "state", "started_at", "finished_at", "duration_ms", "counts", "error", "request_id")
+        fields = (
+            "kind",
+            "key",
+            "attempt",
+            "state",
+            "started_at",
+            "finished_at",
+            "duration_ms",
+            "counts",
+            "error",
+            "request_id",
+        )
 
 
 class SkippedInputSerializer(ServedSerializer[SkippedInput]):

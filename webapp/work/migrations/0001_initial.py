@@ -15,16 +15,31 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Heartbeat",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("name", models.CharField(max_length=64, unique=True)),
                 ("at", models.DateTimeField()),
-                ("since", models.DateTimeField(help_text="since when it has ticked without a break", null=True)),
+                (
+                    "since",
+                    models.DateTimeField(
+                        help_text="since when it has ticked without a break", null=True
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
             name="RolledUp",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("table", models.CharField(max_length=100, unique=True)),
                 ("to_seq", models.BigIntegerField()),
                 ("loaded_at", models.DateTimeField()),
@@ -33,8 +48,20 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="DueWork",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("key", models.CharField(help_text="collect/0, spark/cycle, maintenance/retention, …", max_length=150, unique=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "key",
+                    models.CharField(
+                        help_text="collect/0, spark/cycle, maintenance/retention, …",
+                        max_length=150,
+                        unique=True,
+                    ),
+                ),
                 ("interval_s", models.PositiveIntegerField()),
                 ("next_attempt_at", models.DateTimeField()),
                 ("lease_until", models.DateTimeField(null=True)),
@@ -47,9 +74,18 @@ class Migration(migrations.Migration):
                 ("last_error", webapp.lib.messages.fields.MessageField(null=True)),
                 (
                     "request_id",
-                    models.CharField(default="", help_text="of the request that made it due; the next run takes it over", max_length=64),
+                    models.CharField(
+                        default="",
+                        help_text="of the request that made it due; the next run takes it over",
+                        max_length=64,
+                    ),
                 ),
-                ("created_at", models.DateTimeField(auto_now_add=True, help_text="null: before that was noted", null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        auto_now_add=True, help_text="null: before that was noted", null=True
+                    ),
+                ),
             ],
             options={
                 "ordering": ["key"],
@@ -59,11 +95,28 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="KeptSize",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("area", models.CharField(help_text="database, lake, runs, reports, plans, logs, pushed or other", max_length=32)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "area",
+                    models.CharField(
+                        help_text="database, lake, runs, reports, plans, logs, pushed or other",
+                        max_length=32,
+                    ),
+                ),
                 ("name", models.CharField(help_text="table or folder", max_length=200)),
                 ("size_bytes", models.BigIntegerField(null=True)),
-                ("rows", models.BigIntegerField(help_text="of a table of the database; an estimate with PostgreSQL", null=True)),
+                (
+                    "rows",
+                    models.BigIntegerField(
+                        help_text="of a table of the database; an estimate with PostgreSQL",
+                        null=True,
+                    ),
+                ),
                 ("files", models.BigIntegerField(null=True)),
                 ("commits", models.BigIntegerField(help_text="of a table of the lake", null=True)),
                 ("oldest_at", models.DateTimeField(null=True)),
@@ -71,13 +124,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["area", "-size_bytes", "name"],
-                "constraints": [models.UniqueConstraint(fields=("area", "name"), name="kept_size_key")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("area", "name"), name="kept_size_key")
+                ],
             },
         ),
         migrations.CreateModel(
             name="PipelineAlarm",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("code", models.CharField(max_length=64)),
                 ("subject", models.CharField(max_length=150)),
                 ("detail", webapp.lib.messages.fields.MessageField()),
@@ -88,7 +148,9 @@ class Migration(migrations.Migration):
                 "ordering": ["-since", "-id"],
                 "constraints": [
                     models.UniqueConstraint(
-                        condition=models.Q(("cleared_at__isnull", True)), fields=("code", "subject"), name="one_open_alarm"
+                        condition=models.Q(("cleared_at__isnull", True)),
+                        fields=("code", "subject"),
+                        name="one_open_alarm",
                     )
                 ],
             },
@@ -96,14 +158,36 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="PipelineRun",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("kind", models.CharField(help_text="collect, spark, import or maintenance", max_length=32)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        help_text="collect, spark, import or maintenance", max_length=32
+                    ),
+                ),
                 ("key", models.CharField(help_text="of the due work", max_length=150)),
-                ("attempt", models.CharField(help_text="tag that names this attempt everywhere", max_length=64, unique=True)),
+                (
+                    "attempt",
+                    models.CharField(
+                        help_text="tag that names this attempt everywhere",
+                        max_length=64,
+                        unique=True,
+                    ),
+                ),
                 (
                     "state",
                     models.CharField(
-                        choices=[("running", "running"), ("done", "done"), ("failed", "failed"), ("abandoned", "abandoned")],
+                        choices=[
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("abandoned", "abandoned"),
+                        ],
                         default="running",
                         max_length=16,
                     ),
@@ -112,12 +196,21 @@ class Migration(migrations.Migration):
                 ("finished_at", models.DateTimeField(null=True)),
                 ("duration_ms", models.BigIntegerField(null=True)),
                 ("counts", models.JSONField(default=dict)),
-                ("log_tail", models.TextField(blank=True, help_text="last 64 KiB at most, credentials removed")),
+                (
+                    "log_tail",
+                    models.TextField(
+                        blank=True, help_text="last 64 KiB at most, credentials removed"
+                    ),
+                ),
                 ("error", webapp.lib.messages.fields.MessageField(null=True)),
                 ("manifest_path", models.CharField(max_length=1000, null=True)),
                 (
                     "request_id",
-                    models.CharField(default="", help_text="of the request that it is done for; empty where it is routine", max_length=64),
+                    models.CharField(
+                        default="",
+                        help_text="of the request that it is done for; empty where it is routine",
+                        max_length=64,
+                    ),
                 ),
             ],
             options={
@@ -132,18 +225,42 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Manifest",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("attempt", models.CharField(max_length=64, unique=True)),
                 ("path", models.CharField(help_text="of manifest.json", max_length=1000)),
-                ("from_seq", models.JSONField(default=dict, help_text="lake table → commits already known before")),
-                ("to_seq", models.JSONField(default=dict, help_text="lake table → commits known with it")),
-                ("state", models.CharField(choices=[("written", "written"), ("loaded", "loaded")], default="written", max_length=16)),
+                (
+                    "from_seq",
+                    models.JSONField(
+                        default=dict, help_text="lake table → commits already known before"
+                    ),
+                ),
+                (
+                    "to_seq",
+                    models.JSONField(default=dict, help_text="lake table → commits known with it"),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("written", "written"), ("loaded", "loaded")],
+                        default="written",
+                        max_length=16,
+                    ),
+                ),
                 ("rows", models.JSONField(default=dict, help_text="serving table → rows in it")),
-                ("changed", models.JSONField(default=dict, help_text="serving table → rows it changed")),
+                (
+                    "changed",
+                    models.JSONField(default=dict, help_text="serving table → rows it changed"),
+                ),
                 (
                     "restarted",
                     webapp.lib.messages.fields.MessageField(
-                        help_text="why the lake counts as unread from here on; such a row stands for no run", null=True
+                        help_text="why the lake counts as unread from here on; such a row stands for no run",
+                        null=True,
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -151,7 +268,10 @@ class Migration(migrations.Migration):
                 (
                     "run",
                     models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="manifests", to="work.pipelinerun"
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="manifests",
+                        to="work.pipelinerun",
                     ),
                 ),
             ],
@@ -162,7 +282,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="SkippedInput",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("cluster", models.CharField(max_length=100)),
                 ("observed_at", models.DateTimeField()),
                 ("subject", models.CharField(max_length=300)),
@@ -173,10 +298,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["cluster", "-observed_at", "-id"], name="skipped_input_of_cluster"),
+                    models.Index(
+                        fields=["cluster", "-observed_at", "-id"], name="skipped_input_of_cluster"
+                    ),
                     models.Index(fields=["-observed_at", "-id"], name="skipped_input_age"),
                 ],
-                "constraints": [models.UniqueConstraint(fields=("cluster", "observed_at", "subject", "reason"), name="skipped_input_key")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "observed_at", "subject", "reason"),
+                        name="skipped_input_key",
+                    )
+                ],
             },
         ),
     ]

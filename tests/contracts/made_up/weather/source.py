@@ -12,8 +12,14 @@ async def read(run: ClusterRun) -> SourceRead:
     url = run.cluster.settings["weather_url"]
     async with run.asking(RestClient(url, gate=run.shard.gates.of(url))) as client:
         sky = (await client.get("/sky"))["sky"]
-    record = LogRecord("station", at, "INFO", "weather", f"{sky}, {turns}", f"{turns:032}", 0, "sky", 0)
-    return SourceRead((Observed(run.cluster.name, at, "weather", (record,)),), {"turns": turns + 1}, reachable=True)
+    record = LogRecord(
+        "station", at, "INFO", "weather", f"{sky}, {turns}", f"{turns:032}", 0, "sky", 0
+    )
+    return SourceRead(
+        (Observed(run.cluster.name, at, "weather", (record,)),),
+        {"turns": turns + 1},
+        reachable=True,
+    )
 
 
 async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
@@ -22,7 +28,9 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
 
 
 def read_almanac(run: ClusterRun) -> SourceRead:
-    return SourceRead((), {"read": (Path(run.cluster.settings["almanac_dir"]) / "almanac.txt").read_text()})
+    return SourceRead(
+        (), {"read": (Path(run.cluster.settings["almanac_dir"]) / "almanac.txt").read_text()}
+    )
 
 
 SOURCES = (

@@ -1,4 +1,6 @@
-"""The provider: fetched from npm once, started on loopback, and a browser without scripts that signs in there."""
+"""The provider: fetched from npm once, started on loopback, and a browser without scripts that
+signs in there.
+"""
 
 import json
 import re
@@ -21,18 +23,45 @@ BACK = "http://127.0.0.1:8000/sign-in/oidc/back/"
 SIGNED_OUT = "http://127.0.0.1:8000/sign-in/"
 HERE = Path(__file__).parent
 PEOPLE: dict[str, dict[str, Any]] = {
-    "ann": {"preferred_username": "ann", "email": "ann@example.org", "email_verified": True, "groups": ["sre", "payments"]},
-    "bob": {"preferred_username": "bob", "email": "bob@example.org", "email_verified": True, "groups": ["kitchen"]},
+    "ann": {
+        "preferred_username": "ann",
+        "email": "ann@example.org",
+        "email_verified": True,
+        "groups": ["sre", "payments"],
+    },
+    "bob": {
+        "preferred_username": "bob",
+        "email": "bob@example.org",
+        "email_verified": True,
+        "groups": ["kitchen"],
+    },
     "kim": {"preferred_username": "\u0430dmin", "groups": ["sre"]},
     "kit": {"preferred_username": "ADMIN", "groups": ["sre"]},
     "mal": {
-        "preferred_username": "mal", "email": "mal@elsewhere.org", "email_verified": True, "groups": ["sre"],
+        "preferred_username": "mal",
+        "email": "mal@elsewhere.org",
+        "email_verified": True,
+        "groups": ["sre"],
         "id_token": {"email": "ann@example.org"},
     },
-    "max": {"preferred_username": "max", "email": "ann@example.org", "groups": ["sre"], "id_token": {"email_verified": True}},
-    "ida": {"preferred_username": "ida", "groups": ["sre"], "id_token": {"email": "ida@example.org", "email_verified": True}},
-    "eve": {"preferred_username": "eve", "email": "ann@example.org", "email_verified": False, "groups": ["sre"]},
-}  # fmt: skip
+    "max": {
+        "preferred_username": "max",
+        "email": "ann@example.org",
+        "groups": ["sre"],
+        "id_token": {"email_verified": True},
+    },
+    "ida": {
+        "preferred_username": "ida",
+        "groups": ["sre"],
+        "id_token": {"email": "ida@example.org", "email_verified": True},
+    },
+    "eve": {
+        "preferred_username": "eve",
+        "email": "ann@example.org",
+        "email_verified": False,
+        "groups": ["sre"],
+    },
+}
 
 
 def installed() -> Path:
@@ -45,12 +74,25 @@ def installed() -> Path:
         folder.mkdir(exist_ok=True)
         patience = ["--fetch-retries=0", "--fetch-timeout=20000"]
         quiet = ["--no-audit", "--no-fund", "--ignore-scripts"]
-        command = [npm, "install", *quiet, *patience, "--prefix", str(folder), f"oidc-provider@{VERSION}"]
+        command = [
+            npm,
+            "install",
+            *quiet,
+            *patience,
+            "--prefix",
+            str(folder),
+            f"oidc-provider@{VERSION}",
+        ]
         try:
-            subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, check=True)
+            subprocess.run(
+                command, capture_output=True, text=True, timeout=120, cwd=folder, check=True
+            )
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             shutil.rmtree(folder, ignore_errors=True)
-            pytest.skip(f"npm cannot fetch oidc-provider {VERSION}: {str(error.stderr or error).strip()[-200:]}")
+            pytest.skip(
+                f"npm cannot fetch oidc-provider {VERSION}: "
+                f"{str(error.stderr or error).strip()[-200:]}"
+            )
     shutil.copy(HERE / "provider.mjs", folder / "provider.mjs")
     return folder
 
@@ -62,11 +104,18 @@ def provider(**features: bool) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    client = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "redirect_uris": [BACK], "response_types": ["code"]}
+    client = {
+        "client_id": CLIENT_ID,
+        "client_secret": CLIENT_SECRET,
+        "redirect_uris": [BACK],
+        "response_types": ["code"],
+    }
     client["post_logout_redirect_uris"] = [SIGNED_OUT]
     switched = {name: {"enabled": is_on} for name, is_on in features.items()}
     command = ["node", "provider.mjs", str(port), *map(json.dumps, (client, PEOPLE, switched))]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     try:
         assert process.stdout is not None
         if not any("ready" in line for line in process.stdout):
@@ -91,7 +140,9 @@ def signed_in_there(address: str, name: str, browser: requests.Session | None = 
         prompt = re.search(r'name="prompt" value="([^"]+)"', answer.text)
         assert form and prompt, answer.text[:500]
         entered = {"prompt": prompt[1], "login": name, "password": "any"}
-        answer = browser.post(urljoin(answer.url, form[1]), entered, allow_redirects=False, timeout=10)
+        answer = browser.post(
+            urljoin(answer.url, form[1]), entered, allow_redirects=False, timeout=10
+        )
     raise AssertionError("the provider does not lead back")
 
 
@@ -113,5 +164,10 @@ def signed_out_there(address: str, browser: requests.Session) -> str:
     form = re.search(r'action="([^"]+)"', answer.text)
     kept = re.search(r'name="xsrf" value="([^"]+)"', answer.text)
     assert form and kept, answer.text[:500]
-    answer = browser.post(urljoin(answer.url, form[1]), {"xsrf": kept[1], "logout": "yes"}, allow_redirects=False, timeout=10)
+    answer = browser.post(
+        urljoin(answer.url, form[1]),
+        {"xsrf": kept[1], "logout": "yes"},
+        allow_redirects=False,
+        timeout=10,
+    )
     return answer.headers["Location"]

@@ -1,4 +1,6 @@
-"""Signing out at a real provider as well: what it is asked, where it leads to, and that here it always ends."""
+"""Signing out at a real provider as well: what it is asked, where it leads to, and that here it
+always ends.
+"""
 
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -43,7 +45,9 @@ def led_to(answer: Any) -> str:
 
 
 @pytest.mark.parametrize("door", ["/sign-out/", "/admin/logout/"])
-def test_who_signs_out_is_led_to_the_provider_and_from_there_to_the_page_of_sign_in(door: str, weir: WeirSettings) -> None:
+def test_who_signs_out_is_led_to_the_provider_and_from_there_to_the_page_of_sign_in(
+    door: str, weir: WeirSettings
+) -> None:
     browser = requests.Session()
     with provider() as issuer:
         client = signed_in(weir, issuer, browser)
@@ -54,11 +58,17 @@ def test_who_signs_out_is_led_to_the_provider_and_from_there_to_the_page_of_sign
         assert "You are signed out of Weir" in page and "Sign out of Example SSO" in page
         asked = parse_qs(urlsplit(there).query)
         assert there.startswith(f"{issuer}/session/end?") and CLIENT_SECRET not in there
-        assert (asked["client_id"], asked["post_logout_redirect_uri"]) == ([CLIENT_ID], [SIGNED_OUT])
+        assert (asked["client_id"], asked["post_logout_redirect_uri"]) == (
+            [CLIENT_ID],
+            [SIGNED_OUT],
+        )
         assert asked["id_token_hint"][0].count(".") == 2
         assert signed_out_there(there, browser) == SIGNED_OUT
         assert not is_known_there(begun(Client()), browser)
-    assert list(AuditEntry.objects.order_by("id").values_list("action", "outcome")) == [("sign-in", "done"), ("sign-out", "done")]
+    assert list(AuditEntry.objects.order_by("id").values_list("action", "outcome")) == [
+        ("sign-in", "done"),
+        ("sign-out", "done"),
+    ]
 
 
 def test_it_ends_here_while_the_provider_is_away_and_asks_it_nothing(weir: WeirSettings) -> None:
@@ -74,11 +84,16 @@ def test_a_provider_that_does_not_say_how_is_not_asked(weir: WeirSettings) -> No
     with provider(rpInitiatedLogout=False) as issuer:
         client = signed_in(weir, issuer)
     answer = client.post("/sign-out/")
-    assert (answer.status_code, answer["Location"]) == (302, "/sign-in/") and "Refresh" not in answer
+    assert (answer.status_code, answer["Location"]) == (
+        302,
+        "/sign-in/",
+    ) and "Refresh" not in answer
     assert client.get("/account/").status_code == 302
 
 
-def test_an_id_token_that_is_too_long_for_an_address_is_left_out(weir: WeirSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_token_that_is_too_long_for_an_address_is_left_out(
+    weir: WeirSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("webapp.accounts.oidc.provider._LONGEST_HINT", 100)
     with provider() as issuer:
         client = signed_in(weir, issuer)

@@ -37,7 +37,14 @@ def samples(told):
     nothing = dict.fromkeys(READ)
     for number, sample in enumerate(told):
         at = T0 + timedelta(seconds=10 * number)
-        key = {"cluster": "c", "job_id": "j", "vertex_id": "v", "ts": at, "observed_at": at, "commit_seq": 1}
+        key = {
+            "cluster": "c",
+            "job_id": "j",
+            "vertex_id": "v",
+            "ts": at,
+            "observed_at": at,
+            "commit_seq": 1,
+        }
         counted_at = None if sample["counted_at"] is None else at + timedelta(seconds=1)
         yield nothing | key | sample | {"counted_at": counted_at, "host": ["h"] * SUBTASKS}
 
@@ -54,10 +61,22 @@ def test_a_minute_has_the_counters_that_a_cycle_finds_in_it(told):
 
 
 def test_records_a_second_are_counted_from_the_first_answer_of_a_minute_or_from_the_minute_before():
-    known = [{"counted_at": 0, "attempt": [0] * SUBTASKS, "records_in": [100 * n, 10 * n, 10 * n], "records_out": None, "task_state": None}
-             for n in range(12)]  # fmt: skip
+    known = [
+        {
+            "counted_at": 0,
+            "attempt": [0] * SUBTASKS,
+            "records_in": [100 * n, 10 * n, 10 * n],
+            "records_out": None,
+            "task_state": None,
+        }
+        for n in range(12)
+    ]
     early, late = vertex_windows(samples(known)).values()
-    assert (early[0].counted_ms, early[0].counted_in_per_s, early[0].counted_out_per_s) == (50_000, (10.0, 1.0, 1.0), ())
+    assert (early[0].counted_ms, early[0].counted_in_per_s, early[0].counted_out_per_s) == (
+        50_000,
+        (10.0, 1.0, 1.0),
+        (),
+    )
     assert late[0].counted_in_per_s == (10.0, 1.0, 1.0)
     begun = vertex_windows(samples(known[:7])).values()
     assert [window[0].counted_ms for window in begun] == [50_000, None]

@@ -37,18 +37,31 @@ def of(now):
 @pytest.fixture
 def held(of, now, lake):
     """Half an hour in which slow-enrich back-pressures the job."""
-    does = {"v1": (20.0, 950.0, None, 0.95), "v2": (40.0, 930.0, 0.9, 0.95), "v3": (980.0, 0.0, 0.95, 0.17), "v4": (30.0, 0.0, 0.01, None)}
+    does = {
+        "v1": (20.0, 950.0, None, 0.95),
+        "v2": (40.0, 930.0, 0.9, 0.95),
+        "v3": (980.0, 0.0, 0.95, 0.17),
+        "v4": (30.0, 0.0, 0.01, None),
+    }
     records = tuple(
         VertexMetrics(
-            job_id=of.job_id, vertex_id=vertex, ts=now - timedelta(minutes=minute, seconds=second), parallelism=2,
-            busy_ms_per_s=(busy, busy), backpressured_ms_per_s=(waits, waits), idle_ms_per_s=(1000 - busy - waits,) * 2,
-            in_pool_usage=None if inputs is None else (inputs, inputs), out_pool_usage=None if outputs is None else (outputs, outputs),
-            records_in_per_s=(400.0, 400.0), records_out_per_s=(400.0, 400.0), task_state=("RUNNING", "RUNNING"),
+            job_id=of.job_id,
+            vertex_id=vertex,
+            ts=now - timedelta(minutes=minute, seconds=second),
+            parallelism=2,
+            busy_ms_per_s=(busy, busy),
+            backpressured_ms_per_s=(waits, waits),
+            idle_ms_per_s=(1000 - busy - waits,) * 2,
+            in_pool_usage=None if inputs is None else (inputs, inputs),
+            out_pool_usage=None if outputs is None else (outputs, outputs),
+            records_in_per_s=(400.0, 400.0),
+            records_out_per_s=(400.0, 400.0),
+            task_state=("RUNNING", "RUNNING"),
         )
         for vertex, (busy, waits, inputs, outputs) in does.items()
         for minute in range(1, MINUTES)
         for second in (0, 20)
-    )  # fmt: skip
+    )
     lake.append([Observed(of.cluster, now, "rest", records)])
     return of
 
@@ -74,7 +87,11 @@ def test_a_moved_threshold_changes_when_it_would_have_fired(viewer, held):
 
 def test_nothing_is_changed_by_looking(viewer, held):
     viewer.get(url(held), {"pressure.root.backpressured_ratio": "0.99"})
-    assert not Finding.objects.exists() and not FindingSight.objects.exists() and not ThresholdOverride.objects.exists()
+    assert (
+        not Finding.objects.exists()
+        and not FindingSight.objects.exists()
+        and not ThresholdOverride.objects.exists()
+    )
 
 
 def test_htmx_gets_the_preview_only(viewer, held):
@@ -90,8 +107,14 @@ def test_a_value_out_of_bounds_is_refused_in_words(viewer, held, text):
 
 
 def test_an_override_in_force_is_where_the_slider_starts(viewer, held):
-    ThresholdOverride.objects.create(key="pressure.root.backpressured_ratio", value=0.7, cluster=held.cluster)
-    slider = next(s for s in viewer.get(url(held)).context["sliders"] if s.threshold.key == "pressure.root.backpressured_ratio")
+    ThresholdOverride.objects.create(
+        key="pressure.root.backpressured_ratio", value=0.7, cluster=held.cluster
+    )
+    slider = next(
+        s
+        for s in viewer.get(url(held)).context["sliders"]
+        if s.threshold.key == "pressure.root.backpressured_ratio"
+    )
     assert (slider.value, slider.in_force_words, slider.is_moved) == (0.7, "70 %", False)
 
 
@@ -118,13 +141,26 @@ def test_a_lake_that_cannot_be_read_leaves_the_sliders(viewer, of, lake, tmp_pat
 def test_every_rule_that_judges_minutes_of_a_job_can_be_tried(viewer, of, now, lake):
     fact(of, 1, now - timedelta(minutes=3))
     window(of, "v3", now - timedelta(minutes=2))
-    of_other_runs = ("collect.", "storage.", "replication.", "namenode.", "state.operator_growth", "weir.")
+    of_other_runs = (
+        "collect.",
+        "storage.",
+        "replication.",
+        "namenode.",
+        "state.operator_growth",
+        "weir.",
+    )
     for rule_id in all_rules():
-        assert viewer.get(url(of, rule_id)).status_code == (404 if rule_id.startswith(of_other_runs) else 200), rule_id
+        assert viewer.get(url(of, rule_id)).status_code == (
+            404 if rule_id.startswith(of_other_runs) else 200
+        ), rule_id
 
 
-def test_the_query_count_of_a_preview_is_constant(viewer, of, now, lake, django_assert_max_num_queries):
-    CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(600)])
+def test_the_query_count_of_a_preview_is_constant(
+    viewer, of, now, lake, django_assert_max_num_queries
+):
+    CheckpointFact.objects.bulk_create(
+        [unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(600)]
+    )
     with django_assert_max_num_queries(23):
         viewer.get(url(of, "checkpoint.expired"))
 
@@ -141,17 +177,24 @@ def test_little_history_gives_no_advice_but_says_why(viewer, of, now):
 
 
 def test_a_long_history_gives_interval_pause_and_time_out(viewer, of, now):
-    CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(1, 200)])
+    CheckpointFact.objects.bulk_create(
+        [unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(1, 200)]
+    )
     fact(of, 999, now, is_savepoint=True, end_to_end_ms=40_000)
     answer = advice(viewer, of)
     settings_of = {row.name: (row.now, row.advised) for row in answer.context["advice"].settings}
     assert settings_of["Interval"] == ("1 min", "1 min")
     assert settings_of["Time-out of checkpoints and savepoints"] == ("4.0 s", "2 min")
-    assert "it would have failed 0 of 199 completed checkpoints and 0 of 1 completed savepoint" in answer.content.decode()
+    assert (
+        "it would have failed 0 of 199 completed checkpoints and 0 of 1 completed savepoint"
+        in answer.content.decode()
+    )
 
 
 def test_a_recovery_time_target_and_the_fleets_minimum_are_heeded(viewer, of, now):
-    CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(1, 200)])
+    CheckpointFact.objects.bulk_create(
+        [unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(1, 200)]
+    )
 
     def interval(**asked):
         return advice(viewer, of, **asked).context["advice"].settings[0].advised
@@ -164,13 +207,19 @@ def test_a_recovery_time_target_and_the_fleets_minimum_are_heeded(viewer, of, no
         "1 min",
         "1 min",
     ]
-    ThresholdOverride.objects.create(key="checkpoint.too_frequent.fleet_minimum_interval_s", value=120, cluster=of.cluster)
+    ThresholdOverride.objects.create(
+        key="checkpoint.too_frequent.fleet_minimum_interval_s", value=120, cluster=of.cluster
+    )
     assert interval() == interval(target="40") == "2 min"
 
 
 def test_regional_checkpoints_are_replayed_within_their_two_limits(viewer, of, now):
-    CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=30 - n)) for n in range(1, 10)])
-    silent = [{"vertex_id": "v3", "vertex_name": "slow-enrich", "subtasks": [0], "count": 1, "hosts": []}]
+    CheckpointFact.objects.bulk_create(
+        [unsaved_fact(of, n, now - timedelta(minutes=30 - n)) for n in range(1, 10)]
+    )
+    silent = [
+        {"vertex_id": "v3", "vertex_name": "slow-enrich", "subtasks": [0], "count": 1, "hosts": []}
+    ]
     for number in range(10, 14):
         expired(of, number, now - timedelta(minutes=30 - number), not_acknowledged=silent)
     generous = advice(viewer, of, share="100", reuse="2").context["advice"].by_subtask
@@ -179,13 +228,17 @@ def test_regional_checkpoints_are_replayed_within_their_two_limits(viewer, of, n
     assert (len(strict.rescued), len(strict.over_share)) == (0, 4)
 
 
-@pytest.mark.parametrize("asked", [{"share": "x", "reuse": "-1"}, {"share": "101"}, {"share": "9" * 40, "reuse": "٣"}])
+@pytest.mark.parametrize(
+    "asked", [{"share": "x", "reuse": "-1"}, {"share": "101"}, {"share": "9" * 40, "reuse": "٣"}]
+)
 def test_limits_that_make_no_sense_are_as_if_unsaid(viewer, of, now, asked):
     limits = advice(viewer, of, **asked).context["advice"].limits
     assert (limits.max_failed_share, limits.max_consecutive_reuse) == (0.2, 3)
 
 
-@pytest.mark.parametrize("graph", [None, {}, {"vertices": [{"vertex_id": "a"}], "edges": [{"source": "a"}]}])
+@pytest.mark.parametrize(
+    "graph", [None, {}, {"vertices": [{"vertex_id": "a"}], "edges": [{"source": "a"}]}]
+)
 def test_an_unknown_plan_gives_no_regional_answer(viewer, now, graph):
     of = job(at=now, graph=graph)
     expired(of, 1, now)
@@ -196,9 +249,24 @@ def test_an_operator_saves_what_was_tried_for_the_scope_that_was_chosen(operator
     moved = {"pressure.root.backpressured_ratio": "0.9"}
     assert "Judge by these from now on" not in viewer.get(url(held), moved).content.decode()
     page = operator.get(url(held), moved).content.decode()
-    assert "Judge by these from now on" in page and 'name="pressure.root.backpressured_ratio" value="0.9"' in page
-    given = {"cluster": held.cluster, "job_id": held.job_id, "rule": "pressure.root", "scope": "cluster", **moved}
+    assert (
+        "Judge by these from now on" in page
+        and 'name="pressure.root.backpressured_ratio" value="0.9"' in page
+    )
+    given = {
+        "cluster": held.cluster,
+        "job_id": held.job_id,
+        "rule": "pressure.root",
+        "scope": "cluster",
+        **moved,
+    }
     operator.post(reverse("threshold-save"), given)
-    assert list(ThresholdOverride.objects.values_list("value", "cluster", "job_id")) == [(0.9, held.cluster, "")]
-    slider = next(s for s in viewer.get(url(held)).context["sliders"] if s.threshold.key == "pressure.root.backpressured_ratio")
+    assert list(ThresholdOverride.objects.values_list("value", "cluster", "job_id")) == [
+        (0.9, held.cluster, "")
+    ]
+    slider = next(
+        s
+        for s in viewer.get(url(held)).context["sliders"]
+        if s.threshold.key == "pressure.root.backpressured_ratio"
+    )
     assert slider.in_force == 0.9

@@ -39,7 +39,13 @@ def test_what_rules_read_is_there(of, kind):
 
 
 def test_a_failed_task_is_there_whatever_reason_was_read_from_its_trace(of):
-    event(of, "task_state", T0 - timedelta(minutes=1), reason="TASK_FAILURE", **told("task_state FAILED"))
+    event(
+        of,
+        "task_state",
+        T0 - timedelta(minutes=1),
+        reason="TASK_FAILURE",
+        **told("task_state FAILED"),
+    )
     assert seen(of) == ["task_state FAILED"]
 
 
@@ -59,20 +65,39 @@ def test_a_state_is_known_from_lines_that_no_rule_reads(of):
 def test_memory_that_restarts_leave_behind_is_judged_as_the_cycle_did(home):
     (job,) = taken_up("incidents/1.20.5/leaking", home)
     past = read_past(job, job.start_time, job.last_seen_at, ["memory"])
-    steps = {one.title for window in past.windows for one in diagnose(window, LIMITS, only=["memory.step_after_restart"]).findings}
+    steps = {
+        one.title
+        for window in past.windows
+        for one in diagnose(window, LIMITS, only=["memory.step_after_restart"]).findings
+    }
     assert steps == {one["title"] for one in of_rule("1.20.5/leaking", "memory.step_after_restart")}
 
 
 @pytest.mark.parametrize("recording", ["1.20.5/full-heap", "2.3.0/full-heap"])
 def test_collections_of_a_real_jvm_explain_the_vertex_that_holds_others(home, recording):
-    """A real heap that is nearly full; that its vertex holds others is supposed, as nothing did on that machine."""
+    """A real heap that is nearly full; that its vertex holds others is supposed, as nothing did on
+    that machine.
+    """
     (job,) = taken_up(f"incidents/{recording}", home)
     windows = read_past(job, job.start_time, job.last_seen_at, ["memory", "pressure"]).windows
     (enrich,) = [vertex.vertex_id for vertex in windows[-1].vertices if vertex.name == "enrich"]
-    found = [one for window in windows for one in diagnose(held_by(window, enrich), LIMITS, only=["pressure.root"]).findings]
-    said = {one.value for finding in found for one in finding.evidence if one.name.endswith(" in collections")}
+    found = [
+        one
+        for window in windows
+        for one in diagnose(held_by(window, enrich), LIMITS, only=["pressure.root"]).findings
+    ]
+    said = {
+        one.value
+        for finding in found
+        for one in finding.evidence
+        if one.name.endswith(" in collections")
+    }
     assert said
-    counted = {ratio for ratios in collected_by_minute(recording, job.last_seen_at.timestamp()).values() for ratio in ratios}
+    counted = {
+        ratio
+        for ratios in collected_by_minute(recording, job.last_seen_at.timestamp()).values()
+        for ratio in ratios
+    }
     assert all(any(value == pytest.approx(ratio, rel=0.02) for ratio in counted) for value in said)
     assert max(said) > 0.2
     assert any("collected garbage for" in finding.cause for finding in found)
@@ -80,7 +105,9 @@ def test_collections_of_a_real_jvm_explain_the_vertex_that_holds_others(home, re
 
 def held_by(window, vertex_id):
     held = [
-        replace(one, busy_ratio=(0.95,) * 2, backpressured_ratio=(0.0,) * 2, in_pool_usage=(1.0,) * 2)
+        replace(
+            one, busy_ratio=(0.95,) * 2, backpressured_ratio=(0.0,) * 2, in_pool_usage=(1.0,) * 2
+        )
         if one.vertex_id == vertex_id
         else replace(one, busy_ratio=(0.1,) * 2, backpressured_ratio=(0.9,) * 2)
         for one in window.vertex_windows
@@ -90,13 +117,20 @@ def held_by(window, vertex_id):
 
 
 def collected_by_minute(recording, until):
-    """TaskManager → share of the time in collections from the last answer of one minute to that of the next, as Flink answered."""
+    """TaskManager → share of the time in collections from the last answer of one minute to that of
+    the next, as Flink answered.
+    """
     last = {}
     for one in answers(recording, "/taskmanagers/([^/?]+)"):
         if one.at <= until and one.body["metrics"]["heapCommitted"]:
-            ms = sum(gc["time"] for gc in one.body["metrics"]["garbageCollectors"] if gc["name"] != "All")
+            ms = sum(
+                gc["time"] for gc in one.body["metrics"]["garbageCollectors"] if gc["name"] != "All"
+            )
             last.setdefault(one.found[0], {})[int(one.at // 60)] = one.at, ms
     return {
-        name: [(after[1] - before[1]) / (after[0] - before[0]) / 1000 for before, after in pairwise(of_minutes.values())]
+        name: [
+            (after[1] - before[1]) / (after[0] - before[0]) / 1000
+            for before, after in pairwise(of_minutes.values())
+        ]
         for name, of_minutes in last.items()
     }

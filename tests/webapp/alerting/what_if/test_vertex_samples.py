@@ -6,14 +6,35 @@ from webapp.alerting.what_if.vertex_samples import vertex_windows
 
 T0 = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)
 NAMES = (
-    "in_pool_usage", "out_pool_usage", "exclusive_usage", "floating_usage", "busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s",
-    "backpressured_ratio", "records_in_per_s", "records_out_per_s", "watermark_ms", "host", "taskmanager_id", "task_state", "counted_at",
-    "attempt", "records_in", "records_out",
-)  # fmt: skip
+    "in_pool_usage",
+    "out_pool_usage",
+    "exclusive_usage",
+    "floating_usage",
+    "busy_ms_per_s",
+    "backpressured_ms_per_s",
+    "idle_ms_per_s",
+    "backpressured_ratio",
+    "records_in_per_s",
+    "records_out_per_s",
+    "watermark_ms",
+    "host",
+    "taskmanager_id",
+    "task_state",
+    "counted_at",
+    "attempt",
+    "records_in",
+    "records_out",
+)
 
 
 def sample(second=0, vertex_id="v", parallelism=None, **arrays):
-    return {**dict.fromkeys(NAMES), "vertex_id": vertex_id, "ts": T0 + timedelta(seconds=second), "parallelism": parallelism, **arrays}
+    return {
+        **dict.fromkeys(NAMES),
+        "vertex_id": vertex_id,
+        "ts": T0 + timedelta(seconds=second),
+        "parallelism": parallelism,
+        **arrays,
+    }
 
 
 def only(*samples):
@@ -29,7 +50,9 @@ def test_each_subtask_is_averaged_over_its_own_samples():
 
 
 def test_minutes_are_apart():
-    assert sorted(vertex_windows([sample(0), sample(59), sample(60)])) == [int(T0.timestamp() + s) * 1000 for s in (0, 60)]
+    assert sorted(vertex_windows([sample(0), sample(59), sample(60)])) == [
+        int(T0.timestamp() + s) * 1000 for s in (0, 60)
+    ]
 
 
 def test_a_replayed_sample_counts_once():
@@ -37,13 +60,22 @@ def test_a_replayed_sample_counts_once():
 
 
 def test_start_up_values_do_not_count():
-    idle = {"busy_ms_per_s": [1000.0], "records_in_per_s": [0.0], "records_out_per_s": [0.0], "in_pool_usage": [0.0]}
+    idle = {
+        "busy_ms_per_s": [1000.0],
+        "records_in_per_s": [0.0],
+        "records_out_per_s": [0.0],
+        "in_pool_usage": [0.0],
+    }
     assert only(sample(0, **idle)).busy_ratio == ()
     assert only(sample(0, **{**idle, "in_pool_usage": [0.9]})).busy_ratio == (1.0,)
 
 
 def test_tasks_that_are_not_running_tell_nothing_but_their_place():
-    window = only(sample(0, busy_ms_per_s=[500.0, 500.0], task_state=["INITIALIZING", "RUNNING"], host=["a", "b"]))
+    window = only(
+        sample(
+            0, busy_ms_per_s=[500.0, 500.0], task_state=["INITIALIZING", "RUNNING"], host=["a", "b"]
+        )
+    )
     assert (window.busy_ratio, window.host) == ((None, 0.5), ("a", "b"))
 
 

@@ -19,13 +19,20 @@ from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.pressure.models import PressureWindow
 
 pytestmark = pytest.mark.django_db
-MODELS = {JOB_CURRENT: JobCurrent, CHECKPOINT_FACT: CheckpointFact, JOB_ANNOTATION: JobAnnotation, PRESSURE_WINDOW: PressureWindow}
+MODELS = {
+    JOB_CURRENT: JobCurrent,
+    CHECKPOINT_FACT: CheckpointFact,
+    JOB_ANNOTATION: JobAnnotation,
+    PRESSURE_WINDOW: PressureWindow,
+}
 
 
 @pytest.fixture
 def taken_up(home):
     def take_up(recording):
-        for model, rows in zip(MODELS.values(), served_tables(FIXTURES / recording, home, *MODELS), strict=True):
+        for model, rows in zip(
+            MODELS.values(), served_tables(FIXTURES / recording, home, *MODELS), strict=True
+        ):
             model.objects.bulk_create(model(**row) for row in rows)
         Cluster.objects.create(name=CLUSTER, kind="recording", enabled=False)
         return list(JobCurrent.objects.order_by("start_time"))
@@ -58,7 +65,11 @@ def test_a_savepoint_between_incremental_checkpoints(taken_up):
     start, end = found.windows.start, found.windows.end
     assert end - mark.at == mark.at - start
     assert [one.kind for one in found.marks] == ["savepoint"]
-    raw = [one for one in raw_checkpoints("recordings/1.20.5/G", {of.job_id}).values() if one["status"] == "COMPLETED"]
+    raw = [
+        one
+        for one in raw_checkpoints("recordings/1.20.5/G", {of.job_id}).values()
+        if one["status"] == "COMPLETED"
+    ]
     for before, side in ((True, "before"), (False, "after")):
         own = [
             one
@@ -67,14 +78,22 @@ def test_a_savepoint_between_incremental_checkpoints(taken_up):
             and start <= (at := datetime.fromtimestamp(one["trigger_timestamp"] / 1000, UTC)) <= end
             and (at < mark.at) is before
         ]
-        uploaded, duration = getattr(measured(found, "uploaded"), side), getattr(measured(found, "end to end"), side)
-        assert (uploaded.count, uploaded.median) == (len(own), median(one["checkpointed_size"] for one in own))
+        uploaded, duration = (
+            getattr(measured(found, "uploaded"), side),
+            getattr(measured(found, "end to end"), side),
+        )
+        assert (uploaded.count, uploaded.median) == (
+            len(own),
+            median(one["checkpointed_size"] for one in own),
+        )
         assert duration.median == median(one["end_to_end_duration"] for one in own)
     assert found.changes is None
     assert found.first.checkpoint_id == 12
 
 
-def test_a_savepoint_of_1_12_after_which_everything_is_uploaded_is_seen_in_the_first_checkpoint(taken_up):
+def test_a_savepoint_of_1_12_after_which_everything_is_uploaded_is_seen_in_the_first_checkpoint(
+    taken_up,
+):
     (of,) = taken_up("recordings/1.12.5/G")
     mark = JobAnnotation.objects.filter(kind="savepoint").order_by("at")[1]
     found = changed(of, mark.at)
@@ -90,10 +109,14 @@ def test_attempts_that_restore_one_another_are_compared_with_what_is_configured_
     found = changed(second, second.start_time)
     assert (found.before.job_id, found.after.job_id) == (first.job_id, second.job_id)
     expected = {
-        name for name in {*first.configuration, *second.configuration} if first.configuration.get(name) != second.configuration.get(name)
+        name
+        for name in {*first.configuration, *second.configuration}
+        if first.configuration.get(name) != second.configuration.get(name)
     }
     assert {one.name for one in found.changes if one.of == "configuration"} == expected
-    raw = raw_checkpoints("recordings/1.20.5/H", set(JobCurrent.objects.values_list("job_id", flat=True)))
+    raw = raw_checkpoints(
+        "recordings/1.20.5/H", set(JobCurrent.objects.values_list("job_id", flat=True))
+    )
     start, end = found.windows.start, found.windows.end
     own = [
         one
@@ -112,7 +135,9 @@ def rescaled(version, taken_up):
 
 
 @pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
-def test_a_job_that_is_rescaled_keeps_its_id_and_nothing_of_it_is_configured_otherwise(version, taken_up):
+def test_a_job_that_is_rescaled_keeps_its_id_and_nothing_of_it_is_configured_otherwise(
+    version, taken_up
+):
     _of, found = rescaled(version, taken_up)
     assert "rescale" in {one.kind for one in found.marks}
     assert found.changes is None
@@ -120,17 +145,27 @@ def test_a_job_that_is_rescaled_keeps_its_id_and_nothing_of_it_is_configured_oth
 
 def test_pressure_around_a_rescale_is_compared_by_vertex(taken_up):
     of, found = rescaled("1.20.5", taken_up)
-    assert {one.vertex for one in found.pressure} == {vertex["name"] for vertex in of.graph["vertices"]}
+    assert {one.vertex for one in found.pressure} == {
+        vertex["name"] for vertex in of.graph["vertices"]
+    }
     for one in found.pressure:
         assert one.comparison.before.count + one.comparison.after.count > 0
 
 
 def test_a_rescale_in_the_second_of_two_minutes_that_are_known_has_no_pressure_to_compare(taken_up):
-    """The first minute begins before the window of half a minute, the second one is that in which it happened."""
+    """The first minute begins before the window of half a minute, the second one is that in which
+    it happened.
+    """
     _of, found = rescaled("2.3.0", taken_up)
     minutes = set(PressureWindow.objects.values_list("window_start", flat=True))
     assert len(minutes) == 2
-    assert min(minutes) < found.windows.start < max(minutes) < found.windows.at < max(minutes) + timedelta(minutes=1)
+    assert (
+        min(minutes)
+        < found.windows.start
+        < max(minutes)
+        < found.windows.at
+        < max(minutes) + timedelta(minutes=1)
+    )
     assert found.pressure == []
     assert "No minute of buffer pressure is known in both windows." in found.unknown
 
@@ -142,26 +177,50 @@ def now():
 
 @pytest.fixture
 def slower(now):
-    """Twenty checkpoints of four seconds, then twenty of nine, of two attempts that are configured otherwise."""
+    """Twenty checkpoints of four seconds, then twenty of nine, of two attempts that are configured
+    otherwise.
+    """
     cluster(at=now)
     at = now - timedelta(minutes=20)
-    settings = {"execution.checkpointing.interval": "60 s", "taskmanager.memory.managed.fraction": "0.4"}
+    settings = {
+        "execution.checkpointing.interval": "60 s",
+        "taskmanager.memory.managed.fraction": "0.4",
+    }
     first = job(
-        at=at, name="billing", start_time=now - timedelta(hours=2), end_time=at, state="CANCELED", terminal=True, configuration=settings,
+        at=at,
+        name="billing",
+        start_time=now - timedelta(hours=2),
+        end_time=at,
+        state="CANCELED",
+        terminal=True,
+        configuration=settings,
         parallelism=4,
-    )  # fmt: skip
+    )
     second = job(
-        at=now, name="billing", start_time=at, configuration=settings | {"execution.checkpointing.unaligned": "true"}, parallelism=8
+        at=now,
+        name="billing",
+        start_time=at,
+        configuration=settings | {"execution.checkpointing.unaligned": "true"},
+        parallelism=8,
     )
     for number in range(20):
-        fact(first, number, at - timedelta(minutes=19.5 - number), end_to_end_ms=4_000 + 10 * number)
-        fact(second, number, at + timedelta(seconds=30 + 55 * number), end_to_end_ms=9_000 + 10 * number)
+        fact(
+            first, number, at - timedelta(minutes=19.5 - number), end_to_end_ms=4_000 + 10 * number
+        )
+        fact(
+            second,
+            number,
+            at + timedelta(seconds=30 + 55 * number),
+            end_to_end_ms=9_000 + 10 * number,
+        )
     annotation(second, "deploy", at, "deployed")
     return first, second, at
 
 
 def answered(viewer, of, **parameters):
-    return viewer.get(f"/api/v1/jobs/{of.cluster}/{of.job_id}/analyses/before-after/", parameters).json()
+    return viewer.get(
+        f"/api/v1/jobs/{of.cluster}/{of.job_id}/analyses/before-after/", parameters
+    ).json()
 
 
 def test_the_document_has_what_differs_and_what_is_configured_otherwise(slower, viewer):
@@ -169,38 +228,58 @@ def test_the_document_has_what_differs_and_what_is_configured_otherwise(slower, 
     document = answered(viewer, second, at=f"{at:%Y-%m-%dT%H:%M:%SZ}")
     tables = tables_of(document)
     duration = tables["durations"]["rows"][0]
-    assert (duration["measure"], duration["state"], duration["before_count"]) == ("end to end", "higher", 20)
+    assert (duration["measure"], duration["state"], duration["before_count"]) == (
+        "end to end",
+        "higher",
+        20,
+    )
     assert duration["change"] == pytest.approx(1.23, abs=0.01)
-    assert {(one["name"], one["before"], one["after"]) for one in tables["configuration"]["rows"]} == {
+    assert {
+        (one["name"], one["before"], one["after"]) for one in tables["configuration"]["rows"]
+    } == {
         ("execution.checkpointing.unaligned", None, "true"),
         ("parallelism", "4", "8"),
     }
     assert document["verdict"]["tone"] == "warn"
     assert "end to end higher +12" in document["verdict"]["sentence"]
-    facts = {fact["key"]: fact for block in document["blocks"] if block["kind"] == "facts" for fact in block["facts"]}
+    facts = {
+        fact["key"]: fact
+        for block in document["blocks"]
+        if block["kind"] == "facts"
+        for fact in block["facts"]
+    }
     assert facts["window_ms"]["note"] == "what is known ends there"
     assert [row["what"] for row in tables["events"]["rows"]] == ["deployed"]
 
 
 def test_every_annotation_of_a_chart_leads_there(slower, viewer):
     _first, second, _at = slower
-    drawn = viewer.get(f"/jobs/{second.cluster}/{second.job_id}/charts/size?from=now-2h&to=now").json()["figure"]["layout"]["annotations"]
+    drawn = viewer.get(
+        f"/jobs/{second.cluster}/{second.job_id}/charts/size?from=now-2h&to=now"
+    ).json()["figure"]["layout"]["annotations"]
     (address,) = {one["name"] for one in drawn if "name" in one}
     assert "end to end higher" in viewer.get(address).content.decode()
 
 
 def test_without_an_instant_there_is_what_happened_to_choose_from(slower, viewer):
     _first, second, at = slower
-    page = viewer.get(f"/jobs/{second.cluster}/{second.job_id}/before-after/?from=now-2h&to=now").content.decode()
+    page = viewer.get(
+        f"/jobs/{second.cluster}/{second.job_id}/before-after/?from=now-2h&to=now"
+    ).content.decode()
     assert f"{at:%Y-%m-%d %H:%M}" in page
     (address,) = re.findall(r'href="([^"]*\?at=[^"]*)"', page)
     assert viewer.get(unescape(address)).status_code == 200
-    assert [row["what"] for row in tables_of(answered(viewer, second))["events"]["rows"]] == ["deployed"]
+    assert [row["what"] for row in tables_of(answered(viewer, second))["events"]["rows"]] == [
+        "deployed"
+    ]
 
 
 def test_before_a_job_began_and_after_rows_are_deleted_nothing_is_compared(slower, viewer):
     first, *_ = slower
-    for at, reason in (("now-3h", "Of one of the sides nothing is known"), ("now-9d", "there is nothing left to compare")):
+    for at, reason in (
+        ("now-3h", "Of one of the sides nothing is known"),
+        ("now-9d", "there is nothing left to compare"),
+    ):
         document = answered(viewer, first, at=at)
         assert document["verdict"] == {"tone": "unknown", "sentence": "Nothing can be compared."}
         assert reason in document["blocks"][0]["reason"]
@@ -208,7 +287,12 @@ def test_before_a_job_began_and_after_rows_are_deleted_nothing_is_compared(slowe
 
 def test_a_wrong_instant_is_refused(slower, viewer):
     first, *_ = slower
-    assert viewer.get(f"/api/v1/jobs/{first.cluster}/{first.job_id}/analyses/before-after/?at=soon").status_code == 400
+    assert (
+        viewer.get(
+            f"/api/v1/jobs/{first.cluster}/{first.job_id}/analyses/before-after/?at=soon"
+        ).status_code
+        == 400
+    )
 
 
 def test_a_checkpoint_is_found_by_its_id_also_of_another_attempt(slower, viewer, now):
@@ -216,5 +300,10 @@ def test_a_checkpoint_is_found_by_its_id_also_of_another_attempt(slower, viewer,
     fact(first, 777, now - timedelta(minutes=50))
     went = viewer.get(f"/jobs/{second.cluster}/{second.job_id}/checkpoints/go?id=chk-777")
     assert f"/jobs/{first.cluster}/{first.job_id}/checkpoints/777/" in went.url
-    assert viewer.get(f"/jobs/{second.cluster}/{second.job_id}/checkpoints/go?id=778").status_code == 404
-    assert viewer.get(f"/jobs/{second.cluster}/{second.job_id}/checkpoints/go?id=x").status_code == 404
+    assert (
+        viewer.get(f"/jobs/{second.cluster}/{second.job_id}/checkpoints/go?id=778").status_code
+        == 404
+    )
+    assert (
+        viewer.get(f"/jobs/{second.cluster}/{second.job_id}/checkpoints/go?id=x").status_code == 404
+    )

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.analyses.before_after.samples import HIGHER, LOWER, SAME, TOO_FEW, UNKNOWN, compared, share_above
+from webapp.analyses.before_after.samples import (
+    HIGHER,
+    LOWER,
+    SAME,
+    TOO_FEW,
+    UNKNOWN,
+    compared,
+    share_above,
+)
 
 BEFORE = [100, 104, 98, 101, 99, 103, 97, 102]
 
@@ -27,7 +35,10 @@ def test_four_values_tell_nothing_however_far_apart():
 def test_noise_of_one_distribution_is_hardly_ever_read_as_a_change():
     random = Random(4711)
     drawn = [[random.lognormvariate(5, 0.6) for _ in range(60)] for _ in range(200)]
-    told = sum(compared(one, other).state != SAME for one, other in zip(drawn[::2], drawn[1::2], strict=True))
+    told = sum(
+        compared(one, other).state != SAME
+        for one, other in zip(drawn[::2], drawn[1::2], strict=True)
+    )
     assert told == 0
 
 
@@ -36,10 +47,21 @@ def test_one_wild_value_is_no_change():
 
 
 def test_a_shift_of_less_than_a_tenth_is_no_change_however_even():
-    assert compared([100.0 + one / 100 for one in range(50)], [105.0 + one / 100 for one in range(50)]).state == SAME
+    assert (
+        compared(
+            [100.0 + one / 100 for one in range(50)], [105.0 + one / 100 for one in range(50)]
+        ).state
+        == SAME
+    )
 
 
-@given(st.lists(st.integers(0, 20), min_size=1, max_size=20), st.lists(st.integers(0, 20), min_size=1, max_size=20))
+@given(
+    st.lists(st.integers(0, 20), min_size=1, max_size=20),
+    st.lists(st.integers(0, 20), min_size=1, max_size=20),
+)
 def test_the_share_above_is_that_of_all_pairs(before, after):
-    pairs = [1.0 if late > early else 0.5 if late == early else 0.0 for early, late in product(before, after)]
+    pairs = [
+        1.0 if late > early else 0.5 if late == early else 0.0
+        for early, late in product(before, after)
+    ]
     assert share_above(before, after) == pytest.approx(sum(pairs) / len(pairs))

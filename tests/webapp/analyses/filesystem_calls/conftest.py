@@ -1,4 +1,6 @@
-"""Tests of one recorded job each have a lake of their own; what was worked out of another's is not theirs."""
+"""Tests of one recorded job each have a lake of their own; what was worked out of another's is not
+theirs.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,6 @@
-"""Audit logs of a NameNode from declared files to analyses: the calls that a real Flink made, beside what was expected."""
+"""Audit logs of a NameNode from declared files to analyses: the calls that a real Flink made,
+beside what was expected.
+"""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -11,7 +13,9 @@ from ingest.shard_collector import collect_shard
 from tests.audit_lines import audit_text
 from tests.played_calls import calls, calls_by_checkpoint
 from tests.webapp.analyses.answers import facts_of, tables_of
-from tests.webapp.analyses.filesystem_calls.test_recorded import PLAYED, job  # noqa: F401  # a fixture
+
+# a fixture
+from tests.webapp.analyses.filesystem_calls.test_recorded import PLAYED, job  # noqa: F401
 from tests.webapp.builders import T0
 from webapp.analyses.filesystem_calls.fleet_calls import fleet_calls
 from webapp.fleet.models import Cluster
@@ -24,9 +28,13 @@ AUDITED = {"create", "rename", "delete", "getFileInfo", "mkdirs"}
 def nn(job, tmp_path):  # noqa: F811  # the fixture
     """A cluster on which the NameNode's audit log is declared; it has been collected once."""
     file = tmp_path / "hdfs-audit.log"
-    stranger = [call._replace(path="/user/hive/t") for call in calls(PLAYED) if call.kind == "mkdirs"]
+    stranger = [
+        call._replace(path="/user/hive/t") for call in calls(PLAYED) if call.kind == "mkdirs"
+    ]
     file.write_bytes(audit_text(calls(PLAYED)) + audit_text(stranger, address="10.0.0.2"))
-    cluster = Cluster(name="nn", hdfs_audit_globs=[str(file)], log_globs=[str(tmp_path / "none*.log")])
+    cluster = Cluster(
+        name="nn", hdfs_audit_globs=[str(file)], log_globs=[str(tmp_path / "none*.log")]
+    )
     cluster.full_clean()
     cluster.save()
     last = datetime.fromtimestamp(calls(PLAYED)[-1].at_ms / 1000, UTC)
@@ -35,18 +43,33 @@ def nn(job, tmp_path):  # noqa: F811  # the fixture
 
 
 def test_calls_of_a_job_stand_beside_those_that_were_expected(viewer, job, nn):  # noqa: F811
-    document = viewer.get(reverse("api-job-analysis-filesystem-calls", args=(job.cluster, job.job_id))).json()
+    document = viewer.get(
+        reverse("api-job-analysis-filesystem-calls", args=(job.cluster, job.job_id))
+    ).json()
     facts, tables = facts_of(document), tables_of(document)
-    start, end = (datetime.fromisoformat(facts[f"observed_{name}"]).timestamp() for name in ("from", "to"))
-    made = Counter(call.kind for call in calls(PLAYED) if call.kind in AUDITED and start <= call.at_ms // 1000 < end)
+    start, end = (
+        datetime.fromisoformat(facts[f"observed_{name}"]).timestamp() for name in ("from", "to")
+    )
+    made = Counter(
+        call.kind
+        for call in calls(PLAYED)
+        if call.kind in AUDITED and start <= call.at_ms // 1000 < end
+    )
     number = facts["observed_checkpoints"]
     observed = {row["kind"]: row["observed"] for row in tables["kinds"]["rows"] if row["observed"]}
     assert observed == {kind: round(count / number, 1) for kind, count in made.items()}
     assert facts["observed_calls"] == round(sum(made.values()) / number, 1)
-    triggers = [call for call in calls(PLAYED) if call.kind == "mkdirs" and "/chk-" in call.path and start <= call.at_ms // 1000 < end]
+    triggers = [
+        call
+        for call in calls(PLAYED)
+        if call.kind == "mkdirs" and "/chk-" in call.path and start <= call.at_ms // 1000 < end
+    ]
     assert abs(number - len(triggers)) <= 1
     last = max(number for number, of in calls_by_checkpoint(PLAYED).items() if of["rename"])
-    written = sum(calls_by_checkpoint(PLAYED)[last][kind] for kind in ("create", "rename", "getFileInfo", "mkdirs"))
+    written = sum(
+        calls_by_checkpoint(PLAYED)[last][kind]
+        for kind in ("create", "rename", "getFileInfo", "mkdirs")
+    )
     assert facts["expected_calls"] == written + calls_by_checkpoint(PLAYED)[last]["create"] + 1
     assert tables["callers"]["rows"] == [{"address": "10.0.0.1", "calls": sum(made.values())}]
 
@@ -56,11 +79,19 @@ def test_the_fleet_page_shows_who_calls_and_who_bursts(viewer, job, nn):  # noqa
     found = fleet_calls(now)
     (log,) = found.observed.logs
     start = found.start.timestamp()
-    audited = [call for call in calls(PLAYED) if call.kind in AUDITED and start <= call.at_ms // 1000 <= found.end.timestamp()]
+    audited = [
+        call
+        for call in calls(PLAYED)
+        if call.kind in AUDITED and start <= call.at_ms // 1000 <= found.end.timestamp()
+    ]
     seconds = Counter(call.at_ms // 1000 for call in audited)
     strangers = Counter(call.at_ms // 1000 for call in audited if call.kind == "mkdirs")
     both = seconds + strangers
-    assert (log.calls, log.peak, log.no_job) == (sum(both.values()), max(both.values()), sum(strangers.values()))
+    assert (log.calls, log.peak, log.no_job) == (
+        sum(both.values()),
+        max(both.values()),
+        sum(strangers.values()),
+    )
     assert [(one.address, one.calls, one.peak) for one in log.callers] == [
         ("10.0.0.1", sum(seconds.values()), max(seconds.values())),
         ("10.0.0.2", sum(strangers.values()), max(strangers.values())),
@@ -84,7 +115,11 @@ def test_the_document_has_callers_and_their_chart(viewer, job, nn, monkeypatch):
 
 
 def test_without_audit_logs_nothing_is_observed(viewer):
-    reasons = [block["reason"] for block in viewer.get(reverse("api-analysis-filesystem-calls")).json()["blocks"] if "reason" in block]
+    reasons = [
+        block["reason"]
+        for block in viewer.get(reverse("api-analysis-filesystem-calls")).json()["blocks"]
+        if "reason" in block
+    ]
     assert any(one.startswith("No audit log of a NameNode is declared") for one in reasons)
     Cluster.objects.create(name="nn", hdfs_audit_globs=["/nowhere/hdfs-audit.log"])
     found = fleet_calls(T0)

@@ -1,4 +1,6 @@
-"""Calls of all jobs by second: of a recorded job against the calls that Flink made, and of several that meet."""
+"""Calls of all jobs by second: of a recorded job against the calls that Flink made, and of several
+that meet.
+"""
 
 from datetime import datetime, timedelta
 
@@ -33,8 +35,13 @@ def test_a_recorded_job_has_the_calls_and_the_pace_of_what_flink_did(home, tmp_p
     audit("run-1", as_of=as_of, roots=[root_uri(PLAYED)])
     for table, model in AUDIT_MODELS.items():
         model.objects.bulk_create(model(**row) for row in found.rows(table, "run-1"))
-    JobCurrent.objects.bulk_create(JobCurrent(**row) for row in served(FOLDER / PLAYED, home, JOB_CURRENT))
-    CheckpointFact.objects.bulk_create(CheckpointFact(**row) for row in served(FOLDER / PLAYED, tmp_path / "facts", CHECKPOINT_FACT))
+    JobCurrent.objects.bulk_create(
+        JobCurrent(**row) for row in served(FOLDER / PLAYED, home, JOB_CURRENT)
+    )
+    CheckpointFact.objects.bulk_create(
+        CheckpointFact(**row)
+        for row in served(FOLDER / PLAYED, tmp_path / "facts", CHECKPOINT_FACT)
+    )
     end, (one,), left_out = fleet_jobs(as_of)
     assert left_out == 0
     counted = calls_by_checkpoint(PLAYED)
@@ -42,8 +49,12 @@ def test_a_recorded_job_has_the_calls_and_the_pace_of_what_flink_did(home, tmp_p
     assert one.files == counted[last]["create"] - 1
     assert one.calls == sum(counted[last].values()) + counted[last]["create"] + 1
     assert one.file_system == "hdfs://lab"
-    triggered = [call.at_ms for call in calls(PLAYED) if call.kind == "mkdirs" and "/chk-" in call.path]
-    assert one.period_s == pytest.approx((triggered[-1] - triggered[0]) / (len(triggered) - 1) / 1000, rel=0.1)
+    triggered = [
+        call.at_ms for call in calls(PLAYED) if call.kind == "mkdirs" and "/chk-" in call.path
+    ]
+    assert one.period_s == pytest.approx(
+        (triggered[-1] - triggered[0]) / (len(triggered) - 1) / 1000, rel=0.1
+    )
     (system,) = fleet_calls(as_of).file_systems
     assert sum(system.seconds) == pytest.approx(one.calls * len(one.taken))
     assert (system.peak, system.jobs, system.unknown) == (max(system.seconds), 1, 0)
@@ -52,17 +63,32 @@ def test_a_recorded_job_has_the_calls_and_the_pace_of_what_flink_did(home, tmp_p
 
 @pytest.fixture
 def fleet():
-    """Four jobs of nn1 that checkpoint each half minute, three of them together, one of nn2, and one whose files nobody counted."""
+    """Four jobs of nn1 that checkpoint each half minute, three of them together, one of nn2, and
+    one whose files nobody counted.
+    """
     of = audit("run-1", as_of=T0)
     for number, (authority, files, second) in enumerate(
-        (("nn1", 100, 0), ("nn1", 60, 0), ("nn1", 40, 0), ("nn1", 10, 15), ("nn2", 10, 0), ("nn2", None, 0))
+        (
+            ("nn1", 100, 0),
+            ("nn1", 60, 0),
+            ("nn1", 40, 0),
+            ("nn1", 10, 15),
+            ("nn2", 10, 0),
+            ("nn2", None, 0),
+        )
     ):
         name = f"job-{number}"
         one = job(at=T0, job_id=f"{number:032x}", name=name, flink_version="1.20.5")
         directory = f"hdfs://{authority}/flink/{one.job_id}"
         for checkpoint in range(1, 11):
             trigger = T0 - timedelta(seconds=30 * (11 - checkpoint) - second)
-            fact(one, checkpoint, trigger, end_to_end_ms=2_000, external_path=f"{directory}/chk-{checkpoint}")
+            fact(
+                one,
+                checkpoint,
+                trigger,
+                end_to_end_ms=2_000,
+                external_path=f"{directory}/chk-{checkpoint}",
+            )
         if files is not None:
             stored(of, one.job_id, directory, files)
     root_figures(of)
@@ -70,7 +96,18 @@ def fleet():
 
 def stored(of, job_id, directory, files):
     counts = dict.fromkeys(
-        ("files", "bytes", "inline_bytes", "own_files", "own_bytes", "foreign_files", "foreign_bytes", "missing_files", "missing_bytes"), 0
+        (
+            "files",
+            "bytes",
+            "inline_bytes",
+            "own_files",
+            "own_bytes",
+            "foreign_files",
+            "foreign_bytes",
+            "missing_files",
+            "missing_bytes",
+        ),
+        0,
     )
     merged = {"segmented_files": 0, "segmented_file_bytes": 0, "live_segment_bytes": 0}
     flags = {"is_savepoint": False, "self_contained": True, "relocatable": False, "verdict": "live"}
@@ -80,12 +117,21 @@ def stored(of, job_id, directory, files):
         root="s3://bucket/checkpoints",
         job_id=job_id,
         checkpoint_id=10,
-        **counts | merged | flags | {"files": files + 5, "new_files": 2 * files, "previous_path": f"{directory}/chk-8/_metadata"},
+        **counts
+        | merged
+        | flags
+        | {
+            "files": files + 5,
+            "new_files": 2 * files,
+            "previous_path": f"{directory}/chk-8/_metadata",
+        },
     )
 
 
 def cost(files):
-    """create, addBlock, fsync, complete and delete of each file and of the ``_metadata``; rename, three looks, mkdirs, the directory."""
+    """create, addBlock, fsync, complete and delete of each file and of the ``_metadata``; rename,
+    three looks, mkdirs, the directory.
+    """
     return 5 * (files + 1) + 6
 
 
@@ -93,7 +139,9 @@ def test_jobs_that_meet_make_the_worst_second_and_staggering_parts_them(fleet):
     found = {one.file_system: one for one in fleet_calls(T0).file_systems}
     nn1 = found["hdfs://nn1"]
     assert nn1.peak == pytest.approx((cost(100) + cost(60) + cost(40)) / 2)
-    assert [(one.name, one.calls) for one in nn1.together] == [(f"job-{at}", cost(files) / 2) for at, files in enumerate((100, 60, 40))]
+    assert [(one.name, one.calls) for one in nn1.together] == [
+        (f"job-{at}", cost(files) / 2) for at, files in enumerate((100, 60, 40))
+    ]
     assert nn1.steady_peak == nn1.peak
     assert nn1.staggered_peak == pytest.approx(cost(100) / 2)
     assert nn1.per_s == pytest.approx((cost(100) + cost(60) + cost(40) + cost(10)) / 30)
@@ -118,14 +166,29 @@ def test_the_document_has_bursts_moves_and_their_chart(viewer, fleet, monkeypatc
     tables = tables_of(document)
     nn1, nn2 = tables["file-systems"]["rows"]
     peak = found.file_systems[0].peak
-    assert (nn1["file_system"], nn1["jobs"], nn1["peak"], nn1["together"]) == ("hdfs://nn1", 4, round(peak), 3)
+    assert (nn1["file_system"], nn1["jobs"], nn1["peak"], nn1["together"]) == (
+        "hdfs://nn1",
+        4,
+        round(peak),
+        3,
+    )
     assert nn1["staggered_peak"] == round(cost(100) / 2)
     assert (nn2["jobs"], nn2["uncounted"]) == (2, 1)
     assert [row["job"] for row in tables["together"]["rows"]][:3] == ["job-0", "job-1", "job-2"]
-    assert f"hdfs://nn1 had {peak:,.0f} calls in its worst second, of 3 jobs together" in document["verdict"]["sentence"]
-    assert any(block.get("reason") == "1 job is left out: no audit counted its files." for block in document["blocks"])
-    assert [row["setting"] for row in tables["moves"]["rows"]] == [one.setting for one in found.moves]
-    assert {row["file_system"]: row["then_per_s"] for row in tables["loads"]["rows"]} == pytest.approx(found.after, abs=0.01)
+    assert (
+        f"hdfs://nn1 had {peak:,.0f} calls in its worst second, of 3 jobs together"
+        in document["verdict"]["sentence"]
+    )
+    assert any(
+        block.get("reason") == "1 job is left out: no audit counted its files."
+        for block in document["blocks"]
+    )
+    assert [row["setting"] for row in tables["moves"]["rows"]] == [
+        one.setting for one in found.moves
+    ]
+    assert {
+        row["file_system"]: row["then_per_s"] for row in tables["loads"]["rows"]
+    } == pytest.approx(found.after, abs=0.01)
     assert any(line.startswith("Stagger: ") for line in advice_of(document))
     figure = viewer.get(reverse("fleet-filesystem-calls-chart-seconds")).json()["figure"]
     assert [max(line["y"]) for line in figure["data"]] == [one.peak for one in found.file_systems]
@@ -144,8 +207,15 @@ def test_a_digest_tells_which_file_system_is_asked_most_in_a_second_and_by_how_m
     assert (nn1[0], nn1[1], nn1[3], nn1[5]) == ("hdfs://nn1", "4", f"{meeting:,.0f}", "3")
     assert nn1[6:] == (f"{cost(100) / 2:,.0f} of {meeting:,.0f}", "job-0, job-1, job-2")
     assert nn2[:2] == ("hdfs://nn2", "2, 1 of them not known")
-    told = f"3 jobs write checkpoints at once: {meeting:,.0f} calls to hdfs://nn1 in the worst second of the 10 minutes from"
-    assert [one for one in document.summary.impact if one.startswith(told) and table.note.split(" from ")[1].split(",")[0] in one]
+    told = (
+        f"3 jobs write checkpoints at once: {meeting:,.0f} calls to hdfs://nn1 in the worst "
+        f"second of the 10 minutes from"
+    )
+    assert [
+        one
+        for one in document.summary.impact
+        if one.startswith(told) and table.note.split(" from ")[1].split(",")[0] in one
+    ]
 
 
 def test_a_digest_of_a_time_without_checkpoints_has_no_calls(fleet):
@@ -155,11 +225,16 @@ def test_a_digest_of_a_time_without_checkpoints_has_no_calls(fleet):
 
 def test_a_fleet_without_checkpoints_has_none(viewer):
     assert tables_of(viewer.get(reverse("api-analysis-filesystem-calls")).json()) == {}
-    assert viewer.get(reverse("fleet-filesystem-calls-chart-seconds")).json()["empty"]["title"] == "No calls are known"
+    assert (
+        viewer.get(reverse("fleet-filesystem-calls-chart-seconds")).json()["empty"]["title"]
+        == "No calls are known"
+    )
     assert viewer.get(reverse("api-analysis-filesystem-calls"), {"more": 99}).status_code == 400
 
 
-def test_the_page_asks_the_database_a_constant_number_of_times(viewer, fleet, django_assert_max_num_queries):
+def test_the_page_asks_the_database_a_constant_number_of_times(
+    viewer, fleet, django_assert_max_num_queries
+):
     with django_assert_max_num_queries(14):
         viewer.get(reverse("fleet-filesystem-calls"), headers={"HX-Request": "true"})
 
@@ -167,9 +242,20 @@ def test_the_page_asks_the_database_a_constant_number_of_times(viewer, fleet, dj
 def test_tables_chart_and_api_work_it_out_once(viewer, fleet, monkeypatch):
     monkeypatch.setattr("django.utils.timezone.now", lambda: T0)
     worked_out = []
-    monkeypatch.setattr(fleet_calls_module, "fleet_calls", lambda *asked: worked_out.append(asked) or fleet_calls(*asked))
-    for name in ("fleet-filesystem-calls", "fleet-filesystem-calls-chart-seconds", "api-analysis-filesystem-calls"):
-        assert viewer.get(reverse(name), {"more": 1}, headers={"HX-Request": "true"}).status_code == 200
+    monkeypatch.setattr(
+        fleet_calls_module,
+        "fleet_calls",
+        lambda *asked: worked_out.append(asked) or fleet_calls(*asked),
+    )
+    for name in (
+        "fleet-filesystem-calls",
+        "fleet-filesystem-calls-chart-seconds",
+        "api-analysis-filesystem-calls",
+    ):
+        assert (
+            viewer.get(reverse(name), {"more": 1}, headers={"HX-Request": "true"}).status_code
+            == 200
+        )
     assert len(worked_out) == 1
 
 
@@ -179,5 +265,8 @@ def test_jobs_that_are_too_many_are_left_out_and_counted(fleet, monkeypatch, vie
     assert [one.name for one in found.jobs] == [f"job-{number}" for number in range(4)]
     assert [len(one.taken) for one in found.jobs] == [10] * 4
     assert found.left_out == 2
-    reasons = [block.get("reason", "") for block in viewer.get(reverse("api-analysis-filesystem-calls")).json()["blocks"]]
+    reasons = [
+        block.get("reason", "")
+        for block in viewer.get(reverse("api-analysis-filesystem-calls")).json()["blocks"]
+    ]
     assert any(one.startswith("2 more jobs took fewer checkpoints") for one in reasons)

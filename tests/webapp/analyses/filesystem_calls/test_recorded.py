@@ -27,7 +27,9 @@ PLAYED = "1.20.5/counted-small"
 
 @pytest.fixture
 def job(weir, tmp_path):
-    """The played job as the web has it, its checkpoints audited into the lake that its cycle reads."""
+    """The played job as the web has it, its checkpoints audited into the lake that its cycle
+    reads.
+    """
     audited(PLAYED, tmp_path, [(FINAL, newest(PLAYED) + timedelta(minutes=5))], [])
     home = tmp_path / "audits"
     weir(home=home, lake_root=str(home / "lake"))
@@ -38,12 +40,18 @@ def job(weir, tmp_path):
 
 
 def answered(viewer, job):
-    return viewer.get(reverse("api-job-analysis-filesystem-calls", args=(job.cluster, job.job_id))).json()
+    return viewer.get(
+        reverse("api-job-analysis-filesystem-calls", args=(job.cluster, job.job_id))
+    ).json()
 
 
 def newest_made():
     """Calls of the newest checkpoint by kind, without what deletes it later."""
-    last = max(checkpoint_of(path) for path, _size, _modified in listed(PLAYED) if path.endswith("_metadata"))
+    last = max(
+        checkpoint_of(path)
+        for path, _size, _modified in listed(PLAYED)
+        if path.endswith("_metadata")
+    )
     return last, calls_by_checkpoint(PLAYED)[last]
 
 
@@ -63,7 +71,10 @@ def test_calls_are_those_that_flink_made(viewer, job):
     assert facts["per_s"] == pytest.approx(facts["calls"] * 1000 / every, rel=0.01)
     assert facts["burst_per_s"] == pytest.approx(sum(made.values()) * 1000 / lasted)
     sentence = document["verdict"]["sentence"]
-    assert sentence.startswith(f"One checkpoint costs {facts['calls']} calls for {facts['files']} files beside its _metadata; at one every")
+    assert sentence.startswith(
+        f"One checkpoint costs {facts['calls']} calls for {facts['files']} files beside its "
+        f"_metadata; at one every"
+    )
 
 
 def test_a_rate_above_the_limit_of_the_rule_on_small_files_is_a_warning(viewer, job):
@@ -77,7 +88,10 @@ def test_a_rate_above_the_limit_of_the_rule_on_small_files_is_a_warning(viewer, 
 def test_bytes_of_a_checkpoint_have_their_raw_bytes_beside_them(viewer, job):
     StorageRoot.objects.create(uri=root_uri(PLAYED), replication=3)
     facts = facts_of(answered(viewer, job))
-    newest_one = max((path for path, _size, _modified in listed(PLAYED) if path.endswith("_metadata")), key=checkpoint_of)
+    newest_one = max(
+        (path for path, _size, _modified in listed(PLAYED) if path.endswith("_metadata")),
+        key=checkpoint_of,
+    )
     (size,) = [size for path, size, _modified in listed(PLAYED) if path == newest_one]
     assert facts["metadata_bytes"] == size
     assert facts["raw_bytes"] == 3 * (facts["file_bytes"] + size)
@@ -92,7 +106,10 @@ def test_what_makes_files_fewer_is_that_of_the_handles(viewer, job, tmp_path):
     _newest, (file, rows) = max(metadata_rows(PLAYED, tmp_path / "again").items())
     of_tasks = {row["path"]: row["size_bytes"] for row in rows if row["path"]}
     calls = look_up_calls(job, timezone.now()).calls
-    assert (calls.retained, calls.threshold_key) == (6, "execution.checkpointing.data-inline-threshold")
+    assert (calls.retained, calls.threshold_key) == (
+        6,
+        "execution.checkpointing.data-inline-threshold",
+    )
     assert calls.at_now.threshold_bytes == 0
     for one in calls.curve:
         inline = sum(size for size in of_tasks.values() if size <= one.threshold_bytes)
@@ -101,9 +118,13 @@ def test_what_makes_files_fewer_is_that_of_the_handles(viewer, job, tmp_path):
     merged, inline = advice_of(document)
     assert f"at most {calls.merged_to} files instead of {calls.files_most}." in merged
     assert f"{calls.files_most - calls.knee.files} files less a checkpoint" in inline
-    page = viewer.get(reverse("filesystem-calls", args=(job.cluster, job.job_id)), headers={"HX-Request": "true"}).content.decode()
+    page = viewer.get(
+        reverse("filesystem-calls", args=(job.cluster, job.job_id)), headers={"HX-Request": "true"}
+    ).content.decode()
     assert "Set execution.checkpointing.file-merging.enabled: true." in page
-    drawn = viewer.get(reverse("filesystem-calls-chart-threshold", args=(job.cluster, job.job_id))).json()["figure"]
+    drawn = viewer.get(
+        reverse("filesystem-calls-chart-threshold", args=(job.cluster, job.job_id))
+    ).json()["figure"]
     assert list(drawn["data"][0]["y"]) == [one.files for one in calls.curve]
 
 
@@ -111,10 +132,14 @@ def pace() -> tuple[float, float]:
     """Of the last 20 completed checkpoints, by Flink's own history."""
     history = {}
     for answer in answers(PLAYED, "/jobs/[0-9a-f]{32}/checkpoints"):
-        history.update({one["id"]: one for one in answer.body["history"] if one["status"] == "COMPLETED"})
+        history.update(
+            {one["id"]: one for one in answer.body["history"] if one["status"] == "COMPLETED"}
+        )
     latest = sorted(history.values(), key=lambda one: one["trigger_timestamp"])[-20:]
     triggered = [one["trigger_timestamp"] for one in latest]
-    return median(b - a for a, b in pairwise(triggered)), median(one["end_to_end_duration"] for one in latest)
+    return median(b - a for a, b in pairwise(triggered)), median(
+        one["end_to_end_duration"] for one in latest
+    )
 
 
 def test_a_job_of_which_nobody_read_a_checkpoint_says_so(viewer, home):
@@ -123,13 +148,20 @@ def test_a_job_of_which_nobody_read_a_checkpoint_says_so(viewer, home):
     document = answered(viewer, job)
     assert document["verdict"]["tone"] == "unknown"
     assert "register the root of its checkpoints" in document["blocks"][0]["reason"]
-    chart = viewer.get(reverse("filesystem-calls-chart-threshold", args=(job.cluster, job.job_id))).json()
+    chart = viewer.get(
+        reverse("filesystem-calls-chart-threshold", args=(job.cluster, job.job_id))
+    ).json()
     assert "register the root of its checkpoints" in chart["empty"]["text"]
 
 
-def test_the_page_asks_the_database_a_constant_number_of_times(viewer, job, django_assert_max_num_queries):
+def test_the_page_asks_the_database_a_constant_number_of_times(
+    viewer, job, django_assert_max_num_queries
+):
     with django_assert_max_num_queries(14):
-        viewer.get(reverse("filesystem-calls", args=(job.cluster, job.job_id)), headers={"HX-Request": "true"})
+        viewer.get(
+            reverse("filesystem-calls", args=(job.cluster, job.job_id)),
+            headers={"HX-Request": "true"},
+        )
 
 
 def test_the_parts_of_a_page_have_its_metadata_read_once(job, monkeypatch):

@@ -16,8 +16,18 @@ def outage(downtime_ms=None, **parts):
 
 
 def test_a_task_alone_is_away_for_detection_deployment_and_restore():
-    found = phases([outage(9_000, detect=100, cancel=50, wait=5_000, redeploy=300, restore=2_000), outage(1_000, wait=10)])
-    assert (found.outages, found.downtime_ms, found.wait_ms, found.alone_ms) == (2, 5_000, 2_505, 2_400)
+    found = phases(
+        [
+            outage(9_000, detect=100, cancel=50, wait=5_000, redeploy=300, restore=2_000),
+            outage(1_000, wait=10),
+        ]
+    )
+    assert (found.outages, found.downtime_ms, found.wait_ms, found.alone_ms) == (
+        2,
+        5_000,
+        2_505,
+        2_400,
+    )
 
 
 def test_of_no_outage_nothing_is_known():
@@ -26,15 +36,28 @@ def test_of_no_outage_nothing_is_known():
 
 
 def test_spare_slots_save_what_lost_taskmanagers_made_it_wait_longer():
-    found = [(outage(wait=30_000, failed_attempts=10_000), 1), (outage(wait=2_000), 0), (outage(wait=4_000), 0)]
+    found = [
+        (outage(wait=30_000, failed_attempts=10_000), 1),
+        (outage(wait=2_000), 0),
+        (outage(wait=4_000), 0),
+    ]
     spare = spare_slots(found, 1_000, 4)
-    assert (spare.outages, spare.lost_wait_ms, spare.usual_ms, spare.saved_ms, spare.slots) == (1, 40_000, 3_000, 37_000, 4)
+    assert (spare.outages, spare.lost_wait_ms, spare.usual_ms, spare.saved_ms, spare.slots) == (
+        1,
+        40_000,
+        3_000,
+        37_000,
+        4,
+    )
     assert spare_slots(found[:1], 1_000, 4).saved_ms == 39_000
     assert spare_slots(found[:1], None, 4) is None
     assert spare_slots(found[1:], 1_000, 4) is None
     assert spare_slots([(outage(wait=500), 1)], 1_000, None).saved_ms == 0
 
 
-@pytest.mark.parametrize(("text", "ms"), [("2s", 2_000), ("500 ms", 500), ("1 min", 60_000), ("", None), ("soon", None), (None, None)])
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("2s", 2_000), ("500 ms", 500), ("1 min", 60_000), ("", None), ("soon", None), (None, None)],
+)
 def test_the_delay_of_the_restart_strategy(text, ms):
     assert restart_delay_ms({"restart-strategy.fixed-delay.delay": text}) == ms

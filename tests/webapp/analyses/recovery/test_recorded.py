@@ -1,4 +1,6 @@
-"""Restores of real jobs, against the JobManager's log, Flink's raw answers, and its own reading of ``_metadata``."""
+"""Restores of real jobs, against the JobManager's log, Flink's raw answers, and its own reading of
+``_metadata``.
+"""
 
 import gzip
 import json
@@ -38,7 +40,9 @@ def cycles(tmp_path_factory):
     def of(recording):
         if recording not in kept:
             tables = (JOB_CURRENT, CHECKPOINT_FACT, JOB_ANNOTATION, LOG_EVENT)
-            kept[recording] = served_tables(folder_of(recording), tmp_path_factory.mktemp("home"), *tables)
+            kept[recording] = served_tables(
+                folder_of(recording), tmp_path_factory.mktemp("home"), *tables
+            )
         return kept[recording]
 
     return of
@@ -57,7 +61,9 @@ def taken_up(cycles, tree):
     cache.clear()
 
     def of(recording):
-        for model, rows in zip((JobCurrent, CheckpointFact, JobAnnotation, LogEvent), cycles(recording), strict=True):
+        for model, rows in zip(
+            (JobCurrent, CheckpointFact, JobAnnotation, LogEvent), cycles(recording), strict=True
+        ):
             model.objects.bulk_create(model(**row) for row in rows)
         if recording == UNION:
             root("file:/opt/l/lab/run/1.20.5-L2", read_at=str(RECORDINGS / UNION))
@@ -75,19 +81,29 @@ def restores(job):
 def restored_by_log(recording):
     """Begin of each outage (epoch ms) → from the last task that began to restore to its end."""
     at = [
-        round(datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000)
+        round(
+            datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp()
+            * 1000
+        )
         for line in jobmanager_log(recording).splitlines()
         if (match := LINE.match(line)) and match[3] == "INITIALIZING"
     ]
     return {
-        one.begun_ms: (one.ended_ms - max(ms for ms in at if one.begun_ms <= ms <= one.ended_ms), one.restored_id)
+        one.begun_ms: (
+            one.ended_ms - max(ms for ms in at if one.begun_ms <= ms <= one.ended_ms),
+            one.restored_id,
+        )
         for one in raw_outages(recording)
     }
 
 
 def told_by_rest(recording):
     plain = folder_of(recording) / "rest.jsonl"
-    text = plain.read_text() if plain.exists() else gzip.decompress(plain.with_name("rest.jsonl.gz").read_bytes()).decode()
+    text = (
+        plain.read_text()
+        if plain.exists()
+        else gzip.decompress(plain.with_name("rest.jsonl.gz").read_bytes()).decode()
+    )
     return map(json.loads, text.splitlines())
 
 
@@ -96,11 +112,19 @@ def test_restores_are_those_of_the_log_with_the_sizes_of_flinks_answers(recordin
     job = taken_up(recording)
     found = restores(job).observed
     told = restored_by_log(recording)
-    assert {round(one.at.timestamp() * 1000): (one.restore_ms, one.checkpoint_id) for one in found} == told
+    assert {
+        round(one.at.timestamp() * 1000): (one.restore_ms, one.checkpoint_id) for one in found
+    } == told
     sizes = {}
     for answer in told_by_rest(recording):
-        if answer["status"] == 200 and answer["path"].split("?")[0].endswith(f"{job.job_id}/checkpoints"):
-            sizes |= {one["id"]: one["state_size"] for one in answer["body"]["history"] if one["status"] == "COMPLETED"}
+        if answer["status"] == 200 and answer["path"].split("?")[0].endswith(
+            f"{job.job_id}/checkpoints"
+        ):
+            sizes |= {
+                one["id"]: one["state_size"]
+                for one in answer["body"]["history"]
+                if one["status"] == "COMPLETED"
+            }
     assert {one.checkpoint_id: one.state_bytes for one in found if one.checkpoint_id in sizes} == {
         one.checkpoint_id: sizes[one.checkpoint_id] for one in found if one.checkpoint_id in sizes
     }
@@ -115,7 +139,9 @@ def test_failing_tasks_lose_no_taskmanager(taken_up):
     assert not any(one.lost_taskmanagers for one in restores(taken_up(FAILING)).observed)
 
 
-def test_union_state_is_that_which_flink_reads_in_the_metadata(taken_up, django_assert_max_num_queries):
+def test_union_state_is_that_which_flink_reads_in_the_metadata(
+    taken_up, django_assert_max_num_queries
+):
     job = taken_up(UNION)
     with django_assert_max_num_queries(16):
         found = restores(job)
@@ -125,15 +151,25 @@ def test_union_state_is_that_which_flink_reads_in_the_metadata(taken_up, django_
     parallelism = {one["operator_id"]: one["parallelism"] for one in header["operators"]}
     files, sizes = defaultdict(set), defaultdict(int)
     for one in handles:
-        if any(":" in mode and mode.startswith("UNION") for mode in (one.get("partitions") or {}).values()):
+        if any(
+            ":" in mode and mode.startswith("UNION")
+            for mode in (one.get("partitions") or {}).values()
+        ):
             sizes[one["operator_id"]] += one["size"]
             if one["path_or_null"]:
                 files[one["operator_id"]].add(one["path_or_null"])
     assert found.unions_of == checkpoint.checkpoint_id
     assert {one.operator_id: (one.parallelism, one.files, one.reads) for one in found.unions} == {
-        operator: (parallelism[operator], len(files[operator]), parallelism[operator] * len(files[operator])) for operator in sizes
+        operator: (
+            parallelism[operator],
+            len(files[operator]),
+            parallelism[operator] * len(files[operator]),
+        )
+        for operator in sizes
     }
-    assert {one.operator_id: one.read_bytes for one in found.unions} == {id: parallelism[id] * size for id, size in sizes.items()}
+    assert {one.operator_id: one.read_bytes for one in found.unions} == {
+        id: parallelism[id] * size for id, size in sizes.items()
+    }
     assert found.unions
     assert checkpoint.files == len({one["physical_id"] for one in handles if one["path_or_null"]})
 
@@ -141,9 +177,13 @@ def test_union_state_is_that_which_flink_reads_in_the_metadata(taken_up, django_
 def test_a_restore_now_is_expected_by_what_was_observed_with_the_files_that_lie_there(taken_up):
     found = restores(taken_up(KILLED_NEW))
     chosen = {one.kind: one for one in found.choices}
-    newest, observed = chosen["checkpoint"], [one.restore_ms for one in found.observed if one.kind == "checkpoint"]
+    newest, observed = (
+        chosen["checkpoint"],
+        [one.restore_ms for one in found.observed if one.kind == "checkpoint"],
+    )
     assert (
-        newest.estimate.least_ms <= newest.estimate.expected_ms <= newest.estimate.most_ms and len(observed) == newest.estimate.observations
+        newest.estimate.least_ms <= newest.estimate.expected_ms <= newest.estimate.most_ms
+        and len(observed) == newest.estimate.observations
     )
     assert newest.files and chosen["savepoint"].checkpoint_id < newest.checkpoint_id
     assert {one.parallelism for one in found.unions} == {6}
@@ -160,7 +200,10 @@ def test_the_savepoint_is_a_choice_of_its_own_with_its_files(taken_up):
 def document(viewer, name, job):
     """Over the API; its tables by key under ``tables``."""
     found = viewer.get(reverse(f"api-job-analysis-{name}", args=(CLUSTER, job.job_id))).json()
-    return {**found, "tables": {one["key"]: one["rows"] for one in found["blocks"] if one["kind"] == "table"}}
+    return {
+        **found,
+        "tables": {one["key"]: one["rows"] for one in found["blocks"] if one["kind"] == "table"},
+    }
 
 
 def test_the_verdict_says_what_a_restore_would_take(taken_up, viewer):
@@ -169,7 +212,10 @@ def test_the_verdict_says_what_a_restore_would_take(taken_up, viewer):
     assert found["verdict"]["tone"] == "ok"
     assert found["verdict"]["sentence"].startswith("A restore from checkpoint")
     assert len(found["tables"]["observed"]) == len(restored_by_log(FAILING))
-    assert [one["from"] for one in found["tables"]["choices"]][:2] == ["Newest checkpoint", "Newest checkpoint, local recovery"]
+    assert [one["from"] for one in found["tables"]["choices"]][:2] == [
+        "Newest checkpoint",
+        "Newest checkpoint, local recovery",
+    ]
 
 
 def test_union_state_is_a_table_of_its_own(taken_up, viewer):
@@ -180,7 +226,11 @@ def test_union_state_is_a_table_of_its_own(taken_up, viewer):
 
 def test_a_taskmanager_that_may_be_lost_is_named_with_its_host(taken_up, viewer):
     job = taken_up(KILLED)
-    losses = [one for one in document(viewer, "one-task-fails", job)["tables"]["losses"] if one["taskmanager_id"]]
+    losses = [
+        one
+        for one in document(viewer, "one-task-fails", job)["tables"]["losses"]
+        if one["taskmanager_id"]
+    ]
     regions = of_failure(job)
     assert {one["taskmanager_id"]: (one["host"], one["restarts"]) for one in losses} == {
         one.taskmanager_id: (one.host, one.restarts) for one in regions.taskmanagers[:10]
@@ -193,7 +243,12 @@ def of_failure(job):
 
 
 def told_restarts(recording):
-    return [int(count) for count in re.findall(r" - (\d+) tasks will be restarted to recover", jobmanager_log(recording))]
+    return [
+        int(count)
+        for count in re.findall(
+            r" - (\d+) tasks will be restarted to recover", jobmanager_log(recording)
+        )
+    ]
 
 
 @pytest.mark.parametrize("recording", ALL)
@@ -203,7 +258,9 @@ def test_restarts_that_were_observed_stand_beside_the_regions_of_the_plan(record
     assert sorted(one.tasks for one in found.observed) == sorted(told_restarts(recording))
     assert (found.regions, found.largest) == (1, found.tasks)
     assert {one.tasks for one in found.observed} == {found.tasks}
-    assert {one.restarts for one in (*found.vertices, *found.taskmanagers, *found.hosts)} == {found.tasks}
+    assert {one.restarts for one in (*found.vertices, *found.taskmanagers, *found.hosts)} == {
+        found.tasks
+    }
 
 
 @pytest.mark.parametrize("recording", ALL)
@@ -230,7 +287,12 @@ def test_a_job_that_lost_no_taskmanager_knows_nothing_of_spare_slots(taken_up):
 
 def test_records_that_a_task_alone_would_lose_are_its_rate_for_the_time_it_is_away(taken_up):
     job = taken_up(FAILING)
-    window(job, job.graph["vertices"][1]["vertex_id"], job.last_seen_at - timedelta(minutes=1), records_in_per_s=300.0)
+    window(
+        job,
+        job.graph["vertices"][1]["vertex_id"],
+        job.last_seen_at - timedelta(minutes=1),
+        records_in_per_s=300.0,
+    )
     found = of_failure(job)
     one = found.vertices[1]
     assert one.alone_records == pytest.approx(300 / one.parallelism * found.phases.alone_ms / 1000)

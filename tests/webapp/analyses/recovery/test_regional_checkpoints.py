@@ -37,11 +37,16 @@ def regional(viewer, of, **asked):
 
 def test_shares_are_those_of_the_model_at_the_rate_of_the_rows(viewer, of):
     found = regional(viewer, of, share=10, reuse=2)
-    said = "20 of its 100 checkpoints failed, as if each task completed its part in 98.8905 % of them. By region"
+    said = (
+        "20 of its 100 checkpoints failed, as if each task completed its part in 98.8905 % of "
+        "them. By region"
+    )
     assert said in found["note"]
     points = {one["parallelism"]: one for one in found["rows"]}
     assert sorted(points) == [2, 5, 10, 20, 40, 80, 160]
-    assert [(one["tasks"], one["regions"]) for one in points.values()] == [(2 * p, p) for p in points]
+    assert [(one["tasks"], one["regions"]) for one in points.values()] == [
+        (2 * p, p) for p in points
+    ]
     now = points[10]
     assert now["is_now"] and now["full"] == pytest.approx(0.8)
     assert now["by_region"] == pytest.approx(regional_share(1 - 0.8 ** (1 / 10), 10, 1, 2))
@@ -73,7 +78,9 @@ def test_where_none_failed_only_a_lower_bound_is_known(viewer):
 
 def test_a_job_without_checkpoints_and_a_job_of_one_region_say_so(viewer):
     cache.clear()
-    of = job(at=T0, graph={**PLAN, "edges": [{"source": "v0", "target": "v1", "ship_strategy": "HASH"}]})
+    of = job(
+        at=T0, graph={**PLAN, "edges": [{"source": "v0", "target": "v1", "ship_strategy": "HASH"}]}
+    )
 
     def reason():
         return next(one["reason"] for one in answer(viewer, of) if one["kind"] == "not_known")

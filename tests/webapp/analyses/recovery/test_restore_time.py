@@ -9,7 +9,9 @@ sizes = st.integers(1, 10**12)
 
 
 @given(st.lists(sizes, min_size=1, max_size=20), sizes, st.floats(0, 1e5), st.floats(1e-9, 1e-3))
-def test_a_restore_of_fixed_time_and_time_by_bytes_lies_in_the_range(observed, size, fixed_ms, ms_per_byte):
+def test_a_restore_of_fixed_time_and_time_by_bytes_lies_in_the_range(
+    observed, size, fixed_ms, ms_per_byte
+):
     def took(size_bytes):
         return fixed_ms + ms_per_byte * size_bytes
 

@@ -26,13 +26,22 @@ def first(pattern: re.Pattern[str], lines: list[str]) -> datetime:
 
 
 @pytest.mark.parametrize("recording", SLOW)
-def test_each_taskmanager_fetches_the_jar_once_and_restarts_fetch_nothing(recording: str, home: Path) -> None:
+def test_each_taskmanager_fetches_the_jar_once_and_restarts_fetch_nothing(
+    recording: str, home: Path
+) -> None:
     (job,) = taken_up(recording, home)
     found = jar_downloads(job, job_starts(job))
-    logs = {path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes()).decode().splitlines()
-            for path in (FIXTURES / recording / "logs").iterdir() if "taskexecutor" in path.name}  # fmt: skip
-    assert {name: sum(bool(LINE.match(line)) for line in lines) for name, lines in logs.items()} == dict.fromkeys(logs, 1)
-    assert {one.process: one.at for one in found.downloads} == {name: first(LINE, lines) for name, lines in logs.items()}
+    logs = {
+        path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes()).decode().splitlines()
+        for path in (FIXTURES / recording / "logs").iterdir()
+        if "taskexecutor" in path.name
+    }
+    assert {
+        name: sum(bool(LINE.match(line)) for line in lines) for name, lines in logs.items()
+    } == dict.fromkeys(logs, 1)
+    assert {one.process: one.at for one in found.downloads} == {
+        name: first(LINE, lines) for name, lines in logs.items()
+    }
     for one in found.downloads:
         took = first(DEPLOYED, logs[one.process]) - one.at
         assert one.at_most_ms == round(took.total_seconds() * 1000)
@@ -44,7 +53,12 @@ def test_each_taskmanager_fetches_the_jar_once_and_restarts_fetch_nothing(record
     ("configuration", "is_on"),
     [
         ({"high-availability.type": "zookeeper"}, True),
-        ({"high-availability": "org.apache.flink.kubernetes.highavailability.KubernetesHaServicesFactory"}, True),
+        (
+            {
+                "high-availability": "org.apache.flink.kubernetes.highavailability.KubernetesHaServicesFactory"
+            },
+            True,
+        ),
         ({"high-availability.type": "NONE"}, False),
         ({"parallelism.default": "1"}, False),
         ({}, None),
@@ -59,4 +73,6 @@ def test_a_job_without_logs_of_taskmanagers_says_so(home: Path) -> None:
     (job,) = taken_up(SLOW[0], home)
     LogEvent.objects.filter(kind="blob_download").delete()
     found = jar_downloads(job, job_starts(job))
-    assert about_jars(found).startswith("No log of a TaskManager has a download from the JobManager")
+    assert about_jars(found).startswith(
+        "No log of a TaskManager has a download from the JobManager"
+    )

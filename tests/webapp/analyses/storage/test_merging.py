@@ -1,4 +1,6 @@
-"""What merging would save, against merging files one by one; which merged files are worth compacting; the same behind each door."""
+"""What merging would save, against merging files one by one; which merged files are worth
+compacting; the same behind each door.
+"""
 
 import json
 from io import StringIO
@@ -22,17 +24,25 @@ def histogram(sizes: list[int]) -> list[dict[str, int]]:
     steps: dict[int, list[int]] = {}
     for size in sizes:
         steps.setdefault(1 << max(size - 1, 0).bit_length(), []).append(size)
-    return [{"le_bytes": step, "files": len(of), "bytes": sum(of)} for step, of in sorted(steps.items())]
+    return [
+        {"le_bytes": step, "files": len(of), "bytes": sum(of)} for step, of in sorted(steps.items())
+    ]
 
 
 def packed(sizes: list[int], checkpoints: int) -> int:
     """Written one after the other into files that may be full, each checkpoint into its own."""
-    of_checkpoint = [sizes[place::checkpoints] for place in range(max(checkpoints, 1))] if checkpoints else [sizes]
+    of_checkpoint = (
+        [sizes[place::checkpoints] for place in range(max(checkpoints, 1))]
+        if checkpoints
+        else [sizes]
+    )
     return sum(-(-sum(of) // LARGEST_BYTES) or bool(of) for of in of_checkpoint)
 
 
 @given(st.lists(st.integers(1, 64 << 20), max_size=60), st.integers(1, 5))
-def test_no_way_to_merge_leaves_fewer_files_than_is_said_and_none_is_said_to_vanish(sizes: list[int], checkpoints: int) -> None:
+def test_no_way_to_merge_leaves_fewer_files_than_is_said_and_none_is_said_to_vanish(
+    sizes: list[int], checkpoints: int
+) -> None:
     for one in merge_benefits(histogram(sizes), checkpoints, 0):
         small = [size for size in sizes if size <= one.up_to_bytes]
         assert (one.files, one.bytes) == (len(small), sum(small))
@@ -43,7 +53,9 @@ def test_no_way_to_merge_leaves_fewer_files_than_is_said_and_none_is_said_to_van
 
 def test_metadata_is_never_merged() -> None:
     benefits = merge_benefits(histogram([20_000] * 100), checkpoints=10, metadata_files=10)
-    assert [(one.up_to_bytes, one.files, one.least) for one in benefits] == [(limit, 100, 20) for limit in LIMITS]
+    assert [(one.up_to_bytes, one.files, one.least) for one in benefits] == [
+        (limit, 100, 20) for limit in LIMITS
+    ]
 
 
 @pytest.mark.django_db
@@ -54,9 +66,13 @@ def test_page_api_and_command_tell_the_same(viewer: Client) -> None:
     of_file = {"audit": made, "root": ROOT, "job_id": "a" * 32, "checkpoints": 3}
     for name, size, live in (("half", 2 * GIB, GIB), ("most", 3 * GIB, GIB)):
         path = f"{ROOT}/{'a' * 32}/shared/{name}"
-        MergedFile.objects.create(path=path, bytes=size, live_segment_bytes=live, unused_bytes=size - live, **of_file)
+        MergedFile.objects.create(
+            path=path, bytes=size, live_segment_bytes=live, unused_bytes=size - live, **of_file
+        )
     document = viewer.get(reverse("api-storage-analysis-merging"), {"root": ROOT}).json()
-    worth, benefits = (tables_of(document)[name]["rows"] for name in ("worth_compacting", "benefits"))
+    worth, benefits = (
+        tables_of(document)[name]["rows"] for name in ("worth_compacting", "benefits")
+    )
     assert [one["path"].rpartition("/")[2] for one in worth] == ["most", "half"]
     assert (facts_of(document)["freed_bytes"], worth[0]["amplification"]) == (3 * GIB, 3.0)
     (benefit,) = [one for one in benefits if one["up_to_bytes"] == 1 << 20]
@@ -66,9 +82,17 @@ def test_page_api_and_command_tell_the_same(viewer: Client) -> None:
     assert json.loads(out.getvalue()) == document
     call_command("analyse", ROOT, "merging", stdout=printed)
     page = viewer.get(reverse("storage-merging"), {"uri": ROOT}).content.decode()
-    for text in ("Compacting 2 merged files would free 3.2 GB.", "Merged files worth compacting", "1 MiB", worth[0]["path"]):
+    for text in (
+        "Compacting 2 merged files would free 3.2 GB.",
+        "Merged files worth compacting",
+        "1 MiB",
+        worth[0]["path"],
+    ):
         assert text in page and text in printed.getvalue()
-    assert reverse("storage-merging") in viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    assert (
+        reverse("storage-merging")
+        in viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    )
     figure = viewer.get(reverse("storage-merging-chart-sizes"), {"uri": ROOT}).json()["figure"]
     assert sum(figure["data"][0]["y"]) >= 10
 

@@ -1,4 +1,6 @@
-"""What roots keep: recorded trees, some of them audited so late that everything in them is old; figures recounted in their listings."""
+"""What roots keep: recorded trees, some of them audited so late that everything in them is old;
+figures recounted in their listings.
+"""
 
 import json
 import tarfile
@@ -17,8 +19,17 @@ from tests.spark_jobs.storage.recorded_jobs import recorded_jobs
 from tests.storage_trees import lay_out
 from tests.webapp.analyses.answers import tables_of
 from tests.webapp.builders import job
-from tests.webapp.cleanup.missing_files.conftest import AFTER, lost_file, played_audits  # noqa: F401 - fixtures
-from tests.webapp.storage.builders import ROOT, audit, chain, checkpoint_storage, job_storage, root_figures
+
+# fixtures
+from tests.webapp.cleanup.missing_files.conftest import AFTER, lost_file, played_audits  # noqa: F401
+from tests.webapp.storage.builders import (
+    ROOT,
+    audit,
+    chain,
+    checkpoint_storage,
+    job_storage,
+    root_figures,
+)
 from webapp.analyses.storage.root_retention import root_retention
 from webapp.lib.quantities import duration_text
 from webapp.storage.models import RootFigures
@@ -35,11 +46,22 @@ def aged(tmp_path_factory):
     """A tree with savepoints, audited 5 and 40 days after its last file was written."""
     folder = tmp_path_factory.mktemp("aged")
     tree = lay_out(SAVEPOINTS, folder / "tree")
-    root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": False}
+    root = {
+        "uri": tree.root.uri,
+        "read_at": tree.root.read_at,
+        "clusters": ["lab"],
+        "attested": False,
+    }
     times = [tree.newest + timedelta(days=days) for days in (5, 40)]
     auditor = Auditor(folder)
     asked = [
-        {"audit_id": f"run-{number}", "as_of": at, "age_guard_h": 72, "roots": [root], "jobs": recorded_jobs(tree)}
+        {
+            "audit_id": f"run-{number}",
+            "as_of": at,
+            "age_guard_h": 72,
+            "roots": [root],
+            "jobs": recorded_jobs(tree),
+        }
         for number, at in enumerate(times, 1)
     ]
     return tree, times, [auditor.audit([one]) for one in asked]
@@ -49,7 +71,9 @@ def loaded(aged, number):
     tree, times, audits = aged
     of = audit(f"run-{number}", as_of=times[number - 1], roots=[tree.root.uri])
     for table, model in AUDIT_MODELS.items():
-        model.objects.bulk_create(model(**row) for row in audits[number - 1].rows(table, f"run-{number}"))
+        model.objects.bulk_create(
+            model(**row) for row in audits[number - 1].rows(table, f"run-{number}")
+        )
     return RootFigures.objects.get(audit=of)
 
 
@@ -62,10 +86,18 @@ def test_savepoints_are_told_by_age_and_size_as_the_listing_has_them(aged):
     tree = aged[0]
     figures = loaded(aged, 2)
     found = root_retention(figures)
-    folders = {file.path.rpartition("/")[0] for file in tree.files if "/savepoint-" in f"/{file.path}"}
-    assert {one.path for one in found.savepoints} == {tree.uri(f"{folder}/_metadata") for folder in folders}
+    folders = {
+        file.path.rpartition("/")[0] for file in tree.files if "/savepoint-" in f"/{file.path}"
+    }
+    assert {one.path for one in found.savepoints} == {
+        tree.uri(f"{folder}/_metadata") for folder in folders
+    }
     for one in found.savepoints:
-        inside = [file for file in tree.files if tree.uri(file.path).startswith(one.path.removesuffix("_metadata"))]
+        inside = [
+            file
+            for file in tree.files
+            if tree.uri(file.path).startswith(one.path.removesuffix("_metadata"))
+        ]
         (own,) = [file for file in inside if file.path.endswith("/_metadata")]
         assert one.written == datetime.fromtimestamp(own.modified, UTC)
         assert one.age_ms == pytest.approx((figures.as_of.timestamp() - own.modified) * 1000)
@@ -106,7 +138,11 @@ def test_the_oldest_file_of_the_running_job_is_that_of_its_metadata(lost_file): 
     with tarfile.open(FOLDER / played / "metadata.tar.gz") as archive:
         names = [member.name for member in archive if member.name.startswith(running.job_id)]
         content = b"".join(archive.extractfile(name).read() for name in names)
-    needed = [file for file in played_trees.listed(played, AFTER) if file.path.rpartition("/")[2].encode() in content]
+    needed = [
+        file
+        for file in played_trees.listed(played, AFTER)
+        if file.path.rpartition("/")[2].encode() in content
+    ]
     assert running.oldest_file == datetime.fromtimestamp(min(file.modified for file in needed), UTC)
     assert found.unsafe_age_ms == running.oldest_file_age_ms
     assert running.retained_on_cancellation
@@ -125,7 +161,11 @@ def test_page_api_and_command_say_the_same(lost_file, viewer):  # noqa: F811
     call_command("analyse", root, "retention", stdout=printed)
     (running,), (ended,) = (tables_of(api)[name]["rows"] for name in ("running", "ended"))
     assert api["verdict"]["tone"] == "warn"
-    for text in (api["verdict"]["sentence"], ended["job_id"], duration_text(running["oldest_file_age_ms"])):
+    for text in (
+        api["verdict"]["sentence"],
+        ended["job_id"],
+        duration_text(running["oldest_file_age_ms"]),
+    ):
         assert text in page and text in printed.getvalue()
     assert duration_text(running["oldest_file_age_ms"]) in api["verdict"]["sentence"]
 
@@ -133,7 +173,14 @@ def test_page_api_and_command_say_the_same(lost_file, viewer):  # noqa: F811
 def test_ended_jobs_say_how_they_ended_and_who_needs_them(django_assert_max_num_queries):
     figures = root_figures(audit())
     of, ended, by = figures.audit, "a" * 32, "b" * 32
-    job_storage(of, ended, terminal=True, live_files=3, live_bytes=300, newest_modified=figures.as_of - timedelta(days=2))
+    job_storage(
+        of,
+        ended,
+        terminal=True,
+        live_files=3,
+        live_bytes=300,
+        newest_modified=figures.as_of - timedelta(days=2),
+    )
     job_storage(of, by, terminal=False)
     checkpoint_storage(of, 7, by)
     job("prod-eu", at=figures.as_of, job_id=ended, state="FAILED", terminal=True)
@@ -150,9 +197,18 @@ def test_ended_jobs_say_how_they_ended_and_who_needs_them(django_assert_max_num_
     with django_assert_max_num_queries(10):
         found = root_retention(figures)
     (one,) = found.ended
-    assert (one.state, one.needed_by, one.standing, one.idle_ms) == ("FAILED", (by,), "needed", 2 * 86_400_000)
+    assert (one.state, one.needed_by, one.standing, one.idle_ms) == (
+        "FAILED",
+        (by,),
+        "needed",
+        2 * 86_400_000,
+    )
     (running,) = found.running
-    assert (running.retained_on_cancellation, running.retained, running.oldest_file) == (False, 3, None)
+    assert (running.retained_on_cancellation, running.retained, running.oldest_file) == (
+        False,
+        3,
+        None,
+    )
     assert found.unknown
 
 

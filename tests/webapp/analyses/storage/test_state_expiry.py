@@ -1,4 +1,6 @@
-"""Which keyed states expire, by checkpoints that a real Flink wrote of a job of which it is known (tests/lab/src/lab/Enrich.java)."""
+"""Which keyed states expire, by checkpoints that a real Flink wrote of a job of which it is known
+(tests/lab/src/lab/Enrich.java).
+"""
 
 import gzip
 import html
@@ -58,9 +60,13 @@ def completed(checkpoint_id: int, folder: Path) -> JobCurrent:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
-def test_the_page_says_of_each_state_whether_it_expires(version: str, tmp_path: Path, viewer: Client) -> None:
+def test_the_page_says_of_each_state_whether_it_expires(
+    version: str, tmp_path: Path, viewer: Client
+) -> None:
     (tmp_path / "chk-2").mkdir()
-    (tmp_path / "chk-2" / "_metadata").write_bytes(gzip.decompress((FIXTURES / f"{version}_metadata.gz").read_bytes()))
+    (tmp_path / "chk-2" / "_metadata").write_bytes(
+        gzip.decompress((FIXTURES / f"{version}_metadata.gz").read_bytes())
+    )
     of = completed(2, tmp_path / "chk-2")
     address = reverse("state-expiry", args=(of.cluster, of.job_id))
     assert "lies below no registered storage root" in part(viewer, address)
@@ -68,11 +74,16 @@ def test_the_page_says_of_each_state_whether_it_expires(version: str, tmp_path: 
     found = job_state_expiry(of)
     assert {one.name: (one.kind, one.expires) for one in found.states} == EXPIRES
     assert {one.name for one in found.forever} == {"ever", "further-1"}
-    document = viewer.get(reverse("api-job-analysis-state-expiry", args=(of.cluster, of.job_id))).json()
+    document = viewer.get(
+        reverse("api-job-analysis-state-expiry", args=(of.cluster, of.job_id))
+    ).json()
     rows = tables_of(document)["states"]["rows"]
     assert {one["state"]: (one["kind"], one["expires"]) for one in rows} == EXPIRES
     assert [one["expires"] for one in rows] == [False, False, True, True, True]
-    assert (facts_of(document)["checkpoint_id"], document["verdict"]) == (2, {"tone": "warn", "sentence": found.sentence})
+    assert (facts_of(document)["checkpoint_id"], document["verdict"]) == (
+        2,
+        {"tone": "warn", "sentence": found.sentence},
+    )
     out, printed = StringIO(), StringIO()
     call_command("analyse", of.cluster, of.job_id, "state-expiry", "--json", stdout=out)
     assert json.loads(out.getvalue()) == document
@@ -102,7 +113,9 @@ def test_what_is_described_in_a_file_of_its_own_is_read_there(version: str, tmp_
 
 
 @pytest.mark.django_db
-def test_a_finding_of_growing_state_looks_for_the_states_without_a_time_to_live(viewer: Client) -> None:
+def test_a_finding_of_growing_state_looks_for_the_states_without_a_time_to_live(
+    viewer: Client,
+) -> None:
     cluster(at=AT)
     of = job(at=AT)
     grows, other = finding(of, "checkpoint.size_growth", AT), finding(of, "checkpoint.expired", AT)
@@ -112,14 +125,22 @@ def test_a_finding_of_growing_state_looks_for_the_states_without_a_time_to_live(
 
 
 @pytest.mark.parametrize(("flag", "expires"), [(b"\x01", True), (b"\x00", False)])
-def test_a_serializer_that_knows_of_expiry_says_whether_it_is_on(flag: bytes, expires: bool) -> None:
-    state = b"\x00\x03sum\x00\x00\x00\x00\x00\x00\x00\x01\x00\x10KEYED_STATE_TYPE\x00\x05VALUE" + AWARE + flag
+def test_a_serializer_that_knows_of_expiry_says_whether_it_is_on(
+    flag: bytes, expires: bool
+) -> None:
+    state = (
+        b"\x00\x03sum\x00\x00\x00\x00\x00\x00\x00\x01\x00\x10KEYED_STATE_TYPE\x00\x05VALUE"
+        + AWARE
+        + flag
+    )
     assert [tuple(one) for one in described_states(state)] == [("sum", "VALUE", expires)]
     assert described_states(b"nothing of that") == []
 
 
 @pytest.mark.django_db
-def test_a_slow_storage_is_not_waited_for_file_by_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_storage_is_not_waited_for_file_by_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with tarfile.open(FIXTURES / "apart" / "2.3.0.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     (metadata,) = tmp_path.glob("*/_metadata")
@@ -130,7 +151,13 @@ def test_a_slow_storage_is_not_waited_for_file_by_file(tmp_path: Path, monkeypat
 
 
 def test_names_of_sql_operators_are_cut_in_the_sentence() -> None:
-    states = [NamedState("id", f"GroupAggregate(groupBy=[{'x' * 5_000}])", "accState", "VALUE", expires=False)] * 9
+    states = [
+        NamedState(
+            "id", f"GroupAggregate(groupBy=[{'x' * 5_000}])", "accState", "VALUE", expires=False
+        )
+    ] * 9
     sentence = StateExpiry(states, 1).sentence
-    assert sentence.startswith("9 of 9 keyed states have no time-to-live: GroupAggregate(groupBy=[xxx")
+    assert sentence.startswith(
+        "9 of 9 keyed states have no time-to-live: GroupAggregate(groupBy=[xxx"
+    )
     assert sentence.count("accState") == 5 and len(sentence) < 500

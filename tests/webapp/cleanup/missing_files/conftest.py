@@ -1,4 +1,6 @@
-"""The incident of a lost file as Weir has it: two audits, before and after, and the jobs as Flink reported them."""
+"""The incident of a lost file as Weir has it: two audits, before and after, and the jobs as Flink
+reported them.
+"""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,7 +30,13 @@ def played_audits(tmp_path_factory):
             ]
             states = flink_jobs(played)
             asked = [
-                {"cluster": "lab", "job_id": job_id, "name": "lab-lost-file", "terminal": state == "CANCELED", "seen": True}
+                {
+                    "cluster": "lab",
+                    "job_id": job_id,
+                    "name": "lab-lost-file",
+                    "terminal": state == "CANCELED",
+                    "seen": True,
+                }
                 for job_id, (state, _ended) in states.items()
             ]
             kept[version] = folder, times, played_trees.audited(played, folder, times, asked)
@@ -42,7 +50,10 @@ def flink_jobs(played):
     found = {}
     for answer in answers(played, "/jobs/([0-9a-f]{32})"):
         ended = answer.body["end-time"]
-        found[answer.found[0]] = answer.body["state"], datetime.fromtimestamp(ended / 1000, UTC) if ended > 0 else None
+        found[answer.found[0]] = (
+            answer.body["state"],
+            datetime.fromtimestamp(ended / 1000, UTC) if ended > 0 else None,
+        )
     return found
 
 
@@ -57,10 +68,16 @@ def lost_file(db, played_audits):
         root(uri, read_at=str(folder / f"tree-{AFTER}"))
         for number, ((_at, as_of), found) in enumerate(zip(times, audits, strict=True), 1):
             run = folder / "audits" / f"run-{number}"
-            kept = {"run_dir": str(run), "manifest_path": str(run / "manifest.json"), "files_kept": listings}
+            kept = {
+                "run_dir": str(run),
+                "manifest_path": str(run / "manifest.json"),
+                "files_kept": listings,
+            }
             audit(f"run-{number}", as_of=as_of, roots=[uri], **kept)
             for table, model in AUDIT_MODELS.items():
-                model.objects.bulk_create(model(**row) for row in found.rows(table, f"run-{number}"))
+                model.objects.bulk_create(
+                    model(**row) for row in found.rows(table, f"run-{number}")
+                )
         for job_id, (state, ended) in flink_jobs(played).items():
             config = {"retained_on_cancellation": True}
             job(

@@ -1,4 +1,6 @@
-"""What deleted a file: random storages with a known culprit, and what is known of Flink's own deletions."""
+"""What deleted a file: random storages with a known culprit, and what is known of Flink's own
+deletions.
+"""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,14 +15,32 @@ from webapp.cleanup.missing_files.removals import removals
 T0 = datetime(2026, 11, 1, tzinfo=UTC)
 FIRST, SECOND = T0 + timedelta(days=30), T0 + timedelta(days=31)
 NOTHING = Circumstances(
-    moved="", owner="a", owner_ended=True, owner_state="CANCELED", owner_end=T0, retained=True, foreign=True, own=False,
-    claimers=(), superseded=False, seen_at=FIRST, compared=None,
-)  # fmt: skip
-worlds = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 29 * 24)), min_size=3, max_size=40, unique=True)
+    moved="",
+    owner="a",
+    owner_ended=True,
+    owner_state="CANCELED",
+    owner_end=T0,
+    retained=True,
+    foreign=True,
+    own=False,
+    claimers=(),
+    superseded=False,
+    seen_at=FIRST,
+    compared=None,
+)
+worlds = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.integers(0, 29 * 24)),
+    min_size=3,
+    max_size=40,
+    unique=True,
+)
 
 
 def files(world):
-    return [{"path": f"{job}/{hour}", "modified": T0 + timedelta(hours=hour), "job_id": job} for job, hour in world]
+    return [
+        {"path": f"{job}/{hour}", "modified": T0 + timedelta(hours=hour), "job_id": job}
+        for job, hour in world
+    ]
 
 
 def judged(world, left, own="a", **known):
@@ -32,7 +52,11 @@ def judged(world, left, own="a", **known):
 def test_a_rule_by_age_is_never_ruled_out_and_its_age_lies_in_the_range(world, older_than_h, ran_h):
     """It ran between the two audits and deleted what was older than so many hours."""
     ran = FIRST + timedelta(hours=ran_h)
-    left = [(job, hour) for job, hour in world if ran - (T0 + timedelta(hours=hour)) <= timedelta(hours=older_than_h)]
+    left = [
+        (job, hour)
+        for job, hour in world
+        if ran - (T0 + timedelta(hours=hour)) <= timedelta(hours=older_than_h)
+    ]
     own = next((job for job, hour in world if (job, hour) not in left), None)
     assume(own is not None)
     found, compared = judged(world, left, own)
@@ -64,7 +88,9 @@ def test_a_directory_that_went_alone_is_told(world):
 
 
 def test_the_directories_that_were_idle_longest_went_by_a_rule_on_directories():
-    """As a script does that removes the directory of each job which has not written for ten days: older files of others stay."""
+    """As a script does that removes the directory of each job which has not written for ten days:
+    older files of others stay.
+    """
     world = [("a", 1), ("a", 50), ("b", 2), ("b", 60), ("c", 0), ("c", 500)]
     found, _compared = judged(world, [("c", 0), ("c", 500)])
     assert found["age_rule"].verdict == "likely"
@@ -79,9 +105,21 @@ def test_one_file_shows_no_order():
 @pytest.mark.parametrize(
     ("known", "key", "verdict"),
     [
-        ({"retained": False, "owner_end": FIRST + timedelta(hours=1)}, "flink_end_of_job", "likely"),
-        ({"retained": False, "owner_end": FIRST - timedelta(hours=1)}, "flink_end_of_job", "ruled_out"),
-        ({"retained": False, "owner_end": None, "owner_state": "FAILED"}, "flink_end_of_job", "ruled_out"),
+        (
+            {"retained": False, "owner_end": FIRST + timedelta(hours=1)},
+            "flink_end_of_job",
+            "likely",
+        ),
+        (
+            {"retained": False, "owner_end": FIRST - timedelta(hours=1)},
+            "flink_end_of_job",
+            "ruled_out",
+        ),
+        (
+            {"retained": False, "owner_end": None, "owner_state": "FAILED"},
+            "flink_end_of_job",
+            "ruled_out",
+        ),
         ({"retained": None, "owner_end": None}, "flink_end_of_job", "unknown"),
         ({"owner_ended": None}, "flink_end_of_job", "unknown"),
         ({"owner_ended": False}, "flink_end_of_job", "ruled_out"),

@@ -1,4 +1,6 @@
-"""A file that Weir's own clean-up took, by a plan that was approved, applied and undone on a real disk."""
+"""A file that Weir's own clean-up took, by a plan that was approved, applied and undone on a real
+disk.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""The triage of a file that a real Flink missed, against listings and ``_metadata`` counted by themselves."""
+"""The triage of a file that a real Flink missed, against listings and ``_metadata`` counted by
+themselves.
+"""
 
 import json
 import re
@@ -23,7 +25,9 @@ def missed(version):
 
 
 def naming(version, path):
-    """``_metadata`` files in whose bytes the name of the file occurs, by their path below the root."""
+    """``_metadata`` files in whose bytes the name of the file occurs, by their path below the
+    root.
+    """
     name = path.rpartition("/")[2].encode()
     with tarfile.open(FOLDER / version / "lost-file" / "metadata.tar.gz") as archive:
         return {member.name for member in archive if name in archive.extractfile(member).read()}
@@ -35,15 +39,28 @@ def test_the_file_is_found_in_every_source(version, lost_file, django_assert_max
     path, root = missed(version), played_trees.root_uri(f"{version}/lost-file")
     with django_assert_max_num_queries(25):
         found = triage(path)
-    before = {f"{root}/{file.path}": file for file in played_trees.listed(f"{version}/lost-file", BEFORE)}
-    owner = next(job_id for job_id, (state, _ended) in flink_jobs(f"{version}/lost-file").items() if state == "CANCELED")
-    assert (found.path, found.place, found.root_uri, found.present) == (f"file:{path}", "shared", root, False)
+    before = {
+        f"{root}/{file.path}": file for file in played_trees.listed(f"{version}/lost-file", BEFORE)
+    }
+    owner = next(
+        job_id
+        for job_id, (state, _ended) in flink_jobs(f"{version}/lost-file").items()
+        if state == "CANCELED"
+    )
+    assert (found.path, found.place, found.root_uri, found.present) == (
+        f"file:{path}",
+        "shared",
+        root,
+        False,
+    )
     assert (found.owner.job_id, found.owner.ended, found.owner.state) == (owner, True, "CANCELED")
     listed = before[f"file:{path}"]
     assert found.seen.bytes == listed.bytes
     assert found.seen.modified == datetime.fromtimestamp(listed.modified, UTC)
     assert found.seen.verdict == "live"
-    assert {one.metadata_path for one in found.referrers} == {f"{root}/{name}" for name in naming(version, path)}
+    assert {one.metadata_path for one in found.referrers} == {
+        f"{root}/{name}" for name in naming(version, path)
+    }
     assert found.gone_by > found.seen.as_of
     assert all(one.ended is False for one in found.in_danger)
     assert found.in_danger
@@ -64,9 +81,14 @@ def test_the_rule_by_age_is_told_from_a_hand_and_from_flink(version, lost_file):
     left = {file.path for file in after}
     gone = [file for file in own if file.path not in left]
     assert 0 < len(gone) < len(own)
-    assert max(file.modified for file in gone) < min(file.modified for file in own if file.path in left)
+    assert max(file.modified for file in gone) < min(
+        file.modified for file in own if file.path in left
+    )
     assert f"{len(gone)} of {len(own)} files of ended jobs went" in found.cause.because
-    assert f"{len(own) - len(gone)} of {len(own)} files of that directory are still there" in by_key["directory_removed"].because
+    assert (
+        f"{len(own) - len(gone)} of {len(own)} files of that directory are still there"
+        in by_key["directory_removed"].because
+    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -74,8 +96,13 @@ def test_the_operator_is_the_one_with_keyed_state(version, lost_file):
     lost_file(version)
     found = triage(missed(version))
     assert {one.kind for one in found.handles} == {"shared"}
-    assert {one.metadata_path for one in found.handles} <= {one.metadata_path for one in found.referrers}
-    assert all(re.fullmatch("[0-9a-f]{32}", one.operator_id) and one.subtask in (0, 1) for one in found.handles)
+    assert {one.metadata_path for one in found.handles} <= {
+        one.metadata_path for one in found.referrers
+    }
+    assert all(
+        re.fullmatch("[0-9a-f]{32}", one.operator_id) and one.subtask in (0, 1)
+        for one in found.handles
+    )
 
 
 def test_without_lists_of_files_the_newest_audit_still_says_who_lacks_it(lost_file):
@@ -83,7 +110,9 @@ def test_without_lists_of_files_the_newest_audit_still_says_who_lacks_it(lost_fi
     found = triage(missed("1.20.5"))
     assert found.seen is None
     assert {one.metadata_path for one in found.referrers}
-    assert {one.verdict for one in found.causes if one.key in ("age_rule", "directory_removed")} == {"unknown"}
+    assert {
+        one.verdict for one in found.causes if one.key in ("age_rule", "directory_removed")
+    } == {"unknown"}
     assert "No audit of its root has kept its list of files." in found.unknown
 
 

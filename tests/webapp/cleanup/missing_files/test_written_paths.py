@@ -15,10 +15,19 @@ BELOW = f"{JOB}/shared/{UUID}"
     ("written", "path"),
     [
         (f"hdfs://nn1/user/flink/{BELOW}", f"hdfs://nn1/user/flink/{BELOW}"),
-        (f"Caused by: java.io.FileNotFoundException: File does not exist: /user/flink/{BELOW}", f"hdfs://nn1/user/flink/{BELOW}"),
+        (
+            f"Caused by: java.io.FileNotFoundException: File does not exist: /user/flink/{BELOW}",
+            f"hdfs://nn1/user/flink/{BELOW}",
+        ),
         (f"  /user/flink/{BELOW} ", f"hdfs://nn1/user/flink/{BELOW}"),
-        (f"java.io.FileNotFoundException: No such file or directory: s3a://bucket/{BELOW}", f"s3://bucket/{BELOW}"),
-        (f"java.io.FileNotFoundException: /mnt/ck/{BELOW} (No such file or directory)", f"file:/mnt/ck/{BELOW}"),
+        (
+            f"java.io.FileNotFoundException: No such file or directory: s3a://bucket/{BELOW}",
+            f"s3://bucket/{BELOW}",
+        ),
+        (
+            f"java.io.FileNotFoundException: /mnt/ck/{BELOW} (No such file or directory)",
+            f"file:/mnt/ck/{BELOW}",
+        ),
     ],
 )
 def test_the_words_of_each_file_system_lead_to_one_path(written, path):
@@ -32,11 +41,19 @@ def test_the_words_of_each_file_system_lead_to_one_path(written, path):
 def test_a_checkpoint_as_a_whole_is_its_metadata():
     root("s3://bucket")
     told = (
-        f"java.io.FileNotFoundException: Cannot find checkpoint or savepoint file/directory 's3://bucket/{JOB}/chk-7' on file system 's3'."
+        f"java.io.FileNotFoundException: Cannot find checkpoint or savepoint file/directory "
+        f"'s3://bucket/{JOB}/chk-7' on file system 's3'."
     )
     found = named_file(told)
-    assert (found.path, found.place, found.job_id) == (f"s3://bucket/{JOB}/chk-7/_metadata", "metadata", JOB)
-    assert named_file("s3://bucket/sp/savepoint-4225ee-108a2af30075").path == "s3://bucket/sp/savepoint-4225ee-108a2af30075/_metadata"
+    assert (found.path, found.place, found.job_id) == (
+        f"s3://bucket/{JOB}/chk-7/_metadata",
+        "metadata",
+        JOB,
+    )
+    assert (
+        named_file("s3://bucket/sp/savepoint-4225ee-108a2af30075").path
+        == "s3://bucket/sp/savepoint-4225ee-108a2af30075/_metadata"
+    )
 
 
 def test_a_local_root_comes_before_a_name_node():

@@ -28,7 +28,9 @@ def _running(db: None) -> None:
     cache.clear()
     Heartbeat.objects.create(name="tick", at=NOW)
     DueWork.objects.create(key="collect/0", interval_s=30, next_attempt_at=NOW, last_success_at=NOW)
-    DueWork.objects.create(key="spark/cycle", interval_s=30, next_attempt_at=NOW, last_success_at=NOW)
+    DueWork.objects.create(
+        key="spark/cycle", interval_s=30, next_attempt_at=NOW, last_success_at=NOW
+    )
 
 
 def codes(at: datetime = NOW) -> set[tuple[str, str]]:
@@ -47,20 +49,33 @@ def test_a_beat_that_stopped_is_noticed() -> None:
 def test_work_that_nobody_takes_up_names_the_queue_that_lacks_a_worker() -> None:
     DueWork.objects.filter(key="spark/cycle").update(next_attempt_at=NOW - timedelta(minutes=5))
     found = alarms.problems(NOW)
-    assert [(problem.code, problem.subject) for problem in found] == [("work.waiting", "spark/cycle")]
+    assert [(problem.code, problem.subject) for problem in found] == [
+        ("work.waiting", "spark/cycle")
+    ]
     assert "a worker of queue spark" in found[0].detail
 
 
 def daily_audit(**fields: object) -> None:
-    DueWork.objects.create(**{"key": "storage/audit/1", "interval_s": 86_400, "next_attempt_at": NOW - timedelta(minutes=3)} | fields)
+    DueWork.objects.create(
+        **{
+            "key": "storage/audit/1",
+            "interval_s": 86_400,
+            "next_attempt_at": NOW - timedelta(minutes=3),
+        }
+        | fields
+    )
 
 
-def test_a_queue_whose_worker_takes_up_nothing_is_noticed_within_minutes_though_its_work_is_done_once_a_day() -> None:
+def test_a_queue_whose_worker_takes_up_nothing_is_noticed_within_minutes_though_its_work_is_done_once_a_day() -> (
+    None
+):
     daily_audit(last_started_at=NOW - timedelta(days=1))
     assert codes() == {("work.waiting", "storage/audit/1")}
 
 
-def test_a_worker_that_was_frozen_in_the_middle_of_its_work_is_noticed_once_its_lease_is_over() -> None:
+def test_a_worker_that_was_frozen_in_the_middle_of_its_work_is_noticed_once_its_lease_is_over() -> (
+    None
+):
     daily_audit(lease_until=NOW - timedelta(seconds=1), last_started_at=NOW - timedelta(minutes=2))
     assert codes() == {("work.waiting", "storage/audit/1")}
 
@@ -68,7 +83,10 @@ def test_a_worker_that_was_frozen_in_the_middle_of_its_work_is_noticed_once_its_
 def test_work_that_waits_behind_other_work_of_its_queue_is_not_reported() -> None:
     daily_audit(last_started_at=NOW - timedelta(days=1))
     daily_audit(
-        key="storage/audit/2", lease_until=NOW + timedelta(minutes=1), last_started_at=NOW - timedelta(hours=1), last_success_at=NOW
+        key="storage/audit/2",
+        lease_until=NOW + timedelta(minutes=1),
+        last_started_at=NOW - timedelta(hours=1),
+        last_success_at=NOW,
     )
     assert codes() == set()
 
@@ -80,21 +98,32 @@ def test_probe_and_metrics_say_that_work_is_due_and_not_taken_up(weir: WeirSetti
     daily_audit(next_attempt_at=datetime.now(UTC) - timedelta(minutes=3))
     client = Client()
     assert client.get("/readyz").json() == {"ready": False, "problems": ["work.waiting"]}
-    assert 'weir_problem{code="work.waiting",subject="storage/audit/1"} 1' in client.get("/metrics").content.decode()
+    assert (
+        'weir_problem{code="work.waiting",subject="storage/audit/1"} 1'
+        in client.get("/metrics").content.decode()
+    )
 
 
-def test_a_problem_is_kept_in_english_and_utc_and_shown_in_the_language_and_zone_of_the_page() -> None:
+def test_a_problem_is_kept_in_english_and_utc_and_shown_in_the_language_and_zone_of_the_page() -> (
+    None
+):
     DueWork.objects.filter(key="spark/cycle").update(next_attempt_at=NOW - timedelta(minutes=5))
     page = Template("{{ detail|translated|in_zone }}")
     with translation.override("zh-hans"), shown_zone.within(lambda: ZoneInfo("Asia/Shanghai")):
         detail = alarms.problems(NOW)[0].detail
         shown = page.render(Context({"detail": detail}))
     assert detail.startswith("It is due since 2025-03-01 11:55:00 UTC and nobody takes it up")
-    assert shown == "自 2025-03-01 19:55:00 +08:00 起到期，却无人接手：队列 spark 的 worker 在运行吗？"
+    assert (
+        shown == "自 2025-03-01 19:55:00 +08:00 起到期，却无人接手：队列 spark 的 worker 在运行吗？"
+    )
 
 
 def test_work_that_is_in_progress_is_not_waiting() -> None:
-    DueWork.objects.update(next_attempt_at=NOW - timedelta(minutes=5), lease_until=NOW + timedelta(minutes=1), last_success_at=NOW)
+    DueWork.objects.update(
+        next_attempt_at=NOW - timedelta(minutes=5),
+        lease_until=NOW + timedelta(minutes=1),
+        last_success_at=NOW,
+    )
     assert codes() == set()
 
 
@@ -107,7 +136,9 @@ def test_work_that_takes_far_longer_than_its_interval_is_noticed() -> None:
 
 
 def test_work_that_keeps_failing_says_why() -> None:
-    DueWork.objects.filter(key="collect/0").update(failures=3, last_error="The lake cannot be written.")
+    DueWork.objects.filter(key="collect/0").update(
+        failures=3, last_error="The lake cannot be written."
+    )
     found = alarms.problems(NOW)
     assert found[0].code == "work.failing"
     assert "The lake cannot be written." in found[0].detail
@@ -167,7 +198,9 @@ def test_metrics_need_a_token_or_a_sign_in() -> None:
     assert body.endswith("\n")
 
 
-def test_a_tick_makes_the_rows_that_are_needed_and_drops_those_of_empty_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tick_makes_the_rows_that_are_needed_and_drops_those_of_empty_shards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     hinted: list[str] = []
     monkeypatch.setattr(tasks, "hint_at", lambda key, after: hinted.append(key))
     Cluster.objects.create(name="c", url="http://h:1", shard=2)

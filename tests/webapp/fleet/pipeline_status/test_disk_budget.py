@@ -1,4 +1,6 @@
-"""Weir takes nothing in when its disk gets full or it keeps too much, says so everywhere, and goes on by itself: on a real small disk."""
+"""Weir takes nothing in when its disk gets full or it keeps too much, says so everywhere, and goes
+on by itself: on a real small disk.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +35,11 @@ def small(tmp_path: Path, weir: WeirSettings, monkeypatch: pytest.MonkeyPatch) -
     with disk(tmp_path / "small") as found:
         if not found.is_mounted:
             pytest.skip("a disk of its own cannot be mounted here")
-        weir(home=found.path, least_free_mb=LEAST_MB, **{f"{name}_root": str(found.path / name) for name in ("lake", "runs")})
+        weir(
+            home=found.path,
+            least_free_mb=LEAST_MB,
+            **{f"{name}_root": str(found.path / name) for name in ("lake", "runs")},
+        )
         yield found
 
 
@@ -55,7 +61,9 @@ def codes() -> set[str]:
     return set(Client().get("/readyz").json()["problems"])
 
 
-def test_collecting_stops_before_the_disk_is_full_and_goes_on_by_itself(small: Disk, watched: Cluster) -> None:
+def test_collecting_stops_before_the_disk_is_full_and_goes_on_by_itself(
+    small: Disk, watched: Cluster
+) -> None:
     assert collected() == Performed.DONE
     with small.full(LEFT_BYTES):
         assert collected() == Performed.IDLE
@@ -69,7 +77,9 @@ def test_collecting_stops_before_the_disk_is_full_and_goes_on_by_itself(small: D
     assert PipelineRun.objects.filter(kind="collect").count() == 2
 
 
-def test_a_little_room_more_than_the_limit_does_not_start_it_again(small: Disk, watched: Cluster) -> None:
+def test_a_little_room_more_than_the_limit_does_not_start_it_again(
+    small: Disk, watched: Cluster
+) -> None:
     with small.full(4_100_000):
         assert disk_budget.problems() == []
     with small.full(LEFT_BYTES):
@@ -80,19 +90,28 @@ def test_a_little_room_more_than_the_limit_does_not_start_it_again(small: Disk, 
         assert disk_budget.problems() == []
 
 
-def test_whoever_brings_something_is_told_why_it_is_not_taken(small: Disk, watched: Cluster) -> None:
+def test_whoever_brings_something_is_told_why_it_is_not_taken(
+    small: Disk, watched: Cluster
+) -> None:
     _, token = issue(watched, "shipper", 30, timezone.now())
-    lines = {"data": '{"log": "2026-11-24 05:00:00,001 INFO a.b.C [] - x"}', "content_type": "application/json"}
+    lines = {
+        "data": '{"log": "2026-11-24 05:00:00,001 INFO a.b.C [] - x"}',
+        "content_type": "application/json",
+    }
     ask = {"headers": {"Authorization": f"Bearer {token}"}, **lines}
     with small.full(LEFT_BYTES):
         answer = Client().post("/api/v1/push/logs/", **ask)
-        assert answer.status_code == 429 and "WEIR_LEAST_FREE_MB" in answer.json()["error"]["message"]
+        assert (
+            answer.status_code == 429 and "WEIR_LEAST_FREE_MB" in answer.json()["error"]["message"]
+        )
         with pytest.raises(CommandError, match="Nothing is collected"):
             call_command("import_recording", str(recordings() / "1.20.5/E"), "--cluster", "case")
     assert Client().post("/api/v1/push/logs/", **ask).status_code == 200
 
 
-def test_pages_and_metrics_say_that_nothing_is_collected(small: Disk, watched: Cluster, viewer: Client) -> None:
+def test_pages_and_metrics_say_that_nothing_is_collected(
+    small: Disk, watched: Cluster, viewer: Client
+) -> None:
     _, token = ApiToken.objects.issue(builders.person("prometheus"), "scrape")
     ask = {"headers": {"Authorization": f"Bearer {token}"}}
     assert "weir_collecting_stopped 0" in Client().get("/metrics", **ask).content.decode()
@@ -107,9 +126,13 @@ def test_pages_and_metrics_say_that_nothing_is_collected(small: Disk, watched: C
         assert f'weir_problem{{code="disk.budget",subject="{small.path}"}} 1' in told
 
 
-def test_clusters_that_are_not_asked_are_not_silent_and_endpoints_are_told_why_nothing_is_collected(small: Disk, watched: Cluster) -> None:
+def test_clusters_that_are_not_asked_are_not_silent_and_endpoints_are_told_why_nothing_is_collected(
+    small: Disk, watched: Cluster
+) -> None:
     at = timezone.now() - timezone.timedelta(minutes=10)
-    Cluster.objects.update(last_success_at=at, last_collected_at=at, last_error="It refused the connection.")
+    Cluster.objects.update(
+        last_success_at=at, last_collected_at=at, last_error="It refused the connection."
+    )
     with small.full(LEFT_BYTES):
         tasks.tick()
         PipelineAlarm.objects.update(since=at)

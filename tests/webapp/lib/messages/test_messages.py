@@ -1,4 +1,6 @@
-"""Messages: what is said where no web framework is known, stored as template and values, shown to each reader in their language."""
+"""Messages: what is said where no web framework is known, stored as template and values, shown to
+each reader in their language.
+"""
 
 import json
 import pickle
@@ -43,7 +45,9 @@ EXAMPLES = {
     "message": message("the slowest task"),
 }
 MARKED: list[Marked] = [one for area in areas() for one in area.messages()]
-TEMPLATES = sorted({(one.text, one.plural) for one in MARKED if re.search(r"\{\w+:\w+\}", one.text)})
+TEMPLATES = sorted(
+    {(one.text, one.plural) for one in MARKED if re.search(r"\{\w+:\w+\}", one.text)}
+)
 
 
 def test_every_kind_of_placeholder_has_an_example() -> None:
@@ -58,7 +62,11 @@ def test_every_template_is_rendered_whole_in_both_languages(language: str) -> No
         for template, many in TEMPLATES:
             values = {name: EXAMPLES[kind] for name, kind in placeholders(template).items()}
             shown = localised(Message(template, values, many))
-            lost = [value for value in values.values() if isinstance(value, str) and localised(value).casefold() not in shown.casefold()]
+            lost = [
+                value
+                for value in values.values()
+                if isinstance(value, str) and localised(value).casefold() not in shown.casefold()
+            ]
             if lost or re.search(r"\{\w*(:\w+)?\}", shown):
                 wrong.append((template, shown))
     assert wrong == []
@@ -85,7 +93,9 @@ def test_a_value_that_does_not_fit_fails_where_the_message_is_made() -> None:
 
 def test_messages_survive_storage_pickling_exceptions_and_sums() -> None:
     inner = plural(2, "{count:count} file", "{count:count} files")
-    said = message("{files:message} of {name:name}", files=inner, name="orders") + " " + ms_text(1500)
+    said = (
+        message("{files:message} of {name:name}", files=inner, name="orders") + " " + ms_text(1500)
+    )
     again = json.loads(json.dumps(to_plain(said)), object_hook=as_message)
     for one in (again, pickle.loads(pickle.dumps(said)), str(ValueError(said)), f"{said}"):
         assert isinstance(one, Message)
@@ -111,14 +121,22 @@ def test_what_is_no_message_stays_what_it_is(document: dict[str, object]) -> Non
 def test_the_form_follows_what_is_counted_whatever_the_values_are() -> None:
     for number, said in ((1, "1 call/s for 2 jobs"), (2, "2 calls/s for 2 jobs")):
         made = plural(
-            number, "{per_s:name} call/s for {jobs:count} jobs", "{per_s:name} calls/s for {jobs:count} jobs", jobs=2, per_s=str(number)
+            number,
+            "{per_s:name} call/s for {jobs:count} jobs",
+            "{per_s:name} calls/s for {jobs:count} jobs",
+            jobs=2,
+            per_s=str(number),
         )
         assert made == said
         assert as_message(to_plain(made)) == pickle.loads(pickle.dumps(made)) == said
 
 
 def test_secrets_in_values_are_hidden_and_templates_stay() -> None:
-    said = message("Password {user:name}: {error:text}", user="root", error="password=hunter22secret at http://root:pw1234@host/")
+    said = message(
+        "Password {user:name}: {error:text}",
+        user="root",
+        error="password=hunter22secret at http://root:pw1234@host/",
+    )
     hidden = redact(said)
     assert isinstance(hidden, Message) and hidden.template == said.template
     assert "hunter22secret" not in hidden and "pw1234" not in hidden
@@ -145,7 +163,19 @@ def test_a_row_keeps_template_and_values_and_plain_text_is_a_quote() -> None:
     at = datetime(2026, 11, 24, tzinfo=UTC)
     said = message("{files:count} files", files=1200)
     for number, title in ((1, said), (2, "what Flink says")):
-        WithdrawnFinding.objects.create(number=number, cluster="c", rule="r", subject_id="s", title=title, first_seen=at, withdrawn_at=at)
+        WithdrawnFinding.objects.create(
+            number=number,
+            cluster="c",
+            rule="r",
+            subject_id="s",
+            title=title,
+            first_seen=at,
+            withdrawn_at=at,
+        )
     first, second = WithdrawnFinding.objects.order_by("number")
-    assert (first.title, first.title.template, first.title.values) == ("1,200 files", "{files:count} files", {"files": 1200})
+    assert (first.title, first.title.template, first.title.values) == (
+        "1,200 files",
+        "{files:count} files",
+        {"files": 1200},
+    )
     assert second.title == "what Flink says" and second.title.template == quoted("x").template

@@ -21,7 +21,9 @@ LONG_ENOUGH = 28
 
 def fragments() -> set[str]:
     """What is always the same in sentences of ``ingest`` and ``spark_jobs``."""
-    messages = [one for one in Area(FLOOR).messages() if one.paths[0].startswith(("ingest/", "spark_jobs/"))]
+    messages = [
+        one for one in Area(FLOOR).messages() if one.paths[0].startswith(("ingest/", "spark_jobs/"))
+    ]
     texts = [text for one in messages for text in (one.text, one.plural) if text]
     parts = [part.strip() for text in texts for part in re.split(r"\{\w+(?::\w+)?\}", text)]
     return {part for part in parts if len(part) >= LONG_ENOUGH and part.count(" ") >= 3}
@@ -29,7 +31,11 @@ def fragments() -> set[str]:
 
 def without_messages(value: Any) -> Any:
     if isinstance(value, dict):
-        return "" if is_message(value) else {name: without_messages(one) for name, one in value.items()}
+        return (
+            ""
+            if is_message(value)
+            else {name: without_messages(one) for name, one in value.items()}
+        )
     return [without_messages(one) for one in value] if isinstance(value, list) else value
 
 
@@ -39,12 +45,17 @@ def stored() -> Iterator[tuple[str, str]]:
         if not model.__module__.startswith("webapp"):
             continue
         columns = [
-            one.column for one in model._meta.concrete_fields if isinstance(one, models.CharField | models.TextField | models.JSONField)
+            one.column
+            for one in model._meta.concrete_fields
+            if isinstance(one, models.CharField | models.TextField | models.JSONField)
         ]
         for column in columns:
             with connection.cursor() as cursor:
                 quote = connection.ops.quote_name
-                cursor.execute(f"SELECT DISTINCT {quote(column)} FROM {quote(model._meta.db_table)} WHERE {quote(column)} IS NOT NULL")
+                cursor.execute(
+                    f"SELECT DISTINCT {quote(column)} FROM {quote(model._meta.db_table)} WHERE "
+                    f"{quote(column)} IS NOT NULL"
+                )
                 for (text,) in cursor.fetchall():
                     try:
                         bare = json.dumps(without_messages(json.loads(text)), ensure_ascii=False)

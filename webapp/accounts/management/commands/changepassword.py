@@ -10,7 +10,10 @@ from webapp.config.preparation import PreparedCommand
 
 
 class Command(PreparedCommand, changepassword.Command):
-    help = "Set a new password of a local account, which is entered twice. The audit log has an entry for it. Exit code 0, or 1."
+    help = (
+        "Set a new password of a local account, which is entered twice. The audit log has an "
+        "entry for it. Exit code 0, or 1."
+    )
 
     def handle(self, *args: Any, **options: Any) -> str | None:
         learn(username=options["username"] or getpass.getuser())

@@ -19,12 +19,23 @@ class Command(PreparedCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user", help="user name of whom it acts for")
-        parser.add_argument("--name", default="command line", help="what it is for (default: command line)")
-        parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.READ, help="default: read")
+        parser.add_argument(
+            "--name", default="command line", help="what it is for (default: command line)"
+        )
+        parser.add_argument(
+            "--scope",
+            choices=ApiToken.Scope.values,
+            default=ApiToken.Scope.READ,
+            help="default: read",
+        )
         narrowed = """narrow it to these clusters of its user: 'team="payments"'; may be repeated"""
         parser.add_argument("--sees", action="append", metavar="GRANT", help=narrowed)
-        parser.add_argument("--days", type=int, default=90, help="days until it expires, 0 for never (default: 90)")
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of the bare token")
+        parser.add_argument(
+            "--days", type=int, default=90, help="days until it expires, 0 for never (default: 90)"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="one JSON object instead of the bare token"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=options["user"], is_active=True).first()
@@ -34,12 +45,27 @@ class Command(PreparedCommand):
             raise CommandError("--days must not be negative.", returncode=REFUSED)
         expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
         try:
-            sees = grants.as_json(grants.parse("\n".join(options["sees"]))) if options["sees"] else None
+            sees = (
+                grants.as_json(grants.parse("\n".join(options["sees"])))
+                if options["sees"]
+                else None
+            )
         except BadMatcher as wrong:
             raise CommandError(str(wrong), returncode=REFUSED) from None
-        token, text = ApiToken.objects.issue(user, options["name"], options["scope"], expires_at, sees)
+        token, text = ApiToken.objects.issue(
+            user, options["name"], options["scope"], expires_at, sees
+        )
         if options["json"]:
             expiry = expires_at.isoformat() if expires_at else None
-            self.stdout.write(json.dumps({"token": text, "prefix": token.prefix, "scope": token.scope, "expires_at": expiry}))
+            self.stdout.write(
+                json.dumps(
+                    {
+                        "token": text,
+                        "prefix": token.prefix,
+                        "scope": token.scope,
+                        "expires_at": expiry,
+                    }
+                )
+            )
         else:
             self.stdout.write(text)

@@ -13,14 +13,19 @@ from webapp.config.preparation import PreparedCommand
 
 
 class Command(PreparedCommand, createsuperuser.Command):
-    help = "Make an administrator without limits, by name and password. The audit log has an entry for it. Exit code 0, or 1."
+    help = (
+        "Make an administrator without limits, by name and password. The audit log has an entry "
+        "for it. Exit code 0, or 1."
+    )
 
     def handle(self, *args: Any, **options: Any) -> str | None:
         """The name may be asked for, or come from the environment: whoever was made tells it."""
         post_save.connect(_made, sender=User)
         try:
             return super().handle(*args, **options)
-        except IntegrityError:  # Django looks for the name as it was entered, and makes its usual form of it afterwards
+        except (
+            IntegrityError
+        ):  # Django looks for the name as it was entered, and makes its usual form of it afterwards
             raise CommandError("There is somebody of this name.") from None
         finally:
             post_save.disconnect(_made, sender=User)

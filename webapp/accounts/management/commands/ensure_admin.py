@@ -20,14 +20,19 @@ NAME = "admin"
 
 
 class Command(PreparedCommand):
-    help = "Make the administrator 'admin' if there is none yet, and print how to sign in. Exit code 0."
+    help = (
+        "Make the administrator 'admin' if there is none yet, and print how to sign in. Exit "
+        "code 0."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=NAME).first()
-        others = User.objects.filter(is_superuser=True, is_active=True).exclude(username=NAME).exists()
+        others = (
+            User.objects.filter(is_superuser=True, is_active=True).exclude(username=NAME).exists()
+        )
         password = None
         if user is None and not others:
             password = kept(settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15))
@@ -35,17 +40,28 @@ class Command(PreparedCommand):
             try:
                 with transaction.atomic():
                     User.objects.create_superuser(NAME, password=password)
-                    entries.of_command(NEW_PERSON, who(), NAME, made, outcome=AuditEntry.Outcome.DONE, status=0)
+                    entries.of_command(
+                        NEW_PERSON, who(), NAME, made, outcome=AuditEntry.Outcome.DONE, status=0
+                    )
             except ValidationError as error:
                 why, password = " ".join(error.messages), None
-                self.stderr.write(f"There is no administrator, and {NAME} was not made. {why} Make one: manage.py createsuperuser")
+                self.stderr.write(
+                    f"There is no administrator, and {NAME} was not made. {why} Make one: "
+                    f"manage.py createsuperuser"
+                )
         elif user is not None:
             remembered = settings.WEIR.home / "secrets" / "admin_password"
             text = remembered.read_text().strip() if remembered.is_file() else ""
             password = text if text and user.check_password(text) else None
         if options["json"]:
-            self.stdout.write(json.dumps({"user": NAME if user or password else None, "password": password}))
+            self.stdout.write(
+                json.dumps({"user": NAME if user or password else None, "password": password})
+            )
         elif password:
             self.stdout.write(f"Sign in as {NAME} with password {password}")
         elif user or others:
-            self.stdout.write(f"Sign in as {NAME} with the password you gave it" if user else "Sign in with your own administrator")
+            self.stdout.write(
+                f"Sign in as {NAME} with the password you gave it"
+                if user
+                else "Sign in with your own administrator"
+            )

@@ -12,17 +12,27 @@ from webapp.lib.matchers import BadMatcher
 
 
 class Command(PreparedCommand):
-    help = "Say which clusters a person sees; without grants, show it. Exit code 0, or 2 where that is refused."
+    help = (
+        "Say which clusters a person sees; without grants, show it. Exit code 0, or 2 where "
+        "that is refused."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user", help="user name")
         parser.add_argument(
             "grants",
             nargs="*",
-            help="""matchers of labels, and of the name as cluster: 'team="payments", environment="prod"'; one grant has to fit""",
+            help=(
+                "matchers of labels, and of the name as cluster: "
+                """'team="payments", environment="prod"'; one grant has to fit"""
+            ),
         )
         wide = parser.add_mutually_exclusive_group()
-        wide.add_argument("--everything", action="store_true", help="every cluster, and what concerns the whole fleet")
+        wide.add_argument(
+            "--everything",
+            action="store_true",
+            help="every cluster, and what concerns the whole fleet",
+        )
         wide.add_argument("--nothing", action="store_true", help="no cluster")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,13 +44,17 @@ class Command(PreparedCommand):
             raise CommandError("Give grants, or --everything, or --nothing.", returncode=REFUSED)
         if options["everything"] or options["nothing"] or options["grants"]:
             if user.is_superuser and not options["everything"]:
-                raise CommandError(f"{user.username} is a superuser, who sees everything.", returncode=REFUSED)
+                raise CommandError(
+                    f"{user.username} is a superuser, who sees everything.", returncode=REFUSED
+                )
             try:
                 found = grants.parse(written)
             except BadMatcher as wrong:
                 raise CommandError(str(wrong), returncode=REFUSED) from None
             if options["grants"] and not found:
-                raise CommandError("These grants say nothing; for no cluster, give --nothing.", returncode=REFUSED)
+                raise CommandError(
+                    "These grants say nothing; for no cluster, give --nothing.", returncode=REFUSED
+                )
             user.sees = None if options["everything"] else grants.as_json(found)
             user.save(update_fields=["sees"])
         self.stdout.write(f"{user.username} sees {_seen(user)}")

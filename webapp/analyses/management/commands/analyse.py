@@ -33,20 +33,43 @@ WIDEST_COLUMN = 60
 
 class Command(PreparedCommand):
     help = (
-        "Print an analysis of a job, of a ROOT of checkpoint storage by its newest audit, or with --fleet "
-        "of all jobs: its verdict, figures and tables, or with --json the document of the API. Without a "
-        "NAME the analyses that there are. Exit code 0, or 2 where the job, the root, the analysis or an "
+        "Print an analysis of a job, of a ROOT of checkpoint storage by its newest audit, or with "
+        "--fleet "
+        "of all jobs: its verdict, figures and tables, or with --json the document of the API. "
+        "Without a "
+        "NAME the analyses that there are. Exit code 0, or 2 where the job, the root, the analysis "
+        "or an "
         "option is unknown."
     )
 
     refusals = (BadUri,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("of", metavar="CLUSTER|ROOT", nargs="?", help="a cluster and a JOB of it; or a root as Flink names it")
-        parser.add_argument("job", metavar="JOB", nargs="?", help="its id, or its name where one job has it; left out for a root")
-        parser.add_argument("name", metavar="NAME", nargs="?", help="such as starts; without it all are listed")
-        parser.add_argument("--fleet", metavar="NAME", help="an analysis of all jobs, such as resources")
-        parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the analysis")
+        parser.add_argument(
+            "of",
+            metavar="CLUSTER|ROOT",
+            nargs="?",
+            help="a cluster and a JOB of it; or a root as Flink names it",
+        )
+        parser.add_argument(
+            "job",
+            metavar="JOB",
+            nargs="?",
+            help="its id, or its name where one job has it; left out for a root",
+        )
+        parser.add_argument(
+            "name", metavar="NAME", nargs="?", help="such as starts; without it all are listed"
+        )
+        parser.add_argument(
+            "--fleet", metavar="NAME", help="an analysis of all jobs, such as resources"
+        )
+        parser.add_argument(
+            "--set",
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            help="a parameter of the analysis",
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -101,7 +124,11 @@ def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilter
     values: Mapping[str, str] = dict(one.partition("=")[::2] for one in given)
     known = analysis.parameters.parameters()
     if unknown := sorted(values.keys() - known.keys()):
-        raise CommandError(f"{analysis.name} has no {', '.join(unknown)}. There are: {', '.join(known) or 'none'}.", returncode=2)
+        raise CommandError(
+            f"{analysis.name} has no {', '.join(unknown)}. There are: "
+            f"{', '.join(known) or 'none'}.",
+            returncode=2,
+        )
     parameters = analysis.parameters(values)
     try:
         parameters.check()
@@ -119,7 +146,10 @@ def _of_document(document: Document) -> Iterator[str]:
 def _of_block(block: Block) -> Iterator[str]:
     if isinstance(block, Facts):
         for fact in block.facts:
-            yield f"  {fact.name}: {shown(fact.value, fact.unit)}{f' ({fact.note})' if fact.note else ''}"
+            yield (
+                f"  {fact.name}: "
+                f"{shown(fact.value, fact.unit)}{f' ({fact.note})' if fact.note else ''}"
+            )
     elif isinstance(block, Table):
         yield from _table(block)
     elif isinstance(block, Advice):
@@ -139,8 +169,13 @@ def _table(table: Table) -> Iterator[str]:
     if not rows:
         yield f"  {table.empty or 'none'}"
         return
-    widths = [min(max(map(len, column)), WIDEST_COLUMN) for column in zip(names, *rows, strict=True)]
+    widths = [
+        min(max(map(len, column)), WIDEST_COLUMN) for column in zip(names, *rows, strict=True)
+    ]
     for row in (names, *rows):
-        yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        yield (
+            "  "
+            + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        )
     if len(table.rows) > len(rows):
         yield f"  {len(rows)} of {len(table.rows):,}, all of them with --json"

@@ -1,4 +1,7 @@
-"""Carry out an approved clean-up plan, undo it, or purge its quarantine. Without a flag it only says what it would do."""
+"""Carry out an approved clean-up plan, undo it, or purge its quarantine.
+
+Without a flag it only says what it would do.
+"""
 
 import json
 import time
@@ -30,26 +33,48 @@ VERBS = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders
 
 class Command(PreparedCommand):
     help = (
-        "Print what carrying out PLAN would do; with --apply move its files to quarantine, with --undo put them back, with --purge delete "
-        "what waited long enough. Everything is audited again right before; what changed is skipped and listed. It may be stopped at any "
-        "time and continues where it stopped. Exit code 0, 1 where something failed or doubt stopped it, 2 where the input is invalid, "
-        "3 where the plan is not approved, has expired, or is past that. What is done already is reported again, with exit code 0."
+        "Print what carrying out PLAN would do; with --apply move its files to quarantine, with "
+        "--undo put them back, with --purge delete "
+        "what waited long enough. Everything is audited again right before; what changed is "
+        "skipped and listed. It may be stopped at any "
+        "time and continues where it stopped. Exit code 0, 1 where something failed or doubt "
+        "stopped it, 2 where the input is invalid, "
+        "3 where the plan is not approved, has expired, or is past that. What is done already is "
+        "reported again, with exit code 0."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("plan", metavar="PLAN", help="its name, or at least the first 8 letters of it")
+        parser.add_argument(
+            "plan", metavar="PLAN", help="its name, or at least the first 8 letters of it"
+        )
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--dry-run", action="store_true", help="only look (the default)")
         what.add_argument("--apply", action="store_true", help="move its files to quarantine")
         what.add_argument("--undo", action="store_true", help="put back what is in quarantine")
-        what.add_argument("--purge", action="store_true", help="delete what is in quarantine; only after its time of grace")
-        parser.add_argument("--wait", type=float, default=60, metavar="S", help="wait for a worker that carries it out (default: 60)")
-        parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of progress")
+        what.add_argument(
+            "--purge",
+            action="store_true",
+            help="delete what is in quarantine; only after its time of grace",
+        )
+        parser.add_argument(
+            "--wait",
+            type=float,
+            default=60,
+            metavar="S",
+            help="wait for a worker that carries it out (default: 60)",
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="one JSON object at the end instead of progress"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         plan = CleanupPlan.objects.named(options["plan"])
         if plan is None:
-            raise CommandError(f"There is no one plan that begins with {options['plan']!r}; give at least 8 letters.", returncode=REFUSED)
+            raise CommandError(
+                f"There is no one plan that begins with {options['plan']!r}; give at least 8 "
+                f"letters.",
+                returncode=REFUSED,
+            )
         verb = next((name for name in VERBS if options[name]), "")
         try:
             if verb:
@@ -65,11 +90,30 @@ class Command(PreparedCommand):
     def _look(self, plan: CleanupPlan) -> None:
         found = dry_run(reader_of(plan))
         if self.quiet:
-            self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, "approved_by": plan.approved_name or None, **found}))
+            self.stdout.write(
+                json.dumps(
+                    {
+                        "plan": plan.name,
+                        "state": plan.state,
+                        "approved_by": plan.approved_name or None,
+                        **found,
+                    }
+                )
+            )
             return
-        self.stdout.write(f"Plan {plan.name}: {plan.get_state_display()}. This is a dry run: nothing is touched.")
-        self.stdout.write(f"  {count_text(found['unchanged'])} files, {bytes_text(found['unchanged_bytes'])}, are as planned.")
-        for outcome in (FileOutcome.CHANGED, FileOutcome.GONE, FileOutcome.LINKED, FileOutcome.FAILED):
+        self.stdout.write(
+            f"Plan {plan.name}: {plan.get_state_display()}. This is a dry run: nothing is touched."
+        )
+        self.stdout.write(
+            f"  {count_text(found['unchanged'])} files, {bytes_text(found['unchanged_bytes'])}, "
+            f"are as planned."
+        )
+        for outcome in (
+            FileOutcome.CHANGED,
+            FileOutcome.GONE,
+            FileOutcome.LINKED,
+            FileOutcome.FAILED,
+        ):
             if found[outcome]:
                 self.stdout.write(f"  {count_text(found[outcome])} files: {SENTENCES[outcome]}")
         if plan.approved_at is None:
@@ -77,10 +121,15 @@ class Command(PreparedCommand):
         elif plan.is_expired(timezone.now()):
             self.stdout.write("It has expired.")
         else:
-            self.stdout.write(f"{plan.approved_name} approved it. With --apply a fresh audit decides which of them go.")
+            self.stdout.write(
+                f"{plan.approved_name} approved it. With --apply a fresh audit decides which of "
+                f"them go."
+            )
 
     def _order(self, plan: CleanupPlan, verb: str) -> None:
-        """What is under way already is gone on with; what is done is not done again, and is no error."""
+        """What is under way already is gone on with; what is done is not done again, and is no
+        error.
+        """
         if plan.state != orders.STATE_OF[verb] and not self._is_done(plan, verb):
             try:
                 VERBS[verb](plan, command_line_name(), timezone.now())
@@ -93,7 +142,10 @@ class Command(PreparedCommand):
     def _is_done(self, plan: CleanupPlan, verb: str) -> bool:
         if plan.state not in orders.REACHED[verb]:
             return False
-        self.say(f"Plan {plan.short_name} is {plan.get_state_display()} already: there is nothing left to do.")
+        self.say(
+            f"Plan {plan.short_name} is {plan.get_state_display()} already: there is nothing left "
+            f"to do."
+        )
         return True
 
     def _carry_out(self, plan: CleanupPlan, verb: str, wait_s: float) -> None:
@@ -104,25 +156,49 @@ class Command(PreparedCommand):
             except CleanupError:
                 raise
             except Exception as error:
-                raise CommandError(f"{describe(error)} Repeat the command to continue.", returncode=1) from error
+                raise CommandError(
+                    f"{describe(error)} Repeat the command to continue.", returncode=1
+                ) from error
             if performed.state == Performed.HELD:
                 if time.monotonic() > give_up:
-                    raise CommandError("A worker carries it out; its progress is on the page of the plan.", returncode=1)
+                    raise CommandError(
+                        "A worker carries it out; its progress is on the page of the plan.",
+                        returncode=1,
+                    )
                 time.sleep(LOOK_AGAIN_S)
             plan.refresh_from_db()
         self._report(plan, verb)
         if plan.state not in orders.REACHED[verb]:
-            raise CommandError(plan.trouble or f"Plan {plan.short_name} is {plan.get_state_display()}.", returncode=1)
+            raise CommandError(
+                plan.trouble or f"Plan {plan.short_name} is {plan.get_state_display()}.",
+                returncode=1,
+            )
 
     def _report(self, plan: CleanupPlan, verb: str) -> None:
-        done: Counter[str] = Counter({name: count for name, count in plan.done(verb).items() if isinstance(count, int)})
+        done: Counter[str] = Counter(
+            {name: count for name, count in plan.done(verb).items() if isinstance(count, int)}
+        )
         if self.quiet:
-            self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, verb: done, "trouble": plan.trouble or None}))
+            self.stdout.write(
+                json.dumps(
+                    {
+                        "plan": plan.name,
+                        "state": plan.state,
+                        verb: done,
+                        "trouble": plan.trouble or None,
+                    }
+                )
+            )
             return
         for outcome in FileOutcome:
             if done[outcome]:
                 weight = bytes_text(done[f"{outcome}_bytes"])
-                self.stdout.write(f"  {count_text(done[outcome])} files, {weight}. {SENTENCES[outcome]}")
+                self.stdout.write(
+                    f"  {count_text(done[outcome])} files, {weight}. {SENTENCES[outcome]}"
+                )
         self.stdout.write(f"Plan {plan.short_name}: {plan.get_state_display()}.")
         if plan.state == PlanState.QUARANTINED and plan.purge_at:
-            self.stdout.write(f"It can be undone until {plan.purge_at:%Y-%m-%d %H:%M} UTC, when the quarantine is purged.")
+            self.stdout.write(
+                f"It can be undone until {plan.purge_at:%Y-%m-%d %H:%M} UTC, when the quarantine "
+                f"is purged."
+            )

@@ -21,18 +21,26 @@ NOT_ALLOWED = 3
 
 class Command(PreparedCommand):
     help = (
-        f"Approve PLAN as the person USER. The password is read from the variable {VARIABLE}, from standard input, or asked for; "
-        "it is never an argument. Exit code 0, 2 where there is no such plan, 3 where that person may not or it cannot be approved."
+        f"Approve PLAN as the person USER. The password is read from the variable {VARIABLE}, from "
+        f"standard input, or asked for; "
+        "it is never an argument. Exit code 0, 2 where there is no such plan, 3 where that person "
+        "may not or it cannot be approved."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("plan", metavar="PLAN", help="its name, or at least the first 8 letters of it")
+        parser.add_argument(
+            "plan", metavar="PLAN", help="its name, or at least the first 8 letters of it"
+        )
         parser.add_argument("--user", required=True, help="who approves it")
 
     def handle(self, *args: Any, **options: Any) -> None:
         plan = CleanupPlan.objects.named(options["plan"])
         if plan is None:
-            raise CommandError(f"There is no one plan that begins with {options['plan']!r}; give at least 8 letters.", returncode=REFUSED)
+            raise CommandError(
+                f"There is no one plan that begins with {options['plan']!r}; give at least 8 "
+                f"letters.",
+                returncode=REFUSED,
+            )
         user = authenticate(username=options["user"], password=_password())
         if user is None:
             raise CommandError("User name and password do not fit.", returncode=NOT_ALLOWED)
@@ -40,11 +48,16 @@ class Command(PreparedCommand):
             orders.approve(plan, user, timezone.now(), through="command line")
         except PlanActionRefused as error:
             raise CommandError(str(error), returncode=NOT_ALLOWED) from error
-        self.stdout.write(f"{user.get_username()} approved plan {plan.name}. Next: manage.py apply_cleanup {plan.short_name} --apply")
+        self.stdout.write(
+            f"{user.get_username()} approved plan {plan.name}. Next: manage.py apply_cleanup "
+            f"{plan.short_name} --apply"
+        )
 
 
 def _password() -> str:
     given = os.environ.get(VARIABLE, "")
     if given:
         return given
-    return getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    return (
+        getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    )

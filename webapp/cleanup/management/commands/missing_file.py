@@ -14,13 +14,17 @@ from webapp.lib.printing import print_document, print_lines
 
 class Command(PreparedCommand):
     help = (
-        "Say of a file that a restore did not find whose directory it was in, which checkpoints and operators need it, when an audit last "
-        "listed it, and what may have deleted it. Nothing in the storage is changed. Exit code 0, 2 where no file is named."
+        "Say of a file that a restore did not find whose directory it was in, which checkpoints "
+        "and operators need it, when an audit last "
+        "listed it, and what may have deleted it. Nothing in the storage is changed. Exit code 0, "
+        "2 where no file is named."
     )
     refusals = (BadUri,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", help="as Flink names it, or the line of the exception")
+        parser.add_argument(
+            "path", metavar="PATH", help="as Flink names it, or the line of the exception"
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,13 +45,24 @@ def _words(found: Triage) -> Iterator[str]:
             else "not reported by any cluster"
         )
         yield f"  in the directory of  {found.owner.job_id} ({known})"
-    yield f"  last listed          {found.seen.as_of.isoformat() if found.seen else 'by no audit whose list is kept'}"
+    yield (
+        f"  last listed          "
+        f"{found.seen.as_of.isoformat() if found.seen else 'by no audit whose list is kept'}"
+    )
     yield f"  gone by              {found.gone_by.isoformat() if found.gone_by else 'not known'}"
     for one in found.referrers:
-        ended = {True: "ended", False: "has not ended", None: "not known whether it ended"}[one.ended]
-        yield f"  needed by            {one.metadata_path} (job {one.job_name or one.job_id or 'not known'}: {ended})"
+        ended = {True: "ended", False: "has not ended", None: "not known whether it ended"}[
+            one.ended
+        ]
+        yield (
+            f"  needed by            {one.metadata_path} (job "
+            f"{one.job_name or one.job_id or 'not known'}: {ended})"
+        )
     for handle in found.handles:
-        yield f"    operator           {handle.operator or handle.operator_id}, subtask {handle.subtask}, {handle.kind}"
+        yield (
+            f"    operator           {handle.operator or handle.operator_id}, subtask "
+            f"{handle.subtask}, {handle.kind}"
+        )
     for cause in found.causes:
         yield f"  {VERDICTS[cause.verdict].word!s:<20} {LABELS[cause.key]}: {cause.because}"
     for line in found.unknown:

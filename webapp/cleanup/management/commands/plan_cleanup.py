@@ -25,22 +25,39 @@ from webapp.work.runs import describe
 
 class Command(PreparedCommand):
     help = (
-        "List what may be removed below ROOT (default: all roots of the newest audit), with the proof for each file, as a plan that nobody "
-        "can change. It needs a loaded audit; it moves and deletes nothing. Exit code 0 (also where the plan holds nothing, it says why), "
+        "List what may be removed below ROOT (default: all roots of the newest audit), with the "
+        "proof for each file, as a plan that nobody "
+        "can change. It needs a loaded audit; it moves and deletes nothing. Exit code 0 (also "
+        "where the plan holds nothing, it says why), "
         "1 where something failed, 2 where the input is invalid or there is no audit."
     )
 
     refusals = (BadUri, PlanRefused)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("roots", nargs="*", metavar="ROOT", help="as Flink names it; one that an audit looked at")
-        parser.add_argument("--waste", action="store_true", help="also checkpoints that nobody will restore, and what only they need")
+        parser.add_argument(
+            "roots",
+            nargs="*",
+            metavar="ROOT",
+            help="as Flink names it; one that an audit looked at",
+        )
+        parser.add_argument(
+            "--waste",
+            action="store_true",
+            help="also checkpoints that nobody will restore, and what only they need",
+        )
         parser.add_argument("--files", action="store_true", help="print every file of the plan")
-        parser.add_argument("--json", action="store_true", help="one JSON object for the plan, then one for each of its files")
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="one JSON object for the plan, then one for each of its files",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         roots = [canonical(root, audit_request.spellings()) for root in options["roots"]]
-        plan = planning.request_plan(roots, waste=options["waste"], user=None, name=command_line_name(), at=timezone.now())
+        plan = planning.request_plan(
+            roots, waste=options["waste"], user=None, name=command_line_name(), at=timezone.now()
+        )
         orders.wake(plan, timezone.now())
         try:
             performed = perform(orders.key_of(plan), even_if_not_due=True, echo=self.say)
@@ -49,15 +66,22 @@ class Command(PreparedCommand):
         except Exception as error:
             raise CommandError(describe(error), returncode=1) from error
         if performed.state == Performed.HELD:
-            raise CommandError("A worker makes the plan already; see the page of clean-up plans.", returncode=1)
+            raise CommandError(
+                "A worker makes the plan already; see the page of clean-up plans.", returncode=1
+            )
         plan.refresh_from_db()
-        print_lines(self.stdout, _json(plan) if options["json"] else _words(plan, files=options["files"]))
+        print_lines(
+            self.stdout, _json(plan) if options["json"] else _words(plan, files=options["files"])
+        )
 
 
 def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
     yield f"Plan {plan.name}"
     for root in plan.summary["roots"]:
-        yield f"  {root['uri']}: {count_text(root['files'])} files, {bytes_text(root['bytes'])} ({root['moves']})"
+        yield (
+            f"  {root['uri']}: {count_text(root['files'])} files, {bytes_text(root['bytes'])} "
+            f"({root['moves']})"
+        )
     for root in plan.summary["withheld_roots"]:
         yield f"  {root['uri']}: nothing of it. " + " ".join(root["reasons"])
     for reason, count in plan.summary["withheld_files"].items():
@@ -68,13 +92,30 @@ def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
     if not plan.files:
         yield "The plan holds nothing: there is nothing to approve."
         return
-    yield f"  in all {count_text(plan.files)} files, {bytes_text(plan.bytes)}; it can be applied until {plan.expires_at:%Y-%m-%d %H:%M} UTC"
-    yield f"Nothing was touched. Approve it on its page, then: manage.py apply_cleanup {plan.short_name} --apply"
+    yield (
+        f"  in all {count_text(plan.files)} files, {bytes_text(plan.bytes)}; it can be applied "
+        f"until {plan.expires_at:%Y-%m-%d %H:%M} UTC"
+    )
+    yield (
+        f"Nothing was touched. Approve it on its page, then: manage.py apply_cleanup "
+        f"{plan.short_name} --apply"
+    )
 
 
 def _json(plan: CleanupPlan) -> Iterator[str]:
-    names = ("plan", "files", "bytes", "expires_at", "waste", "roots", "withheld_roots", "withheld_files")
+    names = (
+        "plan",
+        "files",
+        "bytes",
+        "expires_at",
+        "waste",
+        "roots",
+        "withheld_roots",
+        "withheld_files",
+    )
     counts = [plan.summary[name] for name in names[-3:]]
-    yield json_line(names, [plan.name, plan.files, plan.bytes, plan.expires_at, plan.waste, *counts])
+    yield json_line(
+        names, [plan.name, plan.files, plan.bytes, plan.expires_at, plan.waste, *counts]
+    )
     for row in reader_of(plan).rows():
         yield json_line(SCHEMA.names, [row[name] for name in SCHEMA.names])

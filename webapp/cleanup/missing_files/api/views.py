@@ -25,7 +25,9 @@ from webapp.lib.query_parameters import LongText
 
 class OwnerSerializer(serializers.Serializer[Owner]):
     job_id = serializers.CharField()
-    cluster = serializers.CharField(allow_null=True, help_text="null where no cluster reported the job, as what follows")
+    cluster = serializers.CharField(
+        allow_null=True, help_text="null where no cluster reported the job, as what follows"
+    )
     name = serializers.CharField(allow_null=True)
     state = serializers.CharField(allow_null=True)
     ended = serializers.BooleanField(allow_null=True)
@@ -78,24 +80,34 @@ class CauseSerializer(serializers.Serializer[Cause]):
 
 
 class TriageSerializer(serializers.Serializer[Triage]):
-    """Whose a missing file was, who needs it, when it was last listed, and what may have deleted it."""
+    """Whose a missing file was, who needs it, when it was last listed, and what may have deleted
+    it.
+    """
 
     path = serializers.CharField(help_text="canonical")
     summary = serializers.SerializerMethodField()
     place = serializers.CharField(help_text="which part of Flink's layout")
-    root_uri = serializers.CharField(allow_null=True, help_text="the registered root that it lies below")
-    present = serializers.BooleanField(allow_null=True, help_text="whether it is there now; null where that cannot be known")
+    root_uri = serializers.CharField(
+        allow_null=True, help_text="the registered root that it lies below"
+    )
+    present = serializers.BooleanField(
+        allow_null=True, help_text="whether it is there now; null where that cannot be known"
+    )
     owner = OwnerSerializer(allow_null=True, help_text="the job in whose directory it was")
     referrers = ReferrerSerializer(many=True)
     more_referrers = serializers.IntegerField()
     referrers_as_of = serializers.DateTimeField(allow_null=True)
     handles = HandleSerializer(many=True)
     seen = ListedSerializer(allow_null=True, help_text="by the newest audit that listed it")
-    gone_by = serializers.DateTimeField(allow_null=True, help_text="the first audit after that which did not")
+    gone_by = serializers.DateTimeField(
+        allow_null=True, help_text="the first audit after that which did not"
+    )
     audits = serializers.IntegerField(help_text="whose lists of files were looked through")
     deeds = DeedSerializer(many=True, help_text="of clean-up plans")
     causes = CauseSerializer(many=True, help_text="best founded first")
-    unknown = serializers.ListField(child=serializers.CharField(), help_text="sentences on what is not known")
+    unknown = serializers.ListField(
+        child=serializers.CharField(), help_text="sentences on what is not known"
+    )
 
     @extend_schema_field(serializers.CharField())
     def get_summary(self, found: Triage) -> str:

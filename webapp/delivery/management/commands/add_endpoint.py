@@ -22,8 +22,10 @@ URL_VARIABLE, CREDENTIAL_VARIABLE = "WEIR_ENDPOINT_URL", "WEIR_ENDPOINT_CREDENTI
 
 class Command(PreparedCommand):
     help = (
-        f"Add an endpoint. Its address is read from the variable {URL_VARIABLE}, from standard input, or asked for, since those of chat "
-        f"bots are passwords; its key or sign-in from {CREDENTIAL_VARIABLE}, or asked for where the format needs one. A secret that Weir "
+        f"Add an endpoint. Its address is read from the variable {URL_VARIABLE}, from standard "
+        f"input, or asked for, since those of chat "
+        f"bots are passwords; its key or sign-in from {CREDENTIAL_VARIABLE}, or asked for where "
+        f"the format needs one. A secret that Weir "
         "makes is printed once, here. Exit code 0, or 2 where the input is invalid."
     )
 
@@ -31,14 +33,34 @@ class Command(PreparedCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME")
-        parser.add_argument("--format", default=FormatName.WEIR, choices=FormatName.values, help="default: weir")
-        parser.add_argument("--email", action="append", default=[], metavar="ADDRESS", help="of format email; may be repeated")
         parser.add_argument(
-            "--match", action="append", default=[], metavar="MATCHER", help='such as cluster="prod-eu"; may be repeated, all have to match'
+            "--format", default=FormatName.WEIR, choices=FormatName.values, help="default: weir"
         )
-        parser.add_argument("--min-severity", default=Severity.WARNING, choices=Severity.values, help="default: warning")
         parser.add_argument(
-            "--owner", default="", metavar="ADDRESS", help="notified by mail when Weir disables the endpoint after failures"
+            "--email",
+            action="append",
+            default=[],
+            metavar="ADDRESS",
+            help="of format email; may be repeated",
+        )
+        parser.add_argument(
+            "--match",
+            action="append",
+            default=[],
+            metavar="MATCHER",
+            help='such as cluster="prod-eu"; may be repeated, all have to match',
+        )
+        parser.add_argument(
+            "--min-severity",
+            default=Severity.WARNING,
+            choices=Severity.values,
+            help="default: warning",
+        )
+        parser.add_argument(
+            "--owner",
+            default="",
+            metavar="ADDRESS",
+            help="notified by mail when Weir disables the endpoint after failures",
         )
         parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
 
@@ -56,7 +78,9 @@ class Command(PreparedCommand):
         endpoint = Endpoint()
         secret = enter(endpoint, entered, addresses.policy(), None)
         if options["json"]:
-            self.stdout.write(json.dumps({"id": endpoint.pk, "name": endpoint.name, "secret": secret}))
+            self.stdout.write(
+                json.dumps({"id": endpoint.pk, "name": endpoint.name, "secret": secret})
+            )
             return
         self.stdout.write(f"{endpoint.name} is added.")
         if secret:
@@ -71,7 +95,9 @@ def _url(name: str) -> str | None:
 def _credential(name: str) -> str | None:
     """Asked for only where the format cannot do without."""
     given = os.environ.get(CREDENTIAL_VARIABLE, "")
-    return given or (_prompted(FORMATS[name].credential) if FORMATS[name].credential_required else None)
+    return given or (
+        _prompted(FORMATS[name].credential) if FORMATS[name].credential_required else None
+    )
 
 
 def _prompted(what: str) -> str:

@@ -24,8 +24,10 @@ WHO = "command line"
 
 class Command(PreparedCommand):
     help = (
-        "List deliveries of alerts, newest first; with --replay send those again that the other arguments choose (dead ones, unless "
-        "--state says otherwise), under the same ids. Exit code 0, 1 where nothing was to be sent again, 2 where the input is invalid."
+        "List deliveries of alerts, newest first; with --replay send those again that the other "
+        "arguments choose (dead ones, unless "
+        "--state says otherwise), under the same ids. Exit code 0, 1 where nothing was to be sent "
+        "again, 2 where the input is invalid."
     )
 
     refusals = (ActionRefused, BadTimeRange)
@@ -34,26 +36,42 @@ class Command(PreparedCommand):
         parser.add_argument("uid", nargs="?", metavar="MSG", help="only this one")
         parser.add_argument("--endpoint", metavar="NAME", help="only of this endpoint")
         parser.add_argument("--state", choices=DeliveryState.values, help="only in this state")
-        parser.add_argument("--from", dest="since", default="now-24h", metavar="TIME", help="made since, such as now-7d (default: now-24h)")
-        parser.add_argument("--to", dest="until", default="now", metavar="TIME", help="made until (default: now)")
+        parser.add_argument(
+            "--from",
+            dest="since",
+            default="now-24h",
+            metavar="TIME",
+            help="made since, such as now-7d (default: now-24h)",
+        )
+        parser.add_argument(
+            "--to", dest="until", default="now", metavar="TIME", help="made until (default: now)"
+        )
         parser.add_argument("--replay", action="store_true", help="send them again")
-        parser.add_argument("--json", action="store_true", help="one JSON object a line instead of words")
+        parser.add_argument(
+            "--json", action="store_true", help="one JSON object a line instead of words"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         endpoint = self._endpoint(options["endpoint"])
-        since, until = (timeranges.instant(options[name], timezone.now()) for name in ("since", "until"))
+        since, until = (
+            timeranges.instant(options[name], timezone.now()) for name in ("since", "until")
+        )
         if options["replay"]:
             self._replay(options, endpoint, since, until)
             return
         given = {"state": options["state"], "endpoint": endpoint.pk if endpoint else None}
         if not options["uid"]:
             given |= {"from": options["since"], "to": options["until"]}
-        found = DeliveryFilters({name: value for name, value in given.items() if value}, Delivery.objects.listed()).checked()
+        found = DeliveryFilters(
+            {name: value for name, value in given.items() if value}, Delivery.objects.listed()
+        ).checked()
         found = found.filter(uid=options["uid"]) if options["uid"] else found
         rows = found.order_by("-id")[:MOST].iterator(500)
         print_lines(self.stdout, (_json(row) if options["json"] else _words(row) for row in rows))
 
-    def _replay(self, options: dict[str, Any], endpoint: Endpoint | None, since: datetime, until: datetime) -> None:
+    def _replay(
+        self, options: dict[str, Any], endpoint: Endpoint | None, since: datetime, until: datetime
+    ) -> None:
         now = timezone.now()
         if options["uid"]:
             row = Delivery.objects.select_related("endpoint").filter(uid=options["uid"]).first()
@@ -78,9 +96,14 @@ class Command(PreparedCommand):
 
 
 def _json(row: Delivery) -> str:
-    return json_line(NAMES, [row.endpoint.name if name == "endpoint" else getattr(row, name) for name in NAMES])
+    return json_line(
+        NAMES, [row.endpoint.name if name == "endpoint" else getattr(row, name) for name in NAMES]
+    )
 
 
 def _words(row: Delivery) -> str:
     tail = f"  {row.last_error}" if row.last_error else ""
-    return f"{row.made_at:%Y-%m-%d %H:%M:%S}  {row.state:9}  {row.attempts:2}  {row.uid}  {row.endpoint.name}  {row.title}{tail}"
+    return (
+        f"{row.made_at:%Y-%m-%d %H:%M:%S}  {row.state:9}  {row.attempts:2}  {row.uid}  "
+        f"{row.endpoint.name}  {row.title}{tail}"
+    )

@@ -10,7 +10,8 @@ from webapp.fleet.rows_command import RowsCommand
 
 class Command(RowsCommand):
     help = (
-        "Print what the rules found, open and closed, by cluster, job and time: a table, or with --json one object a line. "
+        "Print what the rules found, open and closed, by cluster, job and time: a table, or with "
+        "--json one object a line. "
         "Exit code 0, or 2 where the cluster or job is unknown."
     )
     model = Finding
@@ -18,8 +19,15 @@ class Command(RowsCommand):
     order = ("cluster", "job_id", "first_seen", "rule", "id")
     names = NAMES
     columns = (
-        ("last_seen", 20), ("state", 6), ("severity", 8), ("confidence", 10), ("rule", 30), ("cluster", 20), ("job_name", 24), ("title", 0),
-    )  # fmt: skip
+        ("last_seen", 20),
+        ("state", 6),
+        ("severity", 8),
+        ("confidence", 10),
+        ("rule", 30),
+        ("cluster", 20),
+        ("job_name", 24),
+        ("title", 0),
+    )
 
     def cells(self, row: dict[str, Any]) -> dict[str, Any]:
         return {**row, "last_seen": row["last_seen"].strftime("%Y-%m-%dT%H:%M:%SZ")}

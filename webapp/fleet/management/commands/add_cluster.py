@@ -22,43 +22,94 @@ from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
 VARIABLE = "WEIR_CLUSTER_SECRET"
 STORE_VARIABLE = "WEIR_LOG_STORE_SECRET"
 PROMETHEUS_VARIABLE = "WEIR_PROMETHEUS_SECRET"
-OPTIONS = {one.option: one.field for one in source_registry.settings() if one.option and one.field != "log_store_url"} | {
-    "--prometheus-labels": "prometheus_selector", "--prometheus-ca": "prometheus_ca_file",
-    "--prometheus-tenant": "prometheus_tenant", "--log-query": "log_store_query", "--log-index": "log_store_index",
-    "--log-tenant": "log_store_tenant", "--log-history": "log_store_backfill_h", "--layout": "log_layout",
-    "--time-zone": "time_zone", "--ca": "ca_file", "--cert": "client_cert_file", "--key": "client_key_file",
-}  # fmt: skip
+OPTIONS = {
+    one.option: one.field
+    for one in source_registry.settings()
+    if one.option and one.field != "log_store_url"
+} | {
+    "--prometheus-labels": "prometheus_selector",
+    "--prometheus-ca": "prometheus_ca_file",
+    "--prometheus-tenant": "prometheus_tenant",
+    "--log-query": "log_store_query",
+    "--log-index": "log_store_index",
+    "--log-tenant": "log_store_tenant",
+    "--log-history": "log_store_backfill_h",
+    "--layout": "log_layout",
+    "--time-zone": "time_zone",
+    "--ca": "ca_file",
+    "--cert": "client_cert_file",
+    "--key": "client_key_file",
+}
 """Those that fill a column of a cluster as they stand."""
 
 
 class Command(PreparedCommand):
     help = (
-        "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 where it does not answer (nothing is "
-        f"registered then), 2 where the input is invalid. A password or token is read from the variable {VARIABLE}, that of its Prometheus "
-        f"from {PROMETHEUS_VARIABLE}, or from standard input, or asked for; that of its store of logs from the variable {STORE_VARIABLE}. "
+        "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 "
+        "where it does not answer (nothing is "
+        f"registered then), 2 where the input is invalid. A password or token is read from the "
+        f"variable {VARIABLE}, that of its Prometheus "
+        f"from {PROMETHEUS_VARIABLE}, or from standard input, or asked for; that of its store of "
+        f"logs from the variable {STORE_VARIABLE}. "
         "None is ever an argument."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Options may stand between the name and the address, too: argparse alone takes the address for missing then."""
+        """Options may stand between the name and the address, too: argparse alone takes the address
+        for missing then.
+        """
         parser = super().create_parser(prog_name, subcommand, **kwargs)
-        parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]  # argparse has no switch for it
+        # argparse has no switch for it
+        parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
         return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="letters, digits, dots, dashes; it never changes")
         parser.add_argument(
-            "url", metavar="URL", nargs="?", default="", help="REST address of the JobManager, such as http://jobmanager:8081"
+            "name", metavar="NAME", help="letters, digits, dots, dashes; it never changes"
+        )
+        parser.add_argument(
+            "url",
+            metavar="URL",
+            nargs="?",
+            default="",
+            help="REST address of the JobManager, such as http://jobmanager:8081",
         )
         for option, name in OPTIONS.items():
             _add(parser, option, cast("models.Field[Any, Any]", Cluster._meta.get_field(name)))
-        parser.add_argument("--auth", default="", metavar="basic:USER|bearer|kerberos", help="how to sign in")
-        parser.add_argument("--prometheus-auth", default="", metavar="basic:USER|bearer|kerberos", help="how to sign in there")
-        parser.add_argument("--log-store", default="", metavar="KIND:URL", help="loki, elasticsearch or opensearch, which holds its logs")
-        parser.add_argument("--log-auth", default="", metavar="basic:USER|bearer|api_key", help="how to sign in to the store")
-        parser.add_argument("--insecure", action="store_true", help="accept any server certificate; shown on the Clusters page")
-        parser.add_argument("--replace", action="store_true", help="change a live cluster that is registered already")
-        parser.add_argument("--untested", action="store_true", help="register it without asking it anything")
+        parser.add_argument(
+            "--auth", default="", metavar="basic:USER|bearer|kerberos", help="how to sign in"
+        )
+        parser.add_argument(
+            "--prometheus-auth",
+            default="",
+            metavar="basic:USER|bearer|kerberos",
+            help="how to sign in there",
+        )
+        parser.add_argument(
+            "--log-store",
+            default="",
+            metavar="KIND:URL",
+            help="loki, elasticsearch or opensearch, which holds its logs",
+        )
+        parser.add_argument(
+            "--log-auth",
+            default="",
+            metavar="basic:USER|bearer|api_key",
+            help="how to sign in to the store",
+        )
+        parser.add_argument(
+            "--insecure",
+            action="store_true",
+            help="accept any server certificate; shown on the Clusters page",
+        )
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="change a live cluster that is registered already",
+        )
+        parser.add_argument(
+            "--untested", action="store_true", help="register it without asking it anything"
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -70,7 +121,10 @@ class Command(PreparedCommand):
         report = None if options["untested"] else tried_connection(cluster)
         if report is not None and not report.reachable:
             self._report(cluster, report, options)
-            raise CommandError(f"{cluster.name} is not registered. Use --untested to register it all the same.", returncode=1)
+            raise CommandError(
+                f"{cluster.name} is not registered. Use --untested to register it all the same.",
+                returncode=1,
+            )
         if report is not None:
             cluster.sees, cluster.misses = list(report.sees), list(report.misses)
         if cluster.pk:
@@ -80,17 +134,29 @@ class Command(PreparedCommand):
         self._report(cluster, report, options)
 
     def _cluster(self, options: dict[str, Any]) -> Cluster:
-        cluster: Cluster = Cluster.objects.filter(name=options["name"]).first() or Cluster(name=options["name"])
+        cluster: Cluster = Cluster.objects.filter(name=options["name"]).first() or Cluster(
+            name=options["name"]
+        )
         if cluster.pk and not (options["replace"] and cluster.kind == ClusterKind.LIVE):
-            hint = "use --replace to change it" if cluster.kind == ClusterKind.LIVE else "it is a recording; choose another name"
-            raise CommandError(f"There is a cluster {cluster.name} already: {hint}.", returncode=REFUSED)
+            hint = (
+                "use --replace to change it"
+                if cluster.kind == ClusterKind.LIVE
+                else "it is a recording; choose another name"
+            )
+            raise CommandError(
+                f"There is a cluster {cluster.name} already: {hint}.", returncode=REFUSED
+            )
         cluster.url, cluster.verify_tls = options["url"], not options["insecure"]
         for option, name in OPTIONS.items():
             setattr(cluster, name, options[option[2:].replace("-", "_")])
         self._log_store(cluster, options)
-        cluster.auth_scheme, cluster.auth_user, secret = _sign_in("--auth", options["auth"], VARIABLE, "")
+        cluster.auth_scheme, cluster.auth_user, secret = _sign_in(
+            "--auth", options["auth"], VARIABLE, ""
+        )
         JOBMANAGER.keep(cluster, secret)
-        there = _sign_in("--prometheus-auth", options["prometheus_auth"], PROMETHEUS_VARIABLE, " of Prometheus")
+        there = _sign_in(
+            "--prometheus-auth", options["prometheus_auth"], PROMETHEUS_VARIABLE, " of Prometheus"
+        )
         cluster.prometheus_auth_scheme, cluster.prometheus_auth_user, secret = there
         PROMETHEUS.keep(cluster, secret)
         return cluster
@@ -98,21 +164,39 @@ class Command(PreparedCommand):
     def _log_store(self, cluster: Cluster, options: dict[str, Any]) -> None:
         kind, _, url = options["log_store"].partition(":")
         if kind not in LogStoreKind.values or bool(kind) != bool(url):
-            raise CommandError("--log-store must be loki:URL, elasticsearch:URL or opensearch:URL.", returncode=REFUSED)
+            raise CommandError(
+                "--log-store must be loki:URL, elasticsearch:URL or opensearch:URL.",
+                returncode=REFUSED,
+            )
         scheme, _, user = options["log_auth"].partition(":")
         if scheme not in LogStoreSignIn.values or bool(user) != (scheme == LogStoreSignIn.BASIC):
-            raise CommandError("--log-auth must be basic:USER, bearer or api_key.", returncode=REFUSED)
+            raise CommandError(
+                "--log-auth must be basic:USER, bearer or api_key.", returncode=REFUSED
+            )
         secret = os.environ.get(STORE_VARIABLE, "") if scheme else ""
         if scheme and not secret:
-            raise CommandError(f"Give the password, token or key of the store of logs in {STORE_VARIABLE}.", returncode=REFUSED)
+            raise CommandError(
+                f"Give the password, token or key of the store of logs in {STORE_VARIABLE}.",
+                returncode=REFUSED,
+            )
         cluster.log_store_kind, cluster.log_store_url = kind, url
         cluster.log_store_auth_scheme, cluster.log_store_auth_user = scheme, user
         LOG_STORE.keep(cluster, secret)
 
     def _report(self, cluster: Cluster, report: TestReport | None, options: dict[str, Any]) -> None:
         if options["json"]:
-            seen = {"reachable": report.reachable, "sees": list(report.sees), "misses": list(report.misses)} if report else {}
-            self.stdout.write(json.dumps({"cluster": cluster.name, "registered": cluster.pk is not None, **seen}))
+            seen = (
+                {
+                    "reachable": report.reachable,
+                    "sees": list(report.sees),
+                    "misses": list(report.misses),
+                }
+                if report
+                else {}
+            )
+            self.stdout.write(
+                json.dumps({"cluster": cluster.name, "registered": cluster.pk is not None, **seen})
+            )
             return
         if report is not None:
             self.stdout.write(report.sentence)
@@ -125,15 +209,22 @@ class Command(PreparedCommand):
 
 
 def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -> None:
-    meaning, value = str(field.help_text or field.verbose_name), field.name.rpartition("_")[2].upper()
+    meaning, value = (
+        str(field.help_text or field.verbose_name),
+        field.name.rpartition("_")[2].upper(),
+    )
     if isinstance(field, models.BooleanField):
         parser.add_argument(option, action="store_true", help=meaning)
     elif isinstance(field, models.JSONField):
-        parser.add_argument(option, action="append", default=[], metavar="GLOB", help=f"{meaning}; may be repeated")
+        parser.add_argument(
+            option, action="append", default=[], metavar="GLOB", help=f"{meaning}; may be repeated"
+        )
     else:
         default, whole = field.get_default(), isinstance(field, models.IntegerField)
         meaning += f" (default: {default})" if default else ""
-        parser.add_argument(option, type=int if whole else str, default=default, metavar=value, help=meaning)
+        parser.add_argument(
+            option, type=int if whole else str, default=default, metavar=value, help=meaning
+        )
 
 
 def _sign_in(option: str, text: str, variable: str, whose: str) -> tuple[str, str, str]:
@@ -141,7 +232,11 @@ def _sign_in(option: str, text: str, variable: str, whose: str) -> tuple[str, st
     scheme, _, user = text.partition(":")
     if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):
         raise CommandError(f"{option} must be basic:USER, bearer or kerberos.", returncode=REFUSED)
-    return scheme, user, _secret(scheme, variable, whose) if scheme in (AuthScheme.BASIC, AuthScheme.BEARER) else ""
+    return (
+        scheme,
+        user,
+        _secret(scheme, variable, whose) if scheme in (AuthScheme.BASIC, AuthScheme.BEARER) else "",
+    )
 
 
 def _secret(scheme: str, variable: str, whose: str) -> str:
@@ -149,12 +244,28 @@ def _secret(scheme: str, variable: str, whose: str) -> str:
     word = ("Password" if scheme == AuthScheme.BASIC else "Token") + whose
     secret = os.environ.get(variable, "")
     if not secret:
-        secret = getpass.getpass(f"{word}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+        secret = (
+            getpass.getpass(f"{word}: ")
+            if sys.stdin.isatty()
+            else sys.stdin.readline().rstrip("\r\n")
+        )
     if not secret:
-        raise CommandError(f"Give the {word[0].lower()}{word[1:]} in {variable}, on standard input or at the prompt.", returncode=REFUSED)
+        raise CommandError(
+            f"Give the {word[0].lower()}{word[1:]} in {variable}, on standard input or at the "
+            f"prompt.",
+            returncode=REFUSED,
+        )
     return secret
 
 
 def _in_words(error: ValidationError) -> str:
-    fields = error.message_dict.items() if hasattr(error, "error_dict") else [("__all__", error.messages)]
-    return " ".join(f"{message}" if field == "__all__" else f"{field}: {message}" for field, messages in fields for message in messages)
+    fields = (
+        error.message_dict.items()
+        if hasattr(error, "error_dict")
+        else [("__all__", error.messages)]
+    )
+    return " ".join(
+        f"{message}" if field == "__all__" else f"{field}: {message}"
+        for field, messages in fields
+        for message in messages
+    )

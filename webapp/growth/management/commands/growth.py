@@ -1,4 +1,6 @@
-"""Print how state, uploads and unreferenced files grow, by job, cluster or label, and when quotas are reached."""
+"""Print how state, uploads and unreferenced files grow, by job, cluster or label, and when quotas
+are reached.
+"""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -24,17 +26,23 @@ from webapp.lib.quantities import bytes_text, change_text, duration_text
 
 class Command(PreparedCommand):
     help = (
-        "Print growth of jobs over 7, 30 or 90 days: a table, or with --json one object a line; with --by of clusters or a label of them, "
-        "with --quotas when quotas are reached (one object). Unknown is null. Exit code 0, or 2 where a parameter cannot be used."
+        "Print growth of jobs over 7, 30 or 90 days: a table, or with --json one object a line; "
+        "with --by of clusters or a label of them, "
+        "with --quotas when quotas are reached (one object). Unknown is null. Exit code 0, or 2 "
+        "where a parameter cannot be used."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--by", default=JOB, help="job, cluster, or a label of clusters, such as team")
+        parser.add_argument(
+            "--by", default=JOB, help="job, cluster, or a label of clusters, such as team"
+        )
         parser.add_argument("--days", type=int, default=DEFAULT_DAYS, choices=WINDOWS)
         parser.add_argument("--cluster", help="only jobs of this one")
         parser.add_argument("--label", help="only jobs of clusters with it, such as team=payments")
         parser.add_argument("--sort", default="growth", choices=list(SORTS))
-        parser.add_argument("--quotas", action="store_true", help="quotas of roots and clusters instead")
+        parser.add_argument(
+            "--quotas", action="store_true", help="quotas of roots and clusters instead"
+        )
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,14 +64,22 @@ class Command(PreparedCommand):
             self._jobs(window, options)
 
     def _jobs(self, window: int, options: dict[str, Any]) -> None:
-        given = {"days": str(window), "sort": options["sort"], **{n: options[n] for n in ("cluster", "label") if options[n]}}
+        given = {
+            "days": str(window),
+            "sort": options["sort"],
+            **{n: options[n] for n in ("cluster", "label") if options[n]},
+        }
         filters = GrowthFilters(given, JobGrowth.objects.all())
         try:
             rows = filters.checked()
         except WrongParameters as error:
             raise CommandError(str(error), returncode=REFUSED) from error
         sort = filters.sorting
-        found = rows.annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys)).iterator(2_000)
+        found = (
+            rows.annotate(sort_key=sort.key)
+            .order_by(*(key.order_by for key in sort.keys))
+            .iterator(2_000)
+        )
         if not options["json"]:
             print_lines(self.stdout, _table(found))
             return
@@ -72,21 +88,29 @@ class Command(PreparedCommand):
 
 
 def _table(jobs: Any) -> Iterator[str]:
-    yield f"{'':<40}{'state':>10}{'a day':>16}{'uploaded':>10}{'':>8}{'unref.':>10}{'p95':>12}  time-out"
+    heads = f"{'state':>10}{'a day':>16}{'uploaded':>10}{'':>8}{'unref.':>10}{'p95':>12}"
+    yield f"{'':<40}{heads}  time-out"
     for job in jobs:
-        sizes = f"{bytes_text(job.state_bytes):>10}{per_day(job.state_bytes_per_day):>16}{bytes_text(job.uploaded_bytes):>10}"
+        sizes = _sizes(job.state_bytes, job.state_bytes_per_day, job.uploaded_bytes)
         change = change_text(job.uploaded_bytes_per_day, job.uploaded_bytes_per_day_before)
         until = Until(job.days_to_timeout, job.days_to_timeout_soonest, job.days_to_timeout_latest)
-        timeout = "ended" if job.ended else "?" if job.duration_ms_per_day is None else until_text(until)
+        timeout = (
+            "ended" if job.ended else "?" if job.duration_ms_per_day is None else until_text(until)
+        )
         name = f"{job.cluster} {job.name or job.job_id}"[:39]
-        yield f"{name:<40}{sizes}{change:>8}{bytes_text(job.unreferenced_bytes):>10}{duration_text(job.duration_ms):>12}  {timeout}"
+        unreferenced, duration = bytes_text(job.unreferenced_bytes), duration_text(job.duration_ms)
+        yield f"{name:<40}{sizes}{change:>8}{unreferenced:>10}{duration:>12}  {timeout}"
+
+
+def _sizes(state: int | None, state_per_day: float | None, uploaded: int | None) -> str:
+    return f"{bytes_text(state):>10}{per_day(state_per_day):>16}{bytes_text(uploaded):>10}"
 
 
 def _groups(by: str, window: int) -> Iterator[str]:
     yield f"{'':<40}{'jobs':>6}{'state':>10}{'a day':>16}{'uploaded':>10}{'unref.':>10}"
     for group in groups_by(by, window, timezone.now()):
         one = group.figures
-        sizes = f"{bytes_text(one.state_bytes):>10}{per_day(one.state_bytes_per_day):>16}{bytes_text(one.uploaded_bytes):>10}"
+        sizes = _sizes(one.state_bytes, one.state_bytes_per_day, one.uploaded_bytes)
         yield f"{group.name[:39]:<40}{group.jobs:>6,}{sizes}{bytes_text(one.unreferenced_bytes):>10}"
 
 
@@ -95,4 +119,7 @@ def _quotas(found: Any) -> Iterator[str]:
         when = until_text(use.until) if use.slope or use.is_reached else "? too few days are known"
         raw = use.replicated.raw(use.used_bytes)
         stored = "" if raw is None else f" ({bytes_text(raw)} raw)"
-        yield f"{use.quota}: {bytes_text(use.used_bytes)}{stored} of {bytes_text(use.quota.quota_bytes)}, {when}"
+        yield (
+            f"{use.quota}: {bytes_text(use.used_bytes)}{stored} of "
+            f"{bytes_text(use.quota.quota_bytes)}, {when}"
+        )

@@ -13,7 +13,10 @@ from webapp.lib.refusals import InputRefused
 
 
 class Command(PreparedCommand):
-    help = "Say how much storage a root, or the jobs of a cluster, may take; growth then says when it is reached."
+    help = (
+        "Say how much storage a root, or the jobs of a cluster, may take; growth then says when "
+        "it is reached."
+    )
     refusals = (InputRefused,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:

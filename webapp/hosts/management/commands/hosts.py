@@ -19,13 +19,25 @@ from webapp.lib.filter_sets import WrongParameters
 from webapp.lib.instants import instant_text
 from webapp.lib.printing import json_line, print_document, print_lines
 
-WIDTHS = {"host": 32, "cluster": 20, "findings": 8, "losses": 6, "declines": 8, "expired": 7, "failures": 8, "jobs": 5, "subtasks": 8}
+WIDTHS = {
+    "host": 32,
+    "cluster": 20,
+    "findings": 8,
+    "losses": 6,
+    "declines": 8,
+    "expired": 7,
+    "failures": 8,
+    "jobs": 5,
+    "subtasks": 8,
+}
 
 
 class Command(PreparedCommand):
     help = (
-        "Print hosts with what happened on them in a time, the worst first, or what happened on one: a table, or with --json one object a "
-        "line (of one host, one object). Exit code 0, or 2 where the host is unknown or an option is wrong."
+        "Print hosts with what happened on them in a time, the worst first, or what happened on "
+        "one: a table, or with --json one object a "
+        "line (of one host, one object). Exit code 0, or 2 where the host is unknown or an option "
+        "is wrong."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -37,7 +49,9 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="JSON instead of a table")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        filters = HostsOfTimeFilters({name: options[name] for name in HostsOfTimeFilters.parameters() if options.get(name)})
+        filters = HostsOfTimeFilters(
+            {name: options[name] for name in HostsOfTimeFilters.parameters() if options.get(name)}
+        )
         try:
             filters.check()
         except WrongParameters as error:
@@ -47,10 +61,16 @@ class Command(PreparedCommand):
             self._one(options["host"], options["cluster"], start, end, options["json"])
             return
         _, rows = host_rows(filters, start, end)
-        lines = (json_line(HOST_NAMES, [getattr(row, name) for name in HOST_NAMES]) for row in rows) if options["json"] else _table(rows)
+        lines = (
+            (json_line(HOST_NAMES, [getattr(row, name) for name in HOST_NAMES]) for row in rows)
+            if options["json"]
+            else _table(rows)
+        )
         print_lines(self.stdout, lines)
 
-    def _one(self, host: str, cluster: str | None, start: datetime, end: datetime, as_json: bool) -> None:
+    def _one(
+        self, host: str, cluster: str | None, start: datetime, end: datetime, as_json: bool
+    ) -> None:
         clusters = [one for one in lookup.clusters_of(host) if cluster in (None, one)]
         if not clusters:
             raise CommandError(f"No job was seen on a host called {host}.", returncode=REFUSED)
@@ -79,4 +99,11 @@ def _story(host: str, clusters: Sequence[str], start: datetime, end: datetime) -
     told = timeline(events, jobs, lookup.findings_of(host, clusters, start, end), start, end, None)
     for moment in told.moments:
         about = [f"({moment.detail})"] if moment.detail else []
-        yield "  ".join([instant_text(moment.at), moment.title, *about, ", ".join(name for _, _, name in moment.jobs)]).rstrip()
+        yield "  ".join(
+            [
+                instant_text(moment.at),
+                moment.title,
+                *about,
+                ", ".join(name for _, _, name in moment.jobs),
+            ]
+        ).rstrip()

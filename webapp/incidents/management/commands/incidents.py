@@ -12,7 +12,8 @@ from webapp.incidents.models import Incident
 
 class Command(RowsCommand):
     help = (
-        "Print incidents, findings of one cause together, open and closed, by time: a table, or with --json one object a line. "
+        "Print incidents, findings of one cause together, open and closed, by time: a table, or "
+        "with --json one object a line. "
         "Exit code 0, or 2 where the cluster or job is unknown."
     )
     model = Incident
@@ -20,8 +21,15 @@ class Command(RowsCommand):
     order = ("began_at", "id")
     names = NAMES
     columns = (
-        ("began_at", 20), ("state", 6), ("severity", 8), ("cluster", 20), ("job_name", 24), ("finding_count", 8), ("uid", 30), ("title", 0),
-    )  # fmt: skip
+        ("began_at", 20),
+        ("state", 6),
+        ("severity", 8),
+        ("cluster", 20),
+        ("job_name", 24),
+        ("finding_count", 8),
+        ("uid", 30),
+        ("title", 0),
+    )
     right = ("finding_count",)
 
     def rows(self) -> QuerySet[Any]:

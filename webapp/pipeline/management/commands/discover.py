@@ -24,47 +24,91 @@ NAMES_SHOWN = 10
 
 class Command(PreparedCommand):
     help = (
-        "Read the sources that a file declares and say which clusters come, change, leave and are refused; --apply does it. "
+        "Read the sources that a file declares and say which clusters come, change, leave and are "
+        "refused; --apply does it. "
         "Exit code 0, 1 where a source could not be read whole, 2 where the file is invalid."
     )
     refusals = (Refused,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--file", default="", metavar="FILE", help="what declares them (default: that of WEIR_SOURCES)")
-        parser.add_argument("--apply", action="store_true", help="follow them now, as the pipeline does by itself")
+        parser.add_argument(
+            "--file",
+            default="",
+            metavar="FILE",
+            help="what declares them (default: that of WEIR_SOURCES)",
+        )
+        parser.add_argument(
+            "--apply", action="store_true", help="follow them now, as the pipeline does by itself"
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object a source")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"] or settings.WEIR.sources
         if not path:
-            raise CommandError("Nothing is declared: set WEIR_SOURCES to a file of sources, or give --file.", returncode=REFUSED)
+            raise CommandError(
+                "Nothing is declared: set WEIR_SOURCES to a file of sources, or give --file.",
+                returncode=REFUSED,
+            )
         sources = read_declared(Path(path))
         listings = read_sources(sources)
         now = timezone.now()
         with transaction.atomic():
-            changes = [apply(source, listing, now) for source, listing in zip(sources, listings, strict=True)]
+            changes = [
+                apply(source, listing, now)
+                for source, listing in zip(sources, listings, strict=True)
+            ]
             transaction.set_rollback(not options["apply"])
         for source, listing, changed in zip(sources, listings, changes, strict=True):
-            self.stdout.write(json.dumps(_as_json(source, listing, changed)) if options["json"] else _in_words(source, listing, changed))
+            self.stdout.write(
+                json.dumps(_as_json(source, listing, changed))
+                if options["json"]
+                else _in_words(source, listing, changed)
+            )
         if any(listing.error for listing in listings):
-            raise CommandError("Not every source could be read whole; what it lists stays as it was.", returncode=1)
+            raise CommandError(
+                "Not every source could be read whole; what it lists stays as it was.", returncode=1
+            )
 
 
 def _as_json(source: DiscoverySource, listing: Listing, changes: Changes) -> dict[str, Any]:
-    found = asdict(changes) | {"refused": [asdict(one) for one in (*listing.refused, *changes.refused)]}
-    clusters: list[dict[str, Any]] = [{"name": one.name, "url": one.url, "labels": dict(one.labels)} for one in listing.clusters]
+    found = asdict(changes) | {
+        "refused": [asdict(one) for one in (*listing.refused, *changes.refused)]
+    }
+    clusters: list[dict[str, Any]] = [
+        {"name": one.name, "url": one.url, "labels": dict(one.labels)} for one in listing.clusters
+    ]
     for listed, one in zip(clusters, listing.clusters, strict=True):
         if one.operator:
             listed["operator"] = one.operator.said
-    return {"source": source.name, "kind": source.kind, "place": source.place, "error": listing.error, "clusters": clusters, **found}
+    return {
+        "source": source.name,
+        "kind": source.kind,
+        "place": source.place,
+        "error": listing.error,
+        "clusters": clusters,
+        **found,
+    }
 
 
 def _in_words(source: DiscoverySource, listing: Listing, changes: Changes) -> str:
     lines = [f"{source.name} ({source.kind}: {source.place}): {len(listing.clusters)} clusters"]
     if listing.error:
         lines.append(f"  error    {listing.error}")
-    for word, names in (("come", changes.came), ("change", changes.changed), ("leave", changes.left)):
+    for word, names in (
+        ("come", changes.came),
+        ("change", changes.changed),
+        ("leave", changes.left),
+    ):
         more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
         lines += [f"  {word:8} {', '.join(names[:NAMES_SHOWN])}{more}"] if names else []
-    lines += [f"  broken   {one.name}: {one.operator.said}" for one in listing.clusters if one.operator and one.operator.state == "broken"]
-    return "\n".join([*lines, *(f"  refused  {one.what}: {one.why}" for one in (*listing.refused, *changes.refused))])
+    lines += [
+        f"  broken   {one.name}: {one.operator.said}"
+        for one in listing.clusters
+        if one.operator and one.operator.state == "broken"
+    ]
+    return "\n".join(
+        [
+            *lines,
+            *(f"  refused  {one.what}: {one.why}" for one in (*listing.refused, *changes.refused)),
+        ]
+    )

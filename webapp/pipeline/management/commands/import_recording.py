@@ -18,15 +18,28 @@ from webapp.work.lake import commits, lake
 
 class Command(PreparedCommand):
     help = (
-        "Load a recording (folder with rest.jsonl and logs/) into the lake and register it as a cluster; run_pipeline then makes it "
-        "visible. What was imported before is not imported again. Exit code 0, 1 where nothing in it could be used, 2 where it was refused."
+        "Load a recording (folder with rest.jsonl and logs/) into the lake and register it as a "
+        "cluster; run_pipeline then makes it "
+        "visible. What was imported before is not imported again. Exit code 0, 1 where nothing in "
+        "it could be used, 2 where it was refused."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("directory", type=Path, metavar="DIR")
-        parser.add_argument("--cluster", required=True, metavar="NAME", help="name under which it is shown")
-        parser.add_argument("--log-time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
-        parser.add_argument("--again", action="store_true", help="import it even if it was imported before; changes nothing that is shown")
+        parser.add_argument(
+            "--cluster", required=True, metavar="NAME", help="name under which it is shown"
+        )
+        parser.add_argument(
+            "--log-time-zone",
+            default="UTC",
+            metavar="ZONE",
+            help="IANA name of the zone of the logs (default: UTC)",
+        )
+        parser.add_argument(
+            "--again",
+            action="store_true",
+            help="import it even if it was imported before; changes nothing that is shown",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         directory: Path = options["directory"]
@@ -36,7 +49,8 @@ class Command(PreparedCommand):
             cluster = recording_cluster(options["cluster"])
         except (AlreadyRegistered, ValidationError) as error:
             raise CommandError(
-                str(error) if isinstance(error, AlreadyRegistered) else " ".join(error.messages), returncode=REFUSED
+                str(error) if isinstance(error, AlreadyRegistered) else " ".join(error.messages),
+                returncode=REFUSED,
             ) from error
         if why := disk_budget.why_stopped():
             raise CommandError(why, returncode=REFUSED)
@@ -46,17 +60,28 @@ class Command(PreparedCommand):
             return
         try:
             summary = import_recording(
-                directory, cluster.name, lake(), log_time_zone=options["log_time_zone"], progress=lambda line: self._say(line, options)
+                directory,
+                cluster.name,
+                lake(),
+                log_time_zone=options["log_time_zone"],
+                progress=lambda line: self._say(line, options),
             )
         except IngestError as error:
             if not cluster.fingerprint:
                 cluster.delete()
             raise CommandError(str(error), returncode=REFUSED) from error
-        Cluster.objects.filter(pk=cluster.pk).update(fingerprint=content, flink_version=summary.flink_version)
+        Cluster.objects.filter(pk=cluster.pk).update(
+            fingerprint=content, flink_version=summary.flink_version
+        )
         records = sum(summary.records.values())
-        self.stdout.write(f"{directory}: {records:,} records of {len(summary.jobs)} jobs imported as cluster {cluster.name}.")
+        self.stdout.write(
+            f"{directory}: {records:,} records of {len(summary.jobs)} jobs imported as cluster "
+            f"{cluster.name}."
+        )
         if summary.skipped:
-            counts = ", ".join(f"{count} {reason}" for reason, count in summary.skipped.most_common())
+            counts = ", ".join(
+                f"{count} {reason}" for reason, count in summary.skipped.most_common()
+            )
             self.stdout.write(f"Skipped, and listed on the pipeline page: {counts}.")
         if not summary.records.keys() - {"skips"}:
             raise CommandError(f"Nothing in {directory} could be used.", returncode=1)

@@ -20,24 +20,38 @@ LOOK_AGAIN_S = 1
 
 class Command(PreparedCommand):
     help = (
-        "Run Spark over everything that is new in the lake and load the result. Needs no running service. "
-        "Exit code 0 when all is loaded, 1 where something failed or another process did not finish it."
+        "Run Spark over everything that is new in the lake and load the result. Needs no running "
+        "service. "
+        "Exit code 0 when all is loaded, 1 where something failed or another process did not "
+        "finish it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--collect", action="store_true", help="ask all live clusters first")
-        parser.add_argument("--from-start", action="store_true", help="read the whole lake again, as after it was replaced")
         parser.add_argument(
-            "--wait", type=float, default=600, metavar="S", help="how long to wait for another process that does it (default: 600)"
+            "--from-start",
+            action="store_true",
+            help="read the whole lake again, as after it was replaced",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of progress")
+        parser.add_argument(
+            "--wait",
+            type=float,
+            default=600,
+            metavar="S",
+            help="how long to wait for another process that does it (default: 600)",
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="one JSON object at the end instead of progress"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         DueWork.objects.ensure(registry.intervals_s(), timezone.now())
         DueWork.objects.mend(timezone.now())
         began = time.monotonic()
         if options["from_start"]:
-            loader.start_over(new_attempt("start", timezone.now()), "It was asked for: run_pipeline --from-start.")
+            loader.start_over(
+                new_attempt("start", timezone.now()), "It was asked for: run_pipeline --from-start."
+            )
         counts: dict[str, Any] = {}
         if options["collect"]:
             for key in (key for key in registry.intervals_s() if key.startswith("collect/")):
@@ -45,12 +59,16 @@ class Command(PreparedCommand):
         for key in (keys.CYCLE, rollups.KEY):
             counts[key] = self._do(key, options["wait"])
         if options["json"]:
-            self.stdout.write(json.dumps({"duration_s": round(time.monotonic() - began, 3), **counts}))
+            self.stdout.write(
+                json.dumps({"duration_s": round(time.monotonic() - began, 3), **counts})
+            )
         else:
             self.stdout.write(f"Done in {time.monotonic() - began:.1f} s.")
 
     def _do(self, key: str, wait_s: float) -> dict[str, Any]:
-        """Do one piece of work, after the process that does it now; returns its counts, empty where nothing was to do."""
+        """Do one piece of work, after the process that does it now; returns its counts, empty where
+        nothing was to do.
+        """
         give_up = time.monotonic() + wait_s
         while True:
             try:
@@ -60,7 +78,10 @@ class Command(PreparedCommand):
             if performed.state != Performed.HELD:
                 break
             if time.monotonic() > give_up:
-                raise CommandError(f"{key}: another process did it for {wait_s:.0f} s; see the pipeline page.", returncode=1)
+                raise CommandError(
+                    f"{key}: another process did it for {wait_s:.0f} s; see the pipeline page.",
+                    returncode=1,
+                )
             self.say(f"{key}: another process does it, waiting …")
             time.sleep(LOOK_AGAIN_S)
         if performed.record is None:

@@ -15,7 +15,8 @@ from webapp.profiles.thread_dump_requests import MOST_ASKED, want_all
 class Command(PreparedCommand):
     help = (
         f"Ask for thread dumps of TaskManagers that run a job, {MOST_ASKED} at most; the next "
-        "collect cycle takes them, and the analysis threads shows them. Exit code 0, or 2 where the job is unknown."
+        "collect cycle takes them, and the analysis threads shows them. Exit code 0, or 2 where "
+        "the job is unknown."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

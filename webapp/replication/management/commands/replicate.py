@@ -24,9 +24,12 @@ from webapp.work.runs import describe
 
 class Command(PreparedCommand):
     help = (
-        "Copy the newest checkpoint of a job to DESTINATION, so that the job can be restored from there alone, and keep that copy up to "
-        "date from then on. Without DESTINATION: bring the copy that there is up to date now. Nothing is ever changed where the "
-        "checkpoints are. Exit code 0, 1 where copying failed (the copy before is as it was), 2 where the input is invalid."
+        "Copy the newest checkpoint of a job to DESTINATION, so that the job can be restored from "
+        "there alone, and keep that copy up to "
+        "date from then on. Without DESTINATION: bring the copy that there is up to date now. "
+        "Nothing is ever changed where the "
+        "checkpoints are. Exit code 0, 1 where copying failed (the copy before is as it was), 2 "
+        "where the input is invalid."
     )
     refusals = (InputRefused,)
 
@@ -34,14 +37,33 @@ class Command(PreparedCommand):
         parser.add_argument("cluster")
         parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
         parser.add_argument(
-            "destination", nargs="?", metavar="DESTINATION", help="an empty directory outside all storage roots, as Flink reads it"
+            "destination",
+            nargs="?",
+            metavar="DESTINATION",
+            help="an empty directory outside all storage roots, as Flink reads it",
         )
-        parser.add_argument("--read-at", default="", metavar="DIR", help="where Weir writes the same directory, if elsewhere")
         parser.add_argument(
-            "--source", default="", metavar="URI", help="directory of the job's checkpoints (default: that of its newest one)"
+            "--read-at",
+            default="",
+            metavar="DIR",
+            help="where Weir writes the same directory, if elsewhere",
         )
-        parser.add_argument("--every", type=int, default=DEFAULT_EVERY_S, metavar="S", help="seconds between looks (default: %(default)s)")
-        parser.add_argument("--stop", action="store_true", help="keep the copy as it is, no longer up to date")
+        parser.add_argument(
+            "--source",
+            default="",
+            metavar="URI",
+            help="directory of the job's checkpoints (default: that of its newest one)",
+        )
+        parser.add_argument(
+            "--every",
+            type=int,
+            default=DEFAULT_EVERY_S,
+            metavar="S",
+            help="seconds between looks (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--stop", action="store_true", help="keep the copy as it is, no longer up to date"
+        )
         parser.add_argument("--show", action="store_true", help="copy nothing now")
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
@@ -59,7 +81,9 @@ class Command(PreparedCommand):
             )
         found = job_replication(job, timezone.now())
         if found is None:
-            raise CommandError("No copy of this job was asked for: name a DESTINATION.", returncode=REFUSED)
+            raise CommandError(
+                "No copy of this job was asked for: name a DESTINATION.", returncode=REFUSED
+            )
         if options["stop"]:
             found.replica.enabled = False
             found.replica.save(update_fields=["enabled"])
@@ -79,7 +103,9 @@ class Command(PreparedCommand):
         except Exception as error:
             raise CommandError(describe(error), returncode=1) from error
         if performed.state == Performed.HELD:
-            raise CommandError("A worker is copying already; see the job's page of replication.", returncode=1)
+            raise CommandError(
+                "A worker is copying already; see the job's page of replication.", returncode=1
+            )
 
 
 def _words(found: JobReplication, *, stopped: bool) -> Iterator[str]:
@@ -89,7 +115,10 @@ def _words(found: JobReplication, *, stopped: bool) -> Iterator[str]:
     if copy.checkpoint_id is None:
         yield f"No copy is complete yet. {copy.trouble}".strip()
         return
-    yield f"Checkpoint {copy.checkpoint_id} is at {copy.location}: {count_text(copy.files)} files, {bytes_text(copy.bytes)}."
+    yield (
+        f"Checkpoint {copy.checkpoint_id} is at {copy.location}: {count_text(copy.files)} files, "
+        f"{bytes_text(copy.bytes)}."
+    )
     yield f"It lies {duration_text(found.lag_ms)} behind: so much would be lost with the original."
     if found.rounds and found.rounds[0].checkpoint_id == copy.checkpoint_id:
         one = found.rounds[0]

@@ -25,57 +25,116 @@ from webapp.reports.renderers.pdf import NoPdf
 
 class Command(PreparedCommand):
     help = (
-        "Report what happened to jobs in a stretch of time, and write it as files: one HTML file with its charts inside, PDF, Markdown, "
-        "JSON. Nothing is kept in Weir. Exit code 0, 1 where a file could not be made (the others are), 2 where the input is invalid."
+        "Report what happened to jobs in a stretch of time, and write it as files: one HTML file "
+        "with its charts inside, PDF, Markdown, "
+        "JSON. Nothing is kept in Weir. Exit code 0, 1 where a file could not be made (the others "
+        "are), 2 where the input is invalid."
     )
 
     refusals = (BadScope,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--cluster", action="append", default=[], metavar="C", help="of the job that follows; may be given several times"
+            "--cluster",
+            action="append",
+            default=[],
+            metavar="C",
+            help="of the job that follows; may be given several times",
         )
         parser.add_argument(
-            "--job", action="append", default=[], metavar="J", help="id or name; one for each --cluster (default: its worst)"
+            "--job",
+            action="append",
+            default=[],
+            metavar="J",
+            help="id or name; one for each --cluster (default: its worst)",
         )
-        parser.add_argument("--alert", metavar="UID", help="of this alert, instead of jobs and a range")
-        parser.add_argument("--digest", action="store_true", help="of the whole fleet (default: the last 7 days)")
+        parser.add_argument(
+            "--alert", metavar="UID", help="of this alert, instead of jobs and a range"
+        )
+        parser.add_argument(
+            "--digest", action="store_true", help="of the whole fleet (default: the last 7 days)"
+        )
         parser.add_argument(
             "--from",
             dest="start",
             default="",
             metavar="T",
-            help="now-6h, or 2026-11-21T04:10:00Z (default: 6 hours ago, or the life of a job that is past)",
+            help=(
+                "now-6h, or 2026-11-21T04:10:00Z (default: 6 hours ago, or the life of a job that "
+                "is past)"
+            ),
         )
-        parser.add_argument("--to", dest="end", default="", metavar="T", help="(default: now, or the end of that life)")
+        parser.add_argument(
+            "--to",
+            dest="end",
+            default="",
+            metavar="T",
+            help="(default: now, or the end of that life)",
+        )
         parser.add_argument("--title", default="", help="instead of the one it gives itself")
-        parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="made where it is missing; files in it are replaced")
-        parser.add_argument("--format", default="html,md,json", metavar="F,…", help=f"of {', '.join(FORMS)} (default: html,md,json)")
-        parser.add_argument("--json", action="store_true", help="one JSON object about what was made, instead of sentences")
+        parser.add_argument(
+            "--out",
+            type=Path,
+            required=True,
+            metavar="DIR",
+            help="made where it is missing; files in it are replaced",
+        )
+        parser.add_argument(
+            "--format",
+            default="html,md,json",
+            metavar="F,…",
+            help=f"of {', '.join(FORMS)} (default: html,md,json)",
+        )
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="one JSON object about what was made, instead of sentences",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        forms = list(dict.fromkeys(form.strip() for form in options["format"].split(",") if form.strip()))
+        forms = list(
+            dict.fromkeys(form.strip() for form in options["format"].split(",") if form.strip())
+        )
         if not forms or set(forms) - set(FORMS):
-            raise CommandError(f"--format takes some of {', '.join(FORMS)}, separated by commas.", returncode=REFUSED)
+            raise CommandError(
+                f"--format takes some of {', '.join(FORMS)}, separated by commas.",
+                returncode=REFUSED,
+            )
         document = self._gathered(options, timezone.now())
         made, failed = self._written(document, options["out"], forms)
         if options["json"]:
-            headline = {"title": document.title, "tone": document.summary.tone, "headline": document.summary.headline}
-            self.stdout.write(json.dumps({**headline, "files": made, "failed": failed}, ensure_ascii=False))
+            headline = {
+                "title": document.title,
+                "tone": document.summary.tone,
+                "headline": document.summary.headline,
+            }
+            self.stdout.write(
+                json.dumps({**headline, "files": made, "failed": failed}, ensure_ascii=False)
+            )
         else:
-            self.stdout.write(f"{document.title}\n{document.summary.headline}\n{document.summary.when}")
+            self.stdout.write(
+                f"{document.title}\n{document.summary.headline}\n{document.summary.when}"
+            )
             for path in made.values():
                 self.stdout.write(f"  {path}")
         if failed:
-            raise CommandError("; ".join(f"no {form}: {why}" for form, why in failed.items()), returncode=1)
+            raise CommandError(
+                "; ".join(f"no {form}: {why}" for form, why in failed.items()), returncode=1
+            )
 
     def _gathered(self, options: dict[str, Any], now: datetime) -> Document:
-        common: dict[str, Any] = {"uid": new_report_uid(), "made_at": now, "made_by": command_line_name()}
+        common: dict[str, Any] = {
+            "uid": new_report_uid(),
+            "made_at": now,
+            "made_by": command_line_name(),
+        }
         if options["digest"]:
             start, end = report_scope.span(options["start"] or "now-7d", options["end"], now)
             return digest.gather(start, end, **common)
         scope = self._scope(options, now)
-        return incident.gather(scope, title=options["title"][:200], from_alert=options["alert"] or "", **common)
+        return incident.gather(
+            scope, title=options["title"][:200], from_alert=options["alert"] or "", **common
+        )
 
     def _scope(self, options: dict[str, Any], now: datetime) -> ReportScope:
         if options["alert"]:
@@ -87,9 +146,13 @@ class Command(PreparedCommand):
         start, end = options["start"], options["end"]
         if not start and not end:
             start, end = report_scope.proposed(jobs)
-        return report_scope.scope([JobKey(job.cluster, job.job_id) for job in jobs], start, end, now)
+        return report_scope.scope(
+            [JobKey(job.cluster, job.job_id) for job in jobs], start, end, now
+        )
 
-    def _written(self, document: Document, out: Path, forms: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    def _written(
+        self, document: Document, out: Path, forms: list[str]
+    ) -> tuple[dict[str, str], dict[str, str]]:
         """Paths by form, and why others could not be made."""
         made, failed = {}, {}
         try:
@@ -109,14 +172,24 @@ class Command(PreparedCommand):
 def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
     """Pairs in the order they were given. Raises :class:`BadScope`."""
     if not clusters:
-        raise BadScope("Name a job by --cluster and --job, an alert by --alert, or ask for a --digest.")
+        raise BadScope(
+            "Name a job by --cluster and --job, an alert by --alert, or ask for a --digest."
+        )
     if jobs and len(jobs) != len(clusters):
         raise BadScope("Give one --job for each --cluster, or none at all.")
     found = []
     for cluster, job in zip(clusters, jobs or [""] * len(clusters), strict=True):
-        rows = JobCurrent.objects.filter(cluster=cluster).order_by("-trouble", "-last_seen_at", "id")
-        row = (rows.filter(job_id=job).first() or rows.filter(name=job).first()) if job else rows.first()
+        rows = JobCurrent.objects.filter(cluster=cluster).order_by(
+            "-trouble", "-last_seen_at", "id"
+        )
+        row = (
+            (rows.filter(job_id=job).first() or rows.filter(name=job).first())
+            if job
+            else rows.first()
+        )
         if row is None:
-            raise BadScope(f"No job{f' {job}' if job else ''} was ever seen on a cluster called {cluster}.")
+            raise BadScope(
+                f"No job{f' {job}' if job else ''} was ever seen on a cluster called {cluster}."
+            )
         found.append(row)
     return found

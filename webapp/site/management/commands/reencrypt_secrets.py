@@ -14,14 +14,18 @@ from webapp.fleet.models.cluster import SECRETS
 
 KEPT: list[tuple[Any, list[str]]] = [
     (Cluster, [*SECRETS]),
-    (Endpoint, ["url_encrypted", "credential_encrypted", "secret_encrypted", "previous_secret_encrypted"]),
+    (
+        Endpoint,
+        ["url_encrypted", "credential_encrypted", "secret_encrypted", "previous_secret_encrypted"],
+    ),
 ]
 """Every encrypted field there is."""
 
 
 class Command(PreparedCommand):
     help = (
-        "Encrypt the secrets of all clusters and endpoints with the first key of WEIR_FIELD_KEYS, so that the other keys can be dropped. "
+        "Encrypt the secrets of all clusters and endpoints with the first key of WEIR_FIELD_KEYS, "
+        "so that the other keys can be dropped. "
         "Exit code 0, or 1 where a secret fits none of the keys."
     )
 
@@ -33,12 +37,20 @@ class Command(PreparedCommand):
                     kept = [field for field in fields if getattr(row, field)]
                     try:
                         for field in kept:
-                            setattr(row, field, encryption.encrypt(encryption.decrypt(getattr(row, field))))
+                            setattr(
+                                row,
+                                field,
+                                encryption.encrypt(encryption.decrypt(getattr(row, field))),
+                            )
                     except ImproperlyConfigured:
                         lost.append(row.name)
                     else:
                         done += len(kept)
-                        model.objects.filter(pk=row.pk).update(**{field: getattr(row, field) for field in kept})
+                        model.objects.filter(pk=row.pk).update(
+                            **{field: getattr(row, field) for field in kept}
+                        )
         self.stdout.write(f"{done} secrets are encrypted with the first key.")
         if lost:
-            raise CommandError(f"No key fits the secrets of {', '.join(lost)}; enter them again.", returncode=1)
+            raise CommandError(
+                f"No key fits the secrets of {', '.join(lost)}; enter them again.", returncode=1
+            )

@@ -10,10 +10,15 @@ from webapp.site.removal import remove_demo
 
 class Command(PreparedCommand):
     help = (
-        "Remove the demo: the clusters that are played from the shipped recordings. It stays away until WEIR_HOME/demo/removed is "
+        "Remove the demo: the clusters that are played from the shipped recordings. It stays away "
+        "until WEIR_HOME/demo/removed is "
         "deleted and each of its clusters is added again."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         removed = remove_demo(timezone.now())
-        self.stdout.write(f"The demo is removed: {removed} clusters are no longer watched." if removed else "There is no demo here.")
+        self.stdout.write(
+            f"The demo is removed: {removed} clusters are no longer watched."
+            if removed
+            else "There is no demo here."
+        )

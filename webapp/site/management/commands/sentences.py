@@ -11,16 +11,23 @@ from webapp.lib.sentences import Sentence, matching, sentences
 
 class Command(BaseCommand):
     help = (
-        "List every sentence of pages, findings, runbooks, commands and API messages, with the file and line it stands in; "
+        "List every sentence of pages, findings, runbooks, commands and API messages, with the "
+        "file and line it stands in; "
         "… stands for what is put in."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--no-terms", action="store_true", help="only sentences with words that are no terms of Flink or of operations")
+        parser.add_argument(
+            "--no-terms",
+            action="store_true",
+            help="only sentences with words that are no terms of Flink or of operations",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         found = matching(sentences(), no_terms_only=options["no_terms"])
-        print_lines(self.stdout, (f"{one.path}:{one.line}: {_marked(one)}{one.text}" for one in found))
+        print_lines(
+            self.stdout, (f"{one.path}:{one.line}: {_marked(one)}{one.text}" for one in found)
+        )
 
 
 def _marked(sentence: Sentence) -> str:

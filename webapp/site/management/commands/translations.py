@@ -13,8 +13,10 @@ from webapp.site.translations.extraction import NoPlainText
 
 class Command(BaseCommand):
     help = (
-        "Collect what templates and code mark for translation into the catalogue of each area (webapp/AREA/locale), keep what is "
-        "translated, take over what other areas have translated, and compile. Needs the development dependencies."
+        "Collect what templates and code mark for translation into the catalogue of each area "
+        "(webapp/AREA/locale), keep what is "
+        "translated, take over what other areas have translated, and compile. Needs the "
+        "development dependencies."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -22,13 +24,18 @@ class Command(BaseCommand):
         parser.add_argument(
             "--check",
             action="store_true",
-            help="change nothing; list what is missing, obsolete, fuzzy, has lost a placeholder or a tag, or differs between areas",
+            help=(
+                "change nothing; list what is missing, obsolete, fuzzy, has lost a placeholder or "
+                "a tag, or differs between areas"
+            ),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         every = {area.name: area for area in areas()}
         if unknown := set(options["area"]) - set(every):
-            raise CommandError(f"No area is called {', '.join(sorted(unknown))}. There are: {', '.join(every)}.")
+            raise CommandError(
+                f"No area is called {', '.join(sorted(unknown))}. There are: {', '.join(every)}."
+            )
         chosen = [every[name] for name in options["area"]] or list(every.values())
         try:
             self._check(chosen) if options["check"] else self._update(chosen, list(every.values()))
@@ -46,10 +53,17 @@ class Command(BaseCommand):
         """Its own translation before that of another area."""
         known = {area.name: catalogues.texts(catalogues.read(area.po)) for area in every}
         for area in chosen:
-            of_others = {key: text for name in known if name != area.name for key, text in known[name].items()}
+            of_others = {
+                key: text
+                for name in known
+                if name != area.name
+                for key, text in known[name].items()
+            }
             catalogue = catalogues.made_of(area.messages(), of_others | known[area.name])
             catalogues.write(area, catalogue)
             held = catalogues.entries(catalogue)
             missing = sum(not catalogues.text_of(entry) for entry in held.values())
             if held:
-                self.stdout.write(f"{area.name}: {len(held)} messages, {missing} without a translation")
+                self.stdout.write(
+                    f"{area.name}: {len(held)} messages, {missing} without a translation"
+                )

@@ -19,21 +19,66 @@ from webapp.storage.suggestions import suggestions
 
 class Command(PreparedCommand):
     help = (
-        "Register a directory tree that Flink writes checkpoints, savepoints or high-availability data to. It is audited from then on, "
-        "together with all other roots. Without URI: list directories that known jobs write to and that are not registered. "
+        "Register a directory tree that Flink writes checkpoints, savepoints or high-availability "
+        "data to. It is audited from then on, "
+        "together with all other roots. Without URI: list directories that known jobs write to and "
+        "that are not registered. "
         "Exit code 0, or 2 where the input is invalid."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("uri", nargs="?", metavar="URI", help="as Flink's configuration names it: s3://bucket/flink, hdfs://…, file:/…")
-        parser.add_argument("--read-at", default="", metavar="DIR", help="where Weir reads the same tree, if elsewhere")
-        parser.add_argument("--kind", choices=RootKind.values, default=RootKind.CHECKPOINTS, help="what Flink writes there")
-        parser.add_argument("--cluster", action="append", default=[], metavar="NAME", help="a cluster that uses it; may be repeated")
-        parser.add_argument("--every", type=int, metavar="HOURS", help="hours between audits (default: WEIR_STORAGE_AUDIT_H)")
-        parser.add_argument("--replication", type=int, metavar="N", help="copies that HDFS keeps of each block, for raw bytes")
-        parser.add_argument("--quarantine", default="", metavar="URI", help="where a clean-up moves files (default: beside the root)")
-        parser.add_argument("--attest", default="", metavar="NAME", help="NAME says that every reader of this root is known to Weir")
-        parser.add_argument("--replace", action="store_true", help="change a root that is registered already")
+        parser.add_argument(
+            "uri",
+            nargs="?",
+            metavar="URI",
+            help="as Flink's configuration names it: s3://bucket/flink, hdfs://…, file:/…",
+        )
+        parser.add_argument(
+            "--read-at",
+            default="",
+            metavar="DIR",
+            help="where Weir reads the same tree, if elsewhere",
+        )
+        parser.add_argument(
+            "--kind",
+            choices=RootKind.values,
+            default=RootKind.CHECKPOINTS,
+            help="what Flink writes there",
+        )
+        parser.add_argument(
+            "--cluster",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="a cluster that uses it; may be repeated",
+        )
+        parser.add_argument(
+            "--every",
+            type=int,
+            metavar="HOURS",
+            help="hours between audits (default: WEIR_STORAGE_AUDIT_H)",
+        )
+        parser.add_argument(
+            "--replication",
+            type=int,
+            metavar="N",
+            help="copies that HDFS keeps of each block, for raw bytes",
+        )
+        parser.add_argument(
+            "--quarantine",
+            default="",
+            metavar="URI",
+            help="where a clean-up moves files (default: beside the root)",
+        )
+        parser.add_argument(
+            "--attest",
+            default="",
+            metavar="NAME",
+            help="NAME says that every reader of this root is known to Weir",
+        )
+        parser.add_argument(
+            "--replace", action="store_true", help="change a root that is registered already"
+        )
         parser.add_argument("--json", action="store_true", help="JSON instead of words")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,20 +88,38 @@ class Command(PreparedCommand):
             row = self._save(options)
         except ValidationError as error:
             raise CommandError(" ".join(error.messages), returncode=REFUSED) from error
-        fields = {"root": row.uri, "read_at": row.read_at, "kind": row.kind, "attested": row.is_attested, "clusters": options["cluster"]}
-        self.stdout.write(json.dumps(fields) if options["json"] else f"{row.uri} is registered; an audit is due now.")
+        fields = {
+            "root": row.uri,
+            "read_at": row.read_at,
+            "kind": row.kind,
+            "attested": row.is_attested,
+            "clusters": options["cluster"],
+        }
+        self.stdout.write(
+            json.dumps(fields)
+            if options["json"]
+            else f"{row.uri} is registered; an audit is due now."
+        )
         return None
 
     def _save(self, options: dict[str, Any]) -> StorageRoot:
         clusters = list(Cluster.objects.filter(name__in=options["cluster"]))
         if unknown := set(options["cluster"]) - {cluster.name for cluster in clusters}:
-            raise CommandError(f"There is no cluster {', '.join(sorted(unknown))}.", returncode=REFUSED)
+            raise CommandError(
+                f"There is no cluster {', '.join(sorted(unknown))}.", returncode=REFUSED
+            )
         row = known_root(options["uri"])
         if row is None:
             row = StorageRoot(uri=options["uri"])
         elif not options["replace"]:
-            raise CommandError(f"{row.uri} is registered already; use --replace to change it.", returncode=REFUSED)
-        row.read_at, row.kind, row.audit_every_h = options["read_at"], options["kind"], options["every"]
+            raise CommandError(
+                f"{row.uri} is registered already; use --replace to change it.", returncode=REFUSED
+            )
+        row.read_at, row.kind, row.audit_every_h = (
+            options["read_at"],
+            options["kind"],
+            options["every"],
+        )
         row.quarantine_uri, row.replication = options["quarantine"], options["replication"]
         save(row, clusters)
         audit_now(timezone.now())
@@ -67,12 +130,21 @@ class Command(PreparedCommand):
     def _suggest(self, as_json: bool) -> None:
         for one in suggestions():
             if as_json:
-                self.stdout.write(json.dumps({"uri": one.uri, "kind": one.kind, "clusters": one.clusters, "why": one.why}))
+                self.stdout.write(
+                    json.dumps(
+                        {"uri": one.uri, "kind": one.kind, "clusters": one.clusters, "why": one.why}
+                    )
+                )
             else:
-                self.stdout.write(f"{one.uri}  {one.kind}, used by {', '.join(one.clusters)} (from {one.why})")
+                self.stdout.write(
+                    f"{one.uri}  {one.kind}, used by {', '.join(one.clusters)} (from {one.why})"
+                )
 
 
 def known_root(written: str) -> StorageRoot | None:
-    """The registered root that ``written`` names in whatever spelling. Raises ``ValidationError``."""
+    """The registered root that ``written`` names in whatever spelling.
+
+    Raises ``ValidationError``.
+    """
     found: StorageRoot | None = StorageRoot.objects.filter(uri=placed(written, "").uri).first()
     return found

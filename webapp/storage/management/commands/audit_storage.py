@@ -27,23 +27,51 @@ from webapp.storage.verdict_files import VerdictFiles
 
 class Command(PreparedCommand):
     help = (
-        "List for every file below ROOT (default: all registered roots) whether something needs it: live, retained waste, orphan, "
-        "too recent to be judged, or kept because of a doubt. Roots need not be registered. Nothing is deleted. "
+        "List for every file below ROOT (default: all registered roots) whether something needs "
+        "it: live, retained waste, orphan, "
+        "too recent to be judged, or kept because of a doubt. Roots need not be registered. "
+        "Nothing is deleted. "
         "Exit code 0, 1 where the audit failed, 2 where the input is invalid."
     )
 
     refusals = (IngestError,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("roots", nargs="*", metavar="ROOT", help="as Flink names it: s3://bucket/flink, hdfs://…, file:/… or a path")
-        parser.add_argument("--listing", default="", metavar="FILE", help="an inventory (CSV, TSV or Parquet) instead of listing ROOT")
-        parser.add_argument("--at", metavar="DIR", help="where the files of ROOT are read: another mount, or a copied tree")
-        parser.add_argument("--as-of", default="", metavar="INSTANT", help="when the listing began (default: now); not in the future")
         parser.add_argument(
-            "--age-guard", type=int, metavar="HOURS", help="younger files are no orphans (default: WEIR_STORAGE_AGE_GUARD_H)"
+            "roots",
+            nargs="*",
+            metavar="ROOT",
+            help="as Flink names it: s3://bucket/flink, hdfs://…, file:/… or a path",
+        )
+        parser.add_argument(
+            "--listing",
+            default="",
+            metavar="FILE",
+            help="an inventory (CSV, TSV or Parquet) instead of listing ROOT",
+        )
+        parser.add_argument(
+            "--at",
+            metavar="DIR",
+            help="where the files of ROOT are read: another mount, or a copied tree",
+        )
+        parser.add_argument(
+            "--as-of",
+            default="",
+            metavar="INSTANT",
+            help="when the listing began (default: now); not in the future",
+        )
+        parser.add_argument(
+            "--age-guard",
+            type=int,
+            metavar="HOURS",
+            help="younger files are no orphans (default: WEIR_STORAGE_AGE_GUARD_H)",
         )
         parser.add_argument("--fresh", action="store_true", help="parse every _metadata again")
-        parser.add_argument("--json", action="store_true", help="per root its figures, then one line for each file that is not live")
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="per root its figures, then one line for each file that is not live",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         request = self._requested(options)
@@ -63,7 +91,10 @@ class Command(PreparedCommand):
             rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
             roots = audit_request.registered(rows, audit_request.blind_clusters())
         if not roots:
-            raise CommandError("No root is registered: name one, or add it with manage.py add_storage_root.", returncode=REFUSED)
+            raise CommandError(
+                "No root is registered: name one, or add it with manage.py add_storage_root.",
+                returncode=REFUSED,
+            )
         return audit_request.AuditRequest(
             roots,
             age_guard_h=guard,
@@ -81,8 +112,15 @@ def _instant(text: str) -> datetime | None:
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:
-        raise CommandError(f"--as-of {text!r} is no instant; give one such as 2026-11-21T04:12:00Z.", returncode=REFUSED) from error
-    return refuse_future(at if at.tzinfo else at.replace(tzinfo=timezone.get_default_timezone()), timezone.now(), "--as-of")
+        raise CommandError(
+            f"--as-of {text!r} is no instant; give one such as 2026-11-21T04:12:00Z.",
+            returncode=REFUSED,
+        ) from error
+    return refuse_future(
+        at if at.tzinfo else at.replace(tzinfo=timezone.get_default_timezone()),
+        timezone.now(),
+        "--as-of",
+    )
 
 
 def _json_lines(row: StorageAudit) -> Iterator[str]:
@@ -94,7 +132,10 @@ def _json_lines(row: StorageAudit) -> Iterator[str]:
 
 def root_line(root: RootFigures) -> dict[str, Any]:
     """Counts and bytes of each verdict of one root, and whether a plan can be made."""
-    verdicts = {name: {"files": getattr(root, f"{name}_files"), "bytes": getattr(root, f"{name}_bytes")} for name in (*VERDICTS, "missing")}
+    verdicts = {
+        name: {"files": getattr(root, f"{name}_files"), "bytes": getattr(root, f"{name}_bytes")}
+        for name in (*VERDICTS, "missing")
+    }
     return {
         "root": root.root,
         "as_of": root.as_of.isoformat(),
@@ -112,14 +153,30 @@ def root_line(root: RootFigures) -> dict[str, Any]:
 
 def _words(row: StorageAudit) -> Iterator[str]:
     for root in RootFigures.objects.filter(audit=row).order_by("root"):
-        yield f"{root.root}  as of {root.as_of:%Y-%m-%d %H:%M:%S} UTC: {count_text(root.files)} files, {bytes_text(root.bytes)}"
+        yield (
+            f"{root.root}  as of {root.as_of:%Y-%m-%d %H:%M:%S} UTC: {count_text(root.files)} "
+            f"files, {bytes_text(root.bytes)}"
+        )
         for name in (*VERDICTS, "missing"):
-            yield _line("  ", getattr(root, f"{name}_files"), getattr(root, f"{name}_bytes"), name.replace("_", " "))
-            parts = VerdictFigures.objects.filter(audit=row, root=root.root, verdict=name) if name != LIVE else ()
+            yield _line(
+                "  ",
+                getattr(root, f"{name}_files"),
+                getattr(root, f"{name}_bytes"),
+                name.replace("_", " "),
+            )
+            parts = (
+                VerdictFigures.objects.filter(audit=row, root=root.root, verdict=name)
+                if name != LIVE
+                else ()
+            )
             for part in sorted(parts, key=lambda part: (-part.bytes, part.reason)):
-                yield _line("      ", part.files, part.bytes, REASONS[name].get(part.reason, part.reason))
+                yield _line(
+                    "      ", part.files, part.bytes, REASONS[name].get(part.reason, part.reason)
+                )
         if root.not_cleanable:
-            yield "  No plan can be made: " + " ".join(NOT_CLEANABLE.get(reason, reason) for reason in root.not_cleanable)
+            yield "  No plan can be made: " + " ".join(
+                NOT_CLEANABLE.get(reason, reason) for reason in root.not_cleanable
+            )
             yield from (f"    {line}" for line in text_of(row, root.root))
 
 
