@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, SHARED_ID, is_of_time
+from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, is_given, is_of_time
 from spark_jobs.storage.plain import US_PER_H, US_PER_S, Key, Row, by, is_at_most, is_less, key_of, keys, largest, smallest
 from spark_jobs.storage.reference_sums import COMPARED, FIGURES
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
@@ -86,13 +86,18 @@ def _is_waste(row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Ro
         and not needed_still
         # Of a job that began where nobody sees, nobody knows what it was restored from.
         and not root["any_blind"]
-        # One of an earlier run under the same id is not what the later run's successor took over.
-        and is_at_most(row["started_at"], row["modified"], unknown=not row["job_directory"].endswith(SHARED_ID))
+        # One of another run under the same id is not what this run's successor took over.
+        and is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
+        and is_at_most(row["modified"], _with_clocks_apart(row["last_completed_at"]))
         and any(_has_left_behind(heir, row, guard) for heir in succeeded)
         # What it refers to may go only where its own file may.
         and is_at_most(age_from, guard)
         and is_less(age_from, row["in_flight_since"], unknown=True)
     )
+
+
+def _with_clocks_apart(at: int | None) -> int | None:
+    return None if at is None else at + CLOCKS_APART_S * US_PER_S
 
 
 def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
@@ -172,10 +177,8 @@ def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) 
     ends = [end for end in job["checkpoints_ended"] or () if end["discarded"] and end["checkpoint_id"] == last_id]
     if last_id is not None and any(end["triggered_at"] is None or is_of_time(last_at, end) for end in ends):
         return True
-    since = None
-    if job["started_at"] is not None and job["job_id"] == SHARED_ID:
-        # A JobManager that takes over starts a job anew, which need not complete a checkpoint before it ends.
-        since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
+    # A JobManager that takes over starts a job anew, which need not complete a checkpoint before it ends.
+    since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
     return any(is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since) for row in own)
 
 
