@@ -154,10 +154,12 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ]
     )
     chains = _chains(sums, jobs_of.keys, roots)
-    needed, all_needed = lineage.needed_jobs(metadata, restores, chains, jobs, held)
-    unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
-    unread = history.unread(sums.rows("unread_checkpoints"), metadata, unlisted, jobs, sole, roots)
+    unlisted, unread_rows = plain_rows(engine.collected(of_paths["unlisted_metadata"])), sums.rows("unread_checkpoints")
+    unread = history.unread(unread_rows, metadata, unlisted, jobs, sole, roots)
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole)
+    elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
+    family = lineage.Family(jobs, restores, chains, sole, unfound)
+    needed, all_needed = lineage.needed_jobs([*metadata, *elsewhere], family, held)
     known = directories.Known(owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts}, unfound)
     of_directories = directories.judged_directories(held, roots, known)
     files = engine.run(

@@ -118,7 +118,7 @@ def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
 def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: Sequence[Row]) -> list[Row]:
     """Restores with what became of the job since, by what was read of its own directories.
 
-    ``weaned``: it has completed a checkpoint that is whole and its own. ``ended``: it cannot run,
+    ``weaned``: it has completed a checkpoint that is whole and its own, and does not read what it was restored from. ``ended``: it cannot run,
     and its last checkpoint was read, or is known to be gone: one that was not found may refer to
     what the job was restored from. ``is_own``: restored from a directory it writes itself.
     """
@@ -128,10 +128,11 @@ def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: S
     for job in restores:
         of_job = own.get(key_of(job, JOB), [])
         whole = [row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]]
+        reads_on = job["reads_restored"] and not job["terminal"]
         weaned.append(
             job
             | {
-                "weaned": bool(job["seen"]) and any(_is_since_restore(row, job) for row in whole),
+                "weaned": bool(job["seen"] and not reads_on) and any(_is_since_restore(row, job) for row in whole),
                 "is_own": (*key_of(job, JOB), job["from_job_directory"]) in homes,
             }
         )
