@@ -118,9 +118,10 @@ def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
 def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: Sequence[Row]) -> list[Row]:
     """Restores with what became of the job since, by what was read of its own directories.
 
-    ``weaned``: it has completed a checkpoint that is whole and its own, and does not read what it was restored from. ``ended``: it cannot run,
-    and its last checkpoint was read, or is known to be gone: one that was not found may refer to
-    what the job was restored from. ``is_own``: restored from a directory it writes itself.
+    ``weaned``: it has completed a checkpoint that is whole and its own, and does not go on reading
+    what it was restored from. ``ended``: it cannot run, and its last checkpoint was read, or is
+    known to be gone: one that was not found may refer to what the job was restored from.
+    ``is_own``: restored from a directory it writes itself.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
     homes = keys(sole, *JOB, "job_directory")

@@ -1,4 +1,4 @@
-"""Files that only operators or backends know of, as no reader of ``_metadata`` sees: real audits, plans and purges take none that is needed."""
+"""Files that operators and backends know of and no reader of ``_metadata`` sees: real audits, plans, applies and purges."""
 
 from datetime import datetime, timedelta
 from pathlib import Path

@@ -1,0 +1,25 @@
+"""Jobs that were restored from what a plan is to take, as clusters report them while it is carried out."""
+
+from collections.abc import Hashable, Set
+
+from ingest.storage.layout import METADATA_NAME
+from ingest.uris import BadUri, Spellings, canonical
+from webapp.fleet.models import JobCurrent
+from webapp.storage.auditing import audit_request
+
+
+def restored_from(metadata: Set[str]) -> Set[Hashable]:
+    """Restores (cluster, job id, instant) of jobs that may run, from checkpoints of these canonical ``_metadata``."""
+    if not metadata:
+        return set()
+    spellings = audit_request.spellings()
+    jobs = JobCurrent.objects.filter(terminal=False, restored_path__isnull=False)
+    rows = jobs.values_list("cluster", "job_id", "restored_at", "restored_path").iterator(2_000)
+    return {tuple(restore) for *restore, path in rows if _metadata_of(path, spellings) in metadata}
+
+
+def _metadata_of(path: str, spellings: Spellings) -> str | None:
+    try:
+        return f"{canonical(path, spellings).removesuffix(f'/{METADATA_NAME}')}/{METADATA_NAME}"
+    except BadUri:
+        return None
