@@ -177,6 +177,9 @@ def _files(
     of_before["first_seen_at"] = pc.coalesce(of_before["first_seen_at"], column(roots, "as_of").take(pa.array(root_no)))
     unlisted_at = arrays.optional(carried.unlisted_at(listing, root_no, roots, known["listed"]), INSTANT)
     of_before["unlisted_at"] = pc.if_else(pa.array(at >= 0), of_before["unlisted_at"], unlisted_at)
+    as_of = arrays.numbers(column(roots, "as_of"))[root_no]
+    since = carried.listed_since(*(arrays.numbers(of_before[name]) for name in ("listed_since", "unlisted_at")), as_of)
+    of_before["listed_since"] = arrays.optional(since, INSTANT)
     path, listed_path = column(listing, "path"), column(listing, "listed_path")
     order = np.argsort(resolved.path, kind="stable")
     many = arrays.counts(resolved.path, paths.size)
