@@ -66,8 +66,8 @@ REASONS: dict[str, dict[str, str]] = {
         "task_owned": message("Task-owned, changelog or merged file of a job of which, or of whose successors, a snapshot is retained."),
         "was_referred": message("A checkpoint or savepoint referred to it, and is gone without Weir having seen it discarded."),
         "was_unlisted": message(
-            "An earlier audit did not list it although it is older. Once all audits without doubts have listed it for as long as the "
-            "age guard, it counts as a file that is seen for the first time."
+            "An earlier audit did not list it although it is older. Once audits have listed it each time for as long as the age guard, "
+            "the last of them without doubts, it counts as a file that was never seen before."
         ),
         "referrer_lost": message(
             "It was not listed when a checkpoint that referred to files of its job was gone without having been seen discarded: "
