@@ -77,6 +77,10 @@ REASONS: dict[str, dict[str, str]] = {
         "last_unfound": message(
             "Its job ended, and its last checkpoint was neither found nor seen discarded: its readers may need the file."
         ),
+        "earlier_run": message(
+            "It was written before the run of its job that is known, which did not go on from a checkpoint of this directory: "
+            "where the last checkpoint of an earlier run is nobody knows."
+        ),
         "other_spelling": message(
             "A reference, or another file, ends in the same path elsewhere: it may be this very file under another name."
         ),

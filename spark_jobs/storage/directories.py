@@ -10,7 +10,7 @@ from spark_jobs.storage.plain import US_PER_H, Key, Row, is_below, key_of
 FUTURE_AFTER_H = 1
 """A file that was written while the listing ran is young; one from later than this has a clock that cannot be trusted."""
 
-_OF_OWNER = ("cluster", "suspects", "claims", "in_flight_since", "last_completed_at", "terminal", "seen", "failed")
+_OF_OWNER = ("cluster", "suspects", "claims", "in_flight_since", "last_completed_at", "terminal", "seen", "failed", "began_at")
 _NOBODY = dict.fromkeys(_OF_OWNER) | {"suspects": 0, "claims": 0, "terminal": False, "seen": False}
 
 

@@ -94,6 +94,7 @@ def owners(writers: Iterable[Row]) -> list[Row]:
 
     ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may. ``cluster``
     and ``job_name`` are null unless there is one claim.
+    ``began_at``: of a run that did not go on from this directory: what is older is of runs that nobody remembers.
     ``failed`` are checkpoints that provably never completed. Where two clusters may write it,
     the answers are those that keep most.
     """
@@ -108,6 +109,7 @@ def owners(writers: Iterable[Row]) -> list[Row]:
                 "claims": claims,
                 "cluster": largest(job["cluster"] for job in of) if claims == 1 else None,
                 "job_name": largest(job["name"] for job in of) if claims == 1 else None,
+                "began_at": largest(job["started_at"] for job in of if not is_below(job["restored_path"], job["job_directory"])),
                 "started_at": largest(job["started_at"] for job in of),
                 "terminal": all(job["terminal"] for job in of),
                 "seen": all(job["seen"] for job in of),

@@ -29,7 +29,7 @@ DIRECTORIES = pa.schema(
     [
         *((name, _TEXT) for name in ("audit_id", "root", "job_directory", "job_id", "cluster")),
         *((name, _INT) for name in ("root_no", "claims", "suspects")),
-        *((name, INSTANT) for name in ("as_of", "guarded_from", "future_from", "in_flight_since", "last_completed_at")),
+        *((name, INSTANT) for name in ("as_of", "guarded_from", "future_from", "in_flight_since", "last_completed_at", "began_at")),
         *(
             (name, _FLAG)
             for name in ("any_needed", "in_doubt", "job_needed", "last_unfound", "terminal", "seen", "is_lost", "is_lost_elsewhere")
@@ -280,6 +280,7 @@ def _lines(files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before
         (~waste & ~terminal & ~completed_between, YOUNG, "no_checkpoint_since"),
         (files.is_of_directory("in_doubt"), KEPT, "in_doubt"),
         (files.is_of_directory("last_unfound"), KEPT, "last_unfound"),
+        (~waste & later(files.of_directory("began_at"), modified), KEPT, "earlier_run"),
         (waste, RETAINED_WASTE, "superseded"),
         (np.ones(files.rows.num_rows, np.bool_), ORPHAN, "unreferenced"),
     ]

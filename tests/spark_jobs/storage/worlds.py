@@ -74,6 +74,7 @@ class Job:
     path_reported: bool = True
     """Whether its cluster says where its checkpoints lie."""
     restored_path_reported: bool = True
+    started: datetime | None = None
 
     @property
     def directory(self) -> str:
@@ -112,6 +113,8 @@ class World:
     seen_again: dict[str, datetime] = field(default_factory=dict)
     """Path → when an audit first saw it under a second name."""
     listed_at: datetime | None = None
+    lost: set[str] = field(default_factory=set)
+    """Directories of jobs whose files an audit lacked when a checkpoint that referred to them vanished."""
     """When an audit listed the roots and lacked ``lacked``, which no audit knows any more."""
     lacked: set[str] = field(default_factory=set)
     second_root: str = ""
@@ -172,6 +175,8 @@ class _Maker:
             self.alias_everything()
         if self.chance(0.1):
             self.list_short()
+        if self.chance(0.1):
+            self.begin_anew()
         return self.world
 
     # Files
@@ -217,6 +222,10 @@ class _Maker:
                 before.terminal = True
                 if before.last_completed and before.last_completed < ago(1):
                     before.last_completed = before.snapshots[-1].modified
+                elif before.last_completed:
+                    # Its last checkpoint may lie elsewhere.
+                    for file in self.world.files.values():
+                        file.surely_dead = file.surely_dead and not is_within(file.path, before.directory)
         self.checkpoints(job, inherited, hours)
         self.litter(job)
         if job.snapshots and not job.terminal and self.chance(0.15):
@@ -439,6 +448,15 @@ class _Maker:
             if is_within(path, directory) and file.first_seen and file.modified and file.modified < ago(72):
                 self.world.files[path] = replace(file, first_seen=None, unreferenced_since=None, surely_dead=False)
                 self.world.lacked.add(path)
+        if self.chance(0.3):
+            self.world.lost.add(directory)
+
+    def begin_anew(self) -> None:
+        """What a job left was left by an earlier run under its id, of which nobody remembers the end."""
+        job = self.rng.choice(self.world.jobs)
+        job.started = ago(90)
+        for file in self.world.files.values():
+            file.surely_dead = file.surely_dead and not is_within(file.path, job.directory)
 
     def unlist_something(self) -> None:
         job = self.rng.choice(self.world.jobs)

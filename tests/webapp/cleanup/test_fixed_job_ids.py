@@ -109,3 +109,38 @@ def test_one_id_in_two_roots_of_two_clusters_is_two_jobs(home: Path, number: int
     fleet.audit_twice()
     gone = fleet.clean_up_all()
     assert left in gone and not gone & {*needed[:2], one.job(number) / "chk-50" / "_metadata"}
+
+
+def write_two_runs(fleet: Fleet, number: int, **of_restore: object) -> tuple[World, list[Path], Path]:
+    """The last checkpoint of the first run was put elsewhere before any audit; returns its files, and one that the second left."""
+    one, before = fleet.application("app-a", number), OLD - timedelta(days=9)
+    needed = write(one, number, 50, before)
+    write(one, number, 13)
+    left = one.file(one.job(number) / "shared", at=OLD)
+    (one.job(number) / "chk-50").rename(fleet.home / "put-elsewhere")
+    tell("app-a", **ENDED, **completed(one, 13, OLD, number), **of_restore, start_time=OLD - timedelta(days=1))
+    return one, needed, left
+
+
+@FIXED
+@pytest.mark.parametrize("restored_path", [None, "savepoint-123456-0123456789ab"])
+def test_files_of_a_run_that_nobody_remembers_stay_beside_those_of_the_one_that_began_afresh(
+    home: Path, number: int, restored_path: str | None
+) -> None:
+    fleet = Fleet(home)
+    one, needed, left = write_two_runs(fleet, number)
+    if restored_path:
+        one.savepoint(restored_path, [one.file(one.root / "x", at=OLD)], at=OLD)
+        tell("app-a", restored_path=f"file:{one.root}/{restored_path}", restored_at=OLD - timedelta(days=1))
+    fleet.audit_twice()
+    gone = fleet.clean_up_all()
+    assert left in gone and not gone & {*needed}
+
+
+@FIXED
+def test_a_job_that_another_jobmanager_took_over_is_the_same_run(home: Path, number: int) -> None:
+    fleet = Fleet(home)
+    one, left_before, left = write_two_runs(fleet, number)
+    tell("app-a", **restored(one, 12, OLD - timedelta(days=1), number))
+    fleet.audit_twice()
+    assert fleet.clean_up_all() == {left, *left_before}
