@@ -81,6 +81,11 @@ class Job:
         return f"{self.root}/{self.job_id}"
 
     @property
+    def last_written(self) -> datetime | None:
+        completed = [snapshot for snapshot in self.snapshots if not snapshot.never_completed] or self.snapshots
+        return completed[-1].modified
+
+    @property
     def last_completed_id(self) -> int | None:
         failed = {number for number, completed, _ in self.ended if not completed}
         numbers = [snapshot.number for snapshot in self.snapshots if snapshot.number not in failed]
@@ -221,7 +226,7 @@ class _Maker:
             if self.chance(0.7):
                 before.terminal = True
                 if before.last_completed and before.last_completed < ago(1):
-                    before.last_completed = before.snapshots[-1].modified
+                    before.last_completed = before.last_written
                 elif before.last_completed:
                     # Its last checkpoint may lie elsewhere.
                     for file in self.world.files.values():
@@ -255,7 +260,7 @@ class _Maker:
             kept = inherited if self.chance(0.6) else ()
             self.snapshot(f"{folder}/_metadata", job, number, (*own, *kept), hours - 8 * (number - first))
         if count and not self.chance(0.1):
-            job.last_completed = job.snapshots[-1].modified if job.terminal else ago(rng.uniform(1, 40))
+            job.last_completed = job.last_written if job.terminal else ago(rng.uniform(1, 40))
         if not count and job.terminal and self.chance(0.7):
             # Flink deleted all that it completed when it was cancelled.
             job.last_completed = ago(hours)
