@@ -113,7 +113,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         "storage_absent": pa.concat_tables([absent, before.others.select(KNOWN_FILES.names)]),
         "storage_pending": earlier.others.select(REFERRED.names),
         "unread_checkpoints": _checkpoints(unread, earlier.others, by_audit),
-        "vanished_checkpoints": _checkpoints(*(_vanished_referrers(files) for files in before), by_audit),
+        "vanished_checkpoints": _checkpoints(_vanished_referrers(before.mine), _vanished_referrers(before.others), by_audit),
         "listed_metadata": _listed_metadata(files, roots),
         "unlisted_metadata": before.mine.filter(pc.and_(is_metadata(before.mine.column("path")), pa.array(~is_listed))),
         "held": _held(files),
@@ -178,7 +178,7 @@ def _files(
     unlisted_at = arrays.optional(carried.unlisted_at(listing, root_no, roots, known["listed"]), INSTANT)
     of_before["unlisted_at"] = pc.if_else(pa.array(at >= 0), of_before["unlisted_at"], unlisted_at)
     as_of = arrays.numbers(column(roots, "as_of"))[root_no]
-    since = carried.listed_since(*(arrays.numbers(of_before[name]) for name in ("listed_since", "unlisted_at")), as_of)
+    since = carried.listed_since(arrays.numbers(of_before["listed_since"]), arrays.numbers(of_before["unlisted_at"]), as_of)
     of_before["listed_since"] = arrays.optional(since, INSTANT)
     path, listed_path = column(listing, "path"), column(listing, "listed_path")
     order = np.argsort(resolved.path, kind="stable")

@@ -41,7 +41,8 @@ class Applying:
         self, run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None, restored_from: RestoredFrom = lambda _: set()
     ) -> None:
         self._run, self._recheck, self._watch, self._storage = run, recheck, watch, storage or Storage()
-        self._restored_from, self._restored = restored_from, set[Hashable]()
+        self._restored_from = restored_from
+        self._restored: Set[Hashable] = frozenset()
         self._journal = run.journal(APPLY)
         self._quarantined: set[str] = set()
         self._fresh: FreshAudit | None = None

@@ -15,11 +15,12 @@ def restored_from(metadata: Set[str]) -> Set[Hashable]:
     spellings = audit_request.spellings()
     jobs = JobCurrent.objects.filter(terminal=False, restored_path__isnull=False)
     rows = jobs.values_list("cluster", "job_id", "restored_at", "restored_path").iterator(2_000)
-    return {tuple(restore) for *restore, path in rows if _metadata_of(path, spellings) in metadata}
+    return {(cluster, job_id, at) for cluster, job_id, at, path in rows if path and _metadata_of(path, spellings) in metadata}
 
 
-def _metadata_of(path: str, spellings: Spellings) -> str | None:
+def _metadata_of(path: str, spellings: Spellings) -> str:
+    """Empty for what is no path."""
     try:
         return f"{canonical(path, spellings).removesuffix(f'/{METADATA_NAME}')}/{METADATA_NAME}"
     except BadUri:
-        return None
+        return ""
