@@ -235,6 +235,7 @@ _FILE = (
     Column("last_referrer", "text", "a _metadata that referred to it then"),
     Column("vanished_referrer", "text", "a _metadata that did and is gone without a discard seen"),
     Column("unlisted_at", "instant", "as_of of an audit that listed its root whole, and lacked it although it was older"),
+    Column("listed_since", "instant", "of a file with unlisted_at: as_of of the first audit from which on all have listed it"),
 )
 
 STORAGE_FILE = ServingTable("storage_file", "one file that is not live, sorted by root and path", ("audit_id", "root", "path"), _FILE)

@@ -43,6 +43,7 @@ def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World]
         earlier=pa.Table.from_pylist(rows["referred"], REFERRED),
         listed=plain_rows(pa.Table.from_pylist(rows["listed"], LISTED)),
         spellings_of={},
+        lost={directory for world in (*worlds, *written) for directory in world.lost},
     )
 
 
@@ -105,7 +106,8 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
                 audit | {
                     "cluster": job.cluster, "job_id": job.job_id, "terminal": job.terminal, "seen": job.seen, "restored_path": restored,
                     "restored_at": job.restored_at, "last_completed_at": job.last_completed, "last_completed_id": job.last_completed_id,
-                    "last_completed_path": job.last_path, "in_flight_since": job.in_flight_since, "checkpoints_ended": ended,
+                    "last_completed_path": job.last_path, "in_flight_since": job.in_flight_since,
+                    "started_at": job.started, "checkpoints_ended": ended,
                 }
             )  # fmt: skip
     for snapshot in world.snapshots:

@@ -1,6 +1,6 @@
 """Storage pages: what they show, and what they say where there is nothing yet."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.conf import settings
@@ -170,6 +170,16 @@ def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
     wrong = viewer.get(reverse("storage-files"), {"uri": ROOT, "verdict": "live"})
     assert wrong.context["rows"] == [] and "&#x27;live&#x27; cannot be used. Give one of" in wrong.content.decode()
     assert viewer.get(reverse("storage-files-export", args=("csv",)), {"uri": ROOT, "verdict": "live"}).status_code == 400
+
+
+def test_a_file_that_an_audit_lacked_tells_from_when_it_may_count_as_others(viewer, tmp_path):
+    since = datetime(2026, 2, 25, 4, 10, tzinfo=UTC)
+    reasons = {"was_unlisted": since, "referrer_lost": since}
+    rows = [file_row(f"{ROOT}/{JOB}/shared/{why}", verdict="kept", reason=why, listed_since=at) for why, at in sorted(reasons.items())]
+    path = write_run(tmp_path, "storage-1", {"storage_file": [rows]})
+    root_figures(audit(files_kept=True, manifest_path=path, run_dir=str(tmp_path)))
+    text = viewer.get(reverse("storage-files"), {"uri": ROOT}).content.decode()
+    assert text.count("at the earliest in an audit from 2026-02-28 04:10") == 1
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
