@@ -19,6 +19,7 @@ from spark_jobs.audit_tables import PENDING
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
 from spark_jobs.storage.carried import LISTED as LISTED_WHOLE
+from spark_jobs.storage.carried import LOST
 from spark_jobs.storage.plain import US_PER_S, Row, plain_rows
 from spark_jobs.storage.reading import JOBS, job_rows
 from spark_jobs.storage.reference_sums import AUTHORITY
@@ -126,6 +127,19 @@ def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
     for spellings in spellings_of(audits).values():
         rows = [row | {"root": canonical(row["root"], spellings)} for row in rows]
     return rows
+
+
+def lost(previous: Sequence[Manifest], audits: Sequence[Audit]) -> set[str]:
+    """``LOST`` of the audits before, by the names that directories have now."""
+    found = set(
+        Here()
+        .read(state_files(previous, ("storage_lost",)), LOST)
+        .column("job_directory")
+        .to_pylist()
+    )
+    for spellings in spellings_of(audits).values():
+        found = {canonical(directory, spellings) for directory in found}
+    return found
 
 
 def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:

@@ -47,6 +47,7 @@ JOB_SCHEMA = pa.schema(
         ("restored_is_savepoint", pa.bool_()),
         ("restored_at", _INSTANT),
         ("restore_unread", pa.bool_()),
+        ("reads_restored", pa.bool_()),
         ("last_completed_id", pa.int64()),
         ("last_completed_at", _INSTANT),
         ("last_completed_path", pa.string()),
@@ -61,8 +62,9 @@ JOB_SCHEMA = pa.schema(
 job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
 did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
 not blind. ``started_at``: of its present run, which one of the same id may have gone before.
-``restore_unread``: nobody has read whether it was restored. ``in_flight_since``: when the oldest
-pending checkpoint was triggered.
+``restore_unread``: nobody has read whether it was restored. ``reads_restored``: as long as it runs
+its database may read the files of what it was restored from, whatever its checkpoints refer to;
+null counts as false. ``in_flight_since``: when the oldest pending checkpoint was triggered.
 ``checkpoints_ended``: only checkpoints known to have never completed (``completed`` false) or to
 have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's CheckpointFailureReason)
 tell which of them left a file in ``shared/``, and may be null.

@@ -351,6 +351,11 @@ _FILE = (
         "instant",
         "as_of of an audit that listed its root whole, and lacked it although it was older",
     ),
+    Column(
+        "listed_since",
+        "instant",
+        "of a file with unlisted_at: as_of of the first audit from which on all have listed it",
+    ),
 )
 
 STORAGE_FILE = ServingTable(

@@ -104,8 +104,14 @@ REASONS: dict[str, dict[str, str]] = {
             "discarded."
         ),
         "was_unlisted": message(
-            "An earlier audit did not list it although it is older: what referred to it then is "
-            "not known."
+            "An earlier audit did not list it although it is older. Once audits have listed it "
+            "each time for as long as the age guard, "
+            "the last of them without doubts, it counts as a file that was never seen before."
+        ),
+        "referrer_lost": message(
+            "It was not listed when a checkpoint that referred to files of its job was gone "
+            "without having been seen discarded: "
+            "that one may need it."
         ),
         "referrer_unread": message(
             "A checkpoint refers to it where this audit did not look: audit all roots, register "
@@ -114,6 +120,11 @@ REASONS: dict[str, dict[str, str]] = {
         "last_unfound": message(
             "Its job ended, and its last checkpoint was neither found nor seen discarded: its "
             "readers may need the file."
+        ),
+        "earlier_run": message(
+            "It was written before the run of its job that is known, which did not go on from a "
+            "checkpoint of this directory: "
+            "where the last checkpoint of an earlier run is nobody knows."
         ),
         "other_spelling": message(
             "A reference, or another file, ends in the same path elsewhere: it may be this very "

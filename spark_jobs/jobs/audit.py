@@ -134,6 +134,7 @@ class AuditRun:
             earlier=before["earlier"],
             listed=audit_inputs.listed(self.previous, self.audits),
             spellings_of=audit_inputs.spellings_of(self.audits),
+            lost=audit_inputs.lost(self.previous, self.audits),
         )
         self._write(judge(inputs, engine))
 
@@ -169,9 +170,8 @@ class AuditRun:
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):
             engine.write_state(run_dir, name, parts)
-        run_dir.take_state(
-            "storage_listed", run_dir.write_rows("state/storage_listed", judged.listed)
-        )
+        for name, rows in (("storage_listed", judged.listed), ("storage_lost", judged.lost)):
+            run_dir.take_state(name, run_dir.write_rows(f"state/{name}", rows))
 
     def _say(self, name: str, rows: int) -> None:
         say(f"{name}: {rows} rows, {time.monotonic() - self._clock:.1f} s")

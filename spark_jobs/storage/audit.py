@@ -4,7 +4,7 @@ What grows with files is brought together by steps of an :class:`Engine`, in thi
 Spark; what grows with jobs, directories and checkpoints alone is judged here, as plain rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -70,7 +70,8 @@ class Inputs:
     ``written_directory`` the job directory that the job is known to write. ``parsed`` has a row
     with ordinal 0 for each ``_metadata`` that was read to its end, and one with a ``failure`` for
     each that was not. ``known_files``, ``earlier`` and ``listed`` are what the audit before left:
-    files, who referred to them, and when each root was listed whole.
+    files, who referred to them, and when each root was listed whole. ``lost``: directories of jobs
+    (``carried.LOST``).
     """
 
     roots: Sequence[Row]
@@ -82,12 +83,13 @@ class Inputs:
     earlier: Rows
     listed: Sequence[Row]
     spellings_of: Mapping[str, Spellings]
+    lost: Set[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Judged:
-    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending`` and
-    ``listed``: what the next audit must know besides.
+    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending``,
+    ``listed`` and ``lost``: what the next audit must know besides.
     """
 
     live: Rows
@@ -96,6 +98,7 @@ class Judged:
     absent: Sequence[Rows]
     pending: Sequence[Rows]
     listed: pa.Table
+    lost: pa.Table
     tables: dict[str, pa.Table]
 
 
@@ -170,12 +173,17 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ]
     )
     chains = _chains(sums, jobs_of.keys, roots)
-    needed, all_needed = lineage.needed_jobs(metadata, restores, chains, jobs, held)
-    unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
-    unread = history.unread(sums.rows("unread_checkpoints"), metadata, unlisted, jobs, sole, roots)
+    unlisted, unread_rows = (
+        plain_rows(engine.collected(of_paths["unlisted_metadata"])),
+        sums.rows("unread_checkpoints"),
+    )
+    unread = history.unread(unread_rows, metadata, unlisted, jobs, sole, roots)
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole)
+    elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
+    family = lineage.Family(jobs, restores, chains, sole, unfound)
+    needed, all_needed = lineage.needed_jobs([*metadata, *elsewhere], family, held)
     known = directories.Known(
-        owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts}, unfound
+        owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts}, unfound, inputs.lost
     )
     of_directories = directories.judged_directories(held, roots, known)
     files = engine.run(
@@ -194,6 +202,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
             "gone_before": _keyed(unread.gone, "metadata_path"),
         },
     )
+    lost_now = engine.collected(files["storage_lost"]).column("job_directory").to_pylist()
     cube = engine.collected(
         engine.run(
             partial_sums.of_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY
@@ -235,6 +244,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         absent=[of_paths["storage_absent"]],
         pending=[of_paths["storage_pending"], files["storage_pending"]],
         listed=table_of(carried.roots_listed(inputs.listed, roots), carried.LISTED),
+        lost=table_of(
+            ({"job_directory": one} for one in sorted({*inputs.lost, *lost_now})), carried.LOST
+        ),
         tables={name: named[name] for name in AUDIT_TABLES},
     )
 

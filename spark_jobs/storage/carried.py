@@ -22,6 +22,7 @@ KNOWN_OF_FILE = (
     "last_referrer",
     "vanished_referrer",
     "unlisted_at",
+    "listed_since",
 )
 """Columns of ``storage_file`` that the next audit starts from."""
 KNOWN_FILES = pa.schema(
@@ -37,6 +38,11 @@ REFERRED = pa.schema([("metadata_path", pa.string()), ("path", pa.string())])
 
 LISTED = pa.schema([("root", pa.string()), ("as_of", INSTANT)])
 """``storage_listed``: the newest audit that listed a root whole, of each root ever audited."""
+LOST = pa.schema([("job_directory", pa.string())])
+"""``storage_lost``: where files were not listed when a checkpoint that referred to them was gone
+without having been seen discarded:
+of these files nothing is remembered.
+"""
 APPEARS_WITHIN_H = 24
 """How long after its time of modification a file may appear: an object store gives the time at
 which an upload began.
@@ -195,9 +201,12 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
     has_vanished_referrer = arrays.flags(pc.is_valid(column(files, "vanished_referrer")))
     is_recent = known(modified) & ~_must_be_listed(modified, as_of)
     found = np.where(known(before) | ~is_whole, before, as_of)
-    named = files.set_column(
-        files.schema.get_field_index("unlisted_at"), "unlisted_at", arrays.optional(found, INSTANT)
-    )
+    not_since = np.full(files.num_rows, UNKNOWN)
+    named = files
+    for name, instants in (("unlisted_at", found), ("listed_since", not_since)):
+        named = named.set_column(
+            files.schema.get_field_index(name), name, arrays.optional(instants, INSTANT)
+        )
     return named.filter(
         pa.array(~is_listed & (~is_whole | has_vanished_referrer | is_recent))
     ).select(KNOWN_FILES.names)
@@ -224,6 +233,15 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
     modified = numbers(column(listing, "modified"))
     return np.where(
         known(newest) & known(modified) & _must_be_listed(modified, newest), newest, UNKNOWN
+    )
+
+
+def listed_since(since: Numbers, unlisted_at: Numbers, as_of: Numbers) -> Numbers:
+    """Of listed files that an audit lacked: the first audit since then from which on all listed
+    them; unknown of others.
+    """
+    return np.where(
+        known(unlisted_at), np.where(arrays.later(since, unlisted_at), since, as_of), UNKNOWN
     )
 
 

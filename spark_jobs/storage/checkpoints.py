@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, SHARED_ID, is_of_time
+from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, is_given, is_of_time
 from spark_jobs.storage.plain import (
     US_PER_H,
     US_PER_S,
@@ -125,15 +125,18 @@ def _is_waste(
         and not needed_still
         # Of a job that began where nobody sees, nobody knows what it was restored from.
         and not root["any_blind"]
-        # One of an earlier run under the same id is not what the later run's successor took over.
-        and is_at_most(
-            row["started_at"], row["modified"], unknown=not row["job_directory"].endswith(SHARED_ID)
-        )
+        # One of another run under the same id is not what this run's successor took over.
+        and is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
+        and is_at_most(row["modified"], _with_clocks_apart(row["last_completed_at"]))
         and any(_has_left_behind(heir, row, guard) for heir in succeeded)
         # What it refers to may go only where its own file may.
         and is_at_most(age_from, guard)
         and is_less(age_from, row["in_flight_since"], unknown=True)
     )
+
+
+def _with_clocks_apart(at: int | None) -> int | None:
+    return None if at is None else at + CLOCKS_APART_S * US_PER_S
 
 
 def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
@@ -158,9 +161,10 @@ def weaned_restores(
 ) -> list[Row]:
     """Restores with what became of the job since, by what was read of its own directories.
 
-    ``weaned``: it has completed a checkpoint that is whole and its own. ``ended``: it cannot run,
-    and its last checkpoint was read, or is known to be gone: one that was not found may refer to
-    what the job was restored from. ``is_own``: restored from a directory it writes itself.
+    ``weaned``: it has completed a checkpoint that is whole and its own, and does not go on reading
+    what it was restored from. ``ended``: it cannot run, and its last checkpoint was read, or is
+    known to be gone: one that was not found may refer to what the job was restored from.
+    ``is_own``: restored from a directory it writes itself.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
     homes = keys(sole, *JOB, "job_directory")
@@ -170,10 +174,12 @@ def weaned_restores(
         whole = [
             row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]
         ]
+        reads_on = job["reads_restored"] and not job["terminal"]
         weaned.append(
             job
             | {
-                "weaned": bool(job["seen"]) and any(_is_since_restore(row, job) for row in whole),
+                "weaned": bool(job["seen"] and not reads_on)
+                and any(_is_since_restore(row, job) for row in whole),
                 "is_own": (*key_of(job, JOB), job["from_job_directory"]) in homes,
             }
         )
@@ -248,11 +254,9 @@ def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) 
         end["triggered_at"] is None or is_of_time(last_at, end) for end in ends
     ):
         return True
-    since = None
-    if job["started_at"] is not None and job["job_id"] == SHARED_ID:
-        # A JobManager that takes over starts a job anew, which need not complete a checkpoint
-        # before it ends.
-        since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
+    # A JobManager that takes over starts a job anew, which need not complete a checkpoint before it
+    # ends.
+    since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
     return any(
         is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since)
         for row in own

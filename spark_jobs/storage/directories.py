@@ -2,11 +2,12 @@
 joined to it once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from ingest.storage.layout import JOB_CHARS
 from spark_jobs.storage.owners import JOB_DIRECTORY
-from spark_jobs.storage.plain import US_PER_H, Key, Row, key_of
+from spark_jobs.storage.plain import US_PER_H, Key, Row, is_below, key_of
 
 FUTURE_AFTER_H = 1
 """A file that was written while the listing ran is young; one from later than this has a clock that
@@ -22,6 +23,7 @@ _OF_OWNER = (
     "terminal",
     "seen",
     "failed",
+    "began_at",
 )
 _NOBODY = dict.fromkeys(_OF_OWNER) | {"suspects": 0, "claims": 0, "terminal": False, "seen": False}
 
@@ -36,11 +38,18 @@ class Known:
     doubted: set[str]
     unfound: set[Key]
     """``JOB`` of those whose last checkpoint nobody found."""
+    lost: Set[str]
+    """Job directories of ``carried.LOST``."""
 
 
 def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) -> list[Row]:
     """``held`` has ``root_no``, a place in ``roots``."""
     owners: Mapping[Key, Row] = {key_of(owner, JOB_DIRECTORY): owner for owner in known.owners}
+    lost_elsewhere = {
+        one[-JOB_CHARS:]
+        for one in known.lost
+        if not any(is_below(one, root["root"]) for root in roots)
+    }
     found = []
     for row in held:
         root = roots[row["root_no"]]
@@ -58,6 +67,8 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
                 "any_needed": audit_id in known.all_needed,
                 "in_doubt": audit_id in known.doubted,
                 "last_unfound": (audit_id, owner["cluster"], row["job_id"]) in known.unfound,
+                "is_lost": row["job_directory"] in known.lost,
+                "is_lost_elsewhere": row["job_id"] in lost_elsewhere,
                 "job_needed": (audit_id, row["job_id"]) in known.needed_jobs,
             }
         )

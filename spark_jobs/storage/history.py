@@ -5,9 +5,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from spark_jobs.storage.layout_columns import placed
+from spark_jobs.storage.layout_columns import placed, with_places
 from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, root_around
-from spark_jobs.storage.plain import Key, Row, by, key_of, keys
+from spark_jobs.storage.plain import Key, Row, by, key_of, keys, table_of
+
+_PATHS = pa.schema([("audit_id", pa.string()), ("path", pa.string())])
 
 
 class Unread(NamedTuple):
@@ -68,3 +70,15 @@ def unread(
         set(gone),
         {one for one, directory, number in places if not was_discarded(one, directory, number)},
     )
+
+
+def elsewhere(checkpoints: Iterable[Row], unread: Unread, vanished: Iterable[Row]) -> list[Row]:
+    """Checkpoints that may lie where nobody looks, with ``path``, ``place``, ``job_id`` and
+    ``job_directory``: those that were not read this time, and those that are gone without having
+    been seen discarded, now or in audits before (``vanished``).
+    """
+    names = "audit_id", "metadata_path"
+    found = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)
+    rows = [dict(zip(("audit_id", "path"), one, strict=True)) for one in sorted(found)]
+    placed_rows: list[Row] = with_places(table_of(rows, _PATHS)).to_pylist()
+    return placed_rows

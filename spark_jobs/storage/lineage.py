@@ -1,27 +1,40 @@
 """Which jobs stem from which, and whose task-owned files a retained snapshot may still need."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
 
-from spark_jobs.storage.owners import may_run, root_around
+from spark_jobs.storage.owners import is_given, may_run, root_around
 from spark_jobs.storage.plain import Key, Row, by, keys
 
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
+_GIVEN_PREFIXES = ("000000", "ffffff")
+"""Of savepoints of jobs whose ids were given: many jobs have the same."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """What is known of jobs: from whom they stem, which directories they write (``sole``), whose
+    last checkpoint nobody found.
+    """
+
+    jobs: Sequence[Row]
+    restores: Sequence[Row]
+    chains: Sequence[Row]
+    sole: Sequence[Row]
+    unfound: Set[Key]
 
 
 def needed_jobs(
-    metadata: Iterable[Row],
-    restores: Sequence[Row],
-    chains: Sequence[Row],
-    jobs: Sequence[Row],
-    held: Iterable[Row],
+    metadata: Sequence[Row], family: Family, held: Iterable[Row]
 ) -> tuple[set[Key], set[str]]:
     """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits where those
-    of all may be:
-    a snapshot lies there whose job nobody can tell, or a job was restored from a place that nobody
-    knows.
+    of all may be: a snapshot is there whose job nobody can tell or remembers, or a job stems from
+    one of which that is so, or from a place that nobody knows.
+
+    ``metadata``: all that may be there, also where nobody looks.
     """
-    metadata = list(metadata)
+    jobs, restores, chains = family.jobs, family.restores, family.chains
     known = {key for key in keys([*held, *jobs], "audit_id", "job_id") if None not in key}
     of_prefix: dict[Key, list[Key]] = {}
     for audit_id, job_id in known:
@@ -37,13 +50,30 @@ def needed_jobs(
         *(job for prefix in prefixes for job in of_prefix.get(prefix, ())),
         *keys(may_run(jobs), "audit_id", "job_id"),
         *keys(chains, "audit_id", "other_job_id"),
+        *((audit_id, job_id) for audit_id, _, job_id in family.unfound),
     }
     above: dict[Key, list[Key]] = {}
     for descendant, ancestor in _descents(restores, chains, of_prefix):
         above.setdefault(descendant, []).append(ancestor)
+    needed, written = ancestors(holders, above), keys(family.sole, "audit_id", "job_directory")
     unowned = {
         row["audit_id"] for row in metadata if row["job_id"] is None and row["place"] != "savepoint"
     }
+    # Others may have an id that was given: of those that nobody remembers, the directory alone
+    # tells.
+    of_others = {
+        row["audit_id"]
+        for row in metadata
+        if row["job_id"] is not None
+        and is_given(row["job_id"])
+        and (row["audit_id"], row["job_directory"]) not in written
+    }
+    of_any = {
+        audit_id
+        for audit_id, prefix in prefixes
+        if prefix in _GIVEN_PREFIXES or (audit_id, prefix) not in of_prefix
+    }
+    forgotten = {audit_id for audit_id, _ in needed - keys(jobs, "audit_id", "job_id")}
     # Only the last restore of a job is known. After one from its own checkpoint, or from a place
     # that tells no job, nobody knows any more from whom it stems.
     from_unknown = {
@@ -58,7 +88,7 @@ def needed_jobs(
         if (job["from_job_id"] is None and job["from_prefix"] is None)
         or (job["from_job_id"] or "") == job["job_id"]
     }
-    return ancestors(holders, above), unowned | from_unknown | of_itself
+    return needed, unowned | of_others | of_any | forgotten | from_unknown | of_itself
 
 
 def _descents(

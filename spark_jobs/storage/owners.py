@@ -1,8 +1,9 @@
 """Which job writes which directory, and what is known of that job: plain rows, bounded by jobs.
 
-A job in storage is its directory, ``<any directory>/<job id>``: ids repeat, since every job of an
-application cluster with high availability has the id 000…0. What a cluster says of a job counts
-only for directories that the cluster is known to write.
+A job in storage is its directory, ``<any directory>/<job id>``: ids repeat, since jobs of
+application clusters with high availability have the id 000…0 or one made of their cluster's name,
+and others may be given any. What a cluster says of a job counts only for directories that the
+cluster is known to write.
 """
 
 import re
@@ -20,11 +21,20 @@ LEFT_AFTER_S = 60
 """How long an upload may go on after its checkpoint has ended."""
 CLOCKS_APART_S = 60
 """Between a JobManager and a file system."""
-SHARED_ID = "0" * 32
-"""Of every job of an application cluster with high availability."""
+_GIVEN_ID = re.compile(
+    "(?:(?:0{8}|f{8})[0-9a-f]{8}[0-9a-f]{16}|[0-9a-f]{16}(?:0{8}|f{8})[0-9a-f]{8})"
+)
+"""What a program makes of a hash or a number of 32 bits; a half of a drawn id looks so once in a
+billion.
+"""
 JOB_DIRECTORY = ("audit_id", "root", "job_directory")
 JOB = ("audit_id", "cluster", "job_id")
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
+
+
+def is_given(job_id: str) -> bool:
+    """Whether the form of an id shows that it was not drawn: others may have it as well."""
+    return bool(_GIVEN_ID.fullmatch(job_id))
 
 
 def restores(jobs: Iterable[Row]) -> list[Row]:
@@ -89,7 +99,7 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
             for_one = len(clusters) == 1 and allowed
             declared = for_one and alone and unreported
             # Another application of this id may have written there whom nobody remembers.
-            is_told_apart = job["job_id"] != SHARED_ID or for_one
+            is_told_apart = for_one or not is_given(job["job_id"])
             if reported or declared or (allowed and unreported):
                 found.append(
                     job
@@ -104,6 +114,8 @@ def owners(writers: Iterable[Row]) -> list[Row]:
 
     ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may. ``cluster``
     and ``job_name`` are null unless there is one claim.
+    ``began_at``: of a run that did not go on from this directory: what is older is of runs that
+    nobody remembers.
     ``failed`` are checkpoints that provably never completed. Where two clusters may write it,
     the answers are those that keep most.
     """
@@ -118,6 +130,11 @@ def owners(writers: Iterable[Row]) -> list[Row]:
                 "claims": claims,
                 "cluster": largest(job["cluster"] for job in of) if claims == 1 else None,
                 "job_name": largest(job["name"] for job in of) if claims == 1 else None,
+                "began_at": largest(
+                    job["started_at"]
+                    for job in of
+                    if not is_below(job["restored_path"], job["job_directory"])
+                ),
                 "started_at": largest(job["started_at"] for job in of),
                 "terminal": all(job["terminal"] for job in of),
                 "seen": all(job["seen"] for job in of),

@@ -17,6 +17,7 @@ KEYS = {
     "outside": ("audit_id", "authority"),
     "not_found_of": ("audit_id",),
     "unread_checkpoints": ("audit_id", "metadata_path"),
+    "vanished_checkpoints": ("audit_id", "metadata_path"),
     "missing": ("checkpoint_no",),
     "merged": ("root_no",),
 }

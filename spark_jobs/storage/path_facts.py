@@ -5,7 +5,7 @@ One call sees everything that is said of its paths. What it makes of them is a r
 file, and sums by checkpoint, job and directory, of which each call has a part.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +55,7 @@ ROOTS = pa.schema([("audit_id", _TEXT), ("root", _TEXT), ("as_of", INSTANT), ("u
 """Numbered in this order."""
 
 _PLACED = [("place", _TEXT), ("job_id", _TEXT), ("job_directory", _TEXT), ("checkpoint_id", _INT)]
+_CHECKPOINT = pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT)])
 SCHEMAS = {
     "files": pa.schema(
         [
@@ -97,7 +98,8 @@ SCHEMAS = {
     "lost": pa.schema([("root_no", _INT), ("missing_files", _INT), ("missing_bytes", _INT)]),
     "outside": pa.schema([("audit_id", _TEXT), ("authority", _TEXT), ("metadata_path", _TEXT)]),
     "not_found_of": pa.schema([("audit_id", _TEXT), ("not_found", _INT)]),
-    "unread_checkpoints": pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT)]),
+    "unread_checkpoints": _CHECKPOINT,
+    "vanished_checkpoints": _CHECKPOINT,
     "unlisted_metadata": pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("modified", INSTANT)]),
     "missing": pa.schema(
         [("checkpoint_no", _INT), ("path", _TEXT), ("root_no", _INT), ("bytes", _INT)]
@@ -172,9 +174,10 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         "unread": unread.append_column("is_told", pa.array(is_told, pa.bool_())),
         "storage_absent": pa.concat_tables([absent, before.others.select(KNOWN_FILES.names)]),
         "storage_pending": earlier.others.select(REFERRED.names),
-        "unread_checkpoints": unread.select(["audit_id", "metadata_path"])
-        .group_by(["audit_id", "metadata_path"])
-        .aggregate([]),
+        "unread_checkpoints": _checkpoints(unread, earlier.others, by_audit),
+        "vanished_checkpoints": _checkpoints(
+            _vanished_referrers(before.mine), _vanished_referrers(before.others), by_audit
+        ),
         "listed_metadata": _listed_metadata(files, roots),
         "unlisted_metadata": before.mine.filter(
             pc.and_(is_metadata(before.mine.column("path")), pa.array(~is_listed))
@@ -191,6 +194,27 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     return {
         name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()
     }
+
+
+def _checkpoints(mine: pa.Table, others: pa.Table, audits: Iterable[str]) -> pa.Table:
+    """Distinct ones; ``others`` lie, or refer to files, where no audit looks now."""
+    elsewhere = others.group_by("metadata_path").aggregate([])
+    of_audits = [
+        elsewhere.append_column("audit_id", pa.repeat(audit_id, elsewhere.num_rows))
+        for audit_id in audits
+    ]
+    return (
+        pa.concat_tables(table.select(_CHECKPOINT.names) for table in (mine, *of_audits))
+        .group_by(_CHECKPOINT.names)
+        .aggregate([])
+    )
+
+
+def _vanished_referrers(files: pa.Table) -> pa.Table:
+    names = [
+        "metadata_path" if name == "vanished_referrer" else name for name in files.column_names
+    ]
+    return files.filter(pc.is_valid(files.column("vanished_referrer"))).rename_columns(names)
 
 
 def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
@@ -240,6 +264,11 @@ def _files(
         carried.unlisted_at(listing, root_no, roots, known["listed"]), INSTANT
     )
     of_before["unlisted_at"] = pc.if_else(pa.array(at >= 0), of_before["unlisted_at"], unlisted_at)
+    as_of = arrays.numbers(column(roots, "as_of"))[root_no]
+    since = carried.listed_since(
+        arrays.numbers(of_before["listed_since"]), arrays.numbers(of_before["unlisted_at"]), as_of
+    )
+    of_before["listed_since"] = arrays.optional(since, INSTANT)
     path, listed_path = column(listing, "path"), column(listing, "listed_path")
     order = np.argsort(resolved.path, kind="stable")
     many = arrays.counts(resolved.path, paths.size)

@@ -18,7 +18,7 @@ from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays, totals
 from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, later, numbers
-from spark_jobs.storage.carried import REFERRED
+from spark_jobs.storage.carried import LOST, REFERRED
 from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
 from spark_jobs.storage.layout_columns import (
     MERGED,
@@ -26,6 +26,7 @@ from spark_jobs.storage.layout_columns import (
     directories_of,
     is_candidate,
     is_metadata,
+    with_places,
 )
 from spark_jobs.storage.owners import CLOCKS_APART_S
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
@@ -43,11 +44,21 @@ DIRECTORIES = pa.schema(
                 "future_from",
                 "in_flight_since",
                 "last_completed_at",
+                "began_at",
             )
         ),
         *(
             (name, _FLAG)
-            for name in ("any_needed", "in_doubt", "job_needed", "last_unfound", "terminal", "seen")
+            for name in (
+                "any_needed",
+                "in_doubt",
+                "job_needed",
+                "last_unfound",
+                "terminal",
+                "seen",
+                "is_lost",
+                "is_lost_elsewhere",
+            )
         ),
         ("failed", FAILED),
     ]
@@ -74,6 +85,7 @@ SCHEMAS = {
     "storage_live": _FILE,
     "not_live": _FILE.append(pa.field("root_no", _INT)),
     "storage_pending": REFERRED,
+    "storage_lost": LOST,
     "cube": totals.CUBE,
 }
 
@@ -142,8 +154,11 @@ def judged_files(
     of_gone, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
     of_single = _facts(files, parts.get("alike", PATHS.empty_table()), of_gone, pending, facts)
     failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
-    since_before = _since_before(files)
-    lines = _lines(files, of_single, failed, since_before)
+    unlisted = known(files.number("unlisted_at"))
+    # It then begins as a file that no audit has found unreferenced yet.
+    is_as_others = unlisted & _is_listed_again(files)
+    since_before = np.where(unlisted, UNKNOWN, _since_before(files))
+    lines = _lines(files, of_single, failed, since_before, unlisted & ~is_as_others)
     line = np.full(rows.num_rows, len(lines) - 1)
     for number, (condition, _, _) in reversed(list(enumerate(lines))):
         line[condition] = number
@@ -173,7 +188,7 @@ def judged_files(
             "verdict": verdict,
             "reason": reason,
             "kind": kind,
-            **_state(files, of_single, since_before, checkpoints),
+            **_state(files, of_single, since_before, checkpoints, is_as_others),
         }
     )
     is_live = pc.equal(verdict, LIVE)
@@ -187,8 +202,40 @@ def judged_files(
         .select(SCHEMAS["not_live"].names)
         .cast(SCHEMAS["not_live"]),
         "storage_pending": pending.select(REFERRED.names),
+        "storage_lost": _lost(of_gone.filter(of_gone.column("is_told")), rows),
         "cube": cube,
     }
+
+
+def _lost(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
+    """Job directories of files that are not listed, and whose referrers are forgotten from now
+    on.
+    """
+    paths = of_gone.select(PATHS.names)
+    if paths.num_rows:
+        is_listed = (
+            arrays.found_at(
+                arrays.joined(paths, "audit_id", "path"), arrays.joined(rows, "audit_id", "path")
+            )
+            >= 0
+        )
+        paths = paths.filter(pa.array(~is_listed))
+    directories = with_places(paths).select(LOST.names)
+    return (
+        directories.filter(pc.is_valid(directories.column("job_directory")))
+        .group_by(LOST.names)
+        .aggregate([])
+        .select(LOST.names)
+    )
+
+
+def _is_listed_again(files: _Files) -> Flags:
+    """Whether all audits since one that lacked it have listed it, for as long as the age guard, and
+    no referrer can be forgotten.
+    """
+    since, guarded_from = files.number("listed_since"), files.of_directory("guarded_from")
+    is_long = known(since) & (since <= guarded_from)
+    return is_long & ~files.is_of_directory("is_lost") & ~files.is_of_directory("in_doubt")
 
 
 def _directory_keys(rows: pa.Table) -> pa.Array:
@@ -260,15 +307,18 @@ def _since_before(files: _Files) -> Numbers:
 
 
 def _state(
-    files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.Table
+    files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.Table, is_as_others: Flags
 ) -> dict[str, pa.Array]:
     """What the next audit has to know of files."""
+    unlisted_at, listed_since = (
+        np.where(is_as_others, UNKNOWN, files.number(name))
+        for name in ("unlisted_at", "listed_since")
+    )
     as_of = files.of_directory("as_of")
     # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing
     # either.
-    first_found = np.where(
-        files.is_of_directory("in_doubt") | facts.unread_referrer, UNKNOWN, as_of
-    )
+    proves_nothing = files.is_of_directory("in_doubt") | facts.unread_referrer | known(unlisted_at)
+    first_found = np.where(proves_nothing, UNKNOWN, as_of)
     since = np.where(known(since_before), since_before, first_found)
     referrer = np.where(facts.live >= 0, facts.live, facts.waste)
     return {
@@ -281,12 +331,13 @@ def _state(
             files.text("last_referrer"),
         ),
         "vanished_referrer": pc.coalesce(files.text("vanished_referrer"), facts.newly_vanished),
-        "unlisted_at": files.text("unlisted_at"),
+        "unlisted_at": arrays.optional(unlisted_at, INSTANT),
+        "listed_since": arrays.optional(listed_since, INSTANT),
     }
 
 
 def _lines(
-    files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before: Numbers
+    files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before: Numbers, unlisted: Flags
 ) -> list[tuple[Flags, str, str]]:
     """Condition, verdict, reason: the first that is true decides.
 
@@ -346,7 +397,13 @@ def _lines(
         (task_owned, KEPT, "task_owned"),
         (facts.unread_referrer, KEPT, "referrer_unread"),
         (was_referred, KEPT, "was_referred"),
-        (known(files.number("unlisted_at")), KEPT, "was_unlisted"),
+        (
+            (unlisted & files.is_of_directory("is_lost"))
+            | files.is_of_directory("is_lost_elsewhere"),
+            KEPT,
+            "referrer_lost",
+        ),
+        (unlisted, KEPT, "was_unlisted"),
         (later(age_from, guarded_from), YOUNG, "age_guard"),
         (known(in_flight_since) & (age_from >= in_flight_since), YOUNG, "in_flight"),
         (waste & ended_lately, YOUNG, "ended_lately"),
@@ -354,6 +411,7 @@ def _lines(
         (~waste & ~terminal & ~completed_between, YOUNG, "no_checkpoint_since"),
         (files.is_of_directory("in_doubt"), KEPT, "in_doubt"),
         (files.is_of_directory("last_unfound"), KEPT, "last_unfound"),
+        (~waste & later(files.of_directory("began_at"), modified), KEPT, "earlier_run"),
         (waste, RETAINED_WASTE, "superseded"),
         (np.ones(files.rows.num_rows, np.bool_), ORPHAN, "unreferenced"),
     ]

@@ -11,8 +11,9 @@ quarantine, and accounted for.
    files are, and goes on.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
 from datetime import timedelta
+from functools import cached_property
 
 from ingest.metadata.files import MetadataFile
 from ingest.storage.instants import CLOCK_SKEW
@@ -32,6 +33,8 @@ from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
 from webapp.cleanup.watching import Reference, Watch
 
+RestoredFrom = Callable[[Set[str]], Set[Hashable]]
+"""Restores, as far as they are known now, from checkpoints of these ``_metadata``."""
 FRESH_FOR = timedelta(hours=6)
 """A plan that takes longer is audited again in between."""
 
@@ -40,7 +43,12 @@ class Applying:
     """One run of one approved plan, from where the journal ends."""
 
     def __init__(
-        self, run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None
+        self,
+        run: Run,
+        recheck: Recheck,
+        watch: Watch,
+        storage: Storage | None = None,
+        restored_from: RestoredFrom = lambda _: set(),
     ) -> None:
         self._run, self._recheck, self._watch, self._storage = (
             run,
@@ -48,6 +56,8 @@ class Applying:
             watch,
             storage or Storage(),
         )
+        self._restored_from = restored_from
+        self._restored: Set[Hashable] = frozenset()
         self._journal = run.journal(APPLY)
         self._quarantined: set[str] = set()
         self._fresh: FreshAudit | None = None
@@ -157,15 +167,24 @@ class Applying:
             raise Halted("The plan expired before it was done; what is left is for a new plan.")
 
     def _look_afresh(self) -> None:
-        """Before each chunk: the last look at everything is not too old."""
+        """Before each chunk: the last look at everything is not too old, and no job was restored
+        since from what is to go.
+        """
         manifest = self._run.reader.manifest
-        if self._fresh is None or self._run.at() - self._fresh.as_of > FRESH_FOR:
+        while self._fresh is None or self._is_outdated(self._fresh):
             self._watch.begin()
+            self._restored = self._restored_from(self._leaving)
             self._fresh = self._recheck.fresh()
             refuse_doubt(self._fresh, [root.uri for root in manifest.roots if root.files])
             self._anew = Anew(self._fresh)
-            self._references = references_in(self._fresh, self._watch.planned, self._leaving())
+            self._references = references_in(self._fresh, self._watch.planned, self._leaving)
 
+    def _is_outdated(self, audit: FreshAudit) -> bool:
+        return self._run.at() - audit.as_of > FRESH_FOR or bool(
+            self._restored_from(self._leaving) - self._restored
+        )
+
+    @cached_property
     def _leaving(self) -> set[str]:
         """Checkpoints that are waste and go with the plan: their references keep nothing."""
         parts = self._run.reader.manifest.metadata_parts

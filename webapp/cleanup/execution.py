@@ -27,6 +27,7 @@ from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.rate_limit import RateLimit
 from webapp.cleanup.recheck import Recheck
 from webapp.cleanup.references import Storage
+from webapp.cleanup.restores import restored_from
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
 from webapp.cleanup.watching import PlannedPaths, Watch
@@ -110,7 +111,9 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     refuse_unsafe(
         run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places()
     )
-    Applying(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())()
+    Applying(
+        run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage(), restored_from
+    )()
     if not plan.done(APPLY).get(FileOutcome.QUARANTINED):
         # Every file was skipped: there is nothing to put back and nothing to purge.
         _end(plan, PlanState.APPLYING, PlanState.UNMOVED, lease, purge_at=None)

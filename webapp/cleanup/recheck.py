@@ -3,15 +3,17 @@ everything parsed afresh.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from webapp.cleanup.entries import ORPHAN, WASTE
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.places import Planned
 from webapp.cleanup.verdicts import InStep
+
+VANISHED_REFERRER = "was_referred"
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Anew:
         self._passes: dict[bool, InStep] = {}
 
     def objections(
-        self, files: Sequence[Planned], *, metadata: bool, quarantined: frozenset[str] | set[str]
+        self, files: Sequence[Planned], *, metadata: bool, quarantined: Set[str]
     ) -> dict[str, str]:
         """Path → why it may not go any more, for those of one chunk that may not.
 
@@ -87,12 +89,22 @@ class Anew:
                 found[file.path] = "the audit right before finds it in use, or not at all"
             elif doubles[file.path] > 1 or row["listed_path"] != file.source:
                 found[file.path] = "another file has the same canonical name by now"
-            elif not (
-                row["verdict"] in _still(file.verdict)
-                or (file.verdict == WASTE and row["last_referrer"] in quarantined)
+            elif row["verdict"] not in _still(file.verdict) and not _is_left_by(
+                row, file, quarantined
             ):
                 found[file.path] = f"now {row['verdict']}, {row['reason']}"
         return found
+
+
+def _is_left_by(row: Mapping[str, Any], file: Planned, quarantined: Set[str]) -> bool:
+    """Whether nothing else stands against it than that its checkpoint vanished, which this plan
+    took.
+    """
+    return (
+        file.verdict == WASTE
+        and row["reason"] == VANISHED_REFERRER
+        and row["last_referrer"] in quarantined
+    )
 
 
 def _still(planned: str) -> tuple[str, ...]:

@@ -13,12 +13,13 @@ _OURS = re.compile(r"^(?:spark|rollups)-(\d{8}T\d{6})-[0-9a-f]{8}$")
 YOUNG = timedelta(hours=1)
 
 
-def of(run: PipelineRun) -> str:
-    """Where this attempt keeps its files.
+def of(run: PipelineRun, name: str = "") -> str:
+    """Where this attempt keeps its files. Noted in its row, so that a later attempt finds what it
+    left complete.
 
-    Noted in its row, so that a later attempt finds what it left complete.
+    ``name``: of what an attempt does again and keeps apart.
     """
-    run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{run.attempt}"
+    run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{name or run.attempt}"
     PipelineRun.objects.filter(pk=run.pk).update(manifest_path=f"{run_dir}/manifest.json")
     return run_dir
 

@@ -47,6 +47,7 @@ def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World]
         earlier=pa.Table.from_pylist(rows["referred"], REFERRED),
         listed=plain_rows(pa.Table.from_pylist(rows["listed"], LISTED)),
         spellings_of={},
+        lost={directory for world in (*worlds, *written) for directory in world.lost},
     )
 
 
@@ -160,6 +161,7 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
                     "last_completed_id": job.last_completed_id,
                     "last_completed_path": job.last_path,
                     "in_flight_since": job.in_flight_since,
+                    "started_at": job.started,
                     "checkpoints_ended": ended,
                 }
             )

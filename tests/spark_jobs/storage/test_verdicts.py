@@ -215,6 +215,22 @@ def a_file_that_an_audit_lacked_although_it_is_older_is_kept(scene: Scene) -> No
     scene.world.listed_at = ago(96)
 
 
+@case("kept", "referrer_lost")
+def a_file_that_an_audit_lacked_is_kept_for_good_where_a_referrer_vanished_meanwhile(
+    scene: Scene,
+) -> None:
+    scene.file.first_seen = scene.file.unreferenced_since = None
+    scene.world.listed_at = ago(96)
+    scene.world.lost.add(scene.job.directory)
+
+
+@case("orphan", "unreferenced")
+def a_referrer_that_vanished_while_other_files_were_not_listed_is_none_of_a_file_that_was(
+    scene: Scene,
+) -> None:
+    scene.world.lost.add(scene.job.directory)
+
+
 @case("young", "age_guard")
 def a_file_that_may_have_been_uploaded_while_an_audit_listed_is_first_seen_now(
     scene: Scene,
@@ -229,6 +245,17 @@ def a_file_is_kept_to_which_a_checkpoint_refers_below_what_is_no_root_any_more(
 ) -> None:
     path = f"{scene.world.root}-before/{HEIR}/chk-5/_metadata"
     scene.world.earlier.append((path, scene.file.path, False))
+
+
+@case("kept", "earlier_run")
+def a_file_from_before_the_run_that_is_known_is_kept(scene: Scene) -> None:
+    scene.job.started = ago(199)
+
+
+@case("orphan", "unreferenced")
+def a_file_from_before_a_jobmanager_took_over_is_one_of_this_run(scene: Scene) -> None:
+    before = scene.add_snapshot(scene.job, 6, (), 201)
+    scene.job.started, scene.job.restored, scene.job.restored_at = ago(199), before, ago(199)
 
 
 @case("kept", "last_unfound")

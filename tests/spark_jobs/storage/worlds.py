@@ -81,10 +81,18 @@ class Job:
     path_reported: bool = True
     """Whether its cluster says where its checkpoints lie."""
     restored_path_reported: bool = True
+    started: datetime | None = None
 
     @property
     def directory(self) -> str:
         return f"{self.root}/{self.job_id}"
+
+    @property
+    def last_written(self) -> datetime | None:
+        completed = [
+            snapshot for snapshot in self.snapshots if not snapshot.never_completed
+        ] or self.snapshots
+        return completed[-1].modified
 
     @property
     def last_completed_id(self) -> int | None:
@@ -119,6 +127,10 @@ class World:
     seen_again: dict[str, datetime] = field(default_factory=dict)
     """Path → when an audit first saw it under a second name."""
     listed_at: datetime | None = None
+    lost: set[str] = field(default_factory=set)
+    """Directories of jobs whose files an audit lacked when a checkpoint that referred to them
+    vanished.
+    """
     """When an audit listed the roots and lacked ``lacked``, which no audit knows any more."""
     lacked: set[str] = field(default_factory=set)
     second_root: str = ""
@@ -189,6 +201,8 @@ class _Maker:
             self.alias_everything()
         if self.chance(0.1):
             self.list_short()
+        if self.chance(0.1):
+            self.begin_anew()
         return self.world
 
     # Files
@@ -242,7 +256,13 @@ class _Maker:
             if self.chance(0.7):
                 before.terminal = True
                 if before.last_completed and before.last_completed < ago(1):
-                    before.last_completed = before.snapshots[-1].modified
+                    before.last_completed = before.last_written
+                elif before.last_completed:
+                    # Its last checkpoint may lie elsewhere.
+                    for file in self.world.files.values():
+                        file.surely_dead = file.surely_dead and not is_within(
+                            file.path, before.directory
+                        )
         self.checkpoints(job, inherited, hours)
         self.litter(job)
         if job.snapshots and not job.terminal and self.chance(0.15):
@@ -279,9 +299,7 @@ class _Maker:
                 f"{folder}/_metadata", job, number, (*own, *kept), hours - 8 * (number - first)
             )
         if count and not self.chance(0.1):
-            job.last_completed = (
-                job.snapshots[-1].modified if job.terminal else ago(rng.uniform(1, 40))
-            )
+            job.last_completed = job.last_written if job.terminal else ago(rng.uniform(1, 40))
         if not count and job.terminal and self.chance(0.7):
             # Flink deleted all that it completed when it was cancelled.
             job.last_completed = ago(hours)
@@ -584,6 +602,17 @@ class _Maker:
                     file, first_seen=None, unreferenced_since=None, surely_dead=False
                 )
                 self.world.lacked.add(path)
+        if self.chance(0.3):
+            self.world.lost.add(directory)
+
+    def begin_anew(self) -> None:
+        """What a job left was left by an earlier run under its id, of which nobody remembers the
+        end.
+        """
+        job = self.rng.choice(self.world.jobs)
+        job.started = ago(90)
+        for file in self.world.files.values():
+            file.surely_dead = file.surely_dead and not is_within(file.path, job.directory)
 
     def unlist_something(self) -> None:
         job = self.rng.choice(self.world.jobs)

@@ -54,7 +54,13 @@ def test_from_two_audits_to_an_empty_quarantine(home: Path) -> None:
     orphans = [world.file(world.job(1) / "shared", at=old) for _ in range(5)]
     foreign = world.file(world.root / "recovery", at=old)
     # Seen again and again while this test takes its time: a blind cluster would stop everything.
-    told = {"state": "CANCELED", "terminal": True, "last_completed_id": 7, "last_completed_at": old}
+    told = {
+        "state": "CANCELED",
+        "terminal": True,
+        "start_time": old,
+        "last_completed_id": 7,
+        "last_completed_at": old,
+    }
     job(cluster(at=now + timedelta(days=1)).name, at=now, job_id=name_of_job(1), **told)
     run("add_storage_root", str(world.root), "--attest", "olga", "--cluster", "prod-eu")
     # Another root, with another job of its own and a savepoint that holds on to a file of the

@@ -135,7 +135,10 @@ def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_
 
 def test_a_pasted_exception_of_a_missing_file_leads_to_its_triage(viewer, now):
     path = "hdfs://nn/flink/ab/shared/0c2e9a3e-7a35-4d0f-9d52-1f7b1a1f4d11"
-    text = f"java.lang.Exception: Exception while creating StreamOperatorStateContext.\n\tat A.b(C.java:1)\nCaused by: java.io.FileNotFoundException: {path} (No such file)"
+    text = (
+        f"java.lang.Exception: Exception while creating StreamOperatorStateContext.\n\tat "
+        f"A.b(C.java:1)\nCaused by: java.io.FileNotFoundException: {path} (No such file)"
+    )
     links, note = found(viewer, text)["Exception"]
     assert note == "Innermost exception: java.io.FileNotFoundException."
     assert [url for _title, url in links] == [f"/storage/missing-file/?{urlencode({'path': path})}"]

@@ -1,6 +1,6 @@
 """Storage pages: what they show, and what they say where there is nothing yet."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.conf import settings
@@ -194,6 +194,19 @@ def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
     )
 
 
+def test_a_file_that_an_audit_lacked_tells_from_when_it_may_count_as_others(viewer, tmp_path):
+    since = datetime(2026, 2, 25, 4, 10, tzinfo=UTC)
+    reasons = {"was_unlisted": since, "referrer_lost": since}
+    rows = [
+        file_row(f"{ROOT}/{JOB}/shared/{why}", verdict="kept", reason=why, listed_since=at)
+        for why, at in sorted(reasons.items())
+    ]
+    path = write_run(tmp_path, "storage-1", {"storage_file": [rows]})
+    root_figures(audit(files_kept=True, manifest_path=path, run_dir=str(tmp_path)))
+    text = viewer.get(reverse("storage-files"), {"uri": ROOT}).content.decode()
+    assert text.count("at the earliest in an audit from 2026-02-28 04:10") == 1
+
+
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_tables_are_exported_whole(viewer, tmp_path, form):
     rows = [file_row(f"{ROOT}/{n:03d}", verdict="young" if n % 2 else "orphan") for n in range(150)]
@@ -248,13 +261,8 @@ def test_all_roots_together_stand_as_they_were_last_audited(viewer):
 
 def test_a_viewer_sees_roots_and_changes_none(viewer):
     one = root()
-    for name, args in (
-        ("storage-root-add", ()),
-        ("storage-root-edit", (one.pk,)),
-        ("storage-root-attest", (one.pk,)),
-        ("storage-root-remove", (one.pk,)),
-        ("storage-audit-now", ()),
-    ):
+    for name, args in (("storage-root-add", ()), ("storage-root-edit", (one.pk,)), ("storage-root-attest", (one.pk,)),
+                       ("storage-root-remove", (one.pk,)), ("storage-audit-now", ())):  # fmt: skip
         assert viewer.post(reverse(name, args=args)).status_code == 403
     assert "Add a root" not in text(viewer, "storage")
 

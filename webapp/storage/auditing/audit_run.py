@@ -32,7 +32,7 @@ from webapp.storage.registration import withdraw
 from webapp.work import run_dirs, spark_job
 from webapp.work.lease import Lease
 from webapp.work.models import PipelineRun
-from webapp.work.runs import RunRecord, describe
+from webapp.work.runs import RunRecord, describe, new_attempt
 
 
 def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
@@ -84,8 +84,11 @@ def settle_left_behind(lease: Lease, record: RunRecord) -> None:
 
 def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
     attempt = record.row.attempt
+    if StorageAudit.objects.filter(audit_id=attempt).exists():
+        # A plan is audited again while it is carried out.
+        attempt = new_attempt(record.row.kind, timezone.now())
     with lease.writing():
-        run_dir = run_dirs.of(record.row)
+        run_dir = run_dirs.of(record.row, attempt)
         return StorageAudit.objects.create(
             audit_id=attempt,
             run=record.row,

@@ -48,6 +48,7 @@ def write(target: str, at: datetime, left_out: Q = NONE) -> int:
                     "started_at": job["start_time"],
                     "terminal": bool(job["terminal"]),
                     "restore_unread": is_restore_unread(job),
+                    "reads_restored": reads_restored(job["checkpoint_config"]),
                     "seen": job["cluster"] in seen,
                     "keeps_last": keeps_last(job["state"], job["checkpoint_config"]),
                 }
@@ -83,6 +84,16 @@ def is_restore_unread(job: Mapping[str, Any]) -> bool:
     if job["flink_counts"] is None:
         return bool(job["graph__isnull"] or job["checkpoint_config"])
     return bool(job["flink_counts"].get("checkpoints_restored"))
+
+
+def reads_restored(checkpoint_config: dict[str, Any] | None) -> bool:
+    """Whether its state backend is ForSt: restored without copying, it reads the files of that
+    snapshot where they are.
+
+    Source: Flink's ``DataTransferStrategyBuilder``. Its checkpoints copy them where its database
+    lies elsewhere.
+    """
+    return "forst" in str((checkpoint_config or {}).get("state_backend")).lower()
 
 
 def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """Files that are not live, one page of the audit's Parquet at a time."""
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -50,7 +51,7 @@ def files(request: HttpRequest) -> HttpResponse:
         ),
         "wanted": wanted,
         "found": found,
-        "rows": [_row(row) for row in found.rows],
+        "rows": [_row(row, figures.audit.age_guard_h) for row in found.rows],
         "unreadable": unreadable,
     }
     return render(request, "storage/files.html", context)
@@ -75,11 +76,18 @@ def _options(codes: Iterable[str]) -> list[tuple[str, str]]:
     return [(code, words(code)) for code in codes]
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _row(row: dict[str, Any], age_guard_h: int) -> dict[str, Any]:
+    """``counts_from``: when it may count as other files do, of one that an earlier audit lacked."""
     words = REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"])
     below_root = row["path"].removeprefix(row["root"].rstrip("/") + "/")
+    counts_from = (
+        row["listed_since"] + timedelta(hours=age_guard_h)
+        if row["reason"] == "was_unlisted" and row["listed_since"]
+        else None
+    )
     return {
         **row,
+        "counts_from": counts_from,
         "words": words,
         "kind_words": KINDS.get(row["kind"] or "", ""),
         "below_root": below_root,

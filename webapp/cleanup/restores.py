@@ -1,0 +1,34 @@
+"""Jobs that were restored from what a plan is to take, as clusters report them while it is carried
+out.
+"""
+
+from collections.abc import Hashable, Set
+
+from ingest.storage.layout import METADATA_NAME
+from ingest.uris import BadUri, Spellings, canonical
+from webapp.fleet.models import JobCurrent
+from webapp.storage.auditing import audit_request
+
+
+def restored_from(metadata: Set[str]) -> Set[Hashable]:
+    """Restores (cluster, job id, instant) of jobs that may run, from checkpoints of these canonical
+    ``_metadata``.
+    """
+    if not metadata:
+        return set()
+    spellings = audit_request.spellings()
+    jobs = JobCurrent.objects.filter(terminal=False, restored_path__isnull=False)
+    rows = jobs.values_list("cluster", "job_id", "restored_at", "restored_path").iterator(2_000)
+    return {
+        (cluster, job_id, at)
+        for cluster, job_id, at, path in rows
+        if path and _metadata_of(path, spellings) in metadata
+    }
+
+
+def _metadata_of(path: str, spellings: Spellings) -> str:
+    """Empty for what is no path."""
+    try:
+        return f"{canonical(path, spellings).removesuffix(f'/{METADATA_NAME}')}/{METADATA_NAME}"
+    except BadUri:
+        return ""
