@@ -1,6 +1,6 @@
 # Weir: `make run` and `make test` are all a newcomer needs; everything they make lies in .venv and WEIR_HOME.
 .DEFAULT_GOAL := help
-.PHONY: help install run docs test test-fast integration attack bench lint lab clean
+.PHONY: help install run docs test test-fast integration attack bench lint format lab clean
 
 # The first Python for which every dependency has a ready-made wheel; name another one with `make PYTHON=…`.
 PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.13 python3.14; do \
@@ -58,7 +58,7 @@ JS = $(VENV)/bin/js-beautify --indent-size 2 --end-with-newline
 lint: $(VENV)/.installed-dev ## formats, ruff, mypy, import contracts, Django checks, missing migrations
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/djade --target-version 5.2 --check $(TEMPLATES)
+	@$(VENV)/bin/djade --target-version 5.2 --check $(TEMPLATES)
 	@for file in static/css/*.css; do $(CSS) $$file | cmp - $$file || exit 1; done
 	@for file in static/js/*.js; do $(JS) $$file | cmp - $$file || exit 1; done
 	$(VENV)/bin/mypy

@@ -63,9 +63,9 @@ class RoleSite(AdminSite):
         return response
 
     @method_decorator(never_cache)
-    def logout(
+    def logout(  # type: ignore[override]  # Django's redirects as well
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:  # type: ignore[override]  # Django's redirects as well
+    ) -> HttpResponse:
         from webapp.accounts.views import SignOut  # its forms need models, which are not loaded yet
 
         answer: HttpResponse = SignOut.as_view()(request)

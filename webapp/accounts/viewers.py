@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.functional import SimpleLazyObject
 
 from webapp.accounts.models import ApiToken, User
@@ -43,10 +43,9 @@ class ScopeOfRequest:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with scopes.within(Deferred(lambda: scope_of(request.user))):
             response = self.get_response(request)
-            if response.streaming:
-                response.streaming_content = scopes.iterated(
-                    response.streaming_content, scopes.current()
-                )  # type: ignore[attr-defined]
+            if isinstance(response, StreamingHttpResponse):
+                scope = scopes.current()
+                response.streaming_content = scopes.iterated(response.streaming_content, scope)
         return response
 
 

@@ -102,7 +102,7 @@ def _table(jobs: Any) -> Iterator[str]:
         yield f"{name:<40}{sizes}{change:>8}{unreferenced:>10}{duration:>12}  {timeout}"
 
 
-def _sizes(state: int | None, state_per_day: float | None, uploaded: int | None) -> str:
+def _sizes(state: float | None, state_per_day: float | None, uploaded: float | None) -> str:
     return f"{bytes_text(state):>10}{per_day(state_per_day):>16}{bytes_text(uploaded):>10}"
 
 
