@@ -26,3 +26,6 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Files are looked up as they are asked for, instead of all of them with every test's client: a
 # quarter of the time of tests of pages.
 WHITENOISE_AUTOREFRESH = True
+
+# Tests look for what is seen of a page, whatever the lines of its template.
+MIDDLEWARE = ["tests.webapp.white_space.SeenWhiteSpace", *MIDDLEWARE]  # noqa: F405

@@ -1,6 +1,6 @@
 """Whose scope a request has: that of who is signed in, and of their token on top."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
@@ -44,8 +44,8 @@ class ScopeOfRequest:
         with scopes.within(Deferred(lambda: scope_of(request.user))):
             response = self.get_response(request)
             if isinstance(response, StreamingHttpResponse):
-                scope = scopes.current()
-                response.streaming_content = scopes.iterated(response.streaming_content, scope)
+                rows = cast(Iterator[bytes], response.streaming_content)
+                response.streaming_content = scopes.iterated(rows, scopes.current())
         return response
 
 

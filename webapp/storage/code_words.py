@@ -33,6 +33,8 @@ CODE_WORDS = (
     _("referrer unread"),
     _("last unfound"),
     _("was unlisted"),
+    _("referrer lost"),
+    _("earlier run"),
     _("task owned"),
     _("was referred"),
     _("other spelling"),

@@ -146,7 +146,14 @@ def test_a_removed_cluster_leaves_none_of_its_jobs_green(
     Cluster.objects.get().delete()
     green = claims(pages(operator))
     # Storage, endpoints and Weir itself are as well as before.
-    assert set(green) <= {"storage", "storage-root", "endpoints", "endpoint", "pipeline"}
+    assert set(green) <= {
+        "storage",
+        "storage-root",
+        "storage-merging",
+        "endpoints",
+        "endpoint",
+        "pipeline",
+    }
 
 
 def test_the_api_gives_no_health_where_nobody_can_know_it(
