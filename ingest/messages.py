@@ -24,6 +24,10 @@ Kinds of placeholders::
     text       str           what Flink, a storage or a file says; never translated, unless it is a message
     opening    str           as text; in English with a capital letter, since the sentence begins with it
     message    Message       a part of the sentence; empty for nothing
+
+A message in an f-string or in ``join`` becomes plain text: :func:`join_messages` leaves it a
+message. Columns that store messages are ``MessageField`` and ``MessagesField``
+(``webapp.lib.messages.fields``).
 """
 
 from __future__ import annotations

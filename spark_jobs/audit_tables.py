@@ -5,6 +5,12 @@
 audit; pages and plans read them piece by piece.
 Texts are codes of :mod:`spark_jobs.storage_words`. ``cluster`` and ``job_id`` are empty in a key
 where nobody knows them.
+
+A new column: its line here, what fills it (``spark_jobs/storage/``), the field of the same name in
+``webapp/storage/models/`` and a migration; ``tests/webapp/storage/test_contract.py`` compares. What
+the next audit has to know of a file is named in ``KNOWN_OF_FILE``
+(``spark_jobs/storage/carried.py``), what an audit knows of a job in ``JOB_SCHEMA``
+(``spark_jobs/audit_request.py``).
 """
 
 from spark_jobs.serving import Column, ServingTable

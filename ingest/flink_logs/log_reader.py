@@ -5,6 +5,14 @@ Each line is looked at by itself: what is around it (:mod:`ingest.flink_logs.env
 stream it belongs to, one of each container and of each of its outputs, and a header of any known
 layout begins a record there. So a file may mix them, may be read from its middle, and damage
 concerns nothing beside it. A file in one layout without envelopes is not looked at line by line.
+
+A new envelope goes into :mod:`~ingest.flink_logs.envelopes` (a JSON one into ``json_records``), a
+new layout into ``layouts``; add its first characters to ``_FOREIGN`` here, and a way to write it to
+``tests/ingest/flink_logs/wrapped.py``. Recorded logs in it are then compared with the events of the
+plain files: in pieces, in Spark's blocks and beside damage.
+
+A file that holds many logs is opened by ``aggregated``: ``files.find`` gives its logs as files
+below it, so that cursors, probes and commands need to know nothing.
 """
 
 from collections import Counter, OrderedDict

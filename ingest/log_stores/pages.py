@@ -1,4 +1,10 @@
-"""What is asked of a store of logs, and what one answer of it is."""
+"""What is asked of a store of logs, and what one answer of it is.
+
+A new store is a ``Store`` here, registered in ``opening`` and in ``LogStoreKind``. Pages, budgets,
+late lines and places to go on from belong to ``collector`` and ``reading``; lines go through
+``Spool`` as pushed ones do. Its answers, made from its reference, are a class of
+``tests/ingest/log_stores/stores.py``.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol

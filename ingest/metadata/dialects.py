@@ -14,6 +14,10 @@ version  written by                    what is new
 
 Three releases wrote version 3 in different ways. Nothing in the header distinguishes them, so they
 are tried in turn, and the one whose reading ends exactly at the end of the file is right.
+
+A new handle is one function and its tag in the registry of its place (``streams``, ``keyed``,
+``operator_states``, ``channels``). Raise ``READER_VERSION`` where known bytes read differently.
+Test it with bytes written by hand and with what Flink's own loader sees.
 """
 
 from dataclasses import dataclass

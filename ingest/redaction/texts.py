@@ -3,6 +3,11 @@
 Pages, notices, reports, recordings, Weir's own log and the errors it keeps all go through
 :func:`redact` or, for decoded JSON, through :func:`ingest.redaction.documents.redact_document`. It
 is idempotent, takes time linear in the text, and leaves its structure.
+
+A new spelling of secrets is a line of ``tests/fixtures/redaction/secrets.jsonl``, which then goes
+through notices, reports, recordings, pages and logs; texts that look alike and are no secret are in
+``honest.jsonl``. Whatever shows, sends or stores a text that others wrote calls :func:`redact`, or
+is filled by the loader, which does.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,10 @@
-"""Which recordings are played as which clusters, under names that people use."""
+"""Which recordings are played as which clusters, under names that people use.
+
+``player`` plays a ``tape`` turn after turn under new job ids, moved to now by ``shifting``;
+``server`` answers as the JobManagers do, and the collector cannot tell. ``checkpoint_tree`` lays
+out what they wrote to storage. ``webapp/fleet/demo.py`` registers the clusters,
+``webapp/site/demo_storage.py`` their roots; ``webapp/site/removal.py`` takes all of it away.
+"""
 
 import json
 from dataclasses import dataclass

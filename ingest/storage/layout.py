@@ -4,6 +4,9 @@ another ``END``, to RE2 (Arrow's).
 They are searched in canonical paths. Only names that Flink gives make a place: a file that others
 put beside them, and anything below ``shared/`` that is not laid out like this (the working files of
 ForSt are), stays ``UNKNOWN``.
+
+A new place is an entry of ``PLACES``, in order. Spellings of paths are a matter of
+:mod:`ingest.uris` alone: two spellings that might mean one file have to become one.
 """
 
 from dataclasses import dataclass

@@ -5,6 +5,11 @@
 job at one time is enough, since the job has but one of what is meant:
 one line of checkpoints, one attempt that runs. What is not declared does not follow, however near
 in time.
+
+What ties a finding to a vertex, or to a broken thing that other jobs name too, is read from its
+data in ``incidents``. ``tests/diagnosis/test_incidents.py`` says which incidents recordings and the
+lab have. An alert that somebody was notified of never changes its group, since receivers fold by
+it.
 """
 
 from collections.abc import Mapping

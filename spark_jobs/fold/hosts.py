@@ -1,6 +1,10 @@
 """What a job has to do with hosts: how many of its subtasks run where, and what happened there.
 
 Rows of ``job_host`` and ``host_event``.
+
+A new kind of event is one of ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``), with its word in
+``webapp/hosts/concentration.py``, its sentence in ``timeline.py`` and its count in ``lookup.py``
+there. What a host is blamed for is compared with its share of the subtasks.
 """
 
 import re

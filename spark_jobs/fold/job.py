@@ -1,5 +1,11 @@
 """One pass over one job: what is new of it and what is known of it → its facts, its present, its
 verdicts, and what to remember.
+
+Rows are dicts by column name, instants epoch milliseconds; they may come several times and in any
+order. What is remembered (``state``) is bounded. Where rows of a checkpoint are needed that are not
+remembered, the fold returns a ``Lookup`` and the job is folded again with what the lake has. When
+the shape of the state changes, its snapshot gets another name (``JOB_STATE`` in ``run_files``), and
+the next run reads the lake from its beginning.
 """
 
 import zlib

@@ -6,6 +6,11 @@ or with what is newer by then.
 
 Until ``_metadata`` is in place the copy before is whole, and nothing of it is deleted before the
 new one is. The origin is only read.
+
+What a new kind of handle refers to is rewritten where its reader calls ``reading.path``
+(:mod:`ingest.metadata.rewriting`); ``tests/ingest/metadata/test_rewriting.py`` finds a path that
+was forgotten. ``tests/spark_jobs/replication/test_rounds.py`` kills a round at every change it
+makes to files.
 """
 
 import json

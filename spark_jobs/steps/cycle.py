@@ -5,6 +5,10 @@ All rows of a job come together with its state, and plain Python folds them. Whe
 that came longer ago, jobs say so;
 they are looked up, and these jobs are folded again. How rows are brought together is left to a
 small cycle and to Spark.
+
+A small cycle (``small/cycle.py``) calls the steps in its own process; with Spark
+(``jobs/recompute.py``) Python workers call them on all rows of a job, or of a cluster where one
+job's rows are not enough.
 """
 
 from abc import ABC, abstractmethod

@@ -2,6 +2,13 @@
 
 What grows with files is brought together by steps of an :class:`Engine`, in this process or by
 Spark; what grows with jobs, directories and checkpoints alone is judged here, as plain rows.
+
+Steps take whole Arrow columns: by checkpoint (``snapshots``), by path (``path_facts``), and the
+verdict on each file (``verdicts``). A worker of Spark has a part of the paths, so a step returns
+only what is right for a part; ``partial_sums`` adds up. Rules on plain rows take instants as epoch
+microseconds; what is compared with something unknown is not true unless a rule says otherwise. Each
+rule has a case in ``tests/spark_jobs/storage/test_verdicts.py``; ``test_worlds.py`` there knows
+what is really true.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set

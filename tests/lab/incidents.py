@@ -1,5 +1,11 @@
 """What can be played: each incident is the job's arguments and the cluster settings that bring it
 about.
+
+A new fault of the job is in ``src/lab/``, which must compile against every release of ``releases``.
+Play and record an incident once: ``python -m tests.lab.recording INCIDENT
+tests/fixtures/incidents``; ``tests/played.py`` reads it. With ``counts_calls`` its storage is HDFS,
+and each call to a NameNode is recorded (``tests/played_calls.py``). A test that neither kills a
+process nor reads its log plays it in one JVM (``one_process``).
 """
 
 from dataclasses import dataclass, field

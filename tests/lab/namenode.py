@@ -5,6 +5,16 @@ PyPI has them in the source distribution of PySpark 2.4.8; ``HADOOP_SERVER_JARS`
 with its jars. What they lack for WebHDFS, Jersey 1, is Debian's (``libjersey1-servlet-java``);
 without it WebHDFS is off. Hadoop's own shell is the client in the jars of the PySpark that is
 installed.
+
+::
+
+    python3 -m venv /tmp/hadoop && /tmp/hadoop/bin/pip install setuptools wheel
+    /tmp/hadoop/bin/pip download --no-deps --no-build-isolation pyspark==2.4.8 -d /tmp/hadoop
+    tar -xzf /tmp/hadoop/pyspark-2.4.8.tar.gz -C /tmp/hadoop pyspark-2.4.8/deps/jars
+    apt-get install -y libjersey1-servlet-java libasm-java
+    HADOOP_SERVER_JARS=/tmp/hadoop/pyspark-2.4.8/deps/jars make integration PYTEST='-k namenode'
+
+``HADOOP_JERSEY_JARS`` names the folder of Jersey's jars where it is not ``/usr/share/java``.
 """
 
 import contextlib

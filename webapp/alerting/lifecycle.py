@@ -14,6 +14,10 @@ findings are its episodes.
 
 Fires and episodes count in data time, so that they count the same whether they are seen one by one
 or all at once.
+
+Streams of hypothesis test it first (``tests/webapp/alerting/streams.py``), the database second.
+Whatever writes findings marks those whose beginning, end or severity changed
+(:mod:`webapp.findings.marks`) in the same transaction; the evaluation takes the marks up.
 """
 
 from collections.abc import Iterable

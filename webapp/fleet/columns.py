@@ -1,4 +1,9 @@
-"""Columns of the fleet table: heading, sort, and on how narrow a screen they go."""
+"""Columns of the fleet table: heading, sort, and on how narrow a screen they go.
+
+A new column is one of ``job_current`` (``spark_jobs/serving.py``), its heading here, its ``<td>``
+at the same place of ``templates/fleet/_jobs.html``, a ``Sort`` in ``sorting`` where it sorts (which
+is an index), and a name in ``EXPORT_COLUMNS`` of ``webapp/site/views/fleet.py``.
+"""
 
 from dataclasses import dataclass
 

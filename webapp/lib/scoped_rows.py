@@ -1,5 +1,16 @@
 """Whose the rows of each model are: a decorator says it, its managers hold queries to it, and what
 is saved is checked against it.
+
+``scoped()``: a column names the cluster (``also_of_all``: rows without one are for everybody).
+``scoped_as("app.Model", by=…)``: seen with a row of another model. ``of_every(relation)``.
+``fleet_wide()``: of no cluster. ``manage.py check`` refuses a model without one of them; what is
+open to all stands in ``OPEN``, with the reason.
+
+Tasks and commands see everything; a request sees nothing until it is known who asks.
+``_base_manager``, raw SQL and relations through a table of Django's own are not limited: do not
+read rows for a page by them. The lake knows no scopes: get a job by its model, or choose rows by
+``scopes.current().holds(cluster)``. ``tests/attacks/test_scopes.py`` opens each address as somebody
+of another cluster: give ``tests/attacks/inhabited.py`` a row of a new model.
 """
 
 import json
@@ -260,7 +271,7 @@ def undeclared(app_configs: Any, **about: Any) -> list[CheckMessage]:
     found = {model._meta.label for model in ours if rule_of(model) is None} - set(OPEN)
     hint = (
         "Decorate it with scoped, scoped_as or fleet_wide of webapp.lib.scoped_rows "
-        "(CONTRIBUTING.md, A model)."
+        "(see its docstring)."
     )
     return [
         Error("Nothing says who may see its rows.", hint, obj=label, id="weir.E001")

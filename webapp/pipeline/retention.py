@@ -1,4 +1,10 @@
-"""How long rows are kept. Only live clusters age: recordings stay until they are removed."""
+"""How long rows are kept. Only live clusters age: recordings stay until they are removed.
+
+A kind of rows that age is a ``Rule`` here; the page of what is stored lists it by itself. Where
+Weir's files lie is known to ``kept_sizes``: count a new folder of the home there, name it in
+:mod:`webapp.config.closing`, and copy it or leave it out in ``operation.md``. What brings data in
+asks :mod:`webapp.fleet.pipeline_status.disk_budget` whether there is room.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

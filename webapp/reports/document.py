@@ -4,6 +4,11 @@ Markdown or JSON.
 A document is complete: no renderer asks anybody anything. Texts are already cut, cleaned and
 without secrets (:mod:`webapp.reports.texts`); instants are aware UTC; unknown is ``None``; ratios
 are 0 … 1.
+
+A new part is a field here; what fills it from rows (``gathering``) is bounded, and reports what was
+cut; a number is counted by a query, never from rows that were cut. Its places are
+``templates/reports/`` and ``renderers/markdown.py``. Raise ``VERSION`` where a field changes its
+meaning.
 """
 
 from dataclasses import dataclass, field

@@ -3,6 +3,10 @@
 Rendered by hand: all of them are read from the database at the time of the scrape, so the client
 library's counters, which live in one process and would differ from web worker to web worker, have
 nothing to do here.
+
+A new figure is a line here, then a panel of ``monitoring/weir-dashboard.json`` and, where it can be
+wrong, a rule of ``weir.rules.yml`` beside it, with a case where it fires and one where it does not
+in ``tests/webapp/monitoring/weir.rules.test.yml``.
 """
 
 from collections.abc import Iterable, Iterator

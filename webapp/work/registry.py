@@ -1,5 +1,12 @@
 """All work there is. Each feature registers its own in a module ``due_work``: which keys, how
 often, on which queue, what does it.
+
+A ``Work`` has its keys, how often it is due, its ``Task`` (queue and time limit), and what does it:
+a function in a module beside it that takes ``now``. ``do(lease, record)`` is recorded as a run:
+``record.say`` is its log, ``record.counts`` what the pipeline page shows. Rows, hints, leases and
+that page follow. What others need to know of it stands in a module that imports nothing heavy. A
+test makes the row by ``DueWork.objects.ensure``, does the work by ``perform``
+(:mod:`webapp.work.perform`) and reads ``PipelineRun.counts``.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,5 +1,10 @@
 """What the audit log calls each write, by the name of its address; and whose rows the address
 names.
+
+A new write gets its code here (a command in ``COMMANDS``); fields that may be shown stand in
+``told.py`` beside it, an allow-list. The middleware makes the entry; an API permission that is not
+``ScopedAccess`` ends with ``noted(…)`` (:mod:`webapp.accounts.permissions`).
+``tests/attacks/test_audit.py`` plays what ``tests/attacks/writes.py`` declares.
 """
 
 from collections.abc import Iterable
