@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or words[0] not in JOBS:
         print(
             f"usage: python -m spark_jobs JOB [options]\n\n{__doc__}\n\njobs: {', '.join(JOBS)}; "
-            f"each has its own --help."
+            "each has its own --help."
         )
         return 0 if words[:1] in (["-h"], ["--help"]) else REFUSED
     keep_private(os.environ)

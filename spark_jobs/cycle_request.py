@@ -48,7 +48,7 @@ def read(uri: str) -> CycleRequest:
     if not isinstance(raw, dict) or raw.keys() - EXAMPLE.keys():
         raise Refused(
             f"The request at {uri} must be a JSON object of {' and '.join(EXAMPLE)}, or of one of "
-            f"them."
+            "them."
         )
     return CycleRequest(
         _list(uri, raw, "thresholds", _threshold),

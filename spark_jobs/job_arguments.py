@@ -68,7 +68,7 @@ def add_most_rows(parser: argparse.ArgumentParser) -> None:
         default=MOST_ROWS,
         metavar="N",
         help=(
-            f"so many rows are worked on in this process, more with Spark (default: "
+            "so many rows are worked on in this process, more with Spark (default: "
             f"{MOST_ROWS:,}; 0: always with Spark)"
         ),
     )

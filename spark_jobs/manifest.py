@@ -92,7 +92,7 @@ def read(uri: str) -> Manifest:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadManifest(
             f"The manifest at {uri} is not one of format {FORMAT} ({error}); name that of a "
-            f"complete run."
+            "complete run."
         ) from error
 
 

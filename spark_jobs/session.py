@@ -178,7 +178,7 @@ def _refuse_silence(remote: str) -> None:
         place = f"{address.hostname}:{address.port or DEFAULT_CONNECT_PORT}"
         raise Refused(
             f"No Spark Connect server answers at {place} ({error}); start it, or unset "
-            f"SPARK_REMOTE."
+            "SPARK_REMOTE."
         ) from error
 
 

@@ -38,6 +38,6 @@ def _lines(calls: Iterable[Call], zone: ZoneInfo, address: str) -> Iterator[str]
             target = f"{call.path}.moved" if call.kind == "rename" else "null"
             yield (
                 f"{at:%Y-%m-%d %H:%M:%S},{call.at_ms % 1000:03d} INFO FSNamesystem.audit: "
-                f"allowed=true\tugi=flink (auth:SIMPLE)\t"
+                "allowed=true\tugi=flink (auth:SIMPLE)\t"
                 f"ip=/{address}\tcmd={NAMES[call.kind]}\tsrc={call.path}\tdst={target}\tperm={PERM.get(call.kind, 'null')}\tproto=rpc\n"
             )

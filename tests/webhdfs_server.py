@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
             }
             return _json({"DirectoryListing": listing})
         no_constant = (
-            f'Invalid value for webhdfs parameter "op": No enum constant '
+            'Invalid value for webhdfs parameter "op": No enum constant '
             f"org.apache.hadoop.hdfs.web.resources.GetOpParam.Op.{op}"
         )
         return 400, exception("IllegalArgumentException", no_constant)

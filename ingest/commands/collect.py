@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     if args.every < SAME_PATH_PAUSE_S:
         raise Refused(
             f"--every must be at least {SAME_PATH_PAUSE_S:g} s: JobManagers are not asked the same "
-            f"more often."
+            "more often."
         )
     lake = Lake(*lake_place(args.lake))
     cursor_file = args.cursors or _beside(lake.root)

@@ -16,7 +16,7 @@ def load_cursor(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise Refused(
             f"The cursor in {path} cannot be read; remove the file to read everything again, "
-            f"nothing is kept twice."
+            "nothing is kept twice."
         ) from error
     return found if isinstance(found, dict) else {}
 

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.every < SAME_PATH_PAUSE_S:
         raise Refused(
             f"--every must be at least {SAME_PATH_PAUSE_S:g} s: JobManagers are not asked the same "
-            f"more often."
+            "more often."
         )
     source = source_of(args, "recorded", args.url)
     summary = asyncio.run(_recorded(args, source))

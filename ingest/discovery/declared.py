@@ -92,7 +92,7 @@ def _source(entry: Any, where: str) -> DiscoverySource:
     if auth and not hosts:
         raise ValueError(
             f"{where} has credentials: say in 'hosts' which hosts they may be sent to, such as "
-            f"['*.flink.example.org']"
+            "['*.flink.example.org']"
         )
     scheme = text(given, "scheme", where) or "http"
     if scheme not in ("http", "https"):
@@ -167,7 +167,7 @@ def _url(own: Mapping[str, Any], where: str) -> str:
     if not usable:
         raise ValueError(
             f"{where} needs a 'url' such as https://inventory.example.org/flink, without user and "
-            f"password"
+            "password"
         )
     return url
 
@@ -179,7 +179,7 @@ def _labels(given: Mapping[str, Any], where: str) -> dict[str, str]:
     ):
         raise ValueError(
             f"{where}: 'labels' are names with texts, such as team: '{{__meta_team}}'; numbers and "
-            f"yes/no need quotes"
+            "yes/no need quotes"
         )
     return dict(labels)
 
@@ -236,7 +236,7 @@ def _auth(given: Mapping[str, Any], where: str) -> Auth | None:
         if token.get("type", "Bearer") != "Bearer":
             raise ValueError(
                 f"{where}: authorization: 'type' must be Bearer, or Negotiate without "
-                f"'credentials_file'"
+                "'credentials_file'"
             )
         return Auth("bearer", _secret(token, "credentials_file", where))
     if "basic_auth" in given:

@@ -23,7 +23,7 @@ def kubernetes_source(given: Any, where: str) -> KubernetesSource:
     if kubeconfig and not Path(kubeconfig).is_absolute():
         raise ValueError(
             f"{where}: 'kubeconfig' must be an absolute path; without it the service account of "
-            f"the pod is used"
+            "the pod is used"
         )
     if context and not kubeconfig:
         raise ValueError(f"{where}: 'context' is one of a 'kubeconfig'")
@@ -34,7 +34,7 @@ def kubernetes_source(given: Any, where: str) -> KubernetesSource:
         most = f"at most {MAX_NAMESPACES} names"
         raise ValueError(
             f"{where}: 'namespaces' must be {most} of namespaces, or \"{OWN_NAMESPACE}\"; none "
-            f"means all"
+            "means all"
         )
     read = texts(own, "read", where)
     if not set(read) <= set(READ):

@@ -222,7 +222,7 @@ class _Reader:
             mebibytes = MAX_FILE_BYTES // (1024 * 1024)
             detail = (
                 f"The log endpoint sends files whole, and above {mebibytes} MiB they are not "
-                f"fetched; give this cluster a log glob."
+                "fetched; give this cluster a log glob."
             )
             self.skips.append(Skip(f"/jobmanager/logs/{file.name}", "too_large", detail))
         self.updates[file.name] = FileCursor(file.name, size=file.size, reported=True)

@@ -394,8 +394,8 @@ class LogReader:
                 "bad_json",
                 (
                     f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and "
-                    f"was "
-                    f"skipped."
+                    "was "
+                    "skipped."
                 ),
             )
             return True
@@ -442,7 +442,7 @@ class LogReader:
         for offset in stream.splitter.cut:
             detail = (
                 f"The record at byte {stream.place(offset)} is longer than {MAX_RECORD_BYTES} "
-                f"bytes; the rest was cut off."
+                "bytes; the rest was cut off."
             )
             self._skip("long_line", detail, MAX_SKIPS)
         stream.splitter.cut.clear()

@@ -112,8 +112,8 @@ _TASK_PATTERNS = (
         rf"(?: on {t.LOCATION_OR_NONE}| with failure cause:(?: {t.REST:reason_text})?)?",
         (
             f"Source: clicks (1/2) ({t.SAMPLE_EXECUTION}) switched from RUNNING to FAILED on "
-            f"tm-1:4-d1 "
-            f"@ host-1 (dataPort=44467)."
+            "tm-1:4-d1 "
+            "@ host-1 (dataPort=44467)."
         ),
         contains=" switched from ",
     ),
@@ -207,7 +207,7 @@ _TASK_PATTERNS = (
         rf"Thread\[(?:Async calls on )?{t.TASK} \({t.SUBTASK}\)"
         rf"(?:#{t.ATTEMPT})?,[0-9]{{1,2}},[^\],\n]*\] took {t.MS:duration_ms} ms",
         f"DefaultOperatorStateBackend snapshot ({t.SAMPLE_LOCATION}, synchronous part) in thread "
-        f"Thread[parse (2/2)#0,5,Flink Task Threads]"
+        "Thread[parse (2/2)#0,5,Flink Task Threads]"
         " took 1 ms.",
         contains=" part) in thread ",
     ),
@@ -219,7 +219,7 @@ _TASK_PATTERNS = (
             rf"{t.MS:duration_ms} ms"
         ),
         f"Asynchronous incremental RocksDB snapshot ({t.SAMPLE_LOCATION}, asynchronous part) in "
-        f"thread "
+        "thread "
         "Thread[AsyncOperations-thread-1,5,Flink Task Threads] took 43 ms.",
         contains=" part) in thread ",
     ),
@@ -240,7 +240,7 @@ _TASK_PATTERNS = (
         rf"{t.INT:count} before completing"
         rf" current checkpoint {t.CHECKPOINT}",
         f"parse (1/2)#0 ({t.SAMPLE_EXECUTION}): Received checkpoint barrier for checkpoint 9 "
-        f"before completing current checkpoint 8. "
+        "before completing current checkpoint 8. "
         "Skipping current checkpoint.",
         contains=": Received checkpoint barrier for checkpoint ",
     ),
@@ -282,8 +282,8 @@ _CHECKPOINT_PATTERNS = (
         rf"(?:, checkpointDuration=| in ){t.MS:duration_ms} ms",
         (
             f"Completed checkpoint 5 for job {t.SAMPLE_JOB} (1058577 bytes, checkpointDuration=230 "
-            f"ms, "
-            f"finalizationTime=12 ms)."
+            "ms, "
+            "finalizationTime=12 ms)."
         ),
     ),
     _pattern(
@@ -323,7 +323,7 @@ _CHECKPOINT_PATTERNS = (
         rf")?{t.EXECUTION} of job {t.JOB}"
         rf"(?: at {t.LOCATION_OR_NONE})?",
         (
-            f"Received late message for now expired checkpoint attempt 4 from task "
+            "Received late message for now expired checkpoint attempt 4 from task "
             f"{t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB} {t.SAMPLE_AT}."
         ),
     ),
@@ -333,7 +333,7 @@ _CHECKPOINT_PATTERNS = (
         rf"Received another decline message for now expired checkpoint attempt {t.CHECKPOINT} from "
         rf"task {t.EXECUTION} of job {t.JOB}"
         rf" at {t.LOCATION_OR_NONE}(?: : {t.REST:reason_text})?",
-        f"Received another decline message for now expired checkpoint attempt 4 from task "
+        "Received another decline message for now expired checkpoint attempt 4 from task "
         f"{t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB}"
         f" {t.SAMPLE_AT} : Asynchronous task checkpoint failed.",
     ),
@@ -355,7 +355,7 @@ _CHECKPOINT_PATTERNS = (
         rf"Received decline message for unknown \(too old\?\) checkpoint attempt {t.CHECKPOINT} "
         rf"from task {t.EXECUTION} of job {t.JOB}"
         rf" at {t.LOCATION_OR_NONE}(?: : {t.REST:reason_text})?",
-        f"Received decline message for unknown (too old?) checkpoint attempt 4 from task "
+        "Received decline message for unknown (too old?) checkpoint attempt 4 from task "
         f"{t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB}"
         f" {t.SAMPLE_AT} : Checkpoint was declined.",
     ),
@@ -381,7 +381,7 @@ _CHECKPOINT_PATTERNS = (
         rf"Failed to trigger checkpoint for job {t.JOB} since {t.REST:reason_text}",
         (
             f"Failed to trigger checkpoint for job {t.SAMPLE_JOB} since Not all required tasks are "
-            f"currently running.."
+            "currently running.."
         ),
     ),
     _pattern(
@@ -393,7 +393,7 @@ _CHECKPOINT_PATTERNS = (
             rf"{t.REST:reason_text}"
         ),
         f"Checkpoint triggering task Source: clicks (1/2) of job {t.SAMPLE_JOB} is not in state "
-        f"RUNNING but SCHEDULED instead. "
+        "RUNNING but SCHEDULED instead. "
         "Aborting checkpoint.",
         reason="NOT_ALL_REQUIRED_TASKS_RUNNING",
     ),
@@ -407,8 +407,8 @@ _CHECKPOINT_PATTERNS = (
         ),
         (
             f"Failed to trigger or complete checkpoint 4 for job {t.SAMPLE_JOB}. (0 consecutive "
-            f"failed "
-            f"attempts so far)"
+            "failed "
+            "attempts so far)"
         ),
     ),
     _pattern(
@@ -420,8 +420,8 @@ _CHECKPOINT_PATTERNS = (
         ),
         (
             f"Failed to trigger checkpoint 4 for job {t.SAMPLE_JOB}. (2 consecutive failed "
-            f"attempts so "
-            f"far)"
+            "attempts so "
+            "far)"
         ),
     ),
     _pattern(
@@ -433,8 +433,8 @@ _CHECKPOINT_PATTERNS = (
         ),
         (
             f"Triggering Checkpoint 4 for job {t.SAMPLE_JOB} failed due to java.io.IOException: "
-            f"disk "
-            f"full"
+            "disk "
+            "full"
         ),
     ),
     _pattern(
@@ -479,7 +479,7 @@ _CHECKPOINT_PATTERNS = (
         ),
         (
             f"Could not send aborted message of checkpoint 4 to task {t.SAMPLE_EXECUTION} "
-            f"belonging to "
+            "belonging to "
             f"job {t.SAMPLE_JOB}."
         ),
     ),
@@ -540,8 +540,8 @@ _CHECKPOINT_PATTERNS = (
         rf" @ {t.INT:trigger_time} for [0-9a-f]{{32}}(?: located at {t.REST:path})?",
         (
             f"Restoring job {t.SAMPLE_JOB} from Savepoint 7 @ 1795234350123 for {t.SAMPLE_JOB} "
-            f"located "
-            f"at file:/data/sp/savepoint-26eb67-f0."
+            "located "
+            "at file:/data/sp/savepoint-26eb67-f0."
         ),
     ),
     _pattern(
@@ -550,8 +550,8 @@ _CHECKPOINT_PATTERNS = (
         rf"Starting job {t.JOB} from savepoint {t.ANY:path} \([^()\n]{{0,40}}\)",
         (
             f"Starting job {t.SAMPLE_JOB} from savepoint file:/data/sp/savepoint-26eb67-f0 "
-            f"(allowing "
-            f"non restored state)"
+            "(allowing "
+            "non restored state)"
         ),
     ),
     _pattern(
@@ -647,7 +647,7 @@ _CHECKPOINT_PATTERNS = (
         rf"Received {t.ANY:reason_text} message for job {t.JOB} with no CheckpointCoordinator",
         (
             f"Received AcknowledgeCheckpoint message for job {t.SAMPLE_JOB} with no "
-            f"CheckpointCoordinator"
+            "CheckpointCoordinator"
         ),
         contains=" with no CheckpointCoordinator",
     ),
@@ -741,7 +741,7 @@ _JOB_PATTERNS = (
         ),
         (
             f"Kubernetes operator: SpecChanged of job {t.SAMPLE_JOB}: UPGRADE change(s) detected, "
-            f"starting reconciliation."
+            "starting reconciliation."
         ),
     ),
     _pattern(
@@ -750,7 +750,7 @@ _JOB_PATTERNS = (
         rf"Starting execution of job '?{t.ANY:job_name}'? \({t.JOB}\) under job master id ",
         (
             f"Starting execution of job 'orders (eu)' ({t.SAMPLE_JOB}) under job master id "
-            f"00000000000000000000000000000000."
+            "00000000000000000000000000000000."
         ),
     ),
     _pattern(
@@ -856,7 +856,7 @@ _TASKMANAGER_PATTERNS = (
         rf"Received task {t.TASK_ATTEMPT} \({t.EXECUTION}\), deploy into slot",
         (
             f"Received task enrich (2/4)#0 ({t.SAMPLE_EXECUTION}), deploy into slot with "
-            f"allocation id "
+            "allocation id "
             f"{t.SAMPLE_JOB}."
         ),
     ),
@@ -879,7 +879,7 @@ _TASKMANAGER_PATTERNS = (
         rf"for task {t.TASK}"
         rf" \({t.SUBTASK}\)(?:#{t.ATTEMPT})? {t.EXECUTION}\.",
         (
-            f"Un-registering task and sending final execution state FAILED to JobManager for task "
+            "Un-registering task and sending final execution state FAILED to JobManager for task "
             f"enrich (2/4)#0 {t.SAMPLE_EXECUTION}."
         ),
     ),

@@ -157,7 +157,7 @@ def _region(source: Source, compression: str) -> Block:
     if compression not in ("none", "gz"):
         raise BadTFile(
             f"it is packed by {compression[:20]!r}; none and gz are read "
-            f"(yarn.nodemanager.log-aggregation.compression-type)"
+            "(yarn.nodemanager.log-aggregation.compression-type)"
         )
     offset, stored, raw = (_number(source) for _ in range(3))
     if min(offset, stored, raw) < 0:

@@ -108,7 +108,7 @@ def _writers_turn(lake: LakeReader, table: Table) -> Iterator[None]:
     except OSError as error:
         raise Refused(
             f"The lake at {root} cannot be written ({error.strerror}); check WEIR_HOME or "
-            f"WEIR_LAKE_ROOT."
+            "WEIR_LAKE_ROOT."
         ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -57,7 +57,7 @@ def dataset(
         if (size := (folder / fragment.path).stat().st_size) != sizes[fragment.path]:
             raise pa.ArrowInvalid(
                 f"{fragment.path} has {count_text(size, 'byte')}, and {sizes[fragment.path]:,} "
-                f"were written"
+                "were written"
             )
     return rows
 

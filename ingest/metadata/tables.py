@@ -30,7 +30,7 @@ def summary_line(summary: Summary, path: str) -> str:
         f"{count_text(len(summary.operators), 'operator')}, "
         f"{count_text(summary.handles, 'handle')}, "
         f"{size(summary.state_bytes)} of state, {count_text(others, 'reference')} into other "
-        f"directories"
+        "directories"
     )
 
 

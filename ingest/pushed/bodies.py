@@ -87,5 +87,5 @@ def _gunzipped(packed: bytes) -> bytes:
 def _too_large() -> TooLarge:
     return TooLarge(
         f"The body is larger than {LARGEST_BODY_BYTES:,} bytes, packed or unpacked; send smaller "
-        f"batches."
+        "batches."
     )

@@ -44,7 +44,7 @@ class Count:
         if self._seen > self._most:
             raise TooLarge(
                 f"The body holds at least {self._seen:,} {self._what}, and at most {self._most:,} "
-                f"are read; send smaller batches."
+                "are read; send smaller batches."
             )
 
 

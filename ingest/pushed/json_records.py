@@ -32,7 +32,7 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
     if (values := values_in(body)) > bounds.MAX_VALUES:
         raise TooLarge(
             f"The body holds up to {values:,} values, and at most {bounds.MAX_VALUES:,} are read; "
-            f"send smaller batches."
+            "send smaller batches."
         )
     records, processes = bounds.records(), Processes()
     for found, written in _objects(

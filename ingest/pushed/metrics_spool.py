@@ -61,13 +61,13 @@ class MetricsSpool:
         if waiting > MAX_BYTES or len(files) > MAX_FILES:
             raise Behind(
                 f"{waiting:,} bytes of samples that were pushed are not read yet; the collector "
-                f"has to catch up first."
+                "has to catch up first."
             )
         disk = shutil.disk_usage(self.folder)
         if disk.free < disk.total * LEAST_FREE_SHARE:
             raise Behind(
                 f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there "
-                f"is more."
+                "is more."
             )
 
     def forget(self, until_s: float) -> None:

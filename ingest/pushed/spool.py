@@ -82,7 +82,7 @@ class Spool:
                 if room < 0:
                     raise Behind(
                         f"Lines of more than {MAX_PROCESSES:,} processes are waiting; does their "
-                        f"name change with every line?"
+                        "name change with every line?"
                     )
                 new = self._append(path, of_process, max(remembered_lines, 2 * len(of_process)))
                 lines += new
@@ -103,13 +103,13 @@ class Spool:
         if unread > MAX_UNREAD_BYTES:
             raise Behind(
                 f"{unread:,} bytes that were pushed are not read yet; the collector has to catch "
-                f"up first."
+                "up first."
             )
         disk = shutil.disk_usage(self.folder)
         if disk.free < disk.total * LEAST_FREE_SHARE:
             raise Behind(
                 f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there "
-                f"is more."
+                "is more."
             )
 
     def discard(self) -> None:

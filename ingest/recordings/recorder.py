@@ -175,7 +175,7 @@ class _AnswerFile:
         except OSError as error:
             raise Refused(
                 f"The recording cannot be written any further ({error.strerror}); what is there "
-                f"can be imported."
+                "can be imported."
             ) from error
         self.summary.answers += 1
 

@@ -88,7 +88,7 @@ class _RulesOfSample(dict[str, Rule]):
     def __missing__(self, id: str) -> Rule:
         raise KeyError(
             f"no rule {id!r} judges such samples: is its module imported in "
-            f"spark_jobs/diagnosis/rules/all.py?"
+            "spark_jobs/diagnosis/rules/all.py?"
         )
 
 

@@ -175,7 +175,7 @@ def _oldest(
         left = sum(to_seq[table] - reached[table] for table in to_seq)
         say(
             f"The oldest commits are taken alone, with {most_rows:,} rows or the first one; {left} "
-            f"commits are left."
+            "commits are left."
         )
     return reached
 
@@ -234,7 +234,7 @@ def _to_seq(text: str, lake: LakeReader, from_seq: dict[str, int]) -> dict[str, 
     if behind := [table for table in CYCLE_TABLES if to_seq[table] < from_seq[table]]:
         raise Refused(
             f"The lake is behind the previous run in {', '.join(behind)}; was it replaced? Start "
-            f"without --previous."
+            "without --previous."
         )
     return to_seq
 

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if to_seq < args.from_seq:
         raise Refused(
             f"Lake table {TABLE} is at commit {to_seq}, before {args.from_seq}; was it replaced? "
-            f"Start with --from 0."
+            "Start with --from 0."
         )
     run_dir = RunFiles(absolute_root(args.run_dir))
     if lake.files(TABLE, version=to_seq, after_seq=args.from_seq):

@@ -38,7 +38,7 @@ def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
     if sum(slots_each) < needed:
         raise ValueError(
             f"The job needs {needed} slots and the TaskManagers have {sum(slots_each)}: raise "
-            f"their number or their slots."
+            "their number or their slots."
         )
     filled, dealt = (
         np.repeat(np.arange(len(slots_each)), slots_each)[:needed],

@@ -83,7 +83,7 @@ def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
     if entry.whole and found.bytes != entry.bytes:
         raise tree.Changed(
             f"{entry.path} has {found.bytes:,} bytes, and {entry.bytes:,} by its _metadata; "
-            f"nothing of it was copied."
+            "nothing of it was copied."
         )
     try:
         return tree.copy_first(path, target, entry.bytes, within)

@@ -49,6 +49,6 @@ def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str,
         )
         raise Refused(
             f"{first} and {second} would have one name in the copy; both are of one job id. "
-            f"Nothing is copied."
+            "Nothing is copied."
         )
     return names

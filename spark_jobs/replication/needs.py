@@ -36,7 +36,7 @@ def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) 
         if stream.path != stream.written_path and not is_below(path, directory):
             raise Refused(
                 f"The relative path {stream.written_path!r} leads out of {directory}: this "
-                f"checkpoint cannot be moved."
+                "checkpoint cannot be moved."
             )
         segment = stream.offset is not None
         needs[path] = _joined(
@@ -45,7 +45,7 @@ def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) 
         if len(needs) > MOST_FILES:
             raise Refused(
                 f"{directory} needs more than {MOST_FILES:,} files; copy it by other means, and "
-                f"merge its files."
+                "merge its files."
             )
     return needs
 
@@ -57,7 +57,7 @@ def _joined(path: str, known: Need | None, other: Need) -> Need:
         if known != other:
             raise Refused(
                 f"The _metadata says that {path} has {known.bytes:,} bytes, and {other.bytes:,}: "
-                f"it is not copied."
+                "it is not copied."
             )
         return known
     whole = known if known.whole else other if other.whole else None

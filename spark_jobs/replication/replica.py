@@ -94,7 +94,7 @@ class Replica:
             if any(entry.name != RECORDS for entry in replica._entries("")):
                 raise Refused(
                     f"{replica.reading} holds files that are no copy of Weir; name a directory "
-                    f"that is empty or not there yet."
+                    "that is empty or not there yet."
                 )
             if "://" not in replica.reading:
                 # Readable to whom the directories around it are, as all of it but the records.

@@ -81,7 +81,7 @@ def refuse_taken(request: Request) -> None:
     if any(overlapping(place, other, origin.spellings) for other in others):
         raise Refused(
             f"The destination {request.destination} is taken: a copy lies neither in or around a "
-            f"storage root nor in or around "
+            "storage root nor in or around "
             "another copy. Name another directory."
         )
 
@@ -120,7 +120,7 @@ class _Run:
             return self._result(COMPLETE, ledger, self._finish(ledger))
         raise NotCopied(
             f"Checkpoints {self.overtaken} went while they were copied; retain more of them "
-            f"(num-retained), or copy faster."
+            "(num-retained), or copy faster."
         )
 
     def _next_plan(self, ledger: Ledger) -> Plan | None:

@@ -112,7 +112,7 @@ class SmallCycle(Cycle):
                 ):
                     raise TooLarge(
                         f"{snapshot.metadata.num_rows} remembered attempts are more than one "
-                        f"process should hold."
+                        "process should hold."
                     )
                 there = [column for column in schema.names if column in snapshot.schema_arrow.names]
                 kinds = pa.schema([snapshot.schema_arrow.field(column) for column in there])

@@ -153,7 +153,7 @@ class SmallLake:
         if self.most_rows is not None and (self._rows > self.most_rows or self._bytes > MOST_BYTES):
             raise TooLarge(
                 f"{self._rows} rows in {self._bytes} bytes of the lake are more than one process "
-                f"should hold."
+                "should hold."
             )
         if not paths:
             return schema.empty_table()

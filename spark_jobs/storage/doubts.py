@@ -78,8 +78,8 @@ def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Ro
             "unknown_authority",
             (
                 f"{row['metadata_path']} refers to it; declare in the spellings which root it "
-                f"means, "
-                f"or that it is another."
+                "means, "
+                "or that it is another."
             ),
         )
         for row in outside
@@ -110,7 +110,7 @@ def of_twins(pairs: Iterable[Row]) -> list[Row]:
             TWO_NAMES,
             (
                 f"{pair['files']} files below it are also listed below {pair['other_directory']}, "
-                f"such "
+                "such "
                 f"as {pair['path']}. {TWO_NAMES_ADVICE}"
             ),
         )

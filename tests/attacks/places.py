@@ -159,7 +159,7 @@ class Place:
                 return path
         raise LookupError(
             f"{self.template} cannot be filled: say in tests/attacks/places.py what its parameters "
-            f"are"
+            "are"
         )
 
     def _is_resolved(self, path: str) -> bool:

@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
         print(f"  ({time.monotonic() - started:.0f} s)", flush=True)
     print(
         f"\n{len(report.figures)} figures, {len(report.missed)} budgets missed, {len(broken)} "
-        f"benches broken"
+        "benches broken"
     )
     for problem in (*report.missed, *broken):
         print(f"  {problem}")

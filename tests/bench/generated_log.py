@@ -130,7 +130,7 @@ def _round(n: int, at: datetime) -> list[str]:
     else:
         relevant.append(
             f"{_CC}Completed checkpoint {n} for job {_JOB} ({1058577 + n} bytes, "
-            f"checkpointDuration=230 ms, finalizationTime=12 ms).\n"
+            "checkpointDuration=230 ms, finalizationTime=12 ms).\n"
         )
     lines = []
     for index, text in enumerate(relevant):

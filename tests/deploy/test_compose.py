@@ -165,7 +165,7 @@ def is_healthy(password: str, socket: Path, folder: Path) -> bool:
     client.write_text(
         f"#!{sys.executable}\nimport os, redis, sys\n"
         f"client = redis.Redis(unix_socket_path={str(socket)!r}, "
-        f"password=os.environ['REDISCLI_AUTH'])\n"
+        "password=os.environ['REDISCLI_AUTH'])\n"
         "print('PONG' if sys.argv[1:] == ['ping'] and client.ping() else '')\n"
     )
     client.chmod(0o755)

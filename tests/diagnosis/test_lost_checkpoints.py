@@ -183,7 +183,7 @@ def test_where_failed_tasks_take_every_second_checkpoint_it_is_critical_with_the
 
 INNERMOST = "Permission denied"
 LONG = (
-    f"org.apache.flink.util.FlinkException: Could not finalize checkpoint: "
+    "org.apache.flink.util.FlinkException: Could not finalize checkpoint: "
     f"/checkpoints/{'deep/' * 120}_metadata: {INNERMOST}"
 )
 TRACE = (

@@ -99,17 +99,17 @@ def test_other_restarts_are_none_of_it():
             f"hdfs://nn1:8020{HDFS}",
         ),
         (
-            f"java.io.FileNotFoundException: No such file or directory: "
+            "java.io.FileNotFoundException: No such file or directory: "
             f"s3a://b/{JOB}/shared/{UUID}",
             f"s3a://b/{JOB}/shared/{UUID}",
         ),
         (
             f"java.io.FileNotFoundException: oss://b/{JOB}/chk-7/{UUID}: No such file or "
-            f"directory!",
+            "directory!",
             f"oss://b/{JOB}/chk-7/{UUID}",
         ),
         (
-            f"…S3Exception: The specified key does not exist. (Service: S3; NoSuchKey) (Path: "
+            "…S3Exception: The specified key does not exist. (Service: S3; NoSuchKey) (Path: "
             f"s3://b/{JOB}/{UUID})",
             f"s3://b/{JOB}/{UUID}",
         ),
@@ -155,7 +155,7 @@ def test_what_names_no_file_gives_none(text):
 def test_a_file_missed_elsewhere_than_in_a_restore_is_no_matter_of_it():
     writing = (
         f"java.io.FileNotFoundException: /ck/{JOB}/chk-7/{UUID} (No such file or "
-        f"directory)\n\tat user.Sink.invoke(Sink.java:1)\n"
+        "directory)\n\tat user.Sink.invoke(Sink.java:1)\n"
     )
     assert missing_at_restore(writing) is None
     assert judged(window(failures=(JobFailure(990_000, "x", stacktrace=writing),))) == ()

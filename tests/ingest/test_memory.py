@@ -142,7 +142,7 @@ def test_an_archive_of_lists_is_skipped(tmp_path: Path) -> None:
     statement = (
         "from datetime import UTC, datetime\nfrom ingest.history.archives import read_archives\n"
         f"found = read_archives({str(tmp_path)!r}, 'c', {{}}, datetime.now(UTC))\nassert "
-        f"found.skips, found"
+        "found.skips, found"
     )
     assert peak_mib(statement) < MOST_MIB
 

@@ -12,7 +12,7 @@ FLINK = "".join(
 )
 DEEP = (
     f"java.lang.Exception: Could not perform checkpoint 7 for operator enrich (1/2)#0.\n{FLINK}"
-    f"Caused by: org.apache.flink.runtime.checkpoint.CheckpointException: Could not complete "
+    "Caused by: org.apache.flink.runtime.checkpoint.CheckpointException: Could not complete "
     f"snapshot 7\n{FLINK}"
     "Caused by: java.lang.IllegalStateException: quota of shop 17 is used up\n"
     f"\tat shop.Quota.take(Quota.java:41)\n\tat shop.Enrich.snapshotState(Enrich.java:97)\n{FLINK}"

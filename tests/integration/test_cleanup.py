@@ -165,7 +165,7 @@ def _register(weir: RunningWeir, roots: list[str]) -> None:
         "with transaction.atomic():\n"
         f"    for root, kind in zip({roots!r}, ('checkpoints', 'savepoints'), strict=True):\n"
         f"        call_command('add_storage_root', root, '--kind', kind, '--cluster', {CLUSTER!r}, "
-        f"'--attest', 'the test')\n"
+        "'--attest', 'the test')\n"
         "    later = timezone.now() + timedelta(days=1)\n"
         "    DueWork.objects.ensure({AUDIT: registry.DAY_S}, later)\n"
         "    DueWork.objects.filter(key=AUDIT).update(next_attempt_at=later)\n"

@@ -135,7 +135,7 @@ def _seen_by_rest(weir: RunningWeir, job_id: str) -> set[int]:
     """Logs tell of a checkpoint too, but not all that REST tells."""
     query = (
         f"SELECT checkpoint_id FROM checkpoints_checkpointfact WHERE job_id = '{job_id}' AND "
-        f"final AND sources LIKE 'rest%'"
+        "final AND sources LIKE 'rest%'"
     )
     return {row[0] for row in weir.rows(query)}
 

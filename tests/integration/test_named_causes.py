@@ -124,7 +124,7 @@ def _roots(findings: list[dict[str, Any]], state: str) -> list[str]:
 def _cycles_since(weir: RunningWeir, began: datetime) -> int:
     """Spark runs that began after the incident and brought something."""
     query = (
-        f"SELECT count(*) FROM work_pipelinerun WHERE key LIKE 'spark%' AND started_at > "
+        "SELECT count(*) FROM work_pipelinerun WHERE key LIKE 'spark%' AND started_at > "
         f"'{began:%Y-%m-%d %H:%M:%S}'"
     )
     return int(weir.rows(query)[0][0])

@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     try:
         print(
             f"Starting Flink {options.version}; the first time its jars are fetched (about 220 MB) "
-            f"…",
+            "…",
             flush=True,
         )
         with start(options.version, options.incident, options.slot) as lab:
@@ -59,7 +59,7 @@ def _tell(lab: Lab, slot: int) -> None:
     if registered:
         print(
             f"  in Weir            http://{bind}/jobs/{name}/{lab.job_id}/   (cluster {name}; "
-            f"`make run` must be running)",
+            "`make run` must be running)",
             flush=True,
         )
     print("\n  Ctrl-C stops Flink; the cluster then shows as unreachable.", flush=True)

@@ -128,7 +128,7 @@ class Lab:
                 if location := answer["operation"].get("location"):
                     return str(location)
                 raise LabFailed(
-                    f"The savepoint failed: "
+                    "The savepoint failed: "
                     f"{answer['operation'].get('failure-cause', {}).get('class')}"
                 )
             time.sleep(0.2)

@@ -68,14 +68,14 @@ LOG = [
     f"Triggering checkpoint 999999999999999999 (type=CHECKPOINT) @ 253402300799999 for job {JOB}.",
     f"Triggering checkpoint 7 (type=CHECKPOINT) @ 1 for job {JOB}.",
     f"Completed checkpoint 999999999999999999 for job {JOB} (999999999999999999 bytes, "
-    f"checkpointDuration=999999999999999999 ms, "
+    "checkpointDuration=999999999999999999 ms, "
     "finalizationTime=999999999999999999 ms).",
     f"Completed checkpoint 7 for job {JOB} (999999999999999999 bytes in 999999999999999999 ms).",
     f"Checkpoint 7 of job {JOB} expired before completing.",
     "source (999999999/999999999) "
     "(a932b3badd0047fc56bb20dcdd6164f3_9c32e3838cee893dbb2fc90ccad79598_999999999_999999999) "
     "switched from RUNNING to FAILED on tm-1 @ host-1 (dataPort=1).",
-    f"source (1/4) "
+    "source (1/4) "
     f"(a932b3badd0047fc56bb20dcdd6164f3_9c32e3838cee893dbb2fc90ccad79598_{'9' * 5000}_{'9' * 5000}) "
     "switched from RUNNING to FAILED on tm-1 @ host-1 (dataPort=1).",
     f"Job lab-E-decline ({JOB}) switched from state RUNNING to RESTARTING.",

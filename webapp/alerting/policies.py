@@ -94,7 +94,7 @@ class Policies:
             return ""
         return (
             f"Cluster {cluster} {removed.how} at {instant_text(removed.removed_at)}: it is no "
-            f"longer watched, and its state is unknown."
+            "longer watched, and its state is unknown."
         )
 
     def rule_policy(

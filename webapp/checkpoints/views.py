@@ -140,7 +140,7 @@ def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> Checkp
     if fact is None:
         raise Http404(
             f"Checkpoint {checkpoint_id} of this job is not known; routine checkpoints are kept "
-            f"for seven days."
+            "for seven days."
         )
     return fact
 

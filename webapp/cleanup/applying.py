@@ -159,7 +159,7 @@ class Applying:
             if audit.as_of and instant_of(audit.as_of) > self._run.at() + CLOCK_SKEW:
                 raise Halted(
                     f"Audit {audit.audit_id}, which the plan rests on, is of {audit.as_of}: yet to "
-                    f"come. Make a new plan."
+                    "come. Make a new plan."
                 )
 
     def _refuse_expired(self) -> None:
@@ -229,7 +229,7 @@ class Applying:
         kept = f", but for {left:,} that stay in quarantine; the journal says why" if left else ""
         raise PutBack(
             f"{why}. Everything that the plan had moved was put back{kept}. Look for a directory "
-            f"that has two names."
+            "that has two names."
         )
 
 

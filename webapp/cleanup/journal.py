@@ -109,7 +109,7 @@ class Journal:
             if match is None:
                 raise PlanDamaged(
                     f"{self._folder.uri}/{self._path(name)} is no file of a journal; remove it, "
-                    f"then continue."
+                    "then continue."
                 )
             found.setdefault(int(match[1]), []).append(name)
         return found
@@ -158,7 +158,7 @@ class Journal:
         ):
             raise PlanDamaged(
                 f"The journal of plan {self._plan[:12]} holds a file of another one; restore it "
-                f"from a backup."
+                "from a backup."
             )
         return Effect(head, parsed)
 
@@ -212,9 +212,9 @@ class Journal:
     def _damaged(self, chunk: int, how: str) -> PlanDamaged:
         return PlanDamaged(
             f"The journal of plan {self._plan[:12]} {how}: chunk {chunk} of {self._verb}. Nothing "
-            f"is moved or deleted on its word: "
+            "is moved or deleted on its word: "
             f"restore {self._folder.uri}/journal from a backup (or the WEIR_SECRET_KEY that sealed "
-            f"it), then continue."
+            "it), then continue."
         )
 
     def counts(self) -> Counter[str]:

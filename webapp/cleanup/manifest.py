@@ -115,13 +115,13 @@ def read(content: bytes, name: str) -> PlanManifest:
     if name_of(content) != name:
         raise PlanDamaged(
             f"The manifest is not that of plan {name[:12]}: it was changed after the plan was "
-            f"made. Make a new plan."
+            "made. Make a new plan."
         )
     document = json.loads(content)
     if document.get("format") != FORMAT:
         raise PlanDamaged(
             f"Plan {name[:12]} has format {document.get('format')}, this Weir reads {FORMAT}. Make "
-            f"a new plan."
+            "a new plan."
         )
     document["audits"] = tuple(SearchedAudit(**audit) for audit in document["audits"])
     document["roots"] = tuple(PlannedRoot(**root) for root in document["roots"])

@@ -47,7 +47,7 @@ class PlanReader:
         except FileNotFoundError as error:
             raise PlanDamaged(
                 f"The files of plan {self.name[:12]} are gone from {self.folder.uri}. Make a new "
-                f"plan."
+                "plan."
             ) from error
 
     def part(self, number: int) -> pa.Table:
@@ -66,13 +66,13 @@ class PlanReader:
         if hashlib.sha256(content).hexdigest() != entry.sha256:
             raise PlanDamaged(
                 f"{entry.name} of plan {self.name[:12]} was changed after the plan was made. Make "
-                f"a new plan."
+                "a new plan."
             )
         rows = ParquetStream(pa.BufferReader(content)).read()
         if rows.schema.names != SCHEMA.names or rows.num_rows != entry.rows:
             raise PlanDamaged(
                 f"{entry.name} of plan {self.name[:12]} is not a part of a plan of this Weir. Make "
-                f"a new plan."
+                "a new plan."
             )
         return rows
 

@@ -87,7 +87,7 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
     if audit.as_of > timezone.now() + CLOCK_SKEW:
         raise PlanRefused(
             f"The audit began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC, which is yet to come: it "
-            f"proves nothing. Audit again."
+            "proves nothing. Audit again."
         )
     folder = PlanFolder(plan.folder)
     folder.remove()  # what a killed process had begun

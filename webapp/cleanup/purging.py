@@ -89,5 +89,5 @@ def _refuse_missed(
         named = "; ".join(map(str, hits[:NAMED]))
         raise Halted(
             f"{len(hits):,} files in quarantine are referred to by now: {named}. None of these was "
-            f"purged: undo the plan."
+            "purged: undo the plan."
         )

@@ -42,7 +42,7 @@ def refuse_unsafe(
             if _overlap(root.quarantine, other):
                 raise PlanRefused(
                     f"The quarantine {root.quarantine} and the scanned {other} lie in each other, "
-                    f"so the next audit would take "
+                    "so the next audit would take "
                     "quarantined files for new ones. Set another quarantine for this root."
                 )
     for root in roots:
@@ -50,7 +50,7 @@ def refuse_unsafe(
             if uri != root.uri and _overlap(root.uri, uri):
                 raise PlanRefused(
                     f"The roots {root.uri} and {uri} lie in each other: a file would belong to "
-                    f"both. Keep the outer one."
+                    "both. Keep the outer one."
                 )
 
 

@@ -58,7 +58,7 @@ class Run:
         if self.files.is_behind_link(file.quarantine, file.target):
             raise Halted(
                 f"{file.target} in quarantine is a link or lies behind one, which leads elsewhere. "
-                f"Nothing is moved or deleted "
+                "Nothing is moved or deleted "
                 "through links: restore the quarantine as it was, then continue."
             )
 
@@ -130,5 +130,5 @@ class Run:
             last = next(row for row in reversed(rows) if row.outcome == FileOutcome.FAILED)
             raise Halted(
                 f"The storage refused {self._failures} files in a row; the last: {last.detail}. "
-                f"Nothing more was touched."
+                "Nothing more was touched."
             )

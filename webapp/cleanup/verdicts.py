@@ -46,7 +46,7 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
                 if (last is not None and first < last) or not _is_sorted(rows):
                     raise PlanRefused(
                         f"The audit's verdicts in {file} are not sorted by root and path; run the "
-                        f"audit again."
+                        "audit again."
                     )
                 last = key_at(rows, rows.num_rows - 1)
                 yield rows

@@ -115,7 +115,7 @@ class Watch:
                     continue
                 raise Halted(
                     f"{file.path} appeared in between and cannot be read ({error}); it may refer "
-                    f"to anything."
+                    "to anything."
                 ) from error
             return
 

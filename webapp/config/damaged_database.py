@@ -25,10 +25,10 @@ def way_out(error: BaseException) -> str:
     file = settings.DATABASES["default"]["NAME"]
     return (
         f"The database file {file} is damaged ({str(error).strip()}), so Weir cannot work with it. "
-        f"Stop Weir and move the file "
+        "Stop Weir and move the file "
         f"aside, with {file}-wal and {file}-shm; do not delete them. Then put a saved copy in its "
-        f"place, or what "
+        "place, or what "
         f"`sqlite3 {file} .dump` or `.recover` can read; the documentation says how ({HELP}). The "
-        f"lake is not touched by this: what was "
+        "lake is not touched by this: what was "
         "measured is made from it again by `manage.py run_pipeline --from-start`."
     )

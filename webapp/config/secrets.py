@@ -36,7 +36,7 @@ def kept(home: Path, name: str, make: Callable[[], str]) -> str:
     except OSError as error:
         raise ImproperlyConfigured(
             f"The file {path} cannot be used ({error.strerror}); check WEIR_HOME and its "
-            f"permissions."
+            "permissions."
         ) from error
 
 

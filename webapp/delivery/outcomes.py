@@ -139,7 +139,7 @@ def _note_failure(
             row.endpoint_id,
             (
                 f"It took nothing since {since:%Y-%m-%d %H:%M} UTC, and a notice used up all its "
-                f"attempts."
+                "attempts."
             ),
             now,
         )

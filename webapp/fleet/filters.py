@@ -29,7 +29,7 @@ class Status(Text):
         if text not in STATUS_GROUPS and _LOWER_CASE.search(text):
             raise ValueError(
                 f"Give one of {', '.join(STATUS_GROUPS)}, or a state as Flink spells it, such as "
-                f"RUNNING."
+                "RUNNING."
             )
         return super().read(text)
 

@@ -40,7 +40,7 @@ class Home:
             handle.close()
             raise InstanceRuns(
                 f"Weir already runs in WEIR_HOME {self.root} ({holder}): stop it first, or set "
-                f"another WEIR_HOME and WEIR_BIND."
+                "another WEIR_HOME and WEIR_BIND."
             ) from error
         handle.truncate(0)
         handle.write(who)

@@ -65,7 +65,7 @@ def heap(given: str) -> str:
     if given and not _HEAP.fullmatch(given):
         raise BadHeap(
             f"The environment variable WEIR_SPARK_HEAP is {given!r}, but must be a size such as 3g "
-            f"or 1500m."
+            "or 1500m."
         )
     return given or DEFAULT_HEAP
 

@@ -155,7 +155,7 @@ def require_everything(what: str) -> None:
     if not current().is_everything:
         raise PermissionDenied(
             f"{what} concerns the whole fleet; you see some clusters of it. Ask an administrator "
-            f"of Weir."
+            "of Weir."
         )
 
 

@@ -193,7 +193,7 @@ def _in(zone: tzinfo, clock: datetime, later: bool) -> datetime:
     if found.astimezone(zone).replace(tzinfo=None, fold=0) != clock:
         raise NoSuchTime(
             f"{clock:%Y-%m-%d %H:%M} does not exist in {zone}: the clocks are put forward over it. "
-            f"Give a time before or after."
+            "Give a time before or after."
         )
     return found
 

@@ -130,7 +130,7 @@ def _tidy(record: RunRecord) -> None:
         removed = run_dirs.tidy(settings.WEIR.keep_runs)
     except OSError as error:
         record.say(
-            f"Old run directories could not be removed, the next cycle tries again: "
+            "Old run directories could not be removed, the next cycle tries again: "
             f"{describe(error)}"
         )
         return

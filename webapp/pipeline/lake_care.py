@@ -33,7 +33,7 @@ def care(record: RunRecord) -> None:
         record.counts[table] = {"merged": merged.get("numFilesRemoved", 0), "removed": len(removed)}
         record.say(
             f"{table}: {merged.get('numFilesRemoved', 0)} files merged, {len(removed)} replaced "
-            f"files removed"
+            "files removed"
         )
     if damage:
         raise damage

@@ -54,7 +54,7 @@ def read_heat(
         notes = [
             (
                 f"From {clock_text(start)[:5]} on: before it there are more samples than one chart "
-                f"holds."
+                "holds."
             )
         ]
     rows, total = hottest_rows(table, names)

@@ -182,7 +182,7 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
     )
     patch_vary_headers(response, ("Cookie", "Accept-Language"))
     response["Content-Disposition"] = (
-        f"attachment; "
+        "attachment; "
         f'filename="weir-{found.kind}-{found.start:%Y%m%d-%H%M}-{found.uid[4:12]}.{form}"'
     )
     return response

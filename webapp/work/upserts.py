@@ -85,7 +85,7 @@ def _copy(target: str, names: Sequence[str], table: ServingTable, values: Values
     with connection.cursor() as cursor:
         cursor.execute(
             f"CREATE TEMPORARY TABLE {incoming} ON COMMIT DROP AS SELECT {columns} FROM {into} "
-            f"WITH NO DATA"
+            "WITH NO DATA"
         )
         with cursor.copy(f"COPY {incoming} ({columns}) FROM STDIN") as copy:
             for row in values:

@@ -170,7 +170,7 @@ def _checked(fields: Fields, name: str, text: str) -> str:
         place = f"{fields.place}.{name}" if fields.place else name
         raise Skipped(
             f"{place}: expected the id of a TaskManager, at most {MAX_TASKMANAGER_CHARS} printable "
-            f"characters without slashes"
+            "characters without slashes"
         )
     return text
 

@@ -224,7 +224,7 @@ def test_preflight_refusals_do_not_count_but_for_io_problems() -> None:
 def test_a_failed_task_names_a_well_known_cause() -> None:
     message = (
         f"enrich (2/4) ({EXECUTION}) switched from RUNNING to FAILED on tm-1 @ host-1 "
-        f"(dataPort=4).\n"
+        "(dataPort=4).\n"
     )
     event = read(
         message

@@ -154,14 +154,14 @@ PUBLIC = {
     "thread without brackets": HEADER.replace(" INFO ", " Source: a -> b: c (1/1)#1 INFO ")
     + COMPLETED,
     "actor": (
-        f"2021-03-01 10:00:00.123 [flink-akka.actor.default-dispatcher-3] INFO  "
+        "2021-03-01 10:00:00.123 [flink-akka.actor.default-dispatcher-3] INFO  "
         f"o.a.f.r.c.CheckpointCoordinator - {COMPLETED}"
     ),
     "job manager with line": (
         f"2021-03-01 10:00:00,123 INFO  o.a.f.r.c.CheckpointCoordinator:1204 [] - {COMPLETED}"
     ),
     "brackets": (
-        f"[2021-03-01 10:00:00,123] [jobmanager-io-thread-1] [INFO] "
+        "[2021-03-01 10:00:00,123] [jobmanager-io-thread-1] [INFO] "
         f"o.a.f.r.c.CheckpointCoordinator - {COMPLETED}"
     ),
     "json": json.dumps(

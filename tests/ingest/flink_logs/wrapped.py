@@ -19,12 +19,12 @@ HEADER = (
 )
 COMPLETED = (
     f"Completed checkpoint 5 for job {JOB} (1058577 bytes, checkpointDuration=230 ms, "
-    f"finalizationTime=12 ms)."
+    "finalizationTime=12 ms)."
 )
 WARNING = HEADER.replace("INFO ", "WARN ")
 FAILED = (
     f"{WARNING}Error while processing AcknowledgeCheckpoint message\njava.io.IOException: "
-    f"x\n\tat a.B\n2026 is a year"
+    "x\n\tat a.B\n2026 is a year"
 )
 _RECORDS = [
     f"{HEADER}{COMPLETED}",

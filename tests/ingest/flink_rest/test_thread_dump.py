@@ -36,8 +36,8 @@ def test_a_lock_is_told_with_its_owner_however_threads_are_named():
                     name,
                     (
                         f'"{name}" daemon prio=5 Id=12 BLOCKED on java.lang.Object@1 owned by "o '
-                        f'"p" '
-                        f'Id=3" Id=4\n'
+                        '"p" '
+                        'Id=3" Id=4\n'
                     ),
                 )
             ]

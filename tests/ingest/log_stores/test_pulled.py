@@ -285,7 +285,7 @@ def test_records_in_elastic_s_common_schema_become_records_of_the_log(tmp_path):
     document = {
         "@timestamp": "2026-11-23T11:59:59.500Z",
         "message": (
-            f"Triggering checkpoint 7 (type=CHECKPOINT) @ 1763899199500 for job "
+            "Triggering checkpoint 7 (type=CHECKPOINT) @ 1763899199500 for job "
             f"{'0123456789abcdef' * 2}."
         ),
         "log": {

@@ -37,7 +37,7 @@ def log(*messages: str) -> bytes:
     return b"".join(
         (
             f"{START + timedelta(milliseconds=number):%Y-%m-%d %H:%M:%S},{number:03d} INFO  a.B [] "
-            f"- "
+            "- "
             f"{message}\n"
         ).encode()
         for number, message in enumerate(messages)

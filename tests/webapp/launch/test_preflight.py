@@ -49,7 +49,7 @@ def test_a_fit_machine_passes_in_silence(tmp_path: Path) -> None:
 
 def test_a_too_old_python_is_one_sentence(tmp_path: Path) -> None:
     old = (
-        f"import runpy, sys; sys.version_info = (3, 9, 2); sys.argv = ['p', 'python']; "
+        "import runpy, sys; sys.version_info = (3, 9, 2); sys.argv = ['p', 'python']; "
         f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
     )
     run = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True, check=False)
@@ -156,7 +156,7 @@ def test_a_running_instance_is_named(tmp_path: Path) -> None:
     assert code == 1
     assert said == [
         f"weir: Weir already runs in WEIR_HOME {tmp_path} (process 12, http://127.0.0.1:8000/): "
-        f"stop it first, "
+        "stop it first, "
         "or set another WEIR_HOME and WEIR_BIND."
     ]
 

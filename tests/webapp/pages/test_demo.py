@@ -73,7 +73,7 @@ def test_the_fleet_page_leads_through_it_and_marks_its_jobs(operator, played):
     page = operator.get("/").content.decode()
     assert (
         f'<a class="clip" href="/jobs/demo-payments/{sick.job_id}/" '
-        f'data-stop="job">payments-enrich</a>'
+        'data-stop="job">payments-enrich</a>'
     ) in page
     assert f'href="/findings/{origin.pk}/" data-stop="origin">slow-enrich</a>' in page
     assert MARK in page

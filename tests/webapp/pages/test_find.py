@@ -118,8 +118,8 @@ def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_
 ):
     one = job(at=now, name="payments", job_id="5a1b" * 8)
     line = (
-        f"2026-11-21 10:20:30,123 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator "
-        f"[] - Checkpoint 12 of job"
+        "2026-11-21 10:20:30,123 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator "
+        "[] - Checkpoint 12 of job"
         f" {one.job_id} expired before completing."
     )
     links, note = found(viewer, line)["Log line"]
@@ -136,7 +136,7 @@ def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_
 def test_a_pasted_exception_of_a_missing_file_leads_to_its_triage(viewer, now):
     path = "hdfs://nn/flink/ab/shared/0c2e9a3e-7a35-4d0f-9d52-1f7b1a1f4d11"
     text = (
-        f"java.lang.Exception: Exception while creating StreamOperatorStateContext.\n\tat "
+        "java.lang.Exception: Exception while creating StreamOperatorStateContext.\n\tat "
         f"A.b(C.java:1)\nCaused by: java.io.FileNotFoundException: {path} (No such file)"
     )
     links, note = found(viewer, text)["Exception"]

@@ -76,7 +76,7 @@ def test_the_sentence_of_the_page_is_that_of_the_raw_answer(viewer, of):
     total = body["data"]["value"]
     assert (
         f"{round(100 * samples / total)} % of {total} samples are in {method}, calling "
-        f"java.lang.Thread.sleep."
+        "java.lang.Thread.sleep."
     ) in (page(viewer, of).content.decode())
 
 

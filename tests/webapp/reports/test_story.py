@@ -111,7 +111,7 @@ def test_restarts_are_counted_by_all_marks_of_the_time_and_marks_that_are_left_o
     assert document.summary.started_at == T0 - timedelta(minutes=29)
     said = (
         f"{of.name}: charts and the time line have the newest 200 of 301 marks, restarts among "
-        f"them."
+        "them."
     )
     assert said in document.cut
     for form in (html.render(document), markdown.render(document)):

@@ -75,7 +75,7 @@ def _new(name: str, subject: str) -> User:
     except ValidationError:
         why = (
             f"The claim {settings.WEIR.oidc_name_claim} is no user name, or an e-mail address "
-            f"that is not verified."
+            "that is not verified."
         )
         raise NotAdmitted(name, why) from None
     try:
@@ -83,7 +83,7 @@ def _new(name: str, subject: str) -> User:
     except ValidationError:
         why = (
             f"The name {name} looks like that of another account here, or has letters of several "
-            f"scripts. Ask an administrator of Weir."
+            "scripts. Ask an administrator of Weir."
         )
         raise NotAdmitted(name, why) from None
     except IntegrityError:
@@ -95,8 +95,8 @@ def _new(name: str, subject: str) -> User:
                 name,
                 (
                     f"There is another account {name} here. Ask an administrator of Weir to remove "
-                    f"or "
-                    f"rename it."
+                    "or "
+                    "rename it."
                 ),
             ) from None
         return found

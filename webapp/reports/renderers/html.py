@@ -84,7 +84,7 @@ def _policy() -> str:
     hashes = " ".join(f"'sha256-{_sha256(_inline(name))}'" for name in SCRIPTS)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: "
-        f"blob:; base-uri 'none'; form-action 'none'"
+        "blob:; base-uri 'none'; form-action 'none'"
     )
 
 

@@ -86,12 +86,12 @@ def registered(rows: Sequence[StorageRoot], blind: Iterable[str]) -> tuple[Reque
     if missing:
         withheld = (
             f"The registered root {missing} is not part of this audit, and a checkpoint in "
-            f"it may refer to these files."
+            "it may refer to these files."
         )
     elif outside:
         withheld = (
             f"Live clusters also write below {outside[0]}, which is no registered root; add "
-            f"it, for a checkpoint in it may refer here."
+            "it, for a checkpoint in it may refer here."
         )
     # One that its source no longer names, or whose JobManager its operator stopped, starts no job.
     idle = Cluster.objects.filter(Q(left_at__isnull=False) | ~Q(operator_state="")).values_list(

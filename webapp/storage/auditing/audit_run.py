@@ -177,7 +177,7 @@ def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
     for root in StorageRoot.objects.filter(uri__in=request.uris, attested_at__isnull=False):
         record.say(
             f"The attestation of {root.attested_name} for {root.uri} is withdrawn: which files "
-            f"were ever referred to is not remembered "
+            "were ever referred to is not remembered "
             "any more. Look at what is missing there before you attest again."
         )
         withdraw(root)

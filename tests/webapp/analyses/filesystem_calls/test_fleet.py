@@ -209,7 +209,7 @@ def test_a_digest_tells_which_file_system_is_asked_most_in_a_second_and_by_how_m
     assert nn2[:2] == ("hdfs://nn2", "2, 1 of them not known")
     told = (
         f"3 jobs write checkpoints at once: {meeting:,.0f} calls to hdfs://nn1 in the worst "
-        f"second of the 10 minutes from"
+        "second of the 10 minutes from"
     )
     assert [
         one

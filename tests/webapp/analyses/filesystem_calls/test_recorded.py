@@ -73,7 +73,7 @@ def test_calls_are_those_that_flink_made(viewer, job):
     sentence = document["verdict"]["sentence"]
     assert sentence.startswith(
         f"One checkpoint costs {facts['calls']} calls for {facts['files']} files beside its "
-        f"_metadata; at one every"
+        "_metadata; at one every"
     )
 
 

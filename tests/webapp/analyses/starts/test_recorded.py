@@ -252,7 +252,7 @@ def test_calls_that_timed_out_are_counted_by_second_as_the_raw_logs_have_them(
     assert worst["slots"] + worst["deployments"] + worst["partitions"] == max(by_second.values())
     sentence = (
         f"{len(slots)} requests for slots and {len(failed) - missing} calls about tasks "
-        f"timed out in an hour"
+        "timed out in an hour"
     )
     assert found["verdict"]["tone"] == "warn" and sentence in found["verdict"]["sentence"]
 

@@ -41,7 +41,7 @@ def test_the_words_of_each_file_system_lead_to_one_path(written, path):
 def test_a_checkpoint_as_a_whole_is_its_metadata():
     root("s3://bucket")
     told = (
-        f"java.io.FileNotFoundException: Cannot find checkpoint or savepoint file/directory "
+        "java.io.FileNotFoundException: Cannot find checkpoint or savepoint file/directory "
         f"'s3://bucket/{JOB}/chk-7' on file system 's3'."
     )
     found = named_file(told)

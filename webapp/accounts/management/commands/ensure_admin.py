@@ -47,7 +47,7 @@ class Command(PreparedCommand):
                 why, password = " ".join(error.messages), None
                 self.stderr.write(
                     f"There is no administrator, and {NAME} was not made. {why} Make one: "
-                    f"manage.py createsuperuser"
+                    "manage.py createsuperuser"
                 )
         elif user is not None:
             remembered = settings.WEIR.home / "secrets" / "admin_password"

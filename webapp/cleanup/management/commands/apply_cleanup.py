@@ -72,7 +72,7 @@ class Command(PreparedCommand):
         if plan is None:
             raise CommandError(
                 f"There is no one plan that begins with {options['plan']!r}; give at least 8 "
-                f"letters.",
+                "letters.",
                 returncode=REFUSED,
             )
         verb = next((name for name in VERBS if options[name]), "")
@@ -106,7 +106,7 @@ class Command(PreparedCommand):
         )
         self.stdout.write(
             f"  {count_text(found['unchanged'])} files, {bytes_text(found['unchanged_bytes'])}, "
-            f"are as planned."
+            "are as planned."
         )
         for outcome in (
             FileOutcome.CHANGED,
@@ -123,7 +123,7 @@ class Command(PreparedCommand):
         else:
             self.stdout.write(
                 f"{plan.approved_name} approved it. With --apply a fresh audit decides which of "
-                f"them go."
+                "them go."
             )
 
     def _order(self, plan: CleanupPlan, verb: str) -> None:
@@ -144,7 +144,7 @@ class Command(PreparedCommand):
             return False
         self.say(
             f"Plan {plan.short_name} is {plan.get_state_display()} already: there is nothing left "
-            f"to do."
+            "to do."
         )
         return True
 
@@ -200,5 +200,5 @@ class Command(PreparedCommand):
         if plan.state == PlanState.QUARANTINED and plan.purge_at:
             self.stdout.write(
                 f"It can be undone until {plan.purge_at:%Y-%m-%d %H:%M} UTC, when the quarantine "
-                f"is purged."
+                "is purged."
             )

@@ -22,7 +22,7 @@ NOT_ALLOWED = 3
 class Command(PreparedCommand):
     help = (
         f"Approve PLAN as the person USER. The password is read from the variable {VARIABLE}, from "
-        f"standard input, or asked for; "
+        "standard input, or asked for; "
         "it is never an argument. Exit code 0, 2 where there is no such plan, 3 where that person "
         "may not or it cannot be approved."
     )
@@ -38,7 +38,7 @@ class Command(PreparedCommand):
         if plan is None:
             raise CommandError(
                 f"There is no one plan that begins with {options['plan']!r}; give at least 8 "
-                f"letters.",
+                "letters.",
                 returncode=REFUSED,
             )
         user = authenticate(username=options["user"], password=_password())

@@ -46,7 +46,7 @@ def _words(found: Triage) -> Iterator[str]:
         )
         yield f"  in the directory of  {found.owner.job_id} ({known})"
     yield (
-        f"  last listed          "
+        "  last listed          "
         f"{found.seen.as_of.isoformat() if found.seen else 'by no audit whose list is kept'}"
     )
     yield f"  gone by              {found.gone_by.isoformat() if found.gone_by else 'not known'}"

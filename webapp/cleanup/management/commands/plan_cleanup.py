@@ -97,7 +97,7 @@ def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
         f"until {plan.expires_at:%Y-%m-%d %H:%M} UTC"
     )
     yield (
-        f"Nothing was touched. Approve it on its page, then: manage.py apply_cleanup "
+        "Nothing was touched. Approve it on its page, then: manage.py apply_cleanup "
         f"{plan.short_name} --apply"
     )
 

@@ -47,7 +47,7 @@ class Command(PreparedCommand):
     help = (
         "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 "
         "where it does not answer (nothing is "
-        f"registered then), 2 where the input is invalid. A password or token is read from the "
+        "registered then), 2 where the input is invalid. A password or token is read from the "
         f"variable {VARIABLE}, that of its Prometheus "
         f"from {PROMETHEUS_VARIABLE}, or from standard input, or asked for; that of its store of "
         f"logs from the variable {STORE_VARIABLE}. "
@@ -252,7 +252,7 @@ def _secret(scheme: str, variable: str, whose: str) -> str:
     if not secret:
         raise CommandError(
             f"Give the {word[0].lower()}{word[1:]} in {variable}, on standard input or at the "
-            f"prompt.",
+            "prompt.",
             returncode=REFUSED,
         )
     return secret

@@ -45,5 +45,5 @@ class Command(BaseCommand):
             (PAGES / path).unlink()
         self.stdout.write(
             f"{len(old)} pages written, {len(gone)} removed, {len(made) - len(old)} were up to "
-            f"date."
+            "date."
         )

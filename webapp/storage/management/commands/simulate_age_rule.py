@@ -111,7 +111,7 @@ def _words(values: dict[str, Any]) -> Iterator[str]:
     )
     yield (
         f"  {count_text(values['broken'])} checkpoints of {count_text(values['jobs'])} jobs "
-        f"could no longer be restored"
+        "could no longer be restored"
     )
     for row in values["checkpoints"]:
         lost = f"{count_text(row['lost_files'])} files, {bytes_text(row['lost_bytes'])}"
