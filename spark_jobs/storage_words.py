@@ -122,9 +122,8 @@ REASONS: dict[str, dict[str, str]] = {
             "readers may need the file."
         ),
         "earlier_run": message(
-            "It was written before the run of its job that is known, which did not go on from a "
-            "checkpoint of this directory: "
-            "where the last checkpoint of an earlier run is nobody knows."
+            "It is older than the known run of its job, which did not begin from a checkpoint of "
+            "this directory: the last checkpoint of an earlier run is not known."
         ),
         "other_spelling": message(
             "A reference, or another file, ends in the same path elsewhere: it may be this very "

@@ -128,6 +128,7 @@ def _look_on(lab: Lab, weir: RunningWeir, story: Story) -> None:
 def _audit_twice(lab: Lab, weir: RunningWeir, story: Story) -> None:
     roots = [str(lab.checkpoint_dir), str(lab.layout.savepoints)]
     _make_old(lab)
+    _began_before(weir)
     left = _unreferenced(lab)
     # Roots that nobody registered are audited as well, and what was seen then counts later.
     _manage(
@@ -150,6 +151,16 @@ def _audit_twice(lab: Lab, weir: RunningWeir, story: Story) -> None:
             break
     story.left = left & _unreferenced(lab)
     story.left_bytes = sum(Path(path).stat().st_size for path in story.left)
+
+
+def _began_before(weir: RunningWeir) -> None:
+    """Jobs that wrote files of then: what is older than a run is not taken for a file of it."""
+    began = (datetime.now(UTC) - WRITTEN_AGO - timedelta(hours=1)).isoformat()
+    order = (
+        "from datetime import datetime; from webapp.fleet.models import JobCurrent\n"
+        f"JobCurrent.objects.update(start_time=datetime.fromisoformat({began!r}))"
+    )
+    _manage(weir, "shell", "-v", "0", "-c", order)
 
 
 def _register(weir: RunningWeir, roots: list[str]) -> None:

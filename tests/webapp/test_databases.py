@@ -73,7 +73,7 @@ ALSO_ON_POSTGRESQL = (
         "pipeline/test_retention.py",
         "pipeline/test_host_days.py",
         "work/test_due_work.py",
-        "freshness/test_alarms.py",
+        "fleet/pipeline_status/test_alarms.py",
     ),
     *("fleet/test_status.py", "checkpoints"),
     *(

@@ -233,7 +233,7 @@ def test_regional_checkpoints_are_replayed_within_their_two_limits(viewer, of, n
 )
 def test_limits_that_make_no_sense_are_as_if_unsaid(viewer, of, now, asked):
     limits = advice(viewer, of, **asked).context["advice"].limits
-    assert (limits.max_failed_share, limits.max_consecutive_reuse) == (0.2, 3)
+    assert (limits.max_failed_share, limits.max_consecutive_reuse) == (0.3, 2)
 
 
 @pytest.mark.parametrize(
