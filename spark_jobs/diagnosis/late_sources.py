@@ -32,9 +32,9 @@ class LateSource:
     @property
     def cause(self) -> str:
         return message(
-            "{brief:name} started its part {delay_ms:duration} after the trigger. No "
-            "barrier travels to a source: its task thread was busy, or held the checkpoint "
-            "lock, and took the trigger from its mailbox that late.",
+            "{brief:name} started its part {delay_ms:duration} after the trigger. A source gets "
+            "the trigger itself instead of a barrier: its task thread was busy, or held the "
+            "checkpoint lock, and took the trigger from its mailbox that late.",
             brief=subtask_text(self.brief, self.subtask),
             delay_ms=self.delay_ms,
         )

@@ -22,7 +22,7 @@ RECORDED = {
         "why": [
             "slow-enrich back-pressures Source: clicks and parse",
             "9 checkpoints expired",
-            "2 checkpoints written at once where 1 may be",
+            "2 checkpoints uploaded at the same time, more than the limit of 1",
         ],
         "cost": "No checkpoint completed for ",
         "next": [

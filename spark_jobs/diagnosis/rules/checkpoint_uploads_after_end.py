@@ -86,8 +86,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "warning",
         "high",
         title=message(
-            "{most:message} written at once where {allowed:number} may be: tasks still worked on "
-            "those that had ended",
+            "{most:message} uploaded at the same time, more than the limit of {allowed:number}: "
+            "tasks still worked on checkpoints that had ended",
             most=plural(most, "{count:count} checkpoint", "{count:count} checkpoints"),
             allowed=allowed,
         ),
@@ -104,7 +104,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         next_step=message(
             "Give the storage room: set execution.checkpointing.min-pause so that uploads "
             "of the one before can end, and a time-out above what checkpoints take now. "
-            "What was uploaded in vain stays behind until an audit of the storage finds it."
+            "What was uploaded for them stays in the storage until an audit finds it."
         ),
         seen_at_ms=newest.until_ms,
         evidence=(

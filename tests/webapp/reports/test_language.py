@@ -55,7 +55,7 @@ def test_the_page_the_whole_file_and_markdown_speak_the_readers_language(
     text = in_chinese.get(reverse("report-download", args=(made.uid, "md"))).content.decode()
     for said in (page, whole, text):
         assert "生成报告时尚未结束。" in said or "持续" in said
-        assert "Not over when this report" not in said and "What happened" not in said
+        assert "Still going on when this report" not in said and "What happened" not in said
         assert "slow-enrich" in said  # names stay
     assert '<html lang="zh-hans"' in whole and "## 时间线" in text
 

@@ -33,7 +33,7 @@ def test_the_first_screen_says_what_happened_when_why_what_it_cost_and_what_to_d
     assert first.happened[0] == "4 of 10 checkpoints failed: 4 expired, 6 completed."
     assert (
         first.when
-        == "2026-03-01 03:59:00 – 04:08:00 UTC, for 9 min. Not over when this report was made."
+        == "2026-03-01 03:59:00 – 04:08:00 UTC, for 9 min. Still going on when this report was made."
     )
     assert [point.lead for point in first.cause] == [
         "slow-enrich back-pressures the whole job",
@@ -209,7 +209,8 @@ def test_the_cost_of_outages_is_their_downtime_and_what_was_processed_again():
         ),
     )
     assert any(
-        line.startswith("5.0 MB were uploaded in vain") and "of 1 more" in line
+        line.startswith("5.0 MB were uploaded for checkpoints that did not complete")
+        and "of 1 more" in line
         for line in document.summary.impact
     )
 

@@ -75,7 +75,7 @@ NOT_KNOWN = message("Its files are not known.")
     "filesystem-calls",
     title=message("File system calls"),
     summary=message(
-        "what one checkpoint asks of the NameNode of its storage, and what makes it less"
+        "what one checkpoint asks of the NameNode of its storage, and what would reduce it"
     ),
     tab="checkpoints",
     in_report=True,

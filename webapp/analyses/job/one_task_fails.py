@@ -291,8 +291,8 @@ def regional_sentence(found: Failover) -> str:
     of = found.checkpoints
     if of.task_success is None:
         seen = message(
-            "{failed:name} of the last days were seen to their end, of at least "
-            "{least_checkpoints:number}",
+            "{failed:name} checkpoints of the last days have ended, of at least "
+            "{least_checkpoints:number} that this needs",
             failed=count_text(of.completed + of.failed),
             least_checkpoints=LEAST_CHECKPOINTS,
         )

@@ -138,7 +138,7 @@ def _ended(found: Retention) -> Table:
         ),
         subtitle=message("that keep checkpoints, idle longest first"),
         empty=message("No ended job keeps files that something needs in this root."),
-        note=message("What no job needs is only there for who wants that job back."),
+        note=message("Files that no job needs are of use only if somebody restores that job."),
     )
 
 

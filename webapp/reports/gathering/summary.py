@@ -252,7 +252,7 @@ def _when(
     if began is None or ended is None:
         return message("Looked at: {range:name}.", range=_range(scope.start, scope.end))
     still = (
-        message(" Not over when this report was made.")
+        message(" Still going on when this report was made.")
         if any(one.is_open for one in notable)
         else ""
     )
@@ -414,7 +414,7 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
         )
         said.append(
             message(
-                "{wasted_bytes:name} were uploaded in vain, for checkpoints that did not "
+                "{wasted_bytes:name} were uploaded for checkpoints that did not "
                 "complete{unknown:message}.",
                 wasted_bytes=bytes_text(figures.wasted_bytes),
                 unknown=unknown,

@@ -88,7 +88,7 @@ def test_a_job_without_checkpoints_and_a_job_of_one_region_say_so(viewer):
     assert "How often its tasks fail a checkpoint is not known" in reason()
     for number in range(19):
         fact(of, number, T0 - timedelta(minutes=1, seconds=number))
-    assert "not known: 19 of the last days were seen to their end, of at least 20" in reason()
+    assert "not known: 19 checkpoints of the last days have ended, of at least 20" in reason()
     expired(of, 19, T0 - timedelta(minutes=2))
     assert "All its tasks are one region" in reason()
 
