@@ -7,7 +7,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from django.urls import URLPattern, path
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -30,7 +29,7 @@ from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import LongText
-from webapp.storage.newest_audits import latest_of
+from webapp.storage.newest_audits import audited_or_404
 
 ANY_VALUE = {"nullable": True, "description": "in the unit of its column or fact; null is unknown"}
 LISTED = {
@@ -172,9 +171,7 @@ def root_view_of(analysis: RootAnalysis) -> type[APIView]:
             responses={200: document_schema(), **ERRORS, **NOT_FOUND},
         )
         def get(self, request: Request) -> Response:
-            figures = latest_of(given(RootParameters, request).values.get("root", ""))
-            if figures is None:
-                raise NotFound("No audit has looked at this root.")
+            figures = audited_or_404(given(RootParameters, request).values.get("root", ""))
             asked = asked_of_root(figures, given(analysis.parameters, request))
             return Response(answered(analysis, asked, analysis.answer(figures, asked)))
 

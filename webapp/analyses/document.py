@@ -7,7 +7,9 @@ unit that stands beside them, aware instants, texts; ``None`` is unknown and sho
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
+
+import plotly.graph_objects as go
 
 from webapp.lib.filter_sets import ListFilters
 
@@ -153,9 +155,9 @@ class Document:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure as Plotly's JSON; or, where there is nothing to draw, why."""
+    """A figure of Plotly; or, where there is nothing to draw, why."""
 
-    figure: Any = None
+    figure: go.Figure | None = None
     note: str = ""
     empty_title: str = ""
     empty_text: str = ""

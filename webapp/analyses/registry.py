@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from webapp.analyses import fleet as of_fleet
 from webapp.analyses import job as of_job
@@ -96,7 +96,8 @@ class RootAnalysis(Declaration[RootAnswer, RootDraw]):
     """Of one root, as of its newest audit. Its page is called ``storage-`` and its name."""
 
 
-_DECLARED: dict[str, Analysis] = {}
+DeclarationT = TypeVar("DeclarationT", bound=Declaration[Any, Any])
+_OF_JOB: dict[str, Analysis] = {}
 _OF_FLEET: dict[str, FleetAnalysis] = {}
 _OF_ROOT: dict[str, RootAnalysis] = {}
 
@@ -113,21 +114,9 @@ def analysis(
     action: Action | None = None,
 ) -> Callable[[Answer], Analysis]:
     def declare(answer: Answer) -> Analysis:
-        if name in _DECLARED and _DECLARED[name].answer.__module__ != answer.__module__:
-            raise ValueError(f"Two analyses are called {name}.")
-        made = Analysis(
-            name,
-            title,
-            summary,
-            answer,
-            parameters,
-            is_slow,
-            tab=tab,
-            in_report=in_report,
-            action=action,
-        )
-        _DECLARED[name] = made
-        return made
+        declared = Analysis(name, title, summary, answer, parameters, is_slow)
+        declared.tab, declared.in_report, declared.action = tab, in_report, action
+        return _add(_OF_JOB, declared)
 
     return declare
 
@@ -140,12 +129,9 @@ def fleet_analysis(
     parameters: type[ListFilters] = ListFilters,
     is_slow: bool = False,
 ) -> Callable[[FleetAnswer], FleetAnalysis]:
-    def declare(answer: FleetAnswer) -> FleetAnalysis:
-        made = FleetAnalysis(name, title, summary, answer, parameters, is_slow)
-        _OF_FLEET[name] = made
-        return made
-
-    return declare
+    return lambda answer: _add(
+        _OF_FLEET, FleetAnalysis(name, title, summary, answer, parameters, is_slow)
+    )
 
 
 def root_analysis(
@@ -156,12 +142,18 @@ def root_analysis(
     parameters: type[ListFilters] = ListFilters,
     is_slow: bool = False,
 ) -> Callable[[RootAnswer], RootAnalysis]:
-    def declare(answer: RootAnswer) -> RootAnalysis:
-        made = RootAnalysis(name, title, summary, answer, parameters, is_slow)
-        _OF_ROOT[name] = made
-        return made
+    return lambda answer: _add(
+        _OF_ROOT, RootAnalysis(name, title, summary, answer, parameters, is_slow)
+    )
 
-    return declare
+
+def _add(registry: dict[str, DeclarationT], declared: DeclarationT) -> DeclarationT:
+    """A module that is loaded again declares again; two modules never share a name."""
+    known = registry.get(declared.name)
+    if known and known.answer.__module__ != declared.answer.__module__:
+        raise ValueError(f"Two analyses are called {declared.name}.")
+    registry[declared.name] = declared
+    return declared
 
 
 @cache
@@ -175,7 +167,7 @@ def all_analyses() -> Mapping[str, Analysis]:
     """By name, in the order of the tabs and of the alphabet."""
     _imported()
     tabs = get_args(Tab)
-    return dict(sorted(_DECLARED.items(), key=lambda one: (tabs.index(one[1].tab), one[0])))
+    return dict(sorted(_OF_JOB.items(), key=lambda one: (tabs.index(one[1].tab), one[0])))
 
 
 def all_fleet_analyses() -> Mapping[str, FleetAnalysis]:

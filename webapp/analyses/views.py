@@ -1,14 +1,13 @@
 """The page of an analysis: the same for all of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
-from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.analyses.asking import asked_of_fleet, asked_of_root
@@ -26,11 +25,12 @@ from webapp.analyses.registry import (
     all_fleet_analyses,
     all_root_analyses,
 )
+from webapp.charts.answers import answer
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.lib.messages.rendering import localised
 from webapp.storage.freshness import is_known
-from webapp.storage.models import RootFigures, StorageRoot
-from webapp.storage.newest_audits import latest_of
+from webapp.storage.models import StorageRoot
+from webapp.storage.newest_audits import audited_or_404
 from webapp.storage.views.parameters import parameter
 
 
@@ -41,32 +41,26 @@ def urlpatterns() -> list[URLPattern]:
     Those of the fleet begin with ``fleet-``: ``{% url 'fleet-resources' %}``; those of roots with
     ``storage-``, and the root is their parameter ``uri``, since it has slashes.
     """
-    of_job = "jobs/<name:cluster>/<name:job_id>"
-    found: list[URLPattern] = []
-    for one in all_analyses().values():
-        found.append(
-            path(f"{of_job}/{one.name}/", require_GET(partial(page, analysis=one)), name=one.name)
-        )
+    return [
+        *_addresses(all_analyses(), "jobs/<name:cluster>/<name:job_id>/", "", page, chart),
+        *_addresses(all_fleet_analyses(), "", "fleet-", fleet_page, fleet_chart),
+        *_addresses(all_root_analyses(), "storage/", "storage-", root_page, root_chart),
+    ]
+
+
+def _addresses(
+    declared: Mapping[str, Declaration[Any, Any]],
+    folder: str,
+    prefix: str,
+    show: Callable[..., HttpResponse],
+    show_chart: Callable[..., HttpResponse],
+) -> Iterator[URLPattern]:
+    for name, one in declared.items():
+        view = require_GET(partial(show, analysis=one))
+        yield path(f"{folder}{name}/", view, name=f"{prefix}{name}")
         for key, draw in one.charts.items():
-            view = require_GET(partial(chart, analysis=one, draw=draw))
-            found.append(
-                path(f"{of_job}/{one.name}/{key}.json", view, name=f"{one.name}-chart-{key}")
-            )
-    for of_fleet in all_fleet_analyses().values():
-        name, shown = of_fleet.name, require_GET(partial(fleet_page, analysis=of_fleet))
-        found.append(path(f"{name}/", shown, name=f"fleet-{name}"))
-        for key, fleet_draw in of_fleet.charts.items():
-            drawn = require_GET(partial(fleet_chart, analysis=of_fleet, draw=fleet_draw))
-            found.append(path(f"{name}/{key}.json", drawn, name=f"fleet-{name}-chart-{key}"))
-    for of_root in all_root_analyses().values():
-        name, shown = of_root.name, require_GET(partial(root_page, analysis=of_root))
-        found.append(path(f"storage/{name}/", shown, name=f"storage-{name}"))
-        for key, root_draw in of_root.charts.items():
-            drawn = require_GET(partial(root_chart, analysis=of_root, draw=root_draw))
-            found.append(
-                path(f"storage/{name}/{key}.json", drawn, name=f"storage-{name}-chart-{key}")
-            )
-    return found
+            view = require_GET(partial(show_chart, analysis=one, draw=draw))
+            yield path(f"{folder}{name}/{key}.json", view, name=f"{prefix}{name}-chart-{key}")
 
 
 def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) -> HttpResponse:
@@ -96,7 +90,7 @@ def fleet_page(request: HttpRequest, analysis: FleetAnalysis) -> HttpResponse:
 
 
 def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
-    figures = _audited(request)
+    figures = audited_or_404(parameter(request, "uri"))
     asked = asked_of_root(figures, analysis.parameters.of_page(request.GET))
 
     def answer() -> Document:
@@ -107,13 +101,6 @@ def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
     address = reverse(f"storage-{analysis.name}")
     context = {"layout": "storage/page_of_root.html", "address": address, "figures": figures}
     return _page(request, analysis, asked, context, answer)
-
-
-def _audited(request: HttpRequest) -> RootFigures:
-    figures = latest_of(parameter(request, "uri"))
-    if figures is None:
-        raise Http404(gettext("No audit has looked at this root."))
-    return figures
 
 
 def _page(
@@ -150,7 +137,7 @@ def fleet_chart(request: HttpRequest, analysis: FleetAnalysis, draw: FleetDraw) 
 
 
 def root_chart(request: HttpRequest, analysis: RootAnalysis, draw: RootDraw) -> HttpResponse:
-    figures = _audited(request)
+    figures = audited_or_404(parameter(request, "uri"))
     return _figure(draw(figures, asked_of_root(figures, analysis.parameters.of_page(request.GET))))
 
 
@@ -158,7 +145,7 @@ def _figure(drawn: Drawn) -> JsonResponse:
     if drawn.figure is None:
         empty = {"title": localised(drawn.empty_title), "text": localised(drawn.empty_text)}
         return JsonResponse({"figure": None, "empty": empty})
-    return JsonResponse({"figure": drawn.figure, "note": localised(drawn.note)})
+    return JsonResponse(answer(drawn.figure, localised(drawn.note)))
 
 
 def _as_far_as_known(document: Document, *, is_known: bool) -> Document:

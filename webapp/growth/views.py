@@ -2,7 +2,6 @@
 quotas.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC
@@ -16,6 +15,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
+from webapp.charts.answers import answer
 from webapp.charts.growth import MOST_NAMED, by_day
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import Cluster
@@ -124,7 +124,7 @@ def chart(request: HttpRequest) -> HttpResponse:
     if not named:
         return JsonResponse({"figure": None, "note": "", "empty": EMPTY})
     figure = by_day(named, others, window, newest, as_bars=metric == "uploaded")
-    return JsonResponse({"figure": json.loads(figure.to_json()), "note": _note(metric)})
+    return JsonResponse(answer(figure, _note(metric)))
 
 
 def _titles(jobs: list[JobGrowth]) -> list[str]:

@@ -6,7 +6,9 @@ Roots need not have been audited together: a command may have looked at one alon
 from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from ingest.storage.instants import CLOCK_SKEW
 from webapp.storage.choices import AuditState
@@ -39,6 +41,14 @@ def latest_of(root: str) -> RootFigures | None:
         .order_by("-as_of", "-id")
         .first()
     )
+
+
+def audited_or_404(root: str) -> RootFigures:
+    """With its audit. Raises ``Http404``."""
+    figures = latest_of(root)
+    if figures is None:
+        raise Http404(gettext("No audit has looked at this root."))
+    return figures
 
 
 def of_job(cluster: str, job_id: str) -> list[JobStorage]:

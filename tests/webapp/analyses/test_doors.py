@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from io import StringIO
 from types import ModuleType
 
+import plotly.graph_objects as go
 import pytest
 from django.core.management import call_command
 from django.test import Client
@@ -40,7 +41,7 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
     """Declared as a module of ``webapp.analyses.job`` would declare it, and addresses made
     again.
     """
-    monkeypatch.setattr(registry, "_DECLARED", dict(registry.all_analyses()))
+    monkeypatch.setattr(registry, "_OF_JOB", dict(registry.all_analyses()))
 
     @registry.analysis(
         "ten-lines",
@@ -59,7 +60,7 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
 
     @ten_lines.draws("drawn")
     def drawn(job: JobCurrent, asked: Asked) -> Drawn:
-        return Drawn({"data": []})
+        return Drawn(go.Figure())
 
     monkeypatch.setattr(registry, "_OF_ROOT", dict(registry.all_root_analyses()))
 
@@ -74,7 +75,7 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
 
     @of_root.draws("drawn")
     def drawn_of_root(figures: RootFigures, asked: Asked) -> Drawn:
-        return Drawn({"data": [figures.root]})
+        return Drawn(go.Figure(go.Scatter(name=figures.root)))
 
     addresses = ModuleType("addresses_of_ten_lines")
     own_api = path("api/v1/", include(api.urlpatterns()))
@@ -97,7 +98,7 @@ def test_an_analysis_of_ten_lines_stands_at_every_door(ten_lines: None, viewer: 
         in viewer.get(reverse("job", args=("prod-eu", own.job_id))).content.decode()
     )
     chart = reverse("ten-lines-chart-drawn", args=("prod-eu", own.job_id))
-    assert viewer.get(chart).json()["figure"] == {"data": []}
+    assert viewer.get(chart).json()["figure"]["data"] == []
 
     document = viewer.get(
         reverse("api-job-analysis-ten-lines", args=("prod-eu", own.job_id))
@@ -126,7 +127,7 @@ def test_an_analysis_of_a_root_stands_at_every_door(ten_lines: None, viewer: Cli
         f'href="{address}?' in viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
     )
     figure = viewer.get(reverse("storage-ten-lines-chart-drawn"), {"uri": ROOT}).json()["figure"]
-    assert figure == {"data": [ROOT]}
+    assert figure["data"][0]["name"] == ROOT
 
     asked = {"root": ROOT, "word": "snow"}
     document = viewer.get(reverse("api-storage-analysis-ten-lines"), asked).json()

@@ -30,7 +30,6 @@ from webapp.analyses.filesystem_calls.fleet_calls import (
     look_up_fleet_calls,
 )
 from webapp.analyses.registry import fleet_analysis
-from webapp.charts.answers import drawn
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.findings.models import Finding
 from webapp.lib.filter_sets import ListFilters
@@ -101,7 +100,7 @@ def seconds(asked: Asked) -> Drawn:
         text = message("No job whose files an audit counted took a checkpoint in these minutes.")
         return Drawn(empty_title=message("No calls are known"), empty_text=text)
     note = message("Calls of each second, a checkpoint's evenly over its duration.")
-    return Drawn(drawn(calls_by_second(series, found.start)), note)
+    return Drawn(calls_by_second(series, found.start), note)
 
 
 def _found(asked: Asked) -> FleetCalls:

@@ -1,6 +1,5 @@
 """What all jobs have of their TaskManagers, what they use of it, and what would be saved."""
 
-import json
 from collections.abc import Sequence
 
 from django.urls import reverse
@@ -89,7 +88,7 @@ def memory(asked: Asked) -> Drawn:
         [group.spare_bytes for group in groups],
         (localised(message("memory")), localised(message("of it could be saved"))),
     )
-    return Drawn(json.loads(figure.to_json()), message("Largest saving first, twenty at most."))
+    return Drawn(figure, message("Largest saving first, twenty at most."))
 
 
 def _found(asked: Asked) -> FleetResources | None:

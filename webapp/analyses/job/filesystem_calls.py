@@ -31,7 +31,6 @@ from webapp.analyses.filesystem_calls.job_audit import JobAudit
 from webapp.analyses.filesystem_calls.job_calls import JobCalls
 from webapp.analyses.filesystem_calls.lookup import look_up_calls
 from webapp.analyses.registry import analysis
-from webapp.charts.answers import drawn
 from webapp.charts.filesystem_calls import files_and_heap
 from webapp.findings.overrides import limits_of
 from webapp.fleet.models import JobCurrent
@@ -113,7 +112,7 @@ def threshold(job: JobCurrent, asked: Asked) -> Drawn:
     points = [(one.threshold_bytes, one.files, one.heap_bytes) for one in calls.curve]
     best = calls.knee.threshold_bytes if calls.knee else None
     heap = message("Heap: inline state of all retained checkpoints and of the one under way.")
-    return Drawn(drawn(files_and_heap(points, calls.at_now.threshold_bytes, best)), heap)
+    return Drawn(files_and_heap(points, calls.at_now.threshold_bytes, best), heap)
 
 
 def _verdict(calls: JobCalls, limit: float) -> Verdict:

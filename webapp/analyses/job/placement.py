@@ -1,7 +1,5 @@
 """Where the tasks of a job run, how evenly, and what Flink's own rules would make of it."""
 
-import json
-
 from ingest.messages import join_messages, message
 from webapp.analyses.document import (
     Advice,
@@ -74,7 +72,7 @@ def tasks(job: JobCurrent, asked: Asked) -> Drawn:
         (localised(LABELS[one.key]), one.tasks) for one in (before, found.outcome(BALANCED)) if one
     ]
     note = message("TaskManagers in order of their tasks, fullest first.")
-    return Drawn(json.loads(tasks_by_taskmanager(series).to_json()), note)
+    return Drawn(tasks_by_taskmanager(series), note)
 
 
 def _verdict(found: JobPlacement) -> Verdict:

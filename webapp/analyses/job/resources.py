@@ -1,6 +1,5 @@
 """What a job has of its TaskManagers, what it uses of it, and what to set."""
 
-import json
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import Message, bytes_text, join_messages, message
@@ -88,7 +87,7 @@ def memory(job: JobCurrent, asked: Asked) -> Drawn:
         "Of the TaskManager that uses most of each part. Used: the most in the hour; of the heap "
         "what a collection left."
     )
-    return Drawn(json.loads(figure.to_json()), note)
+    return Drawn(figure, note)
 
 
 def _verdict(found: JobResources) -> Verdict:

@@ -2,7 +2,6 @@
 up.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -80,7 +79,7 @@ def phases(job: JobCurrent, asked: Asked) -> Drawn:
     ]
     labels = {name: localised(label) for name, (label, _) in PHASES.items()}
     note = message("Oldest first; instants are {zone:name}.", zone=shown_zone.label())
-    return Drawn(json.loads(phases_by_start(oldest_first, labels).to_json()), note)
+    return Drawn(phases_by_start(oldest_first, labels), note)
 
 
 def _verdict(found: JobStarts, calls: RpcTroubles) -> Verdict:

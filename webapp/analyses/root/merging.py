@@ -1,6 +1,5 @@
 """How large the files of a root are, what merging them would save, and what merged ones waste."""
 
-import json
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
@@ -44,7 +43,7 @@ def sizes(figures: RootFigures, asked: Asked) -> Drawn:
         return Drawn(
             empty_title=message("No files"), empty_text=message("The last audit found none.")
         )
-    return Drawn(json.loads(file_sizes(_filled(steps)).to_json()))
+    return Drawn(file_sizes(_filled(steps)))
 
 
 def _filled(steps: list[SizeStep]) -> list[SizeStep]:

@@ -49,7 +49,7 @@ from webapp.storage.models import (
     RootFigures,
     StorageRoot,
 )
-from webapp.storage.newest_audits import latest_audits, latest_of
+from webapp.storage.newest_audits import audited_or_404, latest_audits
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.location import NotLocated, located
 
@@ -126,9 +126,7 @@ class StorageFilesView(APIView):
     def get(self, request: Request) -> Response:
         filters = given(FileFilters, request)
         wanted = filters.wanted
-        figures = latest_of(wanted.root)
-        if figures is None:
-            raise NotFound("No audit has looked at this root.")
+        figures = audited_or_404(wanted.root)
         found, unreadable = read(figures, wanted, FILES_A_PAGE)
         if unreadable:
             raise NotFound(unreadable)

@@ -16,7 +16,7 @@ from webapp.lib.filters import words
 from webapp.lib.list_pages import Control, filter_form
 from webapp.storage.auditing import loading
 from webapp.storage.file_lists import NOT_LIVE, FileFilters, read
-from webapp.storage.newest_audits import latest_of
+from webapp.storage.newest_audits import audited_or_404, latest_of
 from webapp.storage.verdict_files import COLUMNS, FilePage, VerdictFiles
 
 FILES_A_PAGE = 100
@@ -26,9 +26,7 @@ FILES_A_PAGE = 100
 def files(request: HttpRequest) -> HttpResponse:
     filters = FileFilters.of_page(request.GET)
     wanted = filters.wanted
-    figures = latest_of(wanted.root)
-    if figures is None:
-        raise Http404(gettext("No audit has looked at this root."))
+    figures = audited_or_404(wanted.root)
     found, unreadable = (
         read(figures, wanted, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
     )

@@ -32,7 +32,7 @@ from webapp.storage.models import (
     StorageRoot,
     VerdictFigures,
 )
-from webapp.storage.newest_audits import latest_of
+from webapp.storage.newest_audits import audited_or_404, latest_of
 from webapp.storage.orphan_proof import unreferenced
 from webapp.storage.presentation import doubt_words, parts, reasons, why_not_cleanable
 from webapp.storage.readers import counts_since
@@ -93,9 +93,7 @@ def root(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export_jobs(request: HttpRequest, form: str) -> HttpResponseBase:
     """All jobs of the root's newest audit."""
-    figures = latest_of(parameter(request, "uri"))
-    if figures is None:
-        raise Http404(gettext("No audit has looked at this root."))
+    figures = audited_or_404(parameter(request, "uri"))
     names = [field.name for field in JobStorage._meta.fields if field.name not in ("id", "audit")]
     rows = (
         JobStorage.objects.filter(audit=figures.audit, root=figures.root)

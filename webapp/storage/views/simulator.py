@@ -4,11 +4,10 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import IntegrityError, transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from ingest.uris import BadUri
@@ -16,7 +15,7 @@ from webapp.accounts.guards import operators_only
 from webapp.storage.age_rules import directory_below, of_root
 from webapp.storage.choices import SimulationState
 from webapp.storage.models import AgeRuleResult, JobStorage, RootFigures
-from webapp.storage.newest_audits import latest_of
+from webapp.storage.newest_audits import audited_or_404
 from webapp.storage.views.parameters import parameter
 
 PRESETS = (1, 3, 7, 14, 30, 90)
@@ -29,9 +28,7 @@ MOST_DIRECTORIES = 100
 def simulator(request: HttpRequest) -> HttpResponseBase:
     """GET shows what was simulated; POST asks a worker for another age."""
     uri = parameter(request, "uri")
-    figures = latest_of(uri)
-    if figures is None:
-        raise Http404(gettext("No audit has looked at this root."))
+    figures = audited_or_404(uri)
     if request.method == "POST":
         return ask(request, figures)
     days, below = (

@@ -104,3 +104,13 @@ def test_a_root_that_no_audit_looked_at_is_refused(viewer: Client) -> None:
     assert viewer.get(reverse("api-storage-analysis-merging"), {"root": ROOT}).status_code == 404
     with pytest.raises(CommandError, match="No audit has looked at"):
         call_command("analyse", ROOT, "merging")
+
+
+@pytest.mark.django_db
+def test_sums_beyond_64_bits_are_drawn(viewer: Client) -> None:
+    root()
+    hostile = [{"le_bytes": 131_072, "files": 1 << 70, "bytes": 1}]
+    root_figures(audit(), size_histogram=hostile)
+    answer = viewer.get(reverse("storage-merging-chart-sizes"), {"uri": ROOT})
+    assert answer.status_code == 200
+    assert str(1 << 70) in answer.content.decode()
