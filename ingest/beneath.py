@@ -68,14 +68,14 @@ def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
 
     Raises ``LeadsElsewhere`` where it is a link, ``OSError`` where it is not there.
     """
-    found = os.stat(name, dir_fd=within, follow_symlinks=False)
-    if stat.S_ISLNK(found.st_mode):
+    link = os.stat(name, dir_fd=within, follow_symlinks=False)
+    if stat.S_ISLNK(link.st_mode):
         raise LeadsElsewhere(
             f"{path} is a link, and links below a root are not followed; replace it by what it "
             "leads to, "
             "or register what it leads to as a root of its own"
         )
-    return found
+    return link
 
 
 def like(descriptor: int, other: os.stat_result, mask: int = 0o777) -> None:

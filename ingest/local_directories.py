@@ -145,10 +145,10 @@ def listed_directory(path: str, environment: Mapping[str, str] = os.environ) -> 
     is in none, or not read.
     """
     resolved = os.path.realpath(path)
-    found = next(
+    directory = next(
         (place for place in read_directories(environment) if _is_within(resolved, place)), None
     )
-    return None if found is None or refusal_of_file(resolved, environment) else found
+    return None if directory is None or refusal_of_file(resolved, environment) else directory
 
 
 def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> str:

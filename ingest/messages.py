@@ -314,4 +314,4 @@ def _english(kind: str, value: Any) -> str:
 
 
 def _filled(template: str, texts: Mapping[str, str]) -> str:
-    return PLACEHOLDER.sub(lambda found: texts[found[1]], template)
+    return PLACEHOLDER.sub(lambda match: texts[match[1]], template)

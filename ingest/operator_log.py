@@ -38,7 +38,7 @@ def new_records(
     Those without a job say nothing of one and are left out.
     """
     taken = cursor.get("taken")
-    known = [one for one in taken if isinstance(one, str)] if isinstance(taken, list) else []
+    known = [text for text in taken if isinstance(text, str)] if isinstance(taken, list) else []
     latest_ms = at.timestamp() * 1000 + AHEAD_MS
     records = []
     for event in events:

@@ -104,18 +104,18 @@ class ShardReading(Generic[Run]):
             left_s = since + wait_s - time.monotonic()
             try:
                 # Without a group there is nothing to be committed, however long it takes.
-                one = self._done.get(timeout=max(0.0, left_s) if group else None)
+                exception = self._done.get(timeout=max(0.0, left_s) if group else None)
             except queue.Empty:
                 began = time.monotonic()
                 yield group
                 group, since = [], time.monotonic()
                 wait_s = min(max(GROUP_S, (since - began) / MOST_OF_THE_TIME), LONGEST_GROUP_S)
                 continue
-            if isinstance(one, BaseException):
-                raise one
-            if one is None:
+            if isinstance(exception, BaseException):
+                raise exception
+            if exception is None:
                 break
-            group.append(one)
+            group.append(exception)
         if group:
             yield group
 

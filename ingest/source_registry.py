@@ -82,15 +82,15 @@ class Source:
 def sources() -> tuple[Source, ...]:
     """All of them, in the order in which they are read."""
     modules = [
-        f"ingest.{found.name}.source"
-        for found in pkgutil.iter_modules(ingest.__path__)
-        if found.ispkg
+        f"ingest.{module.name}.source"
+        for module in pkgutil.iter_modules(ingest.__path__)
+        if module.ispkg
     ]
     declared = [importlib.import_module(name).SOURCES for name in modules if find_spec(name)]
     return tuple(
         sorted(
             (one for some in declared for one in some),
-            key=lambda one: (one.turn, one.files, one.name),
+            key=lambda source: (source.turn, source.files, source.name),
         )
     )
 
@@ -98,8 +98,8 @@ def sources() -> tuple[Source, ...]:
 def settings(*holding: str) -> tuple[Setting, ...]:
     """Of all sources; those that hold one of these."""
     return tuple(
-        one
+        setting
         for source in sources()
-        for one in source.settings
-        if not holding or one.holds in holding
+        for setting in source.settings
+        if not holding or setting.holds in holding
     )

@@ -77,9 +77,9 @@ class Here:
             [(name, in_microseconds(declared.schema.field(name).type)) for name in names]
         )
         found = [
-            data_path(lake, one, file)
-            for one in with_same_rows(table)
-            for file in lake.files(one, from_time=since)
+            data_path(lake, row, file)
+            for row in with_same_rows(table)
+            for file in lake.files(row, from_time=since)
         ]
         condition = pc.field(declared.time_column) >= pa.scalar(since, INSTANT)
         for name, value in where.items():
@@ -100,10 +100,10 @@ class Here:
             .join(other, list(key), join_type="inner")
             .sort_by("_at")
         )
-        found = rows.take(met.column("_at"))
+        column = rows.take(met.column("_at"))
         for name in other.column_names:
-            found = found if name in key else found.append_column(name, met.column(name))
-        return found
+            column = column if name in key else column.append_column(name, met.column(name))
+        return column
 
     def made(
         self, make: Make, given: pa.Table, schema: pa.Schema

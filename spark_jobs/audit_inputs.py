@@ -47,7 +47,7 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
         "blind": bool(root.blind),
         "any_blind": bool(root.blind or root.blind_elsewhere),
         "attested": root.attested,
-        "unlisted": sum(_doubt_of(one) == "unlisted" for one in root.unlisted),
+        "unlisted": sum(_doubt_of(directory) == "unlisted" for directory in root.unlisted),
         "known_authorities": sorted(
             {match[0] for uri in known if (match := re.match(AUTHORITY, uri))}
         ),
@@ -145,8 +145,8 @@ def lost(previous: Sequence[Manifest], audits: Sequence[Audit]) -> set[str]:
 def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:
     """Of what the audits before left."""
     return [
-        f"{absolute_root(one.run_dir)}/{file}"
-        for one in previous
+        f"{absolute_root(manifest.run_dir)}/{file}"
+        for manifest in previous
         for name in names
-        for file in one.state.get(name, ())
+        for file in manifest.state.get(name, ())
     ]

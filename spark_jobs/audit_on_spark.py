@@ -192,7 +192,9 @@ class OnSpark:
             key = together[name] if isinstance(together, Mapping) else together
             tagged = {"_part": F.lit(number), "_key": F.xxhash64(*key)}
             frames.append(self._frame(part).withColumns(tagged))
-        both = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+        both = reduce(
+            lambda frame, other: frame.unionByName(other, allowMissingColumns=True), frames
+        )
         schemas = {name: part.schema for name, part in parts.items()}
         return _Given(
             both.repartition(_tasks(rows, ROWS_A_TASK), "_key").drop("_key"),
@@ -241,11 +243,11 @@ class OnSpark:
     def all(self, rows: Sequence[Frame | Files], schema: pa.Schema) -> Frame:
         """Columns of ``schema``, null where rows have none of this name."""
         empty = self.session.createDataFrame([], spark_schema(schema))
-        frames = [self._frame(one) for one in rows]
+        frames = [self._frame(row) for row in rows]
         whole = reduce(
-            lambda one, other: one.unionByName(other, allowMissingColumns=True), frames, empty
+            lambda frame, other: frame.unionByName(other, allowMissingColumns=True), frames, empty
         )
-        return Frame(whole.select(*schema.names), schema, sum(one.rows for one in rows))
+        return Frame(whole.select(*schema.names), schema, sum(row.rows for row in rows))
 
     def count(self, rows: Frame | Files) -> int:
         return rows.rows
@@ -333,8 +335,8 @@ class OnSpark:
         )
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[Files]) -> int:
-        run_dir.state[name] = tuple(file for one in rows for file in self._names(one))
-        return sum(one.rows for one in rows)
+        run_dir.state[name] = tuple(file for row in rows for file in self._names(row))
+        return sum(row.rows for row in rows)
 
     def _names(self, rows: Files) -> tuple[str, ...]:
         return tuple(file.removeprefix(f"{self.uri}/") for file in rows.addresses)

@@ -118,7 +118,7 @@ def read(uri: str, now: datetime) -> tuple[Audit, ...]:
     try:
         with fsspec.open(uri, "rb") as file:
             raw = json.loads(file.read())
-        audits = tuple(audit_of(one, posixpath.dirname(uri)) for one in raw["audits"])
+        audits = tuple(audit_of(audit, posixpath.dirname(uri)) for audit in raw["audits"])
     except FileNotFoundError as error:
         raise Refused(f"There is no request at {uri}.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -142,7 +142,7 @@ def audit_of(raw: Mapping[str, Any], folder: str = "") -> Audit:
             f"{AGE_GUARD_FLOOR_H} h."
         )
     spellings = Spellings(tuple((str(old), str(new)) for old, new in raw.get("spellings") or ()))
-    roots = tuple(_root(one, folder, spellings) for one in raw["roots"])
+    roots = tuple(_root(root, folder, spellings) for root in raw["roots"])
     if not roots:
         raise ValueError("no roots")
     return Audit(

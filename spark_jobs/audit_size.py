@@ -37,7 +37,7 @@ def fits_one_process(
     """
     roots = [root for audit in audits for root in audit.roots]
     jobs = [absolute_root(audit.jobs) for audit in audits]
-    before = [absolute_root(one.run_dir) for one in previous]
+    before = [absolute_root(manifest.run_dir) for manifest in previous]
     places = [lake.root, run_dir, *jobs, *(absolute_root(root.listing) for root in roots), *before]
     if any("://" in place for place in places):
         return False
@@ -46,8 +46,8 @@ def fits_one_process(
     ]
     carried = [
         f"{at}/{file}"
-        for at, one in zip(before, previous, strict=True)
-        for files in one.state.values()
+        for at, manifest in zip(before, previous, strict=True)
+        for files in manifest.state.values()
         for file in files
     ]
     if not all(Path(file).exists() for file in jobs):

@@ -41,21 +41,21 @@ class PinnedLake:
     def new_rows(self, table: str, after: Mapping[str, int]) -> DataFrame:
         """Rows that commits after ``after`` up to the pinned version brought."""
         seq, frames = F.col("commit_seq"), []
-        for one in with_same_rows(table):
-            if files := self._new_files(one, after):
+        for row in with_same_rows(table):
+            if files := self._new_files(row, after):
                 frames.append(
-                    self._frame(one, files).where(
-                        (seq > after.get(one, 0)) & (seq <= self.versions[one])
+                    self._frame(row, files).where(
+                        (seq > after.get(row, 0)) & (seq <= self.versions[row])
                     )
                 )
         return self._all(table, frames)
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows: one that only compacts does not."""
-        found = {one: self._new_files(one, after) for one in with_same_rows(table)}
+        found = {row: self._new_files(row, after) for row in with_same_rows(table)}
         if any(
-            file.last_seq is not None and file.last_seq <= self.versions[one]
-            for one, files in found.items()
+            file.last_seq is not None and file.last_seq <= self.versions[text]
+            for text, files in found.items()
             for file in files
         ):
             return True
@@ -70,8 +70,8 @@ class PinnedLake:
         """
         return [
             (file.first_time, file.last_time)
-            for one in with_same_rows(table)
-            for file in self._new_files(one, after)
+            for row in with_same_rows(table)
+            for file in self._new_files(row, after)
         ]
 
     def is_small(self, after: Mapping[str, int]) -> bool:
@@ -88,13 +88,13 @@ class PinnedLake:
         inside = F.lit(False)
         for start, end in spans:
             inside = inside | time.between(F.lit(start), F.lit(end))
-        found = {one: self._files_in(one, spans) for one in with_same_rows(table)}
+        found = {row: self._files_in(row, spans) for row in with_same_rows(table)}
         seq = F.col("commit_seq")
         return self._all(
             table,
             [
-                self._frame(one, files).where(inside & (seq <= self.versions[one]))
-                for one, files in found.items()
+                self._frame(text, files).where(inside & (seq <= self.versions[text]))
+                for text, files in found.items()
                 if files
             ],
         )
@@ -125,7 +125,7 @@ class PinnedLake:
 
     def _all(self, table: str, frames: Sequence[DataFrame]) -> DataFrame:
         return (
-            reduce(lambda one, other: one.unionByName(other), frames)
+            reduce(lambda frame, other: frame.unionByName(other), frames)
             if frames
             else self.empty(table)
         )

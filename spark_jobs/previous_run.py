@@ -27,17 +27,17 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
     Raises :class:`PreviousLost`; what only cannot be reached at present goes on up as it is.
     """
     try:
-        found = manifests.read(uri)
+        manifest = manifests.read(uri)
     except BadManifest as error:
         raise PreviousLost(str(error)) from error
     if ended_at is not None and any(
-        found.to_seq.get(table, 0) != ended_at.get(table, 0) for table in CYCLE_TABLES
+        manifest.to_seq.get(table, 0) != ended_at.get(table, 0) for table in CYCLE_TABLES
     ):
         raise PreviousLost(
             f"The manifest at {uri} ends at other commits than the run that was loaded from it."
         )
-    check(found)
-    return found
+    check(manifest)
+    return manifest
 
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:

@@ -44,15 +44,15 @@ def oldest(
 
 
 def _rows_of_commits(lake: LakeReader, table: str, after: int, last: int) -> Counter[int]:
-    found: Counter[int] = Counter()
+    counter: Counter[int] = Counter()
     for file in lake.files(table, after_seq=after, up_to_seq=last):
         if file.first_seq == file.last_seq and file.last_seq is not None:
-            found[file.last_seq] += file.rows
+            counter[file.last_seq] += file.rows
         elif lake.local_root is None:
-            found[min(file.last_seq or last, last)] += file.rows
+            counter[min(file.last_seq or last, last)] += file.rows
         else:
-            found.update(_counted(lake, table, file, after))
-    return found
+            counter.update(_counted(lake, table, file, after))
+    return counter
 
 
 def _counted(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[int, int]:
@@ -66,17 +66,17 @@ def _counted(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[i
 
 def counts(rows: ds.Dataset, column: str, condition: pc.Expression) -> Counter[Any]:
     """Value of a column → how many rows have it. Holds one batch at a time."""
-    found: Counter[Any] = Counter()
+    counter: Counter[Any] = Counter()
     for batch in rows.scanner(
         columns=[column], filter=condition, batch_readahead=1, fragment_readahead=1
     ).to_batches():
-        found.update(
+        counter.update(
             {
                 pair["values"]: pair["counts"]
                 for pair in pc.value_counts(pa.chunked_array([batch[column]])).to_pylist()
             }
         )
-    return found
+    return counter
 
 
 def data_path(lake: LakeReader, table: str, file: DataFile) -> str:

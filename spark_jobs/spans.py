@@ -74,9 +74,9 @@ def windows_between(
 def lookup_spans(lookups: Iterable[JobLookup]) -> tuple[list[Span], list[Span]]:
     """Where the triggers of what jobs asked for lie, and where the lines about them."""
     triggers = merged(
-        (instant(one.from_ms // 1000), instant(one.to_ms // 1000 + 1))
-        for one in lookups
-        if one.from_ms <= one.to_ms
+        (instant(lookup.from_ms // 1000), instant(lookup.to_ms // 1000 + 1))
+        for lookup in lookups
+        if lookup.from_ms <= lookup.to_ms
     )
     return triggers, merged((start, end + LINES_AFTER_TRIGGER) for start, end in triggers)
 
@@ -85,5 +85,5 @@ def minute_spans(lookups: Iterable[JobLookup]) -> list[Span]:
     """Where the samples lie that jobs asked for."""
     return merged(
         (start, start + WINDOW)
-        for start in {instant(minute // 1000) for one in lookups for minute in one.minutes}
+        for start in {instant(minute // 1000) for lookup in lookups for minute in lookup.minutes}
     )

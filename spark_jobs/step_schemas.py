@@ -17,7 +17,7 @@ EVENT = pa.schema(
     [
         ("cluster", pa.string()),
         ("observed_at", INSTANT),
-        *((one.name, in_microseconds(one.type)) for one in columns_of(LogEvent)),
+        *((column.name, in_microseconds(column.type)) for column in columns_of(LogEvent)),
     ]
 )
 """A typed log event, as read."""

@@ -68,13 +68,13 @@ def declared(document: Any) -> tuple[DiscoverySource, ...]:
     entries = mapping(document, "the file", ("sources",)).get("sources")
     if not isinstance(entries, list) or len(entries) > MAX_SOURCES:
         raise ValueError(f"'sources' must be a list of at most {MAX_SOURCES} sources")
-    found: dict[str, DiscoverySource] = {}
+    sources: dict[str, DiscoverySource] = {}
     for number, entry in enumerate(entries):
         source = _source(entry, f"source {number + 1}")
-        if source.name in found:
+        if source.name in sources:
             raise ValueError(f"two sources are called {source.name}")
-        found[source.name] = source
-    return tuple(found.values())
+        sources[source.name] = source
+    return tuple(sources.values())
 
 
 def _source(entry: Any, where: str) -> DiscoverySource:

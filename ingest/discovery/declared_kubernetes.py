@@ -29,7 +29,7 @@ def kubernetes_source(given: Any, where: str) -> KubernetesSource:
         raise ValueError(f"{where}: 'context' is one of a 'kubeconfig'")
     namespaces = texts(own, "namespaces", where)
     if len(namespaces) > MAX_NAMESPACES or not all(
-        one == OWN_NAMESPACE or _NAMESPACE.fullmatch(one) for one in namespaces
+        namespace == OWN_NAMESPACE or _NAMESPACE.fullmatch(namespace) for namespace in namespaces
     ):
         most = f"at most {MAX_NAMESPACES} names"
         raise ValueError(

@@ -31,7 +31,7 @@ class _Refused(ValueError):
 
 def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = "") -> Listing:
     """Clusters by name, in their order. Of two with one name the first stays."""
-    found: dict[str, FoundCluster] = {}
+    clusters: dict[str, FoundCluster] = {}
     refused = []
     for target in targets:
         name = ""
@@ -53,7 +53,7 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
                 if not key.startswith("__") and text
             }
             cluster = FoundCluster(name, url, kept, target.operator)
-            before = found.setdefault(name, cluster)
+            before = clusters.setdefault(name, cluster)
             if before != cluster:
                 raise _Refused(
                     message(
@@ -65,7 +65,7 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
                 )
         except _Refused as why:
             refused.append(RefusedTarget(target.address[:200], str(why), name))
-    return Listing(tuple(found.values()), tuple(refused), error)
+    return Listing(tuple(clusters.values()), tuple(refused), error)
 
 
 def filled(template: str, labels: Mapping[str, str]) -> str:

@@ -82,10 +82,10 @@ class OperatorReport:
             words.append(f"JobManager {self.job_manager.lower().replace('_', ' ')}")
         jobs = (
             (
-                f"{one.name} "
-                f"{one.state.lower() or 'without a state'}{f' ({one.error})' if one.error else ''}"
+                f"{job.name} "
+                f"{job.state.lower() or 'without a state'}{f' ({job.error})' if job.error else ''}"
             )
-            for one in self.jobs
+            for job in self.jobs
         )
         return "; ".join(filter(None, [", ".join([*words, *jobs]), self.error]))
 
@@ -98,9 +98,9 @@ def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
     """Of what :meth:`OperatorReport.plain` gave, by whatever version; what is none is left out."""
     listed = plain.get("events") if isinstance(plain, dict) else None
     found = (
-        _event(one)
-        for one in (listed if isinstance(listed, list | tuple) else ())[:MAX_EVENTS]
-        if isinstance(one, dict)
+        _event(entry)
+        for entry in (listed if isinstance(listed, list | tuple) else ())[:MAX_EVENTS]
+        if isinstance(entry, dict)
     )
     return tuple(filter(None, found))
 

@@ -69,7 +69,7 @@ def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[Refus
 
 
 def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTarget]]:
-    found, unled = [], []
+    targets, unled = [], []
     for path in _clusters(client, root):
         cluster_id = path[len(root) :].strip("/")
         try:
@@ -77,13 +77,13 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
                 filter(None, (_leader(client, f"{path}/{name}") for name in _LEADERS)), ""
             )
             if address:
-                found.append(_target(address, cluster_id))
+                targets.append(_target(address, cluster_id))
                 continue
             why: str = message("nobody leads it now; it stays as it was")
         except ValueError as error:
             why = str(error)
         unled.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))
-    return found, unled
+    return targets, unled
 
 
 def _clusters(client: KazooClient, root: str) -> Iterator[str]:

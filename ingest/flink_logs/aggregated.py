@@ -49,8 +49,8 @@ def node_file_of(path: str) -> str | None:
     """The file that holds the log ``path``, should it be one of these: another program may have
     laid logs out as files in the same way.
     """
-    found = _LOG.fullmatch(path)
-    return found["node"] if found else None
+    match = _LOG.fullmatch(path)
+    return match["node"] if match else None
 
 
 def logs_in(stream: IO[bytes]) -> tuple[tuple[ContainerLog, ...], str]:
@@ -58,7 +58,7 @@ def logs_in(stream: IO[bytes]) -> tuple[tuple[ContainerLog, ...], str]:
 
     Raises :class:`BadTFile` where none can be.
     """
-    found: list[ContainerLog] = []
+    logs: list[ContainerLog] = []
     blocks = blocks_of(stream)
     unpacked_bytes = 0
     try:
@@ -68,15 +68,15 @@ def logs_in(stream: IO[bytes]) -> tuple[tuple[ContainerLog, ...], str]:
                 raise BadTFile(f"it holds more than {MAX_UNPACKED_BYTES:,} bytes")
             for key, value in records(Source(unpacked(stream, block)), _is_container):
                 for name, length in _names(value):
-                    found.append(ContainerLog(key[2:].decode(), name, length, number, value.taken))
-                    if len(found) >= MAX_LOGS:
+                    logs.append(ContainerLog(key[2:].decode(), name, length, number, value.taken))
+                    if len(logs) >= MAX_LOGS:
                         raise BadTFile(f"it holds more than {MAX_LOGS:,} logs")
                     _drop(value, length)
     except BadTFile as error:
-        if not found:
+        if not logs:
             raise
-        return tuple(found), str(error.strerror)
-    return tuple(found), ""
+        return tuple(logs), str(error.strerror)
+    return tuple(logs), ""
 
 
 def logs_of(

@@ -80,7 +80,7 @@ def listed_logs(body: Any) -> list[ListedLog]:
     logs are not Flink logs.
     """
     entries = body.get("logs") if isinstance(body, dict) else None
-    found = []
+    logs = []
     for entry in entries if isinstance(entries, list) else ():
         name, size = (
             (entry.get("name"), entry.get("size")) if isinstance(entry, dict) else (None, None)
@@ -92,8 +92,8 @@ def listed_logs(body: Any) -> list[ListedLog]:
             and _LOG_NAME.search(name)
             and "/" not in name
         ):
-            found.append(ListedLog(name, size))
-    return sorted(found, key=lambda log: age_order(log.name))[:MAX_FILES]
+            logs.append(ListedLog(name, size))
+    return sorted(logs, key=lambda log: age_order(log.name))[:MAX_FILES]
 
 
 async def read_new(
@@ -153,7 +153,7 @@ class _Reader:
         layout = layout_of(self.log_source.layout)
         zone = zone_of(self.log_source.time_zone, layout)
         head, known, reader, position = b"", FileCursor(file.name), None, 0
-        found: list[LogRecord] = []
+        records: list[LogRecord] = []
         try:
             async for piece in self.fetch(path):
                 position += len(piece)
@@ -176,7 +176,7 @@ class _Reader:
                     else b""
                 )
                 if new:
-                    found += reader.feed(new)
+                    records += reader.feed(new)
                 if position > MAX_FILE_BYTES:
                     break
         except IngestError as error:
@@ -188,8 +188,8 @@ class _Reader:
         if reader is None:
             return
         if reader.pending and known.size == file.size:
-            found += reader.close()
-        self.records += found
+            records += reader.close()
+        self.records += records
         self.skips += reader.skips
         headers = known.headers + reader.headers
         no_records = not headers and position > HEAD_BYTES

@@ -65,7 +65,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
     Of Weir's own folder only what those of ``own_globs`` match: see
     :mod:`ingest.local_directories`.
     """
-    found: dict[str, LogFile] = {}
+    files: dict[str, LogFile] = {}
     skips: list[Skip] = []
     for pattern in globs:
         own = pattern in own_globs
@@ -88,10 +88,10 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                 uri = _uri(pattern, filesystem, info["name"])
                 if is_node_file(uri):
                     inside, unread = _inside(uri, info, own)
-                    found.update(inside)
+                    files.update(inside)
                     skips += unread
                 elif _is_text(uri):
-                    found[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info), own)
+                    files[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info), own)
                 else:
                     skips.append(
                         Skip(
@@ -118,7 +118,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
         skips += [
             Skip(redact(name), "unreadable_file", sentence) for sentence, name in refused.items()
         ]
-    return sorted(found.values(), key=lambda file: age_order(file.path)), skips
+    return sorted(files.values(), key=lambda file: age_order(file.path)), skips
 
 
 def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:

@@ -311,24 +311,24 @@ class LogReader:
         return stream.layout is self._layout and not stream.is_json
 
     def _stream(self, key: StreamKey) -> LogStream:
-        found = self._streams.get(key)
-        if found is None:
+        stream = self._streams.get(key)
+        if stream is None:
             if len(self._streams) >= MAX_STREAMS:
                 _, oldest = self._streams.popitem(last=False)
                 self._end(oldest)
                 self._forms[oldest.form] += oldest.splitter.headers
             process = key[1] or self._process
-            found = LogStream(
+            stream = LogStream(
                 key,
                 process,
                 self._layout,
                 self._splitter(process, self._layout),
                 self._floors.get(key, self._settled),
             )
-            self._streams[key] = found
+            self._streams[key] = stream
         elif len(self._streams) > 1:
             self._streams.move_to_end(key)
-        return found
+        return stream
 
     def _take_lines(
         self,

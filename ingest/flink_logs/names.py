@@ -32,9 +32,9 @@ def process_of(path: str) -> str:
     """
     name = _unrotated(path)
     for place in _PLACES:
-        found = place.search(path)
-        if found:
-            return "/".join([*found.groups(), *([name] if place is _YARN else [])])
+        match = place.search(path)
+        if match:
+            return "/".join([*match.groups(), *([name] if place is _YARN else [])])
     return name
 
 

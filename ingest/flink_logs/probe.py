@@ -22,9 +22,9 @@ zone is wrong.
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     logs = run.cluster.logs
     if not run.cluster.log_store or len(logs.globs) > 1:  # that one has the lines of the store
-        found = probe_logs(logs, run.shard.at())
-        notes.sees += found.sees
-        notes.misses += found.misses
+        probe_notes = probe_logs(logs, run.shard.at())
+        notes.sees += probe_notes.sees
+        notes.misses += probe_notes.misses
 
 
 def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:

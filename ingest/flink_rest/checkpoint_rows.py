@@ -47,11 +47,13 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
         if not is_of_another_job(answer.body, keys, number)
     }
     for checkpoint_id, answer in details.items():
-        found = results.parse(checkpoints.checkpoint, answer, reading.job_id, reading.flink_version)
-        if found:
-            results.add(answer, found)
-            detailed.add((found.checkpoint_id, found.trigger_time, found.status))
-            trigger_times[checkpoint_id] = found.trigger_time
+        checkpoint = results.parse(
+            checkpoints.checkpoint, answer, reading.job_id, reading.flink_version
+        )
+        if checkpoint:
+            results.add(answer, checkpoint)
+            detailed.add((checkpoint.checkpoint_id, checkpoint.trigger_time, checkpoint.status))
+            trigger_times[checkpoint_id] = checkpoint.trigger_time
     if reading.checkpoints:
         for row in listed:
             if isinstance(row, Checkpoint):
@@ -88,7 +90,7 @@ def _add_vertices_of_detail(
     for vertex_id, task in results.each(parts.items(), answer):
         if (checkpoint_id, vertex_id) not in reading.subtasks:
             place = f"tasks.{vertex_id}"
-            found = results.parse(
+            checkpoint = results.parse(
                 checkpoint_details.vertex_checkpoint,
                 answer,
                 reading.job_id,
@@ -99,7 +101,7 @@ def _add_vertices_of_detail(
                 body=task,
                 place=place,
             )
-            results.add(answer, found)
+            results.add(answer, checkpoint)
 
 
 def _add_subtasks(

@@ -72,7 +72,11 @@ class CheckpointSelection:
         ]
         return sorted(
             wanted,
-            key=lambda one: (one.status != "FAILED", is_final(one), -one.trigger_time.timestamp()),
+            key=lambda checkpoint: (
+                checkpoint.status != "FAILED",
+                is_final(checkpoint),
+                -checkpoint.trigger_time.timestamp(),
+            ),
         )
 
     def wants_subtasks(self, checkpoint: Checkpoint) -> bool:
@@ -94,7 +98,8 @@ class CheckpointSelection:
         } | dict.fromkeys(detailed, DETAILED)
         final = [checkpoint for checkpoint in self.listed if is_final(checkpoint)]
         self.cursor.checkpoints = {
-            key_of(one): _flags(one) | known.get(key_of(one), 0) for one in final
+            key_of(checkpoint): _flags(checkpoint) | known.get(key_of(checkpoint), 0)
+            for checkpoint in final
         }
 
     def _wants_details(self, checkpoint: Checkpoint, now_s: float) -> bool:

@@ -226,8 +226,8 @@ class _Cycle:
             )
             self.session.skip("/overview", "unknown_version", detail)
 
-    async def _reader(self, found: list[ListedJob]) -> JobReader:
-        live = [job for job in found if not job.terminal]
+    async def _reader(self, jobs: list[ListedJob]) -> JobReader:
+        live = [job for job in jobs if not job.terminal]
         known = [self.cursor.jobs.get(job.job_id) for job in live]
         vertices = sum(
             len(job.vertices) if job and job.vertices else VERTICES_OF_AN_UNREAD_JOB
@@ -239,7 +239,7 @@ class _Cycle:
         now_s = self.session.at().timestamp()
         fresh = [
             job
-            for job in found
+            for job in jobs
             if not self._cursor_of(job).static_at and not self._cursor_of(job).ended
         ]
         configuration = None
@@ -256,8 +256,8 @@ class _Cycle:
             retry_empty=0 < len(fresh) <= NEW_JOBS_READ_TWICE,
         )
 
-    async def _read_jobs(self, reader: JobReader, found: list[ListedJob]) -> None:
-        due = [job for job in found if not self._is_done(job)]
+    async def _read_jobs(self, reader: JobReader, jobs: list[ListedJob]) -> None:
+        due = [job for job in jobs if not self._is_done(job)]
         # The list of checkpoints is read of every job; what is left over is spent in the order of
         # need.
         self.session.budget.reserve(len(due))

@@ -40,7 +40,7 @@ async def request(
 ) -> tuple[FlameGraphAnswer, ...]:
     """Those that come first, one after the other."""
     return tuple(
-        [await _request_one(client, one, version, at) for one in wanted[:GRAPHS_PER_CYCLE]]
+        [await _request_one(client, graph, version, at) for graph in wanted[:GRAPHS_PER_CYCLE]]
     )
 
 

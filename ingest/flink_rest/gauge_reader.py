@@ -83,7 +83,7 @@ def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[s
     """
     results = ParseResults()
     vertices = results.parse(plan.vertices, reading.job) or ()
-    return {one.vertex_id: one.name for one in vertices}, feeders(
+    return {vertex.vertex_id: vertex.name for vertex in vertices}, feeders(
         results.parse(plan.edges, plan_answer(reading)) or ()
     )
 

@@ -53,10 +53,10 @@ async def read_history(
             reachable=False,
             error=session.down or session.skips[-1].detail,
         )
-    found, skips = listed_jobs(overview)
+    jobs, skips = listed_jobs(overview)
     session.skips.extend(skips)
     new = sorted(
-        (job for job in found if job.terminal and known.get(job.job_id) != job.end_ms),
+        (job for job in jobs if job.terminal and known.get(job.job_id) != job.end_ms),
         key=lambda job: job.end_ms,
         reverse=True,
     )
@@ -81,7 +81,7 @@ async def read_history(
             break
         observed += part
         known[job.job_id] = job.end_ms
-    present = {job.job_id for job in found}
+    present = {job.job_id for job in jobs}
     kept = {job_id: end for job_id, end in known.items() if job_id in present}
     newest = dict(sorted(kept.items(), key=lambda item: item[1])[-MAX_KNOWN:])
     behind = any(known.get(job.job_id) != job.end_ms for job in new)
@@ -91,7 +91,7 @@ async def read_history(
         {"jobs": newest, "due_at": next_at},
         tuple(session.skips),
         reachable=True,
-        jobs_seen=len(found),
+        jobs_seen=len(jobs),
     )
 
 

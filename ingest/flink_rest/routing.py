@@ -47,8 +47,8 @@ class Filed(Enum):
 
 def job_of(path: str) -> str | None:
     """The job an answer is about, ``None`` for all others."""
-    found = _JOB.match(path)
-    return found[1] if found else None
+    match = _JOB.match(path)
+    return match[1] if match else None
 
 
 def is_read(path: str) -> bool:
@@ -75,18 +75,18 @@ def file_job_answer(reading: JobAnswers, answer: Answer) -> Filed:
             return Filed.TAKEN
         setattr(reading, attribute, answer)
         return Filed.KEPT
-    if found := _SUBTASKS.fullmatch(resource):
-        return _file(reading.subtasks, (int(found[1]), found[2]), answer)
-    if found := _DETAIL.fullmatch(resource):
-        return _file(reading.details, int(found[1]), answer)
-    if found := _VERTEX.fullmatch(resource):
-        return _file(reading.vertices, found[1], answer)
-    if found := _BACKPRESSURE.fullmatch(resource):
-        return _file(reading.backpressure, found[1], answer)
-    if found := _GAUGES.fullmatch(resource):
-        return _file_among(reading.gauges, found[1], answer, reading.metrics_paths)
-    if found := _VERTEX_METRICS.fullmatch(resource):
-        return _file_among(reading.metrics, found[1], answer, reading.metrics_paths)
+    if match := _SUBTASKS.fullmatch(resource):
+        return _file(reading.subtasks, (int(match[1]), match[2]), answer)
+    if match := _DETAIL.fullmatch(resource):
+        return _file(reading.details, int(match[1]), answer)
+    if match := _VERTEX.fullmatch(resource):
+        return _file(reading.vertices, match[1], answer)
+    if match := _BACKPRESSURE.fullmatch(resource):
+        return _file(reading.backpressure, match[1], answer)
+    if match := _GAUGES.fullmatch(resource):
+        return _file_among(reading.gauges, match[1], answer, reading.metrics_paths)
+    if match := _VERTEX_METRICS.fullmatch(resource):
+        return _file_among(reading.metrics, match[1], answer, reading.metrics_paths)
     return Filed.UNKNOWN
 
 
@@ -97,11 +97,11 @@ def file_cluster_answer(reading: ClusterAnswers, answer: Answer) -> Filed:
             return Filed.TAKEN
         reading.taskmanagers = answer
         return Filed.KEPT
-    if found := _TASKMANAGER.fullmatch(answer.path):
-        return _file(reading.taskmanager_details, unquote(found[1]), answer)
-    if found := _TASKMANAGER_METRICS.fullmatch(answer.path):
+    if match := _TASKMANAGER.fullmatch(answer.path):
+        return _file(reading.taskmanager_details, unquote(match[1]), answer)
+    if match := _TASKMANAGER_METRICS.fullmatch(answer.path):
         return _file_among(
-            reading.taskmanager_metrics, unquote(found[1]), answer, reading.metrics_paths
+            reading.taskmanager_metrics, unquote(match[1]), answer, reading.metrics_paths
         )
     return Filed.UNKNOWN
 

@@ -41,8 +41,8 @@ def slow_tasks(reading: JobAnswers) -> list[StartingTask]:
 
     A bad answer has none.
     """
-    found = [task for vertex_id in reading.vertices for task in _of_vertex(reading, vertex_id)]
-    return sorted(found, key=lambda task: (task.deploying_at, task.vertex_id, task.subtask))[
+    tasks = [task for vertex_id in reading.vertices for task in _of_vertex(reading, vertex_id)]
+    return sorted(tasks, key=lambda task: (task.deploying_at, task.vertex_id, task.subtask))[
         :MOST_OF_A_JOB
     ]
 

@@ -33,7 +33,9 @@ async def request(
     client: RestClient, wanted: Sequence[str], version: str | None, at: Callable[[], datetime]
 ) -> tuple[ThreadDumpAnswer, ...]:
     """Of the TaskManagers that come first, one after the other."""
-    return tuple([await _request_one(client, one, version, at) for one in wanted[:DUMPS_PER_CYCLE]])
+    return tuple(
+        [await _request_one(client, text, version, at) for text in wanted[:DUMPS_PER_CYCLE]]
+    )
 
 
 async def _request_one(

@@ -24,8 +24,8 @@ def release(version: str | None) -> tuple[int, ...] | None:
     part of it. Compare with (1, 13):
     a release of two numbers is any patch of it.
     """
-    found = _VERSION.match(version or "")
-    return tuple(int(number) for number in found.groups() if number is not None) if found else None
+    match = _VERSION.match(version or "")
+    return tuple(int(number) for number in match.groups() if number is not None) if match else None
 
 
 def is_version(text: object) -> bool:

@@ -42,7 +42,9 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
             vertex_id,
             answer.at,
             **{
-                name: by_index({at: getattr(one, name) for at, one in placements.items()}, length)
+                name: by_index(
+                    {at: getattr(placement, name) for at, placement in placements.items()}, length
+                )
                 for name in _PLACE
             },
             **{
@@ -75,10 +77,10 @@ def attempts_checksum(reading: JobAnswers) -> int | None:
     }
     attempts = []
     for vertex_id, of_vertex in subtasks.items():
-        for one in of_vertex if isinstance(of_vertex, list) else ():
-            if not isinstance(one, dict) or one.get("status") not in ("RUNNING", "FINISHED"):
+        for entry in of_vertex if isinstance(of_vertex, list) else ():
+            if not isinstance(entry, dict) or entry.get("status") not in ("RUNNING", "FINISHED"):
                 return None
-            attempts.append((vertex_id, one.get("attempt")))
+            attempts.append((vertex_id, entry.get("attempt")))
     return zlib.crc32(repr(attempts).encode("utf-8", "replace"))
 
 
@@ -124,7 +126,7 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             task_state=by_index({index: task.state for index, task in placements.items()}, length),
             **{
                 column: by_index(
-                    {index: found.get(column) for index, found in measured.items()}, length
+                    {index: entry.get(column) for index, entry in measured.items()}, length
                 )
                 for column in SUBTASK_METRICS
             },

@@ -40,17 +40,17 @@ def audit_line(line: bytes) -> AuditLine | None:
     """None for what is no entry: other loggers, cut lines, damage."""
     if len(line) > LONGEST_BYTES:
         return None
-    found = _LINE.match(line) or _LINE.match(_BEFORE_FIELD.sub(b"\t", line))
-    if found is None:
+    match = _LINE.match(line) or _LINE.match(_BEFORE_FIELD.sub(b"\t", line))
+    if match is None:
         return None
-    of_job = _JOB.search(found["src"])
+    of_job = _JOB.search(match["src"])
     return AuditLine(
-        f"{found['day'].decode()} {found['time'].decode()}",
-        _first_word(found["cmd"]),
-        _first_word(found["user"]),
-        _first_word(found["address"]),
+        f"{match['day'].decode()} {match['time'].decode()}",
+        _first_word(match["cmd"]),
+        _first_word(match["user"]),
+        _first_word(match["address"]),
         of_job[1].decode() if of_job else None,
-        found["allowed"] == b"true",
+        match["allowed"] == b"true",
     )
 
 

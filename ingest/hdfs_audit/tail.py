@@ -114,7 +114,7 @@ class _Cycle:
         for line, calls in counted.items():
             at = self._instant(line.second)
             if at is not None:
-                found = NameNodeCalls(
+                node_calls = NameNodeCalls(
                     log,
                     offset,
                     at,
@@ -125,7 +125,7 @@ class _Cycle:
                     calls,
                     refused[line],
                 )
-                self.records.append(found)
+                self.records.append(node_calls)
         nothing = (
             not entries
             and not (known and known.headers)

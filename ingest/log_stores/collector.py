@@ -295,11 +295,11 @@ class _Reading:
         return inside
 
     async def _take(self, lines: Sequence[Line]) -> None:
-        entries = [found for _, found in lines if isinstance(found, Entry)]
+        entries = [entry for _, entry in lines if isinstance(entry, Entry)]
         self._bytes -= sum(
-            len(found.text)
-            for at, found in lines
-            if isinstance(found, Entry) and at >= self._known_ns
+            len(entry.text)
+            for at, entry in lines
+            if isinstance(entry, Entry) and at >= self._known_ns
         )
         self.lines += (await asyncio.to_thread(self.spool.take, entries)).lines
         for at, found in lines:

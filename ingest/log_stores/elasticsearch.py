@@ -74,7 +74,7 @@ class Elasticsearch:
                     )
                 )
         found = [self._line(hit) for hit in hits]
-        found.sort(key=lambda one: one[:2])
+        found.sort(key=lambda pair: pair[:2])
         return Page(tuple((at, line) for at, _, line in found))
 
     def advice(self, status: int) -> str:
@@ -113,13 +113,13 @@ class Elasticsearch:
             )
         source = hit.get("_source")
         document: dict[str, Any] = source if isinstance(source, dict) else {}
-        found = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
+        entry = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
         lacking = Skip(
             message("document {hit:text}", hit=f"{hit['_id'][:80]!a}"),
             "no_text",
             message("It has no field with the text of a log line."),
         )
-        return at, _position(document), found or lacking
+        return at, _position(document), entry or lacking
 
 
 def _instant(hit: Any) -> int | None:

@@ -47,8 +47,8 @@ class Loki:
                 raise Skipped(
                     message("The answer is none of Loki's query_range; check the address.")
                 )
-        found = [one for stream in streams for one in _lines(stream)]
-        found.sort(key=lambda one: one[0])
+        found = [line for stream in streams for line in _lines(stream)]
+        found.sort(key=lambda pair: pair[0])
         return Page(tuple(found))
 
     def advice(self, status: int) -> str:

@@ -23,7 +23,7 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
         client_of(source, run.cluster.tls, run.shard.gates.of(source.url))
     ) as client:
         page = await ask(client, store, now_ns - SLICE_NS, now_ns, LINES)
-    entries = [found for _, found in page.lines if isinstance(found, Entry)]
+    entries = [entry for _, entry in page.lines if isinstance(entry, Entry)]
     if not page.lines:
         notes.misses.append(
             message(

@@ -141,7 +141,7 @@ class _Reader:
         self._spellings = Spellings(source.aliases)
 
     def newest_unreachable(self) -> dict[str, float]:
-        return dict(sorted(self._unreachable.items(), key=lambda one: one[1])[-MOST_UNREACHABLE:])
+        return dict(sorted(self._unreachable.items(), key=lambda pair: pair[1])[-MOST_UNREACHABLE:])
 
     def read(self, snapshot: str) -> Iterable[Record]:
         """Rows of its ``_metadata``, or a skip, or nothing."""
@@ -200,16 +200,16 @@ class _Reader:
         """
         respelled = self._spellings.apply(directory)
         around = [root for root in self._source.roots if is_below(respelled, root.uri)]
-        found = max(around, key=lambda root: len(root.uri), default=None)
-        if found is not None and self._is_ours(found):
-            root = Root(found.uri, found.read_at or None)
+        metadata_root = max(around, key=lambda root: len(root.uri), default=None)
+        if metadata_root is not None and self._is_ours(metadata_root):
+            root = Root(metadata_root.uri, metadata_root.read_at or None)
             return root.readable(respelled), root.reading
         if not directory.startswith("file:"):
             raise ValueError(
                 "it is below no registered storage root of this cluster; register the root to have "
                 "it read"
             )
-        listed = None if found else listed_directory(local_path(directory))
+        listed = None if metadata_root else listed_directory(local_path(directory))
         resolved = os.path.realpath(local_path(directory)) if listed else ""
         if listed is None or self._is_of_others(resolved):
             raise ValueError(

@@ -68,7 +68,7 @@ def find(paths: Iterable[str]) -> tuple[list[MetadataFile], list[Skip]]:
     """Files named by ``paths`` (local or any fsspec URI), and every ``_metadata`` below those that
     are directories.
     """
-    found: dict[str, MetadataFile] = {}
+    metadata_files: dict[str, MetadataFile] = {}
     skips: list[Skip] = []
     for path in paths:
         try:
@@ -88,8 +88,8 @@ def find(paths: Iterable[str]) -> tuple[list[MetadataFile], list[Skip]]:
                     ),
                 )
             )
-        found.update({file.path: file for file in files})
-    return list(found.values()), skips
+        metadata_files.update({file.path: file for file in files})
+    return list(metadata_files.values()), skips
 
 
 def _below(path: str) -> tuple[list[MetadataFile], list[OSError]]:

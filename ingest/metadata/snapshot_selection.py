@@ -66,7 +66,8 @@ class SnapshotSelection:
         for at, job in jobs:
             paths += self._of_job(job, at)
         for at, checkpoint in sorted(
-            checkpoints, key=lambda one: (one[1].trigger_time, one[1].checkpoint_id)
+            checkpoints,
+            key=lambda checkpoint: (checkpoint[1].trigger_time, checkpoint[1].checkpoint_id),
         ):
             paths += self._of_checkpoint(checkpoint, at)
         return list(dict.fromkeys(paths))

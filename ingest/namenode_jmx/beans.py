@@ -69,10 +69,10 @@ def _operations(beans: list[Fields]) -> Iterator[NameNodeOperation]:
     calls: dict[str, int] = {}
     for bean in beans:
         for key in bean.names():
-            if (found := _COUNTER.match(key)) and (count := bean.whole(key)):
-                name = found[1][0].lower() + found[1][1:]
+            if (match := _COUNTER.match(key)) and (count := bean.whole(key)):
+                name = match[1][0].lower() + match[1][1:]
                 calls[name] = calls.get(name, 0) + count
-    for name in sorted(calls, key=lambda one: (-calls[one], one))[:MOST_OPERATIONS]:
+    for name in sorted(calls, key=lambda call: (-calls[call], call))[:MOST_OPERATIONS]:
         yield NameNodeOperation(name, calls[name])
 
 

@@ -41,10 +41,10 @@ async def read_namenode(run: ClusterRun) -> SourceRead | None:
     )
     async with run.asking(client):
         try:
-            found = sample([await client.get(query) for query in QUERIES], now)
+            node_sample = sample([await client.get(query) for query in QUERIES], now)
         except (BadAnswer, Unanswered, Skipped) as error:
             subject = message("JMX of the NameNode of {name:name}", name=cluster.name)
             return SourceRead(
                 (), again, (Skip(subject, getattr(error, "reason", "bad_payload"), str(error)),)
             )
-    return SourceRead((Observed(cluster.name, found.ts, SOURCE, (found,)),), again)
+    return SourceRead((Observed(cluster.name, node_sample.ts, SOURCE, (node_sample,)),), again)

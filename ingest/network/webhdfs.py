@@ -78,8 +78,8 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         )
 
     def ls(self, path: str, detail: bool = False, **options: Any) -> list[Any]:
-        found = list(self.pages(path))
-        return found if detail else [info["name"] for info in found]
+        pages = list(self.pages(path))
+        return pages if detail else [info["name"] for info in pages]
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
         """What a directory holds, a page of the NameNode in memory at a time; one entry of the same

@@ -128,8 +128,8 @@ class _Reading:
 
     async def run(self) -> None:
         """Raises where Prometheus does not answer for the jobs; of a single job that is a skip."""
-        found = list(rows.jobs(await self._series(JOB_NAMES)))
-        newest = {job.job_id: (at, job) for at, job in found}
+        jobs = list(rows.jobs(await self._series(JOB_NAMES)))
+        newest = {job.job_id: (at, job) for at, job in jobs}
         self.jobs = list(newest)[:MAX_JOBS]
         if len(newest) > MAX_JOBS:
             self.skips.append(

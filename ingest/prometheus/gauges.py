@@ -42,8 +42,8 @@ def of_gauge(name: str) -> tuple[str, str] | None:
 
     Names in lower case are known, too.
     """
-    found = _NAME.fullmatch(name)
-    return _ENDS[_INPUT.sub("input_0_", found[2].lower())] if found else None
+    match = _NAME.fullmatch(name)
+    return _ENDS[_INPUT.sub("input_0_", match[2].lower())] if match else None
 
 
 def gauges_query(scope: str, job_id: str) -> str:
@@ -59,19 +59,19 @@ def gauge_rows(job_id: str, found: Iterable[Series]) -> Iterator[tuple[datetime,
     """One row a vertex and instant, of the newest attempt of each subtask."""
     # (vertex, at) → subtask → attempt → (name, value)
     told: dict[tuple[str, float], dict[int, dict[int, list[tuple[str, float]]]]] = {}
-    for one in found:
-        name, vertex = one.labels.get("__name__", ""), one.labels.get("task_id", "")
+    for series in found:
+        name, vertex = series.labels.get("__name__", ""), series.labels.get("task_id", "")
         if of_gauge(name) and is_flink_id(vertex):
             subtask, attempt = (
-                number_in(one.labels.get("subtask_index")),
-                number_in(one.labels.get("task_attempt_num")),
+                number_in(series.labels.get("subtask_index")),
+                number_in(series.labels.get("task_attempt_num")),
             )
-            for at, value in one.samples:
+            for at, value in series.samples:
                 attempts = told.setdefault((vertex, at), {}).setdefault(subtask or 0, {})
                 attempts.setdefault(attempt or 0, []).append((name, value))
     for (vertex, at_s), subtasks in sorted(told.items(), key=lambda item: (item[0][1], item[0][0])):
         if figures := _figures(
-            [one for attempts in subtasks.values() for one in attempts[max(attempts)]]
+            [pair for attempts in subtasks.values() for pair in attempts[max(attempts)]]
         ):
             sampled_at = datetime.fromtimestamp(at_s, UTC)
             yield sampled_at, VertexGauges(job_id, vertex, sampled_at, **figures)

@@ -22,13 +22,13 @@ async def read_prometheus(run: ClusterRun) -> None:
         async with run.asking(
             prometheus_client(run.cluster, prometheus, run.shard.gates.of(prometheus.url))
         ) as client:
-            found = await read_metrics(client, run.cluster, run.part(SOURCE), run.shard.at)
-            run.take(SOURCE, replace(found, reachable=found.reachable is not False))
-            if found.reachable and (is_new or progress_in(run.part(HISTORY))):
+            metrics = await read_metrics(client, run.cluster, run.part(SOURCE), run.shard.at)
+            run.take(SOURCE, replace(metrics, reachable=metrics.reachable is not False))
+            if metrics.reachable and (is_new or progress_in(run.part(HISTORY))):
                 budget = HistoryBudget().share(run.shard.count(lambda cluster: cluster.prometheus))
                 run.take(
                     HISTORY,
-                    await read_history(client, run.cluster, run.part(HISTORY), found, budget),
+                    await read_history(client, run.cluster, run.part(HISTORY), metrics, budget),
                 )
     finally:
         run.told["metrics_history"] = progress_in(run.part(HISTORY))

@@ -38,18 +38,21 @@ class Subtasks:
         ] = {}
         self._labels: dict[tuple[str, int, int], Mapping[str, str]] = {}
         self.names: dict[str, str] = {}
-        for one in found:
-            self._take(one)
+        for series in found:
+            self._take(series)
 
-    def _take(self, one: Series) -> None:
-        column, rank = TASK_NAMES.get(one.labels.get("__name__", ""), ("", 0))
-        vertex, subtask = one.labels.get("task_id", ""), number_in(one.labels.get("subtask_index"))
-        attempt = number_in(one.labels.get("task_attempt_num"))
+    def _take(self, series: Series) -> None:
+        column, rank = TASK_NAMES.get(series.labels.get("__name__", ""), ("", 0))
+        vertex, subtask = (
+            series.labels.get("task_id", ""),
+            number_in(series.labels.get("subtask_index")),
+        )
+        attempt = number_in(series.labels.get("task_attempt_num"))
         if not column or not is_flink_id(vertex) or subtask is None or subtask >= MAX_PARALLELISM:
             return
-        self.names.setdefault(vertex, one.labels.get("task_name", ""))
-        self._labels[vertex, subtask, attempt or 0] = one.labels
-        for at, value in one.samples:
+        self.names.setdefault(vertex, series.labels.get("task_name", ""))
+        self._labels[vertex, subtask, attempt or 0] = series.labels
+        for at, value in series.samples:
             columns = (
                 self._values.setdefault((vertex, at), {})
                 .setdefault(subtask, {})
@@ -88,8 +91,8 @@ class Subtasks:
             columns = {
                 column: by_index(
                     {
-                        subtask: _value(column, found.get(column))
-                        for subtask, found in values.items()
+                        subtask: _value(column, entry.get(column))
+                        for subtask, entry in values.items()
                     },
                     length,
                 )
@@ -106,11 +109,11 @@ class Subtasks:
                     parallelism=length,
                     attempt=by_index(newest, length) if placed else None,
                     host=by_index(
-                        {subtask: found.get("host") or None for subtask, found in labels.items()},
+                        {subtask: entry.get("host") or None for subtask, entry in labels.items()},
                         length,
                     ),
                     taskmanager_id=by_index(
-                        {subtask: found.get("tm_id") or None for subtask, found in labels.items()},
+                        {subtask: entry.get("tm_id") or None for subtask, entry in labels.items()},
                         length,
                     ),
                     counted_at=at if counted else None,
@@ -126,13 +129,13 @@ def jobs(found: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
     """
     values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
     names: dict[str, str] = {}
-    for one in found:
-        column, rank = JOB_NAMES.get(one.labels.get("__name__", ""), ("", 0))
-        job_id = one.labels.get("job_id", "")
+    for series in found:
+        column, rank = JOB_NAMES.get(series.labels.get("__name__", ""), ("", 0))
+        job_id = series.labels.get("job_id", "")
         if not column or not is_flink_id(job_id):
             continue
-        names[job_id] = one.labels.get("job_name", "")
-        for at, value in one.samples:
+        names[job_id] = series.labels.get("job_name", "")
+        for at, value in series.samples:
             _keep_best(values[job_id, at], column, rank, value)
     for (job_id, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
         numbers = {column: value for column, (_, value) in columns.items()}
@@ -162,13 +165,13 @@ def taskmanagers(found: Iterable[Series]) -> Iterator[tuple[datetime, TaskManage
     """One row a TaskManager and instant."""
     values: dict[tuple[str, float], dict[str, float]] = defaultdict(dict)
     hosts: dict[str, str] = {}
-    for one in found:
-        column, _ = TASKMANAGER_NAMES.get(one.labels.get("__name__", ""), ("", 0))
-        name = one.labels.get("tm_id", "")
+    for series in found:
+        column, _ = TASKMANAGER_NAMES.get(series.labels.get("__name__", ""), ("", 0))
+        name = series.labels.get("tm_id", "")
         if not column or not is_taskmanager_id(name):
             continue
-        hosts[name] = one.labels.get("host", "")
-        for at, value in one.samples:
+        hosts[name] = series.labels.get("host", "")
+        for at, value in series.samples:
             values[name, at][column] = value
     for (name, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
         sampled_at = datetime.fromtimestamp(at_s, UTC)

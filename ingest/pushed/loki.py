@@ -46,8 +46,8 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
 def _entry(origin: Mapping[str, Any], value: Any, processes: Processes) -> Entry | Skip:
     match value:
         case [str(at), str(line), *_]:
-            found = entry_of({"line": line, "ts": at}, origin, process_at=processes)
-            return found or Skip(ascii(at[:40]), "no_text", "The line is empty.")
+            entry = entry_of({"line": line, "ts": at}, origin, process_at=processes)
+            return entry or Skip(ascii(at[:40]), "no_text", "The line is empty.")
         case _:
             return Skip(
                 shown(value),

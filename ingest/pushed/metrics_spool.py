@@ -41,10 +41,10 @@ class MetricsSpool:
         Raises :class:`Behind` where too much waits; then none is.
         """
         by_minute: dict[int, list[str]] = defaultdict(list)
-        for one in samples:
-            if now_s - BEHIND_S <= one.at_s <= now_s + AHEAD_S:
-                by_minute[int(one.at_s // MINUTE_S)].append(
-                    json.dumps([one.name, dict(one.labels), one.at_s, one.value]) + "\n"
+        for sample in samples:
+            if now_s - BEHIND_S <= sample.at_s <= now_s + AHEAD_S:
+                by_minute[int(sample.at_s // MINUTE_S)].append(
+                    json.dumps([sample.name, dict(sample.labels), sample.at_s, sample.value]) + "\n"
                 )
         with self._locked():
             self._check_room()
@@ -90,11 +90,11 @@ class MetricsSpool:
                 continue
             with path.open(encoding="utf-8", errors="replace") as file:
                 for line in file:
-                    one = _sample(line)
-                    step = -int(-one.at_s // step_s) * step_s if one else 0
-                    if one and after_s < step <= until_s:
-                        steps = newest[one.name, one.labels]
-                        steps[step] = max(steps.get(step, (0.0, 0.0)), (one.at_s, one.value))
+                    sample = _sample(line)
+                    step = -int(-sample.at_s // step_s) * step_s if sample else 0
+                    if sample and after_s < step <= until_s:
+                        steps = newest[sample.name, sample.labels]
+                        steps[step] = max(steps.get(step, (0.0, 0.0)), (sample.at_s, sample.value))
         return [
             Series(
                 {"__name__": name, **dict(labels)},

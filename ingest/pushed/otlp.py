@@ -173,8 +173,8 @@ def _entry(
         {**fields, "stamp": record.at or record.observed_at},
         {**resource, **record.attributes},
     )
-    found = entry_of(stamped, about, process_at=processes)
-    return found or Skip(
+    entry = entry_of(stamped, about, process_at=processes)
+    return entry or Skip(
         f"record of {record.at[:40] or 'no time'}", "no_text", "Its body has no text."
     )
 

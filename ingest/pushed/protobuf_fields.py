@@ -103,8 +103,8 @@ def _field(body: bytes, at: int, end: int) -> tuple[int, int, int]:
         length, begins = _number(body, begins, end)
         ends = begins + length
     elif kind == _VARINT:
-        found = _NUMBER.match(body, begins, end)
-        ends = found.end() if found else end + 1
+        match = _NUMBER.match(body, begins, end)
+        ends = match.end() if match else end + 1
     elif kind in (_EIGHT_BYTES, _FOUR_BYTES):
         ends = begins + (8 if kind == _EIGHT_BYTES else 4)
     else:

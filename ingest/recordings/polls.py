@@ -112,10 +112,10 @@ class Polls:
 
     def _observed(self, poll: Poll) -> Iterator[Observed]:
         for overview in poll.overviews:
-            found, skips = listed_jobs(overview)
+            jobs, skips = listed_jobs(overview)
             if skips:
                 yield Observed(self._cluster, overview.at, "rest", skips)
-            for job in found:
+            for job in jobs:
                 self._file_overview(poll, job)
         for job_id, readings in poll.jobs.items():
             if len(self.jobs_seen) < MAX_JOBS_REMEMBERED:

@@ -108,7 +108,7 @@ async def _poll_on(
     cursor: dict[str, Any] = {}
     while True:
         begun = loop.time()
-        found = await collect_cluster(
+        cluster = await collect_cluster(
             source,
             cursor,
             answers.at,
@@ -117,15 +117,15 @@ async def _poll_on(
             cycle_s=every_s,
             on_answer=answers.take,
         )
-        cursor = found.cursor
-        _note(summary, found)
+        cursor = cluster.cursor
+        _note(summary, cluster)
         await asyncio.to_thread(logs.copy_new)
         progress(
             (
                 f"{count_text(summary.polls, 'poll')}, {count_text(summary.answers, 'answer')}, "
                 f"{count_text(len(summary.jobs), 'job')}"
             )
-            + (f"; {found.error}" if found.error else "")
+            + (f"; {cluster.error}" if cluster.error else "")
         )
         if answers.full or logs.left_bytes <= 0:
             summary.stopped_by = "size"

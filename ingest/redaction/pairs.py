@@ -80,10 +80,10 @@ def redact_pairs(text: str) -> str:
     """Idempotent; of every pair the name and the signs around the value stay."""
     pieces: list[str] = []
     done = at = 0
-    while found := NAME_WORD.search(text, at):
-        start = _beginning(text, found.start(), max(done, found.start() - LONGEST_BEFORE))
-        after = _NAME_AFTER.match(text, found.end())
-        at = after.end() if after else found.end()
+    while match := NAME_WORD.search(text, at):
+        start = _beginning(text, match.start(), max(done, match.start() - LONGEST_BEFORE))
+        after = _NAME_AFTER.match(text, match.end())
+        at = after.end() if after else match.end()
         held = _held(text, start, at)
         if held is None:
             continue
@@ -122,30 +122,30 @@ def _held(text: str, start: int, end: int) -> tuple[Value, str] | None:
 
 def _place(text: str, start: int, end: int, name: str) -> _Place | None:
     before = text[max(0, start - 40) : start]
-    if _BEFORE_VALUE_OF.search(before) and (found := _VALUE_OF.match(text, end)):
-        return _Place(found.end(), element=text[found.end() - 1] in ">[")
+    if _BEFORE_VALUE_OF.search(before) and (match := _VALUE_OF.match(text, end)):
+        return _Place(match.end(), element=text[match.end() - 1] in ">[")
     line_start = _LINE_START.search(text, max(0, start - LONGEST_BEFORE), start) is not None
-    if found := _SIGN.match(text, end):
+    if match := _SIGN.match(text, end):
         return _Place(
-            found.end(), found["quote"] or "", whole_line=line_start and not found["quote"]
+            match.end(), match["quote"] or "", whole_line=line_start and not match["quote"]
         )
-    if found := _COMMA.match(text, end):
-        quoted = bool(found["quote"]) and text[found.end() : found.end() + 9].lstrip("\\")[:1] in (
+    if match := _COMMA.match(text, end):
+        quoted = bool(match["quote"]) and text[match.end() : match.end() + 9].lstrip("\\")[:1] in (
             "'",
             '"',
             "`",
         )
-        dumped = not found["quote"] and (
+        dumped = not match["quote"] and (
             _DUMP.search(before) is not None
-            or ("." in name and line_start and _alone(text, found.end()))
+            or ("." in name and line_start and _alone(text, match.end()))
         )
-        return _Place(found.end(), whole_line=dumped) if quoted or dumped else None
-    if before[-1:] in ("<", '"', "'") and (found := _ELEMENT.match(text, end)):
-        return _Place(found.start("value"), element=True)
-    if found := _SPACE.match(text, end):
-        quoted = "passw" in name.lower() and text[found.end() : found.end() + 1] in ("'", '"')
+        return _Place(match.end(), whole_line=dumped) if quoted or dumped else None
+    if before[-1:] in ("<", '"', "'") and (match := _ELEMENT.match(text, end)):
+        return _Place(match.start("value"), element=True)
+    if match := _SPACE.match(text, end):
+        quoted = "passw" in name.lower() and text[match.end() : match.end() + 1] in ("'", '"')
         if name.startswith("-") or quoted or (name == "password" and _NETRC.search(before)):
-            return _Place(found.end(), spaced=not quoted, whole_line="\n" in found[0])
+            return _Place(match.end(), spaced=not quoted, whole_line="\n" in match[0])
     return None
 
 
@@ -156,15 +156,15 @@ def _value(text: str, place: _Place, sort: Sort) -> Value | None:
         return Value(place.at, end, inner, quoted=True) if inner else None
     if sort is Sort.LINE:
         return line_at(text, place.at)
-    found = value_at(text, place.at, whole_line=place.whole_line, most=_FIRST_CHARS)
+    value = value_at(text, place.at, whole_line=place.whole_line, most=_FIRST_CHARS)
     if (
-        found
-        and not found.quoted
-        and found.end - found.start >= _FIRST_CHARS
-        and _is_secret(sort, found.inner)
+        value
+        and not value.quoted
+        and value.end - value.start >= _FIRST_CHARS
+        and _is_secret(sort, value.inner)
     ):
-        found = value_at(text, place.at, whole_line=place.whole_line)
-    return None if found and place.spaced and found.inner.lower() in _ORDINARY else found
+        value = value_at(text, place.at, whole_line=place.whole_line)
+    return None if value and place.spaced and value.inner.lower() in _ORDINARY else value
 
 
 def _is_secret(sort: Sort, value: str) -> bool:
@@ -186,8 +186,8 @@ def _reversed(text: str) -> str:
     if '"value' not in text:
         return text
 
-    def hide(found: re.Match[str]) -> str:
-        secret = sort_of(found["name"]) is not None and not is_harmless(found["value"])
-        return f"{found['before']}{MASK}{found['after']}" if secret else found[0]
+    def hide(match: re.Match[str]) -> str:
+        secret = sort_of(match["name"]) is not None and not is_harmless(match["value"])
+        return f"{match['before']}{MASK}{match['after']}" if secret else match[0]
 
     return _REVERSED.sub(hide, text)

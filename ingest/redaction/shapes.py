@@ -54,7 +54,7 @@ _IDENTIFIED = re.compile(
 
 def redact_shapes(text: str) -> str:
     text = _TOKENS.sub(MASK, text)
-    text = _ADDRESSES.sub(lambda found: (found["lead"] or found["query"]) + MASK, text)
+    text = _ADDRESSES.sub(lambda match: (match["lead"] or match["query"]) + MASK, text)
     text = _SCHEMES.sub(_scheme, text)
     if "jdbc:oracle" in text:
         text = _ORACLE.sub(rf"\g<lead>{MASK}", text)
@@ -67,10 +67,10 @@ def redact_shapes(text: str) -> str:
     )
 
 
-def _scheme(found: re.Match[str]) -> str:
+def _scheme(match: re.Match[str]) -> str:
     """``Basic dXNlcjpw`` is one, ``basic authentication`` is not."""
-    value = found["value"]
+    value = match["value"]
     made = any(letter.isdigit() or letter == "=" for letter in value) or (
         value.lower() != value and not value.istitle() and not value.isupper()
     )
-    return f"{found['scheme']}{found['gap']}{MASK}" if made else found[0]
+    return f"{match['scheme']}{match['gap']}{MASK}" if made else match[0]

@@ -36,8 +36,8 @@ def redact_urls(text: str) -> str:
 
 
 def _scheme(text: str, at: int) -> str:
-    found = _SCHEME.search(text, max(0, at - 30), at)
-    return found[0] if found else ""
+    match = _SCHEME.search(text, max(0, at - 30), at)
+    return match[0] if match else ""
 
 
 def _userinfo(run: str, scheme: str) -> tuple[int, int] | None:

@@ -84,15 +84,15 @@ def line_at(text: str, at: int) -> Value | None:
     if _NO_LINE.match(text, at):
         return value_at(text, at)
     if scheme := _SCHEME.match(text, at):
-        found = value_at(text, scheme.end())
-        return found if found and not found.quoted else None
+        value = value_at(text, scheme.end())
+        return value if value and not value.quoted else None
     if opened := _OPENS.match(text, at):
-        found = _quoted(text, opened.end(), opened["quote"])
-        if scheme := _SCHEME.match(found.inner):
+        value = _quoted(text, opened.end(), opened["quote"])
+        if scheme := _SCHEME.match(value.inner):
             return Value(
-                found.start + scheme.end(), found.end, found.inner[scheme.end() :], quoted=True
+                value.start + scheme.end(), value.end, value.inner[scheme.end() :], quoted=True
             )
-        return found
+        return value
     end = _enclosed(text, at, _line_end(text, at))
     inner_text = text[at:end].rstrip()
     return Value(at, at + len(inner_text), inner_text) if inner_text else None
@@ -105,7 +105,7 @@ def _enclosed(text: str, at: int, end: int) -> int:
     before = text.rfind("\n", max(0, at - 200), at) + 1 or max(0, at - 200)
     if text.count("'", before, at) % 2 == 1 and (closing := text.find("'", at, end)) >= 0:
         end = closing
-    quotes = [(len(found[1]), found.start()) for found in _DOUBLE_QUOTE.finditer(text, at, end)]
+    quotes = [(len(match[1]), match.start()) for match in _DOUBLE_QUOTE.finditer(text, at, end)]
     if not quotes:
         return end
     # What is quoted inside is escaped once more than what quotes it.
@@ -134,11 +134,11 @@ def _quoted(text: str, start: int, quote: str) -> Value:
         end = text.find(quote, start, limit)
         return _until(text, start, end if end >= 0 else limit)
     depth = len(quote) - 1
-    for found in _CLOSING[quote[-1]].finditer(text, start, limit):
-        slashes = len(found[1])
+    for match in _CLOSING[quote[-1]].finditer(text, start, limit):
+        slashes = len(match[1])
         if slashes < depth or (slashes - depth) % (2 * depth + 2) == 0:
             return _until(
-                text, start, found.start() if slashes < depth else found.end() - len(quote)
+                text, start, match.start() if slashes < depth else match.end() - len(quote)
             )
     around = _DOUBLE_QUOTE.search(text, start, limit) if quote != '"' else None
     return _until(text, start, around.start() if around else limit)
@@ -167,8 +167,8 @@ def _indent(lines: str) -> int:
 
 
 def _ending(text: str, at: int, limit: int) -> int:
-    found = _ENDS.search(text, at, limit)
-    return found.start() if found else limit
+    match = _ENDS.search(text, at, limit)
+    return match.start() if match else limit
 
 
 def _line_end(text: str, at: int) -> int:

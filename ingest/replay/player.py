@@ -104,19 +104,19 @@ class Player:
         """Jobs of all turns that are remembered."""
         jobs: list[bytes] = []
         for turn in (*self._past, *self.turns):
-            found = self.tape.answer("/jobs/overview", self._recorded_ms(turn, now_ms))
-            listed = found[1].get("jobs", []) if found else []
+            answer = self.tape.answer("/jobs/overview", self._recorded_ms(turn, now_ms))
+            listed = answer[1].get("jobs", []) if answer else []
             jobs += [turn.shift.text(_encoded(job)) for job in listed]
         return b'{"jobs":[' + b",".join(jobs) + b"]}"
 
     def _asked(self, path: str) -> tuple[Turn | None, str]:
         """Whose turn is asked for, and the path as it was recorded."""
-        found = _JOB_PATH.match(path)
-        if not found:
+        match = _JOB_PATH.match(path)
+        if not match:
             return self.turns[-1], path
         for turn in (*self.turns, *self._past):
             for recorded, own in turn.ids.items():
-                if own == found[1]:
+                if own == match[1]:
                     return turn, path.replace(own, recorded)
         return None, path
 

@@ -64,11 +64,11 @@ class Shift:
 
 def line_ms(line: bytes) -> int | None:
     """Epoch ms of the time, in UTC, that a log line begins with."""
-    found = _LINE_TIME.match(line)
-    if not found:
+    match = _LINE_TIME.match(line)
+    if not match:
         return None
     try:
-        at = datetime.strptime(found[0].decode() + "000", _LINE_FORMAT).replace(tzinfo=UTC)
+        at = datetime.strptime(match[0].decode() + "000", _LINE_FORMAT).replace(tzinfo=UTC)
     except ValueError:
         return None
     return round(at.timestamp() * 1000)

@@ -39,8 +39,8 @@ def batches(file: str) -> Iterator[pa.RecordBatch]:
             text = line.rstrip("\r\n")
             if not text or _FOUND.match(text):
                 continue
-            found = _LINE.fullmatch(text)
-            rows.append(found.groups() if found else ("-", None, None, None, text[:200]))
+            match = _LINE.fullmatch(text)
+            rows.append(match.groups() if match else ("-", None, None, None, text[:200]))
             if len(rows) == LINES_A_BATCH:
                 yield _batch(rows)
                 rows = []

@@ -68,15 +68,18 @@ def _took(checkpoints: Iterable[CheckpointSample], timeout_ms: int | None) -> It
     """Others that failed ended for another reason than time: they say nothing about how long one
     takes.
     """
-    for one in checkpoints:
+    for checkpoint in checkpoints:
         lasted_ms = (
-            one.end_to_end_ms
-            if one.outcome == "completed" or one.end_to_end_ms is not None
+            checkpoint.end_to_end_ms
+            if checkpoint.outcome == "completed" or checkpoint.end_to_end_ms is not None
             else timeout_ms
         )
-        if one.outcome in ("completed", "expired") and lasted_ms is not None:
+        if checkpoint.outcome in ("completed", "expired") and lasted_ms is not None:
             yield Took(
-                one.trigger_time_ms, lasted_ms, bool(one.is_savepoint), one.outcome == "expired"
+                checkpoint.trigger_time_ms,
+                lasted_ms,
+                bool(checkpoint.is_savepoint),
+                checkpoint.outcome == "expired",
             )
 
 
@@ -99,9 +102,14 @@ def regional_what_if(
     regions = regions_of(known, edges)
     parts = len(regions) if by_subtask else len(set(regions.values()))
     judged = sorted(
-        (one for one in checkpoints if not one.is_savepoint and _is_final(one)), key=by_time
+        (
+            checkpoint
+            for checkpoint in checkpoints
+            if not checkpoint.is_savepoint and _is_final(checkpoint)
+        ),
+        key=by_time,
     )
-    history = (_attempt(one, None if by_subtask else regions) for one in judged)
+    history = (_attempt(sample, None if by_subtask else regions) for sample in judged)
     return replay(history, parts, max_failed_share, max_consecutive_reuse)
 
 

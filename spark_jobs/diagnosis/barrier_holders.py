@@ -74,13 +74,13 @@ def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) 
     of subtasks are kept.
     """
     if window.window_start_ms <= to_ms and window.at_ms >= from_ms:
-        found = _holder_now(window, limits)
-        if found:
-            return found
+        holder = _holder_now(window, limits)
+        if holder:
+            return holder
     for start_ms, pressures in _windows(window, from_ms, to_ms):
-        found = _holder(window, pressures, min(start_ms + PAST_WINDOW_MS, window.at_ms))
-        if found:
-            return found
+        holder = _holder(window, pressures, min(start_ms + PAST_WINDOW_MS, window.at_ms))
+        if holder:
+            return holder
     return None
 
 

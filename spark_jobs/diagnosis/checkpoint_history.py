@@ -60,9 +60,9 @@ def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
     since_ms = window.at_ms - look_back_s * 1000
     return sorted(
         (
-            one
-            for one in window.checkpoints
-            if one.outcome != "in_progress" and one.ended_ms >= since_ms
+            checkpoint
+            for checkpoint in window.checkpoints
+            if checkpoint.outcome != "in_progress" and checkpoint.ended_ms >= since_ms
         ),
         key=by_time,
     )
@@ -71,12 +71,16 @@ def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
 @remembers_the_last()
 def outcomes_of(checkpoints: Sequence[CheckpointSample]) -> frozenset[str]:
     """Which outcomes there are among them."""
-    return frozenset(one.outcome for one in checkpoints)
+    return frozenset(checkpoint.outcome for checkpoint in checkpoints)
 
 
 def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:
     """The completed ones among them that are no savepoints, in their order."""
-    return [one for one in checkpoints if one.outcome == "completed" and not one.is_savepoint]
+    return [
+        checkpoint
+        for checkpoint in checkpoints
+        if checkpoint.outcome == "completed" and not checkpoint.is_savepoint
+    ]
 
 
 def consecutive_failures(window: JobWindow) -> int:

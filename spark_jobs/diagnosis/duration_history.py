@@ -83,8 +83,8 @@ class Durations:
 
     def longer_than(self, duration_ms: int) -> tuple[int, int]:
         """How many completed checkpoints and savepoints took longer."""
-        return sum(one > duration_ms for one in self.checkpoints), sum(
-            one > duration_ms for one in self.savepoints
+        return sum(checkpoint > duration_ms for checkpoint in self.checkpoints), sum(
+            savepoint > duration_ms for savepoint in self.savepoints
         )
 
 
@@ -137,11 +137,15 @@ def _worst(took: Iterable[Took], hours: Iterable[HourOfDay]) -> tuple[float, int
     """
     overall_ms = quantile((one.end_to_end_ms for one in took), 0.99)
     p99_ms, hour = max(
-        ((one.p99_ms, -one.hour) for one in hours if one.p99_ms is not None), default=(0.0, 0)
+        ((hour.p99_ms, -hour.hour) for hour in hours if hour.p99_ms is not None), default=(0.0, 0)
     )
     return (p99_ms, -hour) if p99_ms >= overall_ms and p99_ms else (overall_ms, None)
 
 
 def _hour(hour: int, checkpoints: Iterable[Took], at_least: int) -> HourOfDay:
-    took = [one.end_to_end_ms for one in checkpoints if one.trigger_time_ms // HOUR_MS % 24 == hour]
+    took = [
+        checkpoint.end_to_end_ms
+        for checkpoint in checkpoints
+        if checkpoint.trigger_time_ms // HOUR_MS % 24 == hour
+    ]
     return HourOfDay(hour, len(took), quantile(took, 0.99) if len(took) >= at_least else None)

@@ -61,15 +61,15 @@ def fed_samples(
     if len(feeders) < 2:
         return []
     found = []
-    for one in samples.get(vertex_id, ()):
-        if one.received_watermark_ms is not None:
-            sent = {feeder: _sent_ms(samples.get(feeder, ()), one.at_ms) for feeder in feeders}
+    for sample in samples.get(vertex_id, ()):
+        if sample.received_watermark_ms is not None:
+            sent = {feeder: _sent_ms(samples.get(feeder, ()), sample.at_ms) for feeder in feeders}
             found.append(
                 Fed(
                     vertex_id,
-                    one.at_ms,
+                    sample.at_ms,
                     sent,
-                    _untold(one.received_watermark_ms, one.sent_watermark_ms, sent),
+                    _untold(sample.received_watermark_ms, sample.sent_watermark_ms, sent),
                 )
             )
     return found
@@ -84,11 +84,13 @@ def is_waited_for(slow_ms: int, fast_ms: int, sent_on_ms: int) -> bool:
 
 def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
     near = [
-        one
-        for one in samples
-        if one.sent_watermark_ms is not None and abs(one.at_ms - at_ms) <= PAIRED_MS
+        sample
+        for sample in samples
+        if sample.sent_watermark_ms is not None and abs(sample.at_ms - at_ms) <= PAIRED_MS
     ]
-    return min(near, key=lambda one: abs(one.at_ms - at_ms)).sent_watermark_ms if near else None
+    return (
+        min(near, key=lambda gauges: abs(gauges.at_ms - at_ms)).sent_watermark_ms if near else None
+    )
 
 
 def _untold(

@@ -99,7 +99,7 @@ def busiest(frames: Iterable[Frame]) -> Busiest:
     if not in_method:
         return Busiest(total, waiting=waiting)
     found = max(in_method, key=lambda one: (in_method[one], one))
-    calls = max((one for one in ends if one[0] == found), key=lambda one: (ends[one], one))
+    calls = max((end for end in ends if end[0] == found), key=lambda end: (ends[end], end))
     return Busiest(total, found, in_method[found], calls[1], waiting)
 
 

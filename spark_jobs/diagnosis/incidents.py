@@ -108,21 +108,25 @@ def incidents(
 
     What ``known`` says is of one incident stays together.
     """
-    rows = sorted({one.key: one for one in findings}.values(), key=lambda one: one.key)
-    groups = _Groups([one.key for one in rows])
+    rows = sorted(
+        {finding.key: finding for finding in findings}.values(), key=lambda finding: finding.key
+    )
+    groups = _Groups([row.key for row in rows])
     first_of: dict[Hashable, int] = {}
-    for one in rows:
-        incident = (known or {}).get(one.key)
+    for finding in rows:
+        incident = (known or {}).get(finding.key)
         if incident is not None:
-            groups.join(one.key, first_of.setdefault(incident, one.key))
+            groups.join(finding.key, first_of.setdefault(incident, finding.key))
     for near in _comparable(rows):
-        near.sort(key=lambda one: one.first_seen)
-        for place, one in enumerate(near):
+        near.sort(key=lambda finding: finding.first_seen)
+        for place, finding in enumerate(near):
             for other in near[place + 1 :]:
-                if other.first_seen > one.reaches(RECURS_WITHIN):
+                if other.first_seen > finding.reaches(RECURS_WITHIN):
                     break
-                if groups.of(one.key) != groups.of(other.key) and belong_together(one, other):
-                    groups.join(one.key, other.key)
+                if groups.of(finding.key) != groups.of(other.key) and belong_together(
+                    finding, other
+                ):
+                    groups.join(finding.key, other.key)
     return groups.all()
 
 
@@ -130,17 +134,27 @@ def cause_of(members: Collection[IncidentFinding]) -> IncidentFinding:
     """The one that most of the others follow from; of several the one that is open, the worst, the
     first. ``members``: at least one.
     """
-    newest = sorted(members, key=lambda one: (one.last_seen, one.key))[-MOST_COMPARED:]
+    newest = sorted(members, key=lambda member: (member.last_seen, member.key))[-MOST_COMPARED:]
     led_to = {
-        one.key: [other for other in newest if other is not one and follows(other, one)]
-        for one in newest
+        finding.key: [other for other in newest if other is not finding and follows(other, finding)]
+        for finding in newest
     }
-    has_cause = {other.key for found in led_to.values() for other in found}
-    reach = {one.key: len(_reached(one, led_to)) for one in newest if one.key not in has_cause}
-    first = [one for one in newest if one.key in reach]
+    has_cause = {other.key for findings in led_to.values() for other in findings}
+    reach = {
+        finding.key: len(_reached(finding, led_to))
+        for finding in newest
+        if finding.key not in has_cause
+    }
+    first = [finding for finding in newest if finding.key in reach]
     return min(
         first,
-        key=lambda one: (-reach[one.key], not one.is_open, -one.rank, one.first_seen, one.key),
+        key=lambda finding: (
+            -reach[finding.key],
+            not finding.is_open,
+            -finding.rank,
+            finding.first_seen,
+            finding.key,
+        ),
     )
 
 
@@ -152,7 +166,13 @@ def in_order_of_cause(members: Collection[IncidentFinding]) -> list[IncidentFind
     depth = _depths(members)
     return sorted(
         members,
-        key=lambda one: (one is not cause, depth[one.rule], -one.rank, one.first_seen, one.key),
+        key=lambda member: (
+            member is not cause,
+            depth[member.rule],
+            -member.rank,
+            member.first_seen,
+            member.key,
+        ),
     )
 
 
@@ -186,27 +206,27 @@ class _Groups:
 def _comparable(rows: Sequence[IncidentFinding]) -> Iterable[list[IncidentFinding]]:
     """Lists outside of which no two belong together: of one job, or of one shared thing."""
     lists: dict[tuple[str, ...], list[IncidentFinding]] = {}
-    for one in rows:
-        lists.setdefault(("job", one.cluster, one.job), []).append(one)
-        for thing in one.trace.shared:
-            lists.setdefault(("shared", one.cluster, one.rule, thing), []).append(one)
-    return (found for found in lists.values() if len(found) > 1)
+    for row in rows:
+        lists.setdefault(("job", row.cluster, row.job), []).append(row)
+        for thing in row.trace.shared:
+            lists.setdefault(("shared", row.cluster, row.rule, thing), []).append(row)
+    return (findings for findings in lists.values() if len(findings) > 1)
 
 
 def _reached(cause: IncidentFinding, led_to: Mapping[int, list[IncidentFinding]]) -> set[int]:
     found: set[int] = set()
     left = list(led_to[cause.key])
     while left:
-        one = left.pop()
-        if one.key not in found:
-            found.add(one.key)
-            left += led_to[one.key]
+        finding = left.pop()
+        if finding.key not in found:
+            found.add(finding.key)
+            left += led_to[finding.key]
     return found
 
 
 def _depths(members: Iterable[IncidentFinding]) -> dict[str, int]:
     """How far each rule is from those that follow from none of these."""
-    rules = {one.rule for one in members}
+    rules = {member.rule for member in members}
     depths: dict[str, int] = {}
 
     def depth(rule: str) -> int:
@@ -258,7 +278,7 @@ def _shared(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
 
 def _texts(values: Any) -> list[str]:
     return (
-        [one for one in values if isinstance(one, str) and one]
+        [value for value in values if isinstance(value, str) and value]
         if isinstance(values, list | tuple)
         else []
     )
@@ -266,7 +286,7 @@ def _texts(values: Any) -> list[str]:
 
 def _rows(values: Any) -> list[Mapping[str, Any]]:
     return (
-        [one for one in values if isinstance(one, Mapping)]
+        [value for value in values if isinstance(value, Mapping)]
         if isinstance(values, list | tuple)
         else []
     )

@@ -67,12 +67,12 @@ def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
     minute.
     """
     of_taskmanager: dict[str, list[TaskManagerSample]] = {}
-    for one in sorted(window.taskmanagers, key=lambda one: one.at_ms):
-        of_taskmanager.setdefault(one.taskmanager_id, []).append(one)
+    for taskmanager in sorted(window.taskmanagers, key=lambda taskmanager: taskmanager.at_ms):
+        of_taskmanager.setdefault(taskmanager.taskmanager_id, []).append(taskmanager)
     found = {}
     for name, samples in of_taskmanager.items():
         newest = samples[-1]
-        earlier = [one for one in samples[:-1] if one.at_ms <= newest.at_ms - LEAST_MS]
+        earlier = [sample for sample in samples[:-1] if sample.at_ms <= newest.at_ms - LEAST_MS]
         if newest.at_ms >= window.window_start_ms and earlier:
             gc, cpu = (_rate(earlier[-1], newest, counter) for counter in ("gc_ms", "cpu_ms"))
             found[name] = JvmLoad(name, newest.host, newest.at_ms, gc, cpu, newest.cpu_cores)

@@ -87,7 +87,7 @@ class Losses:
 
     @property
     def newest(self) -> CheckpointSample:
-        return max(self.lost, key=lambda one: (one.ended_ms, one.checkpoint_id))
+        return max(self.lost, key=lambda sample: (sample.ended_ms, sample.checkpoint_id))
 
     @property
     def share(self) -> float:
@@ -111,18 +111,19 @@ def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None
     if anything_known(window) and outcome not in outcomes_of(window.checkpoints):
         return None
     ended = recent(window, look_back_s)
-    lost = tuple(one for one in ended if one.outcome == outcome)
+    lost = tuple(sample for sample in ended if sample.outcome == outcome)
     if not lost:
         return None
     judged = [
-        one
-        for one in ended
-        if not one.is_savepoint and (one.outcome == "completed" or one.outcome in FAILED_OUTCOMES)
+        sample
+        for sample in ended
+        if not sample.is_savepoint
+        and (sample.outcome == "completed" or sample.outcome in FAILED_OUTCOMES)
     ]
     return Losses(
         lost=lost,
         periodic=len(judged),
-        periodic_lost=sum(one.outcome != "completed" for one in judged),
+        periodic_lost=sum(sample.outcome != "completed" for sample in judged),
         consecutive=consecutive_failures(window),
         tolerable=window.config.tolerable_failed,
     )
@@ -209,12 +210,12 @@ def consequence(found: Losses) -> str:
 
 
 def ids(lost: Iterable[CheckpointSample]) -> list[int]:
-    return [one.checkpoint_id for one in lost if one.checkpoint_id != NO_ID]
+    return [sample.checkpoint_id for sample in lost if sample.checkpoint_id != NO_ID]
 
 
 def counted(lost: Sequence[CheckpointSample]) -> str:
     """``3 checkpoints``, ``1 savepoint``, ``2 checkpoints and savepoints``."""
-    savepoints = sum(bool(one.is_savepoint) for one in lost)
+    savepoints = sum(bool(sample.is_savepoint) for sample in lost)
     if 0 < savepoints < len(lost):
         return message("{lost:number} checkpoints and savepoints", lost=len(lost))
     if savepoints:

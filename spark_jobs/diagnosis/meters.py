@@ -46,9 +46,9 @@ def _remembers_start(window: JobWindow) -> bool:
     first seconds.
     """
     started = [
-        one.at_ms + (one.detail.get("downtime_ms") or 0)
-        for one in window.annotations
-        if one.kind in STARTS
+        annotation.at_ms + (annotation.detail.get("downtime_ms") or 0)
+        for annotation in window.annotations
+        if annotation.kind in STARTS
     ]
     started += [window.start_time_ms] if window.start_time_ms is not None else []
     return any(window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in started)

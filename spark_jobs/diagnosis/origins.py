@@ -138,22 +138,23 @@ def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
 
     Of a job that has ended nothing is lacking.
     """
-    found = _pressure((window, limits))
-    if isinstance(found, str):
-        raise NotJudged(found)
-    return found
+    pressure = _pressure((window, limits))
+    if isinstance(pressure, str):
+        raise NotJudged(pressure)
+    return pressure
 
 
 def _has_the_same_pressure(asked: Asked, again: Asked) -> bool:
     """Rules get one window with different events."""
-    one, other = asked[0], again[0]
+    job_window, other = asked[0], again[0]
     return asked[1] is again[1] and (
-        one is other
+        job_window is other
         or (
-            one.vertex_windows is other.vertex_windows
-            and one.vertices is other.vertices
-            and one.edges is other.edges
-            and (one.terminal, one.flink_version) == (other.terminal, other.flink_version)
+            job_window.vertex_windows is other.vertex_windows
+            and job_window.vertices is other.vertices
+            and job_window.edges is other.edges
+            and (job_window.terminal, job_window.flink_version)
+            == (other.terminal, other.flink_version)
         )
     )
 

@@ -140,7 +140,7 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
     known.
     """
     known = [(phase, took) for phase in PHASES if (took := phase_ms(checkpoint, phase)) is not None]
-    return max(known, key=lambda one: one[1]) if known else None
+    return max(known, key=lambda pair: pair[1]) if known else None
 
 
 def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
@@ -154,17 +154,17 @@ def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Phas
     done = completed(recent(window, limits[f"{rule_id}.look_back_s"]))[-NEWEST:]
     if not done:
         return None
-    durations = [took for one in done if (took := end_to_end_ms(one)) is not None]
+    durations = [took for sample in done if (took := end_to_end_ms(sample)) is not None]
     if durations and max(durations) < threshold_ms:
         return None
-    phases = [part for one in done if (part := phase_ms(one, phase)) is not None]
+    phases = [part for sample in done if (part := phase_ms(sample, phase)) is not None]
     if not phases or not durations:
         raise NotJudged(message("no durations of the phases of a completed checkpoint are known"))
     p95_ms, whole_ms = quantile(phases, 0.95), quantile(durations, 0.95)
-    slow = tuple(one for one in done if _is_slow(one, phase, threshold_ms, share))
+    slow = tuple(sample for sample in done if _is_slow(sample, phase, threshold_ms, share))
     if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
         return None
-    over_all = all(one.slowest_end_to_end_ms is None for one in slow)
+    over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
     cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(done), over_all)
     explained = phase in BARRIER_PHASES and holder_of(cost) is not None
     return cost if explained or len(slow) >= limits[f"{rule_id}.minimum"] else None
@@ -175,7 +175,9 @@ def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
     """What a completed one took at most, as far as known: without end on record it may have taken
     any time.
     """
-    took = (one.end_to_end_ms for one in checkpoints if one.outcome == "completed")
+    took = (
+        checkpoint.end_to_end_ms for checkpoint in checkpoints if checkpoint.outcome == "completed"
+    )
     return max((inf if ms is None else ms for ms in took), default=0)
 
 
@@ -223,8 +225,8 @@ def phase_finding(
         else (),
         data={
             "phase": phase,
-            "checkpoints": [one.checkpoint_id for one in cost.slow],
-            "slowest": [_slowest_as_data(one, phase) for one in cost.slow[-5:]],
+            "checkpoints": [sample.checkpoint_id for sample in cost.slow],
+            "slowest": [_slowest_as_data(sample, phase) for sample in cost.slow[-5:]],
             "held_by": holder.as_data() if holder and held_by else None,
             **more_data,
         },

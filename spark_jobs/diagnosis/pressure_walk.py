@@ -135,12 +135,12 @@ class Walk:
         subtasks: Sequence[int],
         target: str,
         least: LeastWork,
-        found: Holders,
+        holders: Holders,
         possible: list[Origin],
     ) -> None:
         consumer = self._vertices.get(target)
         if consumer is None:
-            found.unknown.append(target)
+            holders.unknown.append(target)
             return
         places = self._reached(vertex_id, subtasks, target)
         roles: dict[Role, list[int]] = {}
@@ -168,13 +168,13 @@ class Walk:
                     if index not in busy
                 )
         if passes:
-            found.passing.append(target)
+            holders.passing.append(target)
         if hot:
             possible.append(self._origin(target, consumer, sorted(hot), silent))
             # The producer may wait for its other subtasks, and these for something further on.
             lacking = held_by_unknown or self._could_be_held(target, silent, least)
         if lacking and not passes:
-            found.unknown.append(target)
+            holders.unknown.append(target)
 
     def _could_be_held(self, vertex_id: str, silent: Sequence[int], least: LeastWork) -> bool:
         """Whether subtasks that did not tell enough could be waiting for a consumer: not if all
@@ -194,24 +194,24 @@ class Walk:
                 return True
         return False
 
-    def _decide(self, found: Holders, possible: list[Origin]) -> None:
+    def _decide(self, holders: Holders, possible: list[Origin]) -> None:
         """A full input proves a holder.
 
         Without that proof a busy vertex is one only if nothing else can be.
         """
-        found.origins = [origin for origin in possible if origin.full_input]
+        holders.origins = [origin for origin in possible if origin.full_input]
         unproven = [origin for origin in possible if not origin.full_input]
-        if not unproven or found.origins:
+        if not unproven or holders.origins:
             return
         unproven.sort(key=lambda origin: -origin.working)
         leads = all(
             unproven[0].working - origin.working_at_most >= self.limits.slack
             for origin in unproven[1:]
         )
-        if leads and not found.passing and not found.unknown:
-            found.origins = unproven[:1]
-        elif not found.passing:
-            found.rivals = [origin.vertex_id for origin in unproven]
+        if leads and not holders.passing and not holders.unknown:
+            holders.origins = unproven[:1]
+        elif not holders.passing:
+            holders.rivals = [origin.vertex_id for origin in unproven]
 
     def _beyond(self, vertex_id: str, mixed: Sequence[int]) -> Holders:
         """Who holds subtasks that are busy but also wait: an origin that works less than they do is

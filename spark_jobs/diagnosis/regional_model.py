@@ -35,17 +35,18 @@ def task_success(history: Iterable[Tried]) -> float | None:
     """The rate at which a task succeeds that makes this history likeliest; of one job completed
     share ** (1 / tasks). None without any.
     """
-    known = [one for one in history if one.tasks > 0 and one.completed + one.failed > 0]
+    known = [pair for pair in history if pair.tasks > 0 and pair.completed + pair.failed > 0]
     if not known:
         return None
-    if not any(one.failed for one in known) or not any(one.completed for one in known):
-        return 1.0 if any(one.completed for one in known) else 0.0
+    if not any(pair.failed for pair in known) or not any(pair.completed for pair in known):
+        return 1.0 if any(pair.completed for pair in known) else 0.0
     low, high = 1e-15, 50.0
     for _ in range(200):
         rate = sqrt(low * high)
         pull = sum(
-            one.failed * one.tasks / expm1(min(rate * one.tasks, 700)) - one.completed * one.tasks
-            for one in known
+            pair.failed * pair.tasks / expm1(min(rate * pair.tasks, 700))
+            - pair.completed * pair.tasks
+            for pair in known
         )
         low, high = (rate, high) if pull > 0 else (low, rate)
     return exp(-low)

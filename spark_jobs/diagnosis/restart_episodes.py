@@ -60,13 +60,15 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
     if not starts:
         return []
     checkpoints = sorted(
-        one.trigger_time_ms for one in window.checkpoints if one.outcome != "preflight"
+        checkpoint.trigger_time_ms
+        for checkpoint in window.checkpoints
+        if checkpoint.outcome != "preflight"
     )
     # Of a job with more tasks than a window holds lines, these prove nothing.
     whole_ms = max(whole_since(window.events, reported) for reported in (DEPLOYED, RUNNING))
     tasks = [event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)]
     failures = (*window.failures, *_only_logged(window))
-    lost = [one for one in window.annotations if one.kind == TASKMANAGER_LOST]
+    lost = [annotation for annotation in window.annotations if annotation.kind == TASKMANAGER_LOST]
     groups: list[tuple[list[int], int | None]] = []
     for index, at_ms in enumerate(starts):
         until_ms = starts[index + 1] if index + 1 < len(starts) else window.at_ms + 1
@@ -83,7 +85,10 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
             tuple(restarts),
             ends.get(restarts[0], ended_ms),
             _failures(failures, restarts[0], _next_begin(groups, index)),
-            tuple(one.subject for one in _within(lost, restarts[0], _next_begin(groups, index))),
+            tuple(
+                annotation.subject
+                for annotation in _within(lost, restarts[0], _next_begin(groups, index))
+            ),
         )
         for index, (restarts, ended_ms) in enumerate(groups)
     ]
@@ -94,10 +99,16 @@ def _ends(window: JobWindow) -> dict[int, int]:
     whole.
     """
     ends = {}
-    for one in window.annotations:
-        if one.kind == "restart" and "downtime_ms" in one.detail and "began_at" in one.detail:
-            begun_ms = round(datetime.fromisoformat(one.detail["began_at"]).timestamp() * 1000)
-            ends[begun_ms] = begun_ms + int(one.detail["downtime_ms"])
+    for annotation in window.annotations:
+        if (
+            annotation.kind == "restart"
+            and "downtime_ms" in annotation.detail
+            and "began_at" in annotation.detail
+        ):
+            begun_ms = round(
+                datetime.fromisoformat(annotation.detail["began_at"]).timestamp() * 1000
+            )
+            ends[begun_ms] = begun_ms + int(annotation.detail["downtime_ms"])
     return {begun_ms: ended_ms for begun_ms, ended_ms in ends.items() if ended_ms <= window.at_ms}
 
 
@@ -110,7 +121,9 @@ def _restarts(window: JobWindow) -> list[int]:
     }
     # In order of time: of three that are a second apart, the middle one would otherwise take the
     # place of both others.
-    for annotated_ms in sorted(one.at_ms for one in window.annotations if one.kind == "restart"):
+    for annotated_ms in sorted(
+        annotation.at_ms for annotation in window.annotations if annotation.kind == "restart"
+    ):
         if not any(abs(at_ms - annotated_ms) <= SAME_MS for at_ms in reported):
             reported.add(annotated_ms)
     return sorted(at_ms for at_ms in reported if at_ms <= window.at_ms)
@@ -169,7 +182,12 @@ def _failures(
     return tuple(
         sorted(
             _within(failures, begun_ms, next_ms),
-            key=lambda one: (one.at_ms, not one.is_root, one.name, one.task or ""),
+            key=lambda failure: (
+                failure.at_ms,
+                not failure.is_root,
+                failure.name,
+                failure.task or "",
+            ),
         )
     )
 
@@ -181,12 +199,16 @@ def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
     if not window.failures:
         return _failed_tasks(window.events)
     reported = {
-        (_task_of(one.task), one.at_ms // SAME_MS + step)
-        for one in window.failures
+        (_task_of(failure.task), failure.at_ms // SAME_MS + step)
+        for failure in window.failures
         for step in (-1, 0, 1)
     }
-    traced = (one for one in _failed_tasks(window.events) if one.stacktrace)
-    return (one for one in traced if (_task_of(one.task), one.at_ms // SAME_MS) not in reported)
+    traced = (task for task in _failed_tasks(window.events) if task.stacktrace)
+    return (
+        failure
+        for failure in traced
+        if (_task_of(failure.task), failure.at_ms // SAME_MS) not in reported
+    )
 
 
 def _task_of(task: str | None) -> str:

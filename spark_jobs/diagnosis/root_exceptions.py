@@ -73,8 +73,8 @@ def root_of(name: str, stacktrace: str | None) -> RootException:
         caused = line.strip()
         if caused.startswith(CAUSED):
             head, frame = caused.removeprefix(CAUSED), None
-        elif frame is None and (found := FRAME.match(line)) and is_own(found[1]):
-            frame = own = f"{found[1]}({found[2]})"
+        elif frame is None and (match := FRAME.match(line)) and is_own(match[1]):
+            frame = own = f"{match[1]}({match[2]})"
     head = head.removeprefix(WRAPPER)
     exception, _, message = head.partition(": ")
     return RootException(exception.strip() or name, message.strip(), frame or own)
@@ -90,9 +90,9 @@ def lost_taskmanager(stacktrace: str | None) -> str | None:
     if _ALIVE in (stacktrace or ""):
         return None
     for pattern in _LOST:
-        found = pattern.search(stacktrace or "")
-        if found:
-            return found[1].strip()
+        match = pattern.search(stacktrace or "")
+        if match:
+            return match[1].strip()
     return None
 
 

@@ -77,10 +77,10 @@ def is_own(frame: str) -> bool:
 def _kept(part: list[str]) -> list[str]:
     kept, frames, own = [without_middle(part[0], _HEAD_CHARS)], 0, False
     for line in part[1:]:
-        found = FRAME.match(line)
-        if found is None:
+        match = FRAME.match(line)
+        if match is None:
             continue
-        first_own = not own and is_own(found[1])
+        first_own = not own and is_own(match[1])
         if frames < _FRAMES_KEPT or first_own:
             kept.append(line[:_HEAD_CHARS])
         elif kept[-1] != _LEFT_OUT:

@@ -89,14 +89,14 @@ class TaskName:
 
 def task_of(name: str) -> TaskName | None:
     """None for a thread that is no task's."""
-    found = _TASK.match(name)
-    if found is None:
+    match = _TASK.match(name)
+    if match is None:
         return None
-    attempt = found["attempt"]
+    attempt = match["attempt"]
     return TaskName(
-        found["task"],
-        int(found["subtask"]) - 1,
-        int(found["parallelism"]),
+        match["task"],
+        int(match["subtask"]) - 1,
+        int(match["parallelism"]),
         int(attempt) if attempt else None,
     )
 

@@ -55,7 +55,7 @@ class Transactions:
 
     @property
     def longest(self) -> Commit | None:
-        return max(self.commits, key=lambda one: one.open_ms, default=None)
+        return max(self.commits, key=lambda commit: commit.open_ms, default=None)
 
     @property
     def open_ms(self) -> int | None:
@@ -89,25 +89,29 @@ def transactions_of(
     from then on count. ``set_ms``: what an operator says that the time-out is, 0 for what the log
     says.
     """
-    began = [_initialised_ms(one) for one in starts]
+    began = [_initialised_ms(start) for start in starts]
     done = sorted(
-        (one for one in checkpoints if one.outcome == "completed" and not one.is_savepoint),
-        key=lambda one: one.trigger_time_ms,
+        (
+            checkpoint
+            for checkpoint in checkpoints
+            if checkpoint.outcome == "completed" and not checkpoint.is_savepoint
+        ),
+        key=lambda checkpoint: checkpoint.trigger_time_ms,
     )
     commits, triggered = [], 0
-    for one in done:
-        begin = _begin(triggered, began, one.trigger_time_ms)
-        if begin and one.ended_ms >= since_ms:
-            commits.append(Commit(one.checkpoint_id, one.ended_ms, one.ended_ms - begin))
-        triggered = one.trigger_time_ms
+    for sample in done:
+        begin = _begin(triggered, began, sample.trigger_time_ms)
+        if begin and sample.ended_ms >= since_ms:
+            commits.append(Commit(sample.checkpoint_id, sample.ended_ms, sample.ended_ms - begin))
+        triggered = sample.trigger_time_ms
     pending_from = _begin(triggered, began, at_ms)
     newest_start = starts[-1].at_ms if starts else 0
-    told = [(one.at_ms, one.fields.get("timeout_ms")) for one in events if one.kind in TOLD]
+    told = [(event.at_ms, event.fields.get("timeout_ms")) for event in events if event.kind in TOLD]
     timeouts = [timeout for at, timeout in told if timeout and at >= newest_start] or [
         timeout for _, timeout in told if timeout
     ]
     restarts = [
-        one.total_ms for one in starts if one.kind == "restart" and one.total_ms is not None
+        start.total_ms for start in starts if start.kind == "restart" and start.total_ms is not None
     ]
     return Transactions(
         set_ms or min(timeouts, default=None),
@@ -115,7 +119,7 @@ def transactions_of(
         commits,
         at_ms - pending_from if pending_from else None,
         max(restarts, default=None),
-        [one for one in events if one.kind == LOST and one.at_ms >= since_ms],
+        [event for event in events if event.kind == LOST and event.at_ms >= since_ms],
     )
 
 

@@ -43,31 +43,36 @@ class Upload:
 
 def uploads_of(window: JobWindow) -> list[Upload]:
     """Of every known completed checkpoint, in the order of time."""
-    done = sorted((one for one in window.checkpoints if one.outcome == "completed"), key=by_time)
-    savepoints = [one for one in done if one.is_savepoint]
+    done = sorted(
+        (checkpoint for checkpoint in window.checkpoints if checkpoint.outcome == "completed"),
+        key=by_time,
+    )
+    savepoints = [sample for sample in done if sample.is_savepoint]
     one_size = _reports_one_size(window, done)
     breaks = [annotation.at_ms for annotation in window.annotations if annotation.kind in BREAKS]
     uploads: list[Upload] = []
     before: CheckpointSample | None = None
-    for one in (one for one in done if not one.is_savepoint):
-        earlier = [point for point in savepoints if point.ended_ms <= one.trigger_time_ms]
-        full = one.state_bytes
+    for sample in (sample for sample in done if not sample.is_savepoint):
+        earlier = [point for point in savepoints if point.ended_ms <= sample.trigger_time_ms]
+        full = sample.state_bytes
         if full is None and one_size:
-            full = _savepoint_bytes(earlier, savepoints) or _file_bytes(window, one)
+            full = _savepoint_bytes(earlier, savepoints) or _file_bytes(window, sample)
         uploads.append(
             Upload(
-                one,
-                one.checkpointed_bytes,
+                sample,
+                sample.checkpointed_bytes,
                 full,
                 earlier[-1]
                 if before and earlier and earlier[-1].ended_ms > before.trigger_time_ms
                 else None,
                 before is None
-                or any(before.trigger_time_ms < at_ms <= one.trigger_time_ms for at_ms in breaks),
+                or any(
+                    before.trigger_time_ms < at_ms <= sample.trigger_time_ms for at_ms in breaks
+                ),
                 one_size,
             )
         )
-        before = one
+        before = sample
     return uploads
 
 
@@ -77,10 +82,10 @@ def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bo
     """
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
-    own = [one for one in done if not one.is_savepoint]
+    own = [sample for sample in done if not sample.is_savepoint]
     # Of some, their file may have given the full size besides.
-    return all(one.state_bytes is None for one in own) or any(
-        one.state_bytes is None and one.checkpointed_bytes is not None for one in own
+    return all(sample.state_bytes is None for sample in own) or any(
+        sample.state_bytes is None and sample.checkpointed_bytes is not None for sample in own
     )
 
 

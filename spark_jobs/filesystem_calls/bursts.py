@@ -48,11 +48,11 @@ class Staggered:
 
 def by_second(checkpoints: Iterable[Written], seconds: int) -> Calls:
     """What lies outside of the seconds is left out."""
-    found = np.zeros(seconds)
-    for one in checkpoints:
-        first, length = int(one.start_s // 1), max(1, int(-(-one.duration_s // 1)))
-        found[max(first, 0) : max(first + length, 0)] += one.calls / length
-    return found
+    second = np.zeros(seconds)
+    for checkpoint in checkpoints:
+        first, length = int(checkpoint.start_s // 1), max(1, int(-(-checkpoint.duration_s // 1)))
+        second[max(first, 0) : max(first + length, 0)] += checkpoint.calls / length
+    return second
 
 
 def staggered(jobs: Sequence[Periodic], seconds: int) -> Staggered:

@@ -58,7 +58,7 @@ class Calls:
         return Calls(*(getattr(self, kind) + getattr(other, kind) for kind in KINDS))
 
 
-KINDS = tuple(one.name for one in fields(Calls))
+KINDS = tuple(field.name for field in fields(Calls))
 
 
 def ways_to_write(release: tuple[int, ...] | None) -> tuple[bool, bool]:

@@ -29,7 +29,7 @@ def as_restarts(in_order: Sequence[Row]) -> Sequence[Row]:
         begun: Row | None = None
         cancelled: list[Row] = []
         for event in sorted(
-            of_process, key=lambda one: [rank(one[name]) for name in ("ts", "file", "offset")]
+            of_process, key=lambda entry: [rank(entry[name]) for name in ("ts", "file", "offset")]
         ):
             if event["kind"] != "job_state":
                 begun, cancelled = None, []
@@ -44,8 +44,8 @@ def as_restarts(in_order: Sequence[Row]) -> Sequence[Row]:
             ):
                 told |= {
                     id(begun): {**begun, "to_state": "RESTARTING"},
-                    **{id(one): None for one in cancelled},
+                    **{id(entry): None for entry in cancelled},
                 }
                 begun, cancelled = None, []
-        told |= {id(one): None for one in cancelled}
+        told |= {id(entry): None for entry in cancelled}
     return [row for event in in_order if (row := told.get(id(event), event)) is not None]

@@ -48,8 +48,8 @@ def annotations(
     ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
     logged = log_mentions(events, outages, types)
-    anew = (one for one in made_anew(jobs) if not _is_logged(one, logged, events))
-    restarted = [one.at_ms for one in logged if one.kind == "restart"]
+    anew = (mention for mention in made_anew(jobs) if not _is_logged(mention, logged, events))
+    restarted = [mention.at_ms for mention in logged if mention.kind == "restart"]
     mentions = [*rest_mentions(jobs, types, restarted), *anew, *logged, *lost]
     return [
         *(_folded(close) for close in _close_together(mentions)),
@@ -62,7 +62,11 @@ def _is_logged(anew: Mention, logged: Iterable[Mention], events: Iterable[Row]) 
     the graph.
     """
     begun = max(
-        (one.at_ms for one in logged if one.kind == "restart" and one.at_ms <= anew.at_ms),
+        (
+            mention.at_ms
+            for mention in logged
+            if mention.kind == "restart" and mention.at_ms <= anew.at_ms
+        ),
         default=None,
     )
     ran = (
@@ -76,7 +80,9 @@ def _is_logged(anew: Mention, logged: Iterable[Mention], events: Iterable[Row]) 
 def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
     """Runs of mentions of one happening that follow each other closely."""
     run: list[Mention] = []
-    for mention in sorted(mentions, key=lambda one: (one.kind, one.subject, *one.place)):
+    for mention in sorted(
+        mentions, key=lambda mention: (mention.kind, mention.subject, *mention.place)
+    ):
         if run and (
             (run[-1].kind, run[-1].subject) != (mention.kind, mention.subject)
             or mention.at_ms - run[-1].at_ms > APART_MS.get(mention.kind, APART_OTHERWISE_MS)
@@ -90,8 +96,8 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
 
 def _folded(mentions: Sequence[Mention]) -> dict[str, Any]:
     dated, worded = (
-        min(mentions, key=lambda one: (one.by_log, one.at_ms)),
-        min(mentions, key=lambda one: one.words),
+        min(mentions, key=lambda mention: (mention.by_log, mention.at_ms)),
+        min(mentions, key=lambda mention: mention.words),
     )
     return {
         "kind": dated.kind,

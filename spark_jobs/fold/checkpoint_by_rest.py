@@ -10,7 +10,7 @@ from spark_jobs.fold.rows import Row, largest, newest_known, rank
 FINAL_STATUS = ("COMPLETED", "FAILED")
 
 _NOT_REPORTED = ("job_id", "checkpoint_id", "trigger_time", "flink_version")
-REPORTED = tuple(one.name for one in fields(Checkpoint) if one.name not in _NOT_REPORTED)
+REPORTED = tuple(field.name for field in fields(Checkpoint) if field.name not in _NOT_REPORTED)
 FIGURES = (
     "end_to_end_ms",
     "state_bytes",

@@ -106,16 +106,16 @@ def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
     ]
     return [
         {
-            "vertex_id": one["vertex_id"],
-            "vertex_name": _name(one, names),
+            "vertex_id": entry["vertex_id"],
+            "vertex_name": _name(entry, names),
             **{
-                name: one[name]
+                name: entry[name]
                 for name in ("subtask", "attempt", "execution_id", "container", "host")
             },
-            "at": iso(one["at"]),
-            **{name: one[name] for name in ("reason", "exception", "log_line")},
+            "at": iso(entry["at"]),
+            **{name: entry[name] for name in ("reason", "exception", "log_line")},
         }
-        for one in sorted(reported, key=rank)[:DECLINES_KEPT]
+        for entry in sorted(reported, key=rank)[:DECLINES_KEPT]
     ] or None
 
 
@@ -128,13 +128,13 @@ def late_messages(
     reported = [{"at": event["ts"], **{name: event[name] for name in _LATE}} for event in log.late]
     return [
         {
-            "vertex_id": one["vertex_id"],
-            "vertex_name": _name(one, names),
-            **{name: one[name] for name in ("subtask", "container", "host")},
-            "at": iso(one["at"]),
-            "late_ms": None if expired_at is None else one["at"] - expired_at,
+            "vertex_id": entry["vertex_id"],
+            "vertex_name": _name(entry, names),
+            **{name: entry[name] for name in ("subtask", "container", "host")},
+            "at": iso(entry["at"]),
+            "late_ms": None if expired_at is None else entry["at"] - expired_at,
         }
-        for one in sorted(reported, key=rank)[:LATE_MESSAGES_KEPT]
+        for entry in sorted(reported, key=rank)[:LATE_MESSAGES_KEPT]
     ] or None
 
 

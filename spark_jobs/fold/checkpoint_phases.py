@@ -205,14 +205,18 @@ def checkpoint_phases(
         return CheckpointPhases(as_of=as_of)
     return CheckpointPhases(
         phase_ms={
-            phase: largest(*chain.from_iterable(one.phases_ms[place] for one in durations))
+            phase: largest(
+                *chain.from_iterable(duration.phases_ms[place] for duration in durations)
+            )
             for place, phase in enumerate(PHASES)
         },
-        derived=any(one.is_derived for one in durations),
+        derived=any(duration.is_derived for duration in durations),
         unaligned=any(unaligned) if unaligned else None,
         slowest=_slowest(durations),
-        latest_source=_latest_start([one for one in durations if one.vertex_id in sources]),
-        durations_ms=tuple(chain.from_iterable(one.end_to_end_ms for one in durations)),
+        latest_source=_latest_start(
+            [duration for duration in durations if duration.vertex_id in sources]
+        ),
+        durations_ms=tuple(chain.from_iterable(duration.end_to_end_ms for duration in durations)),
         missing=tuple(
             sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))
         ),
@@ -235,12 +239,13 @@ def _has_durations(rows: Iterable[Row]) -> bool:
 
 def _slowest(durations: Sequence[Durations]) -> Subtask | None:
     longest_ms = max(
-        (max(one.end_to_end_ms) for one in durations if one.end_to_end_ms), default=None
+        (max(duration.end_to_end_ms) for duration in durations if duration.end_to_end_ms),
+        default=None,
     )
     tied = (
-        one.subtask(place)
-        for one in durations
-        for place, ms in enumerate(one.end_to_end_ms)
+        duration.subtask(place)
+        for duration in durations
+        for place, ms in enumerate(duration.end_to_end_ms)
         if ms == longest_ms
     )
     return max(tied, key=lambda subtask: subtask.slowness, default=None)
@@ -248,14 +253,14 @@ def _slowest(durations: Sequence[Durations]) -> Subtask | None:
 
 def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
     delays = [
-        (delay_ms, one, place)
-        for one in durations
-        for place, delay_ms in enumerate(one.phases_ms[0])
+        (delay_ms, duration, place)
+        for duration in durations
+        for place, delay_ms in enumerate(duration.phases_ms[0])
         if delay_ms is not None
     ]
     longest_ms = max((delay_ms for delay_ms, _, _ in delays), default=None)
     return max(
-        (one.subtask(place) for ms, one, place in delays if ms == longest_ms),
+        (durations.subtask(place) for ms, durations, place in delays if ms == longest_ms),
         key=lambda subtask: subtask.slowness,
         default=None,
     )

@@ -41,7 +41,7 @@ too much would have to be read again.
 
 # Texts that only a fact's own page and the rules about the newest failures need.
 _BULKY = (
-    *(one.name for one in CHECKPOINT_FACT.columns if one.kind == "json"),
+    *(column.name for column in CHECKPOINT_FACT.columns if column.kind == "json"),
     "failure_message",
 )
 _UNREAD = ("exception", "sources")

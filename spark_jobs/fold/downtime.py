@@ -57,11 +57,11 @@ def outages(
     lines are not held any more.
     """
     whole_from = events_whole_from(remembered)
-    found = {one["at"]: one for one in known}
+    found = {entry["at"]: entry for entry in known}
     for of_process in grouped(events, "process").values():
         if any(event["kind"] == "job_state" for event in of_process):
-            found.update((one["at"], one) for one in _ended(of_process, whole_from))
-    return sorted(found.values(), key=lambda one: int(one["at"]))[-OUTAGES_KEPT:]
+            found.update((entry["at"], entry) for entry in _ended(of_process, whole_from))
+    return sorted(found.values(), key=lambda entry: int(entry["at"]))[-OUTAGES_KEPT:]
 
 
 def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
@@ -107,8 +107,8 @@ def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
     outage: _Outage | None = None
     in_order = sorted(
         events,
-        key=lambda one: [
-            rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")
+        key=lambda event: [
+            rank(event[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")
         ],
     )
     for event in in_order:
@@ -119,8 +119,8 @@ def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
         if kind == "job_state":
             if state == "RESTARTING":
                 if outage is None:
-                    since = [one for one in failed if at - one[0] <= DETECTED_WITHIN_MS]
-                    outage = _Outage(since[0][0] if since else None, {one for _, one in since})
+                    since = [pair for pair in failed if at - pair[0] <= DETECTED_WITHIN_MS]
+                    outage = _Outage(since[0][0] if since else None, {pair for _, pair in since})
                     failed.clear()
                 _restart(outage, at)
             elif (

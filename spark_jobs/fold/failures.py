@@ -39,7 +39,13 @@ def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
     found = {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)}
     return sorted(
         found,
-        key=lambda one: (one.at, not one.by_log, not one.of_task, rank(one.text), rank(one.trace)),
+        key=lambda failure: (
+            failure.at,
+            not failure.by_log,
+            not failure.of_task,
+            rank(failure.text),
+            rank(failure.trace),
+        ),
     )
 
 
@@ -56,18 +62,21 @@ def is_failure(event: Row) -> bool:
 
 def failure_between(every: Sequence[Failure], from_ms: int, to_ms: int) -> Failure | None:
     """The cause of those failures that came last; None where none is known."""
-    inside = [one for one in every if from_ms <= one.at <= to_ms]
-    first = next((one for one in inside if one.at >= inside[-1].at - TOGETHER_MS), None)
+    inside = [failure for failure in every if from_ms <= failure.at <= to_ms]
+    first = next((failure for failure in inside if failure.at >= inside[-1].at - TOGETHER_MS), None)
     if first is None:
         return None
     # The log's cause was read from the whole trace; of traces that are kept, the longer one tells
     # more.
     same = [
-        one for one in inside if 0 <= one.at - first.at <= SAME_MS and one.of_task == first.of_task
+        failure
+        for failure in inside
+        if 0 <= failure.at - first.at <= SAME_MS and failure.of_task == first.of_task
     ]
-    named = next((one for one in same if one.by_log and one.text), first)
+    named = next((failure for failure in same if failure.by_log and failure.text), first)
     return replace(
-        named, trace=max((one.trace for one in same if one.trace), key=len, default=None)
+        named,
+        trace=max((failure.trace for failure in same if failure.trace), key=len, default=None),
     )
 
 

@@ -47,7 +47,7 @@ _PER_SUBTASK = tuple(
 """Places of the values per subtask."""
 _DOCUMENTS: dict[str, Any] = {
     "detail": {},
-    **{one.name: () for one in CHECKPOINT_FACT.columns if one.kind == "json"},
+    **{column.name: () for column in CHECKPOINT_FACT.columns if column.kind == "json"},
 }
 """Fields of documents, and what they are where there is none."""
 _COLUMN_OF: dict[tuple[type, str], str] = {
@@ -187,7 +187,8 @@ def read_by_rules(events: Iterable[Row]) -> Timed:
     """Located events of the kinds that any rule declares, as rules get them."""
     read = (log_event(event) for event in events)
     return in_order(
-        [(one.at_ms, one) for one in read if one.rule_kind in events_read()], most=sys.maxsize
+        [(event.at_ms, event) for event in read if event.rule_kind in events_read()],
+        most=sys.maxsize,
     )
 
 

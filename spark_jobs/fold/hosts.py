@@ -139,20 +139,20 @@ def _of_facts(facts: Sequence[Row], placements: Iterable[Row]) -> Iterator[dict[
 
 
 def _declines(fact: Row) -> Iterator[dict[str, Any]]:
-    for one in fact["declines"] or ():
-        vertex = one.get("vertex_name") or one.get("vertex_id")
+    for decline in fact["declines"] or ():
+        vertex = decline.get("vertex_name") or decline.get("vertex_id")
         yield _event(
-            one.get("host"),
-            _ms(one.get("at")) or fact["end_time"],
+            decline.get("host"),
+            _ms(decline.get("at")) or fact["end_time"],
             "decline",
-            f"checkpoint {fact['checkpoint_id']}, {vertex or ''}/{one.get('subtask')}",
+            f"checkpoint {fact['checkpoint_id']}, {vertex or ''}/{decline.get('subtask')}",
             fact["as_of"],
-            taskmanager_id=one.get("container"),
+            taskmanager_id=decline.get("container"),
             vertex_name=vertex,
-            subtask=one.get("subtask"),
+            subtask=decline.get("subtask"),
             checkpoint_id=fact["checkpoint_id"],
             trigger_time=fact["trigger_time"],
-            detail=one.get("reason"),
+            detail=decline.get("reason"),
         )
 
 
@@ -184,16 +184,16 @@ def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
 
 def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
     """Root failures, each of which restarts the job or a region of it."""
-    for one in exceptions:
-        if one["is_root"] is not False:
+    for exception in exceptions:
+        if exception["is_root"] is not False:
             yield _event(
-                one["host"],
-                one["ts"],
+                exception["host"],
+                exception["ts"],
                 "failure",
-                one["task_key"],
-                one["as_of"],
-                taskmanager_id=one["taskmanager_id"],
-                detail=one["exception_name"],
+                exception["task_key"],
+                exception["as_of"],
+                taskmanager_id=exception["taskmanager_id"],
+                detail=exception["exception_name"],
             )
 
 

@@ -127,7 +127,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     full_states = vertex_states(
         found.rows.vertex_checkpoints, found.recomputed, before.vertex_states
     )
-    new_starts = [one for one in state.starts if one not in before.starts]
+    new_starts = [start for start in state.starts if start not in before.starts]
     starts, newest_ms = _to_judge(
         update, before, found.recomputed, current, losses(update.taskmanager_lines, states)
     )
@@ -225,7 +225,7 @@ def _starts(
 ) -> Sequence[Row]:
     """Nothing is computed where nothing new tells of a start."""
     is_told = update.vertex_starts or any(event["kind"] in TOLD_BY for event in update.events)
-    if not is_told and all(one["begun_at"] is not None for one in before.starts):
+    if not is_told and all(start["begun_at"] is not None for start in before.starts):
         return list(before.starts)
     return job_starts(
         Life(state.answers, events, before.events, states, state.outages, names),

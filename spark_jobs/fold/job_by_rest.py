@@ -97,7 +97,7 @@ def _newest(
     row = (
         tied[0]
         if len(tied) == 1
-        else max(tied, key=lambda one: [rank(one.get(name)) for name in names])
+        else max(tied, key=lambda entry: [rank(entry.get(name)) for name in names])
     )
     # Rows that an earlier version remembered lack columns that were added since.
     return {name: row.get(name) for name in names}

@@ -61,15 +61,15 @@ def _failed(event: Row) -> Mention:
 
 
 def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mention]:
-    begun = {one["at"]: one for one in outages}
-    part_of = {at: one for one in outages for at in one["restarts"][1:]}
+    begun = {outage["at"]: outage for outage in outages}
+    part_of = {at: outage for outage in outages for at in outage["restarts"][1:]}
     for of_process in grouped(
         (event for event in events if event["kind"] == "job_state"), "process"
     ).values():
         in_order = sorted(
             of_process,
-            key=lambda one: [
-                rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")
+            key=lambda entry: [
+                rank(entry[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")
             ],
         )
         for event, following in zip(in_order, [*in_order[1:], None], strict=True):

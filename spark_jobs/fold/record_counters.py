@@ -72,7 +72,7 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
     fullest, most = UNKNOWN, 0
     compared: list[Row] = []
     for since in _earlier(row, newest["at"], earlier):
-        if any(since is one for one in compared):
+        if any(since is entry for entry in compared):
             continue  # far enough back for both spans
         compared.append(since)
         found = _since(since, newest, row)

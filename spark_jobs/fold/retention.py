@@ -47,7 +47,7 @@ _GAUGES = (
     "vertex_id",
     "ts",
     "observed_at",
-    *(one.name for one in fields(VertexGauges) if one.name not in ("vertex_id", "at_ms")),
+    *(field.name for field in fields(VertexGauges) if field.name not in ("vertex_id", "at_ms")),
 )
 PLACEMENTS_KEPT = 200
 TASKMANAGER_LINES_KEPT = 200

@@ -62,8 +62,10 @@ class Settings:
             if name := override.get("job_name"):
                 job_id = self._named.setdefault((cluster, str(name)), job_id)
             self._set.setdefault((cluster, job_id), []).append(override)
-        for one in recovery_points:
-            self._points[str(one["cluster"]), str(one["job_id"])] = recovery_point_from_plain(one)
+        for point in recovery_points:
+            self._points[str(point["cluster"]), str(point["job_id"])] = recovery_point_from_plain(
+                point
+            )
 
     def limits(self, cluster: str, job_id: str, name: str | None = None) -> Limits:
         """``name``: of the job, whose overrides stay when it gets another id."""
@@ -155,7 +157,7 @@ def joined(spans: Iterable[Mapping[str, int]]) -> list[dict[str, int]]:
     neighbours as one run; the newest 500.
     """
     found: list[dict[str, int]] = []
-    for span in sorted(spans, key=lambda one: one["first"]):
+    for span in sorted(spans, key=lambda span: span["first"]):
         if found and span["first"] <= found[-1]["last"] + WINDOW_MS // 1000:
             found[-1]["last"] = max(found[-1]["last"], span["last"])
         else:

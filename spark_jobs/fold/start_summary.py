@@ -94,7 +94,7 @@ def _grouped(tasks: Iterable[Task], name: str) -> dict[str, list[Task]]:
 def _slowest(groups: Mapping[str, Sequence[Task]]) -> list[tuple[str, dict[str, Any]]]:
     """How long the tasks of each group took, slowest first."""
     spreads = [(key, _spread(tasks)) for key, tasks in groups.items()]
-    return sorted(spreads, key=lambda one: (-one[1]["own_max_ms"], one[0]))[:NAMED]
+    return sorted(spreads, key=lambda pair: (-pair[1]["own_max_ms"], pair[0]))[:NAMED]
 
 
 def _spread(tasks: Sequence[Task]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
     tells of tasks is preferred to the log.
     """
     begins = _begins(life, known)
-    found = {one["at"]: one for one in known}
+    found = {entry["at"]: entry for entry in known}
     for source, tasks_of in (
         ("log", logged(life.events, life.remembered, begins)),
         ("rest", answered(new_rows, begins)),
@@ -66,8 +66,8 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
             # After the restart of a region REST tells of the other tasks' start again.
             if before is None or (source, len(tasks)) > (before["reported_by"], before["tasks"]):
                 found[at] = {"at": at, "reported_by": source, **summary(tasks, life.names)}
-    kept = sorted(found.values(), key=lambda one: int(one["at"]))[-STARTS:]
-    return [{**one, **_beginning(one, life, begins)} for one in kept]
+    kept = sorted(found.values(), key=lambda entry: int(entry["at"]))[-STARTS:]
+    return [{**entry, **_beginning(entry, life, begins)} for entry in kept]
 
 
 def _begins(life: Life, known: Sequence[Row]) -> list[int]:
@@ -82,7 +82,7 @@ def _begins(life: Life, known: Sequence[Row]) -> list[int]:
     }
     by_log = (at for at, state in life.states if state == "RUNNING")
     begins: list[int] = []
-    for at in chain((one["at"] for one in known), sorted(by_rest - {None}), by_log):
+    for at in chain((entry["at"] for entry in known), sorted(by_rest - {None}), by_log):
         if not any(abs(at - other) <= SAME_MS for other in begins):
             begins.append(at)
     return sorted(begins)
@@ -117,7 +117,12 @@ def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None
     began.
     """
     outage = next(
-        (one for one in life.outages if one["at"] <= at + SAME_MS and at <= one["ended_at"]), None
+        (
+            outage
+            for outage in life.outages
+            if outage["at"] <= at + SAME_MS and at <= outage["ended_at"]
+        ),
+        None,
     )
     if outage:
         before = outage["parts_ms"]
@@ -132,7 +137,7 @@ def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None
     by_log = (event["ts"] for event in life.events if event["kind"] == "job_submitted")
     submitted = [
         since
-        for since in chain((one["start_time"] for one in life.answers), by_log)
+        for since in chain((answer["start_time"] for answer in life.answers), by_log)
         if since is not None and since > after
     ]
     begun_at = latest(submitted, at)
@@ -173,7 +178,7 @@ def _is_rescaled(answers: Sequence[Row], at: int) -> bool:
 
 def _parallelism(answer: Row) -> dict[str, int]:
     return {
-        one["vertex_id"]: one["parallelism"]
-        for one in answer["vertices"]
-        if one["parallelism"] is not None
+        vertex["vertex_id"]: vertex["parallelism"]
+        for vertex in answer["vertices"]
+        if vertex["parallelism"] is not None
     }

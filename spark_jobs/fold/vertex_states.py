@@ -14,15 +14,15 @@ def vertex_states(
 ) -> list[dict[str, Any]]:
     """Rows of ``at`` and ``states``, in order of time. ``carried`` is an earlier result."""
     newest: dict[int, dict[str, Any]] = {}
-    for one in (*_of_checkpoints(vertex_checkpoints, facts), *carried):
-        chunk = floor_ms(one["at"], CHUNK_MS)
+    for checkpoint in (*_of_checkpoints(vertex_checkpoints, facts), *carried):
+        chunk = floor_ms(checkpoint["at"], CHUNK_MS)
         known = newest.get(chunk)
         if (
             known is None
-            or one["at"] > known["at"]
-            or (one["at"] == known["at"] and rank(one) > rank(known))
+            or checkpoint["at"] > known["at"]
+            or (checkpoint["at"] == known["at"] and rank(checkpoint) > rank(known))
         ):
-            newest[chunk] = dict(one)
+            newest[chunk] = dict(checkpoint)
     return [newest[chunk] for chunk in sorted(newest)]
 
 

@@ -36,11 +36,11 @@ def by_minute(
     rows: Iterable[Row], starts_ms: Iterable[int]
 ) -> Mapping[int, Sequence[VertexWindow]]:
     """Of these minutes alone: more are remembered than judged."""
-    found: dict[int, list[VertexWindow]] = defaultdict(list)
+    minute: dict[int, list[VertexWindow]] = defaultdict(list)
     wanted = set(starts_ms)
     for row in (row for row in rows if row["window_start"] in wanted):
-        found[row["window_start"]].append(vertex_window(row))
-    return found
+        minute[row["window_start"]].append(vertex_window(row))
+    return minute
 
 
 def lacking_minutes(

@@ -131,5 +131,5 @@ def _vertex_states(history: History, start_ms: int) -> tuple[samples.VertexState
     minutes.
     """
     chunk_end = floor_ms(start_ms, CHUNK_MS) + CHUNK_MS
-    known = [one for one in history.vertex_states if one[0] < chunk_end][-2:]
+    known = [state for state in history.vertex_states if state[0] < chunk_end][-2:]
     return next((states for at_ms, states in reversed(known) if at_ms < start_ms + WINDOW_MS), ())

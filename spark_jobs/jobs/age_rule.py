@@ -68,19 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.days < 0:
         raise Refused(f"--days {args.days}: give 0 or more days.")
-    found = manifests.read(f"{absolute_root(args.audit_run)}/{manifests.NAME}")
-    if found.job != "audit":
+    manifest = manifests.read(f"{absolute_root(args.audit_run)}/{manifests.NAME}")
+    if manifest.job != "audit":
         raise Refused(
-            f"{args.audit_run} is the directory of a {found.job} run; name that of an audit."
+            f"{args.audit_run} is the directory of a {manifest.job} run; name that of an audit."
         )
-    attempt = args.attempt or f"{found.attempt}-age-{age_rule_name(args.days, args.below)}"
-    if _fits_one_process(found):
-        result = simulated(Here(), found, args.days, args.below)
+    attempt = args.attempt or f"{manifest.attempt}-age-{age_rule_name(args.days, args.below)}"
+    if _fits_one_process(manifest):
+        result = simulated(Here(), manifest, args.days, args.below)
     else:
         from spark_jobs.audit_on_spark import on_spark
 
         with on_spark(f"weir {JOB} {attempt}", attempt, absolute_root(args.audit_run)) as engine:
-            result = simulated(engine, found, args.days, args.below)
+            result = simulated(engine, manifest, args.days, args.below)
     with fsspec.open(absolute_root(args.out), "wb") as out:
         out.write(json.dumps(result, ensure_ascii=False, indent=1).encode())
     say(f"wrote {args.out}")
@@ -125,9 +125,9 @@ def simulated(engine: Any, audit: Manifest, days: int, below: str = "") -> dict[
     for row in sorted(sums["totals"], key=lambda row: (str(row["root"]), str(row["audit_id"]))):
         of_root = broken.get((row["audit_id"], row["root"]), [])
         shown = [
-            {name: one[name] for name in _OF_CHECKPOINT}
-            | {"job_name": name_of.get((one["audit_id"], one["cluster"], one["job_id"]))}
-            for one in age_rule.most_broken(of_root)
+            {name: entry[name] for name in _OF_CHECKPOINT}
+            | {"job_name": name_of.get((entry["audit_id"], entry["cluster"], entry["job_id"]))}
+            for entry in age_rule.most_broken(of_root)
         ]
         of_roots.append(
             row

@@ -66,15 +66,15 @@ def run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     audits = audit_request.read(absolute_root(args.request), started)
     previous = [previous_run.read(uri) for uri in args.previous]
-    for uri, one in zip(args.previous, previous, strict=True):
-        if one.job != JOB:
-            raise Refused(f"{uri} is the manifest of a {one.job} run; name that of an audit.")
+    for uri, manifest in zip(args.previous, previous, strict=True):
+        if manifest.job != JOB:
+            raise Refused(f"{uri} is the manifest of a {manifest.job} run; name that of an audit.")
     lake = lake_at(args)
     run_dir = RunFiles(absolute_root(args.run_dir))
     interrupt_attempts(args.interrupt)
     with ExitStack() as blamed:
-        for one in previous:
-            blamed.enter_context(previous_run.blamed_where_damaged(one))
+        for manifest in previous:
+            blamed.enter_context(previous_run.blamed_where_damaged(manifest))
         here = audit_size.fits_one_process(audits, previous, lake, run_dir.uri)
         with nullcontext(Here()) if here else _with_spark(args.attempt, run_dir) as engine:
             AuditRun(engine, lake, run_dir, audits, previous, fresh=args.fresh).run()

@@ -69,15 +69,15 @@ def windows_of(
     """All job windows of a lake, by cluster, job and time."""
     recompute = Recompute(pin(session, lake), None, RunDir(scratch))
     chosen = {name: rows.where(_chosen(cluster, job_id)) for name, rows in recompute.parts.items()}
-    found: list[JobWindow] = []
+    job_windows: list[JobWindow] = []
     folding.in_order(chosen).write.parquet(hadoop_path(f"{scratch}/in-order"))
     files = sorted(Path(scratch, "in-order").glob("*.parquet"))
     for group in jobs_of(batch for file in files for batch in pq.ParquetFile(file).iter_batches()):
         if group.key[1] is not None:
             result = fold_group(group, Settings())
-            found += result.windows if isinstance(result, JobResult) else ()
+            job_windows += result.windows if isinstance(result, JobResult) else ()
     yield from sorted(
-        found, key=lambda window: (window.cluster, window.job_id, window.window_start_ms)
+        job_windows, key=lambda window: (window.cluster, window.job_id, window.window_start_ms)
     )
 
 

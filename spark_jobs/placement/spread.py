@@ -95,7 +95,7 @@ def _pieces(after: Sequence[Indices], before: Sequence[Indices]) -> list[tuple[I
             pieces.append(held)
             held, size = [], 0
     return [
-        (np.concatenate([a for a, _ in one]), np.concatenate([b for _, b in one]))
-        for one in [*pieces, held]
-        if one
+        (np.concatenate([a for a, _ in piece]), np.concatenate([b for _, b in piece]))
+        for piece in [*pieces, held]
+        if piece
     ]

@@ -48,5 +48,9 @@ def _copied(found: Iterator[pa.RecordBatch], request: str, round_: int) -> Itera
                 Request.of(request), round_, [Entry(**entry) for entry in row["entries"]]
             )
             yield pa.RecordBatch.from_pylist(
-                [{"path": one.path, "why": one.why, "gone": one.gone} for one in failures], _FAILURE
+                [
+                    {"path": failure.path, "why": failure.why, "gone": failure.gone}
+                    for failure in failures
+                ],
+                _FAILURE,
             )

@@ -93,11 +93,11 @@ def entries_of(
 
     What lies beside the ``_metadata`` goes first by Flink's hand, so it comes first.
     """
-    found = [
+    entries = [
         Entry(path, names[path], need.bytes, need.whole, known.get(names[path]) == need.bytes)
         for path, need in needs.items()
     ]
-    return sorted(found, key=lambda entry: ("/chk-" not in entry.path, entry.path))
+    return sorted(entries, key=lambda entry: ("/chk-" not in entry.path, entry.path))
 
 
 def deleted_by(ours: Collection[str], wanted: Collection[str]) -> list[str]:

@@ -125,9 +125,9 @@ class _Run:
 
     def _next_plan(self, ledger: Ledger) -> Plan | None:
         """None where the copy is of the newest checkpoint that can be read, or there is none."""
-        for found in self.origin.checkpoints(self.request.source):
-            modified = found.modified.isoformat() if found.modified else None
-            key = (f"{found.directory}/_metadata", found.bytes, modified)
+        for checkpoint in self.origin.checkpoints(self.request.source):
+            modified = checkpoint.modified.isoformat() if checkpoint.modified else None
+            key = (f"{checkpoint.directory}/_metadata", checkpoint.bytes, modified)
             if ledger.current is not None and ledger.current.is_of == key:
                 return None
             if (
@@ -135,12 +135,12 @@ class _Run:
                 and ledger.open.is_of == key
                 and self.replica.read(ledger.open.round, records.ORIGIN) is not None
             ):
-                self.say(f"going on with checkpoint {found.checkpoint_id}")
+                self.say(f"going on with checkpoint {checkpoint.checkpoint_id}")
                 return ledger.open
             try:
-                return self._make_plan(found, modified, ledger)
+                return self._make_plan(checkpoint, modified, ledger)
             except (MetadataError, FileNotFoundError) as error:
-                self.say(f"checkpoint {found.checkpoint_id} is left out: {error}")
+                self.say(f"checkpoint {checkpoint.checkpoint_id} is left out: {error}")
         return None
 
     def _make_plan(self, found: Found, modified: str | None, ledger: Ledger) -> Plan:
@@ -197,9 +197,9 @@ class _Run:
             if entry.name not in ledger.have or there.get(entry.name) != entry.bytes
         ]
         failures = [
-            one
+            failure
             for failed in self.copy_all(self.request, plan.round, list(batches(left)))
-            for one in failed
+            for failure in failed
         ]
         if failures:
             raise _failed(failures)

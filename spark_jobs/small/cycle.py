@@ -124,8 +124,8 @@ class SmallCycle(Cycle):
                     for one in schema
                 ]
                 read.append(pa.table(columns, schema.names).cast(schema))
-        found = pa.concat_tables(read)
-        return found.filter(pc.is_valid(found[known])) if known else found
+        tables = pa.concat_tables(read)
+        return tables.filter(pc.is_valid(tables[known])) if known else tables
 
     def _of_clusters(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.lake.clusters is None:

@@ -44,12 +44,12 @@ def parts(
 
 
 def _remembered(previous: Manifest | None, name: str) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     if previous is None:
-        return found
+        return counts
     filesystem, root = fsspec.core.url_to_fs(previous.run_dir)
     for path in previous.state.get(name, ()):
         with filesystem.open(f"{root}/{path}", "rb") as handle:
             for batch in ParquetStream(handle).iter_batches(columns=["cluster"]):
-                found.update(batch["cluster"].to_pylist())
-    return found
+                counts.update(batch["cluster"].to_pylist())
+    return counts

@@ -58,35 +58,35 @@ class SmallLake:
         """
         return [
             (file.first_time, file.last_time)
-            for one in with_same_rows(table)
-            for file in self._new_files(one, after)
+            for row in with_same_rows(table)
+            for file in self._new_files(row, after)
         ]
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows; a file may hold rows of earlier and of later
         ones, and none of them.
         """
-        for one in with_same_rows(table):
-            files, version = self._new_files(one, after), self.versions.get(one, 0)
+        for row in with_same_rows(table):
+            files, version = self._new_files(row, after), self.versions.get(row, 0)
             if self.clusters is None and any(
                 file.last_seq is not None and file.last_seq <= version for file in files
             ):
                 return True
-            newer = self._up_to(one) & (pc.field("commit_seq") > after.get(one, 0))
+            newer = self._up_to(row) & (pc.field("commit_seq") > after.get(row, 0))
             if files and ds.dataset(
-                [data_path(self.lake, one, file) for file in files], format="parquet"
+                [data_path(self.lake, row, file) for file in files], format="parquet"
             ).count_rows(filter=newer):
                 return True
         return False
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> pa.Table:
         newer = {
-            one: self._up_to(one) & (pc.field("commit_seq") > after.get(one, 0))
-            for one in with_same_rows(table)
+            row: self._up_to(row) & (pc.field("commit_seq") > after.get(row, 0))
+            for row in with_same_rows(table)
         }
         return _as_one(
-            self._read(one, self._new_files(one, after), is_newer)
-            for one, is_newer in newer.items()
+            self._read(text, self._new_files(text, after), is_newer)
+            for text, is_newer in newer.items()
         )
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> pa.Table:
@@ -98,20 +98,20 @@ class SmallLake:
             pc.scalar(False),
         )
         return _as_one(
-            self._read(one, self._files_in(one, spans), inside & self._up_to(one))
-            for one in with_same_rows(table)
+            self._read(row, self._files_in(row, spans), inside & self._up_to(row))
+            for row in with_same_rows(table)
         )
 
     def new_rows_of_clusters(self, after: Mapping[str, int]) -> Counter[str]:
         """Cluster → how many rows of all tables are new."""
-        found: Counter[str] = Counter()
+        counter: Counter[str] = Counter()
         for table in self.versions:
             if paths := [
                 data_path(self.lake, table, file) for file in self._new_files(table, after)
             ]:
                 newer = self._up_to(table) & (pc.field("commit_seq") > after.get(table, 0))
-                found += counts(ds.dataset(paths, format="parquet"), "cluster", newer)
-        return found
+                counter += counts(ds.dataset(paths, format="parquet"), "cluster", newer)
+        return counter
 
     def _up_to(self, table: str) -> pc.Expression:
         """The newest files are read, since those of an older version may be gone; rows of later

@@ -97,8 +97,8 @@ class Cycle(ABC):
         jobs = self._folded("jobs", self.parts)
         yield "jobs", self.run_dir.count_jobs(jobs)
         if lookups := self._lookups(jobs):
-            found = self._folded("jobs_looked_up", self._with_found(lookups))
-            yield "jobs looked up", self.run_dir.count_jobs(found)
+            output = self._folded("jobs_looked_up", self._with_found(lookups))
+            yield "jobs looked up", self.run_dir.count_jobs(output)
         if self._names_executions:
             yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, self._executions.output)
         else:
@@ -274,7 +274,7 @@ class Cycle(ABC):
     def _wanted(self, snapshots: Rows, wanted: reported.Wanted) -> Rows:
         return self._mapped(
             snapshots,
-            partial(reported.snapshot_batches, wanted=[one for one in wanted if one[-1]]),
+            partial(reported.snapshot_batches, wanted=[pair for pair in wanted if pair[-1]]),
             SNAPSHOT,
         )
 
@@ -309,10 +309,10 @@ class Cycle(ABC):
         if minutes := minute_spans(lookups):
             samples = self.lake.rows_in("vertex_metrics", minutes).filter(~self.is_history)
             found[group_windows.FOUND_PART] = self._flagged(samples, 0)
-        if any(one.keys for one in lookups):
-            wanted = [(one.cluster, one.job_id, one.keys) for one in lookups]
+        if any(lookup.keys for lookup in lookups):
+            wanted = [(lookup.cluster, lookup.job_id, lookup.keys) for lookup in lookups]
             found["found_snapshots"] = self._wanted(self.lake.new_rows("snapshots", {}), wanted)
-        asking = self._rows([one._asdict() for one in lookups], FOUND)
+        asking = self._rows([lookup._asdict() for lookup in lookups], FOUND)
         return {
             name: self._of_jobs(rows, asking) for name, rows in (self.parts | found).items()
         } | {"found": asking}

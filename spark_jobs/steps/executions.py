@@ -96,7 +96,7 @@ def _order(at: Any, by_deploy: bool, process: str | None) -> Any:
 
 
 def _learnt(execution_id: str, reported: list[tuple[Any, Row]]) -> dict[str, Any]:
-    reported.sort(key=lambda one: one[0])
+    reported.sort(key=lambda pair: pair[0])
     row: dict[str, Any] = {"execution_id": execution_id}
     for name in LOCATION:
         row[name] = next((of[name] for _, of in reported if of[name] is not None), None)

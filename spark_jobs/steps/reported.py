@@ -101,7 +101,7 @@ def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatc
             brought += [(place, *job) for job in jobs]
         taken = _taken(rows, brought)
         clusters, jobs_of = (
-            pa.array([one[part] for one in brought], pa.string()) for part in (1, 2)
+            pa.array([pair[part] for pair in brought], pa.string()) for part in (1, 2)
         )
         yield _with(taken, SNAPSHOT, cluster=clusters, job_id=jobs_of, owner_id=taken["job_id"])
 
@@ -115,7 +115,7 @@ def checkpoint_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def _taken(rows: pa.RecordBatch, brought: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-    return rows.take(pa.array([one[0] for one in brought], pa.int64()))
+    return rows.take(pa.array([pair[0] for pair in brought], pa.int64()))
 
 
 def _with(rows: pa.RecordBatch, schema: pa.Schema, **made: pa.Array) -> pa.RecordBatch:

@@ -88,7 +88,8 @@ def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             for job in group.rows("asked"):
                 uploads.compared.update(
                     dict.fromkeys(
-                        Compared(job["job_id"], **one) for one in job["comparisons"] or ()
+                        Compared(job["job_id"], **comparison)
+                        for comparison in job["comparisons"] or ()
                     )
                 )
             uploads.read.update(_directory(row) for row in group.rows("read"))
@@ -110,11 +111,13 @@ class Uploads:
 
     @cached_property
     def _news(self) -> list[Compared]:
-        return [one for one in self.compared if {one.directory, one.compared_with} & self.read]
+        return [pair for pair in self.compared if {pair.directory, pair.compared_with} & self.read]
 
     @cached_property
     def _wanted(self) -> set[str]:
-        return {directory for one in self._news for directory in (one.directory, one.compared_with)}
+        return {
+            directory for pair in self._news for directory in (pair.directory, pair.compared_with)
+        }
 
     def take(self, row: Row) -> None:
         if (directory := _directory(row)) not in self._wanted:
@@ -136,14 +139,14 @@ class Uploads:
             )
 
     def rows(self) -> Iterator[Row]:
-        for one in self._news:
-            if one.directory in self._whole and one.compared_with in self._whole:
+        for pair in self._news:
+            if pair.directory in self._whole and pair.compared_with in self._whole:
                 (mine, at), (theirs, their_at) = (
-                    self._newest(one.directory),
-                    self._newest(one.compared_with),
+                    self._newest(pair.directory),
+                    self._newest(pair.compared_with),
                 )
                 of_checkpoint = {
-                    name: value for name, value in one._asdict().items() if name != "directory"
+                    name: value for name, value in pair._asdict().items() if name != "directory"
                 }
                 yield {
                     "cluster": self.cluster,
@@ -155,7 +158,7 @@ class Uploads:
     def _newest(self, directory: str) -> tuple[Files, Any]:
         """Files of the newest version that was read to its end, and when it first was."""
         seen = self._whole[directory]
-        newest = max(seen, key=lambda one: (max(seen[one]), rank(one), min(seen[one])))
+        newest = max(seen, key=lambda pair: (max(seen[pair]), rank(pair), min(seen[pair])))
         return self._files[directory, newest], min(seen[newest])
 
 

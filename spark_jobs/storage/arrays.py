@@ -170,7 +170,7 @@ def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
 def summed(rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = ()) -> pa.Table:
     """All other columns added up by key, or the smallest of them."""
     found, at = grouped(rows, key)
-    for name in (one for one in rows.column_names if one not in key):
+    for name in (name for name in rows.column_names if name not in key):
         if name in smallest:
             least = (
                 pa.table({"at": at, name: rows.column(name)})

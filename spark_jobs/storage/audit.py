@@ -367,12 +367,12 @@ def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]
     ``job_id`` and ``job_directory`` are null for savepoints.
     """
     checkpoints_of = by(sums.rows("chained"), "job_no", "root_no", "other_job_directory")
-    found = []
+    chains = []
     for row in sums.rows("chains"):
         audit_id, job_directory, job_id = jobs[row["job_no"]]
         referrers = checkpoints_of[row["job_no"], row["root_no"], row["other_job_directory"]]
         root = roots[row["root_no"]]["root"] if row["root_no"] >= 0 else ""
-        found.append(
+        chains.append(
             row
             | {
                 "audit_id": audit_id,
@@ -382,7 +382,7 @@ def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]
                 "checkpoints": len(referrers),
             }
         )
-    return found
+    return chains
 
 
 def _keyed(keys: Iterable[Key], name: str) -> pa.Table:
@@ -395,7 +395,7 @@ def _missing(
 ) -> pa.Table:
     """``storage_missing``."""
     at = pa.array(missing.column("checkpoint_no").to_numpy().astype(np.int64))
-    root = pa.array([one["root"] for one in roots], pa.string()).take(
+    root = pa.array([root["root"] for root in roots], pa.string()).take(
         missing.column("root_no").combine_chunks()
     )
     of = {

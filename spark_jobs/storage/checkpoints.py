@@ -335,7 +335,7 @@ def checkpoint_rows(
             (job["cluster"], job["job_id"])
         )
     nothing = dict.fromkeys(COMPARED, 0)
-    found = []
+    rows = []
     for number, row in enumerate(checkpoints):
         named = _SAVEPOINT.search(row["metadata_path"])
         fits = (
@@ -350,7 +350,7 @@ def checkpoint_rows(
             if number in previous
             else {}
         )
-        found.append(
+        rows.append(
             row
             | against
             | {
@@ -358,4 +358,4 @@ def checkpoint_rows(
                 "cluster": (row["cluster"] if row["claims"] == 1 else None) or cluster,
             }
         )
-    return found
+    return rows

@@ -46,16 +46,16 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
     """``held`` has ``root_no``, a place in ``roots``."""
     owners: Mapping[Key, Row] = {key_of(owner, JOB_DIRECTORY): owner for owner in known.owners}
     lost_elsewhere = {
-        one[-JOB_CHARS:]
-        for one in known.lost
-        if not any(is_below(one, root["root"]) for root in roots)
+        text[-JOB_CHARS:]
+        for text in known.lost
+        if not any(is_below(text, root["root"]) for root in roots)
     }
-    found = []
+    directories = []
     for row in held:
         root = roots[row["root_no"]]
         audit_id, as_of = root["audit_id"], root["as_of"]
         owner = owners.get((audit_id, root["root"], row["job_directory"]), _NOBODY)
-        found.append(
+        directories.append(
             row
             | {name: owner[name] for name in _OF_OWNER}
             | {
@@ -72,4 +72,4 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
                 "job_needed": (audit_id, row["job_id"]) in known.needed_jobs,
             }
         )
-    return found
+    return directories

@@ -216,7 +216,7 @@ def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence
         of_its_id = directories.get((job["audit_id"], job["job_id"]), ())
         stems_from_here = root_around(job["audit_id"], job["restored_path"], roots) is not None
         if key_of(job, JOB) in inside or not (
-            stems_from_here or any(may_write(one, job["cluster"]) for one in of_its_id)
+            stems_from_here or any(may_write(entry, job["cluster"]) for entry in of_its_id)
         ):
             continue
         detail = message(

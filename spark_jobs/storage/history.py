@@ -68,7 +68,7 @@ def unread(
 
     return Unread(
         set(gone),
-        {one for one, directory, number in places if not was_discarded(one, directory, number)},
+        {pair for pair, directory, number in places if not was_discarded(pair, directory, number)},
     )
 
 
@@ -79,6 +79,6 @@ def elsewhere(checkpoints: Iterable[Row], unread: Unread, vanished: Iterable[Row
     """
     names = "audit_id", "metadata_path"
     found = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)
-    rows = [dict(zip(("audit_id", "path"), one, strict=True)) for one in sorted(found)]
+    rows = [dict(zip(("audit_id", "path"), pair, strict=True)) for pair in sorted(found)]
     placed_rows: list[Row] = with_places(table_of(rows, _PATHS)).to_pylist()
     return placed_rows

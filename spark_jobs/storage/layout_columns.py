@@ -65,17 +65,17 @@ def placed(paths: pa.Array) -> Placed:
     for number, one in enumerate((*PLACES, None)):
         rest = paths.take(pa.array(left))
         if one is None:
-            found = _flags(pc.match_substring_regex(rest, _re2(JOB_DIRECTORY)))
-            name, at = UNKNOWN, left[found]
+            flags = _flags(pc.match_substring_regex(rest, _re2(JOB_DIRECTORY)))
+            name, at = UNKNOWN, left[flags]
         else:
-            found = _flags(pc.match_substring(rest, one.literal))
-            if found.any():
-                found[found] = _flags(
-                    pc.match_substring_regex(rest.filter(pa.array(found)), _re2(one.pattern))
+            flags = _flags(pc.match_substring(rest, one.literal))
+            if flags.any():
+                flags[flags] = _flags(
+                    pc.match_substring_regex(rest.filter(pa.array(flags)), _re2(one.pattern))
                 )
-            name, at = one.name, left[found]
+            name, at = one.name, left[flags]
             place[at] = number
-        left = left[~found]
+        left = left[~flags]
         if not len(at):
             continue
         here = paths.take(pa.array(at))
@@ -87,7 +87,7 @@ def placed(paths: pa.Array) -> Placed:
             directories.append(in_job)
     known = pa.concat_arrays([pa.array([], pa.string()), *directories])
     job_directory = known.take(pa.array(directory, mask=directory < 0))
-    names = pa.array([*(one.name for one in PLACES), UNKNOWN])
+    names = pa.array([*(place.name for place in PLACES), UNKNOWN])
     job_id = pc.utf8_slice_codeunits(job_directory, -JOB_CHARS)
     return Placed(
         names.take(pa.array(place)),

@@ -97,22 +97,22 @@ def _descents(
     """(descendant, ancestor): restored from, or refers to files of; a savepoint tells but six
     digits of its job's id.
     """
-    found = set()
+    descents = set()
     for job in restores:
         descendant = job["audit_id"], job["job_id"]
         if job["from_job_id"] is not None:
-            found.add((descendant, (job["audit_id"], job["from_job_id"])))
+            descents.add((descendant, (job["audit_id"], job["from_job_id"])))
         if job["from_prefix"] is not None:
-            found |= {
+            descents |= {
                 (descendant, ancestor)
                 for ancestor in of_prefix.get((job["audit_id"], job["from_prefix"]), ())
             }
     for chain in chains:
         if chain["job_id"] is not None:
-            found.add(
+            descents.add(
                 ((chain["audit_id"], chain["job_id"]), (chain["audit_id"], chain["other_job_id"]))
             )
-    return found
+    return descents
 
 
 def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:

@@ -126,7 +126,7 @@ def _of_lists(
     names, modes, offsets = (
         pc.struct_field(pc.list_flatten(lists), name) for name in ("name", "mode", "offsets")
     )
-    found = pa.table(
+    table = pa.table(
         {
             "code": at,
             "name": pc.utf8_slice_codeunits(names, 0, NAME_LENGTH),
@@ -134,7 +134,7 @@ def _of_lists(
             "offsets": offsets,
         }
     )
-    named = found.group_by(["code", "name", "mode"]).aggregate(
+    named = table.group_by(["code", "name", "mode"]).aggregate(
         [("offsets", "sum"), ("offsets", "max")]
     )
     mode, of, elements = (

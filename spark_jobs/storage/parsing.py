@@ -114,7 +114,7 @@ def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     directory that cannot be listed yields nothing: then the vanished file stays a doubt.
     """
     for batch in batches:
-        found = [one for row in batch.to_pylist() for one in _beside(row)]
+        found = [entry for row in batch.to_pylist() for entry in _beside(row)]
         yield pa.RecordBatch.from_pylist(found, schema=WANTED)
 
 
@@ -125,10 +125,10 @@ def _beside(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     try:
         listable = directories(local_path(read_root))
         below = read_directory.removeprefix(read_root)
-        found = [one.name for one in listable.entries(below) if one.kind is Kind.DIRECTORY]
+        found = [entry.name for entry in listable.entries(below) if entry.kind is Kind.DIRECTORY]
         for name in sorted(name for name in found if name.startswith("chk-")):
             files = listable.entries(f"{below}/{name}")
-            if any(one.name == METADATA_NAME and one.kind is Kind.FILE for one in files):
+            if any(file.name == METADATA_NAME and file.kind is Kind.FILE for file in files):
                 yield {
                     "audit_id": row["audit_id"],
                     "root": row["root"],
@@ -154,14 +154,14 @@ def canonical_paths(rows: pa.Table, column: str, spellings_of: Mapping[str, Spel
     that have aliases.
     """
     written = arrays.column(rows, column).cast(pa.string())
-    found = canonical_column(written, PLAIN)
+    mask = canonical_column(written, PLAIN)
     for audit_id, spellings in spellings_of.items():
         of_audit = pc.equal(arrays.column(rows, "audit_id"), audit_id)
         if pc.any(of_audit).as_py():
-            found = pc.replace_with_mask(
-                found, of_audit, canonical_column(written.filter(of_audit), spellings)
+            mask = pc.replace_with_mask(
+                mask, of_audit, canonical_column(written.filter(of_audit), spellings)
             )
-    return found
+    return mask
 
 
 def _aware(instant: datetime | None) -> datetime | None:

@@ -133,6 +133,6 @@ def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]
         ):
             row[name] = None if path is None else path.removesuffix(METADATA_SUFFIX)
     for row in rows:
-        found = _WRITTEN.fullmatch(row["last_completed_path"] or "")
-        row["written_directory"] = found[1] if found and found[2] == row["job_id"] else None
+        match = _WRITTEN.fullmatch(row["last_completed_path"] or "")
+        row["written_directory"] = match[1] if match and match[2] == row["job_id"] else None
     return rows

@@ -113,6 +113,6 @@ def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
         arrays.numbers(column(distinct, "path")),
         arrays.numbers(column(distinct, "bytes_max")),
     )
-    found = arrays.sums(at, size, paths.size)
-    found[~arrays.marked(at[arrays.known(size)], paths.size)] = arrays.UNKNOWN
-    return found
+    sums = arrays.sums(at, size, paths.size)
+    sums[~arrays.marked(at[arrays.known(size)], paths.size)] = arrays.UNKNOWN
+    return sums

@@ -171,7 +171,7 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
         .sort_by([("code", "ascending"), ("ordinal", "ascending")])
         .combine_chunks()
     )
-    found: list[str | None] = [None] * size
+    digests: list[str | None] = [None] * size
     of = arrays.numbers(column(written, "code"))
     paths, starts = column(written, "written_path"), np.flatnonzero(np.diff(of, prepend=-1))
     lengths = arrays.numbers(pc.binary_length(paths))
@@ -188,8 +188,8 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
     for first, last in pairwise([*starts, len(of)]):
         content = hashlib.sha256(text[ends[first] : ends[last]])
         content.update(figures[first:last].tobytes())
-        found[of[first]] = content.hexdigest()
-    return found
+        digests[of[first]] = content.hexdigest()
+    return digests
 
 
 def _bad_paths(unplaced: pa.Table) -> pa.Table:

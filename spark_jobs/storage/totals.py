@@ -174,15 +174,15 @@ def of_jobs(
     """
     own = by((row for row in checkpoints if not row["is_savepoint"]), *JOB_DIRECTORY)
     known = {key_of(row, JOB_DIRECTORY): row for row in owners}
-    found = []
+    jobs = []
     for row in _of(cube, directories, (*JOB_DIRECTORY, "job_id")):
         if row["job_directory"] is None:
             continue
         key = key_of(row, JOB_DIRECTORY)
         retained, owner = own.get(key, []), known.get(key, {})
-        newest = largest(one["checkpoint_id"] for one in retained)
+        newest = largest(entry["checkpoint_id"] for entry in retained)
         nothing = dict.fromkeys(REACHED, 0)
-        found.append(
+        jobs.append(
             row
             | reached.get(key, nothing)
             | {
@@ -194,12 +194,12 @@ def of_jobs(
                 "newest_checkpoint_id": newest,
                 "newest_modified": next(
                     (
-                        one["modified"]
-                        for one in retained
-                        if newest is not None and one["checkpoint_id"] == newest
+                        entry["modified"]
+                        for entry in retained
+                        if newest is not None and entry["checkpoint_id"] == newest
                     ),
                     None,
                 ),
             }
         )
-    return found
+    return jobs

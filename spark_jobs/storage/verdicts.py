@@ -256,12 +256,12 @@ def _facts(
 
     def at_snapshots(table: str) -> Numbers:
         """Few files are ``_metadata``: only these are looked up."""
-        found = np.full(size, -1)
+        snapshots = np.full(size, -1)
         at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
-        found[at] = arrays.found_at(
+        snapshots[at] = arrays.found_at(
             keys.take(pa.array(at)), arrays.joined(facts[table], "audit_id", "metadata_path")
         )
-        return found
+        return snapshots
 
     snapshot = at_snapshots("checkpoints")
     referrers = column(rows, "referrers")

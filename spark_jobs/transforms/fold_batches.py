@@ -334,12 +334,12 @@ def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
 
 def _made(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
     one_each = {
-        name: pa.array([one.get(name) for one in results], FOLDED.field(name).type)
+        name: pa.array([result.get(name) for result in results], FOLDED.field(name).type)
         for name in (*JOB, "state", "lookup")
     }
     lists = {
         table.name: pa.array(
-            [one.get(table.name, ()) for one in results], FOLDED.field(table.name).type
+            [result.get(table.name, ()) for result in results], FOLDED.field(table.name).type
         )
         for table in _MADE
     }

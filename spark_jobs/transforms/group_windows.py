@@ -48,13 +48,13 @@ PLACEMENT = ("vertex_id", "ts", "host", "attempt")
 SAMPLES_AT_ONCE = 20_000
 
 
-def with_windows(found: Iterable[Group]) -> Iterator[Group]:
+def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
     """The groups in their order; instead of ``samples`` they have ``windows``, those that hold a
     new sample, and ``placements``.
     """
     held: list[Group] = []
     rows = 0
-    for group in found:
+    for group in groups:
         held.append(group)
         rows += group.size
         if rows >= SAMPLES_AT_ONCE:

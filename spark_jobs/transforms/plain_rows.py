@@ -45,8 +45,8 @@ def _dicts(array: pa.StructArray) -> list[dict[str, Any] | None]:
     if not array.null_count:
         return made
     return [
-        one if valid else None
-        for one, valid in zip(made, pc.is_valid(array).to_pylist(), strict=True)
+        entry if valid else None
+        for entry, valid in zip(made, pc.is_valid(array).to_pylist(), strict=True)
     ]
 
 

@@ -161,11 +161,11 @@ def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
     known = np.flatnonzero(np.any([places >= 0 for places, _ in reported.values()], axis=0))
     newest = np.full(cells.slots, -1)
     newest[cells.slot[known]] = known
-    found = {}
+    tasks = {}
     for name, (places, texts) in reported.items():
         of_slot = np.where(newest >= 0, places[newest] if len(places) else -1, -1)
-        found[name] = texts.take(pa.array(of_slot, mask=of_slot < 0))
-    return found
+        tasks[name] = texts.take(pa.array(of_slot, mask=of_slot < 0))
+    return tasks
 
 
 def _over_subtasks(cells: Cells, means: Mapping[str, Reals], part: Reals) -> dict[str, pa.Array]:

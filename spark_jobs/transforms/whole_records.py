@@ -151,7 +151,7 @@ def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]
         match(b"26-11-21 04:00:00,001 " + header) for header in distinct.dictionary.to_pylist()
     ]
     columns = (
-        [found[layout.group(name)].decode("utf-8", "replace") for found in matches if found]
+        [match[layout.group(name)].decode("utf-8", "replace") for match in matches if match]
         for name in ("level", "logger")
     )
     level, logger = (pa.array(column, pa.string()).take(distinct.indices) for column in columns)

@@ -45,12 +45,12 @@ def _parsed(written: str) -> Address | None:
     text = written.strip()[:_LONGEST]
     with_port = _WITH_PORT.fullmatch(text)
     try:
-        found = ipaddress.ip_address(
+        address = ipaddress.ip_address(
             with_port["v4"] or with_port["v6"] if with_port else text.partition("%")[0]
         )
     except ValueError:
         return None
-    return getattr(found, "ipv4_mapped", None) or found
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _network(address: Address | None, bits_v4: int, bits_v6: int) -> str:

@@ -50,7 +50,9 @@ def remember(request: HttpRequest, response: HttpResponseBase) -> None:
     """
     known = device_of(request)
     me = _digest(request.user.get_username())
-    people = (me, *(one for one in (known.people if known else ()) if one != me))[:MOST_PEOPLE]
+    people = (me, *(person for person in (known.people if known else ()) if person != me))[
+        :MOST_PEOPLE
+    ]
     text = signing.dumps({"nonce": secrets.token_urlsafe(12), "people": people}, salt=_SALT)
     response.set_cookie(
         COOKIE,

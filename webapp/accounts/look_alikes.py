@@ -48,9 +48,9 @@ _GLYPHS = (
     ("ıĸ〇丨", "ikol"),
 )
 _LATIN = {
-    ord(one): latin
+    ord(text): latin
     for others, letters in _GLYPHS
-    for one, latin in zip(others, letters, strict=True)
+    for text, latin in zip(others, letters, strict=True)
 }
 _ALIKE = str.maketrans("01i", "oll", "\u115f\u1160\u0307")
 """Left out: letters that are shown as nothing, and the dot that a small form of İ keeps."""

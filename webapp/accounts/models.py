@@ -73,7 +73,7 @@ class User(AbstractUser):
             skeletons(self.username),
             User.objects.exclude(pk=self.pk).values_list("username", flat=True),
         )
-        if found := next((one for one in others if ours & skeletons(one)), None):
+        if found := next((text for text in others if ours & skeletons(text)), None):
             said = gettext(
                 "It looks like the name %(username)s, which somebody has: capitals and small "
                 "letters, 0 and o, 1, i and l, rn and m, "

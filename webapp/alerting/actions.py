@@ -113,7 +113,7 @@ def silence(
         )
     with transaction.atomic():
         made = Silence.objects.create(
-            matchers=[one.as_json() for one in matchers],
+            matchers=[matcher.as_json() for matcher in matchers],
             starts_at=starts_at,
             ends_at=ends_at,
             reason=said,
@@ -166,17 +166,17 @@ def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> Maintena
     return window
 
 
-def end_window(found: MaintenanceWindow, user: Any, now: datetime) -> None:
+def end_window(maintenance_window: MaintenanceWindow, user: Any, now: datetime) -> None:
     """From now on it is over. Raises :class:`ActionRefused` where it is already."""
     with transaction.atomic():
         if (
             not MaintenanceWindow.objects.not_over(now)
-            .filter(pk=found.pk)
+            .filter(pk=maintenance_window.pk)
             .update(ends_at=now, ended_name=user.get_username()[:200])
         ):
             raise ActionRefused(gettext("This window is over already."))
         evaluation_hint.wake()
-    found.refresh_from_db()
+    maintenance_window.refresh_from_db()
 
 
 def clean(text: str) -> str:

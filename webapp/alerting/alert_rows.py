@@ -78,7 +78,7 @@ def put(row: Alert, life: Life) -> None:
         setattr(row, name, getattr(life, name))
     if life.is_open:
         row.ended_because = ""
-    row.fired = [one.isoformat() for one in life.fired]
+    row.fired = [instant.isoformat() for instant in life.fired]
     row.severity_rank = life.rank
     row.severity = SEVERITY_OF_RANK.get(life.rank, row.severity)
 

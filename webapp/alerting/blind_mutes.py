@@ -37,22 +37,22 @@ class BlindMutes:
             Alert.objects.open().filter(rule=BLIND, job_id="").exclude(cluster="").order_by("id")
         )
         rows = {
-            one.cluster: one for one in open_rows.defer("title", "cause", "next_step", "evidence")
+            row.cluster: row for row in open_rows.defer("title", "cause", "next_step", "evidence")
         }
         told = [
-            one for one in rows.values() if one.state == AlertState.FIRING and not is_muted(one)
+            row for row in rows.values() if row.state == AlertState.FIRING and not is_muted(row)
         ]
         self.by_cluster: dict[str, Alert] = (
-            {} if _is_weirs_own(rows.values()) else {one.cluster: one for one in told}
+            {} if _is_weirs_own(rows.values()) else {alert.cluster: alert for alert in told}
         )
         self._seen_since = now - JUDGED_AGAIN_AFTER
         self._unaware: dict[int, list[Wants]] = defaultdict(list)
         """By number of such an alert, the endpoints that are not notified of it."""
         for endpoint in Endpoint.objects.filter(enabled=True) if self.by_cluster else ():
             wants = wants_of(endpoint)
-            for one in self.by_cluster.values():
-                if not wants.takes(one):
-                    self._unaware[one.pk].append(wants)
+            for alert in self.by_cluster.values():
+                if not wants.takes(alert):
+                    self._unaware[alert.pk].append(wants)
 
     def of(self, row: Alert) -> Alert | None:
         """The one that holds ``row`` back."""
@@ -76,9 +76,9 @@ class BlindMutes:
 
     def stay_held(self) -> Q:
         """Most of what a dark cluster holds back stays held back by the same alert."""
-        of_all = [one for one in self.by_cluster.values() if not self._unaware[one.pk]]
-        over = [one.pk for one in of_all if self._is_over(one)]
-        dark = [one.pk for one in of_all if not self._is_over(one)]
+        of_all = [alert for alert in self.by_cluster.values() if not self._unaware[alert.pk]]
+        over = [alert.pk for alert in of_all if self._is_over(alert)]
+        dark = [alert.pk for alert in of_all if not self._is_over(alert)]
         by_same = Q(inhibited_by__in=dark) | Q(inhibited_by__in=over, quiet_since__isnull=False)
         seen = Q(finding__last_seen__gt=F("inhibited_by__episode_at"))
         ended = Q(state=AlertState.RESOLVED, told=Notified.NOTHING, severity_rank__lt=CRITICAL_RANK)
@@ -88,5 +88,5 @@ class BlindMutes:
 def _is_weirs_own(blind: Iterable[Alert]) -> bool:
     """Half of the clusters are not seen at once, of few as of many, whoever is notified of them."""
     watched = set(Cluster.objects.meant_to_run().values_list("name", flat=True))
-    dark = sum(one.quiet_since is None and one.cluster in watched for one in blind)
+    dark = sum(alert.quiet_since is None and alert.cluster in watched for alert in blind)
     return dark > 0 and 2 * dark >= len(watched)

@@ -19,7 +19,7 @@ class AlertFilters(OfJob):
     label = LABEL
     state = Choice((*AlertState.values, OPEN_STATE, ANY_STATE), method="in_state")
     severity = Choice(Severity.values)
-    muted_by = Choice([one for one in Mute.values if one])
+    muted_by = Choice([value for value in Mute.values if value])
     acknowledged = Flag(method="with_acknowledgement")
     silenced = Flag(method="with_mute", about="muted by anything")
     time_field = "starts_at"

@@ -133,9 +133,9 @@ def _hand_over(finding: Finding, known: dict[Identity, list[Alert]]) -> None:
     }
     row = next(
         (
-            one
-            for one in same.values()
-            if (one.cluster, one.rule, one.subject_id) == _of_any_job(finding)
+            alert
+            for alert in same.values()
+            if (alert.cluster, alert.rule, alert.subject_id) == _of_any_job(finding)
         ),
         None,
     )
@@ -186,7 +186,7 @@ def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
     near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(tell_since__isnull=False)
     of_job = Q(job_id__in={finding.job_id for finding in findings}) | Q(
-        job_name__in={one.job_name for one in findings if one.job_name}
+        job_name__in={finding.job_name for finding in findings if finding.job_name}
     )
     rows = Alert.objects.filter(
         near,

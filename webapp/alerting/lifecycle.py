@@ -279,7 +279,9 @@ def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[Event]]:
     """One more firing, at ``at`` in the data."""
     kind = Happened.FIRED_AGAIN if life.firings else Happened.FIRED
     fired = tuple(
-        sorted({*(one for one in life.fired if abs(at - one) <= FLAP_WINDOW), at})[-FLAPS:]
+        sorted({*(instant for instant in life.fired if abs(at - instant) <= FLAP_WINDOW), at})[
+            -FLAPS:
+        ]
     )
     events: list[Event] = [(at, kind)]
     flapping = life.flapping

@@ -56,14 +56,18 @@ class Mutes:
 
     def __init__(self, now: datetime) -> None:
         windows = [
-            _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.since(now), matchers)
-            for one in MaintenanceWindow.objects.active(now)
-            if (matchers := _matchers_of(one)) is not None
+            _Rule(
+                Held(Mute.MAINTENANCE, maintenance_window.pk, maintenance_window.until(now)),
+                maintenance_window.since(now),
+                matchers,
+            )
+            for maintenance_window in MaintenanceWindow.objects.active(now)
+            if (matchers := _matchers_of(maintenance_window)) is not None
         ]
         silences = [
-            _Rule(Held(Mute.SILENCE, one.pk, one.ends_at), one.starts_at, matchers)
-            for one in Silence.objects.active(now).order_by("-ends_at")
-            if (matchers := _matchers_of(one)) is not None
+            _Rule(Held(Mute.SILENCE, silence.pk, silence.ends_at), silence.starts_at, matchers)
+            for silence in Silence.objects.active(now).order_by("-ends_at")
+            if (matchers := _matchers_of(silence)) is not None
         ]
         self._rules = [*windows, *silences]
         self.blind = BlindMutes(now, lambda row: bool(self._by_people([row])[row.pk].by))

@@ -110,7 +110,7 @@ def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
         else described.next_step,
         starts_at=row.starts_at,
         ends_at=None if status == FIRING else row.ends_at,
-        evidence=tuple(one for one in described.evidence or () if isinstance(one, dict)),
+        evidence=tuple(entry for entry in described.evidence or () if isinstance(entry, dict)),
         acknowledged_by=row.acknowledged_name or None,
         flapping=row.flapping,
         muted_count=muted_count,

@@ -72,7 +72,7 @@ def plan(now: datetime) -> list[AlertGroup]:
     AlertGroup.objects.bulk_update(
         changed, ["first_pending_at", "next_due_at"], batch_size=ROWS_AT_ONCE
     )
-    return [group for _due, group in sorted(with_news, key=lambda one: (one[0], one[1].pk))]
+    return [group for _due, group in sorted(with_news, key=lambda pair: (pair[0], pair[1].pk))]
 
 
 def to_repeat(now: datetime) -> list[AlertGroup]:

@@ -113,16 +113,16 @@ class Policies:
             (rule, cluster, "", ""),
             (rule, "", "", ""),
         ]
-        found = [self._set.get(one) for one in dict.fromkeys(wider)]
-        return in_force(rule, [one for one in found if one is not None])
+        settings = [self._set.get(pair) for pair in dict.fromkeys(wider)]
+        return in_force(rule, [setting for setting in settings if setting is not None])
 
 
 def in_force(rule: str, rows: list[RuleSetting]) -> RulePolicy:
     """``rows``: the settings that apply, the narrowest first."""
-    severity = next((one.severity for one in rows if one.severity), "")
-    alerts = next((one.alerts for one in rows if one.alerts is not None), True)
-    before = next((one.hold_before_s for one in rows if one.hold_before_s is not None), None)
-    after = next((one.hold_after_s for one in rows if one.hold_after_s is not None), None)
+    severity = next((row.severity for row in rows if row.severity), "")
+    alerts = next((row.alerts for row in rows if row.alerts is not None), True)
+    before = next((row.hold_before_s for row in rows if row.hold_before_s is not None), None)
+    after = next((row.hold_after_s for row in rows if row.hold_after_s is not None), None)
     return RulePolicy(
         severity,
         alerts and rule not in NO_ALERT,

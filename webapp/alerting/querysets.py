@@ -59,15 +59,15 @@ class AlertGroupQuerySet(QuerySet["AlertGroup"]):
         wanted = self.filter(
             cluster__in={cluster for cluster, _family in keys}, family__in=families
         )
-        found = {(one.cluster, one.family): one for one in wanted}
+        groups = {(group.cluster, group.family): group for group in wanted}
         missing = [
             self.model(cluster=cluster, family=family)
-            for cluster, family in sorted(set(keys) - set(found))
+            for cluster, family in sorted(set(keys) - set(groups))
         ]
         if missing:
             self.bulk_create(missing, ignore_conflicts=True)
-            found = {(one.cluster, one.family): one for one in wanted.all()}
-        return found
+            groups = {(group.cluster, group.family): group for group in wanted.all()}
+        return groups
 
 
 class SilenceQuerySet(QuerySet["Silence"]):
@@ -86,4 +86,8 @@ class MaintenanceWindowQuerySet(QuerySet["MaintenanceWindow"]):
         return self.filter(ends_at__lte=at)
 
     def active(self, at: datetime) -> "list[MaintenanceWindow]":
-        return [one for one in self.not_over(at).filter(starts_at__lte=at) if one.is_active(at)]
+        return [
+            maintenance_window
+            for maintenance_window in self.not_over(at).filter(starts_at__lte=at)
+            if maintenance_window.is_active(at)
+        ]

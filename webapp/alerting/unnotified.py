@@ -160,12 +160,12 @@ def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, l
     alerts.
     """
     labels = [matched_labels(row) for row in rows]
-    found: dict[int, list[int]] = {row.pk: [] for row in rows}
-    for one in endpoints:
-        if one.enabled:
-            for row, matches in zip(rows, match_each(matchers_of(one), labels), strict=True):
-                found[row.pk] += [one.min_rank] if matches else []
-    return found
+    takers: dict[int, list[int]] = {row.pk: [] for row in rows}
+    for endpoint in endpoints:
+        if endpoint.enabled:
+            for row, matches in zip(rows, match_each(matchers_of(endpoint), labels), strict=True):
+                takers[row.pk] += [endpoint.min_rank] if matches else []
+    return takers
 
 
 def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[int]) -> str:
@@ -176,7 +176,7 @@ def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[
         return ""
     if not endpoints:
         return gettext("There is no endpoint.")
-    if not any(one.enabled for one in endpoints):
+    if not any(endpoint.enabled for endpoint in endpoints):
         return gettext("All endpoints are disabled.")
     if not least:
         return gettext("No enabled endpoint matches the labels.")

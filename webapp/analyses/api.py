@@ -70,7 +70,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
             return dict(ANY_VALUE)
         if len(options) == 1:
             return {**schema_of(options[0]), "nullable": True}
-        return {"oneOf": [schema_of(one) for one in options]}
+        return {"oneOf": [schema_of(option) for option in options]}
     if origin is tuple:
         return {"type": "array", "items": schema_of(of[0])}
     if is_dataclass(kind):
@@ -84,7 +84,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 def _object(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    properties = {one.name: schema_of(hints[one.name]) for one in fields(kind)}
+    properties = {field.name: schema_of(hints[field.name]) for field in fields(kind)}
     if kind is Table:
         row = {
             "type": "object",
@@ -120,8 +120,13 @@ class AnalysesView(APIView):
         every = all_analyses().values()
         return Response(
             [
-                {"name": one.name, "title": one.title, "summary": one.summary, "tab": one.tab}
-                for one in every
+                {
+                    "name": analysis.name,
+                    "title": analysis.title,
+                    "summary": analysis.summary,
+                    "tab": analysis.tab,
+                }
+                for analysis in every
             ]
         )
 
@@ -181,16 +186,20 @@ def root_view_of(analysis: RootAnalysis) -> type[APIView]:
 def urlpatterns() -> list[URLPattern]:
     of_job = "jobs/<name:cluster>/<name:job_id>/analyses"
     of_fleet = [
-        path(f"analyses/{one.name}/", fleet_view_of(one).as_view(), name=f"api-analysis-{one.name}")
-        for one in all_fleet_analyses().values()
+        path(
+            f"analyses/{analysis.name}/",
+            fleet_view_of(analysis).as_view(),
+            name=f"api-analysis-{analysis.name}",
+        )
+        for analysis in all_fleet_analyses().values()
     ]
     of_root = [
         path(
-            f"storage-analyses/{one.name}/",
-            root_view_of(one).as_view(),
-            name=f"api-storage-analysis-{one.name}",
+            f"storage-analyses/{analysis.name}/",
+            root_view_of(analysis).as_view(),
+            name=f"api-storage-analysis-{analysis.name}",
         )
-        for one in all_root_analyses().values()
+        for analysis in all_root_analyses().values()
     ]
     return [
         *of_fleet,
@@ -198,8 +207,10 @@ def urlpatterns() -> list[URLPattern]:
         path(f"{of_job}/", AnalysesView.as_view(), name="api-job-analyses"),
         *(
             path(
-                f"{of_job}/{one.name}/", view_of(one).as_view(), name=f"api-job-analysis-{one.name}"
+                f"{of_job}/{analysis.name}/",
+                view_of(analysis).as_view(),
+                name=f"api-job-analysis-{analysis.name}",
             )
-            for one in all_analyses().values()
+            for analysis in all_analyses().values()
         ),
     ]

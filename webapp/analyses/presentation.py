@@ -55,9 +55,11 @@ def _shown(block: Block) -> Any:
     if isinstance(block, Facts):
         return [(fact, _cell(fact.value, fact.unit)) for fact in block.facts]
     if isinstance(block, Table):
-        columns = tuple(ShownColumn(one, _css(one.unit)) for one in block.columns)
+        columns = tuple(ShownColumn(column, _css(column.unit)) for column in block.columns)
         rows = tuple(
-            tuple(_cell(value, one.unit) for value, one in zip(row, block.columns, strict=True))
+            tuple(
+                _cell(value, column.unit) for value, column in zip(row, block.columns, strict=True)
+            )
             for row in block.rows[:MOST_SHOWN]
         )
         return ShownTable(block, columns, rows)

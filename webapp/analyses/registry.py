@@ -167,7 +167,7 @@ def all_analyses() -> Mapping[str, Analysis]:
     """By name, in the order of the tabs and of the alphabet."""
     _imported()
     tabs = get_args(Tab)
-    return dict(sorted(_OF_JOB.items(), key=lambda one: (tabs.index(one[1].tab), one[0])))
+    return dict(sorted(_OF_JOB.items(), key=lambda pair: (tabs.index(pair[1].tab), pair[0])))
 
 
 def all_fleet_analyses() -> Mapping[str, FleetAnalysis]:

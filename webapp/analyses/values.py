@@ -55,11 +55,11 @@ def plain(value: Any) -> Any:
         keys = [column.key for column in value.columns]
         rows = [dict(zip(keys, map(plain, row), strict=True)) for row in value.rows]
         return {
-            one.name: rows if one.name == "rows" else plain(getattr(value, one.name))
-            for one in fields(value)
+            field.name: rows if field.name == "rows" else plain(getattr(value, field.name))
+            for field in fields(value)
         }
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
     if isinstance(value, dict):

@@ -55,11 +55,11 @@ def _addresses(
     show: Callable[..., HttpResponse],
     show_chart: Callable[..., HttpResponse],
 ) -> Iterator[URLPattern]:
-    for name, one in declared.items():
-        view = require_GET(partial(show, analysis=one))
+    for name, declaration in declared.items():
+        view = require_GET(partial(show, analysis=declaration))
         yield path(f"{folder}{name}/", view, name=f"{prefix}{name}")
-        for key, draw in one.charts.items():
-            view = require_GET(partial(show_chart, analysis=one, draw=draw))
+        for key, draw in declaration.charts.items():
+            view = require_GET(partial(show_chart, analysis=declaration, draw=draw))
             yield path(f"{folder}{name}/{key}.json", view, name=f"{prefix}{name}-chart-{key}")
 
 

@@ -60,12 +60,16 @@ def drawn(
     """
     inside = sorted((a for a in annotations if start <= a.at <= end), key=lambda a: a.at)
     shown = inside[-MOST_LINES:]
-    shapes = [_line(one.at, LOOK.get(one.kind, ("•", INK_3))[1]) for one in shown]
+    shapes = [
+        _line(annotation.at, LOOK.get(annotation.kind, ("•", INK_3))[1]) for annotation in shown
+    ]
     # What was found has a row of its own above what happened, so that neither hides the other.
     labels = [
         label
         for row in (False, True)
-        for label in _labels([one for one in shown if (one.kind in FOUND) == row], start, end)
+        for label in _labels(
+            [annotation for annotation in shown if (annotation.kind in FOUND) == row], start, end
+        )
     ]
     note = (
         gettext("The newest %(number)s of %(all)s annotations are drawn.")

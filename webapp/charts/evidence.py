@@ -44,22 +44,29 @@ def over_time(
 
     ``occurrences`` are sorted by time; ``tick_words`` writes a value in its unit.
     """
-    kept = worst_in_buckets(occurrences, MOST_POINTS, lambda one: one.at, lambda one: one.value)
+    kept = worst_in_buckets(
+        occurrences, MOST_POINTS, lambda point: point.at, lambda point: point.value
+    )
     layout, events_note = annotated.drawn(events, start, end)
     line = go.Scatter(
-        x=[plot_time(one.at) for one in kept],
-        y=[one.value for one in kept],
+        x=[plot_time(occurrence.at) for occurrence in kept],
+        y=[occurrence.value for occurrence in kept],
         mode="lines+markers" if len(kept) <= 200 else "lines",
         line={"color": ACCENT, "width": 1.6},
-        marker={"size": 7, "color": [_COLOURS.get(one.severity, ACCENT) for one in kept]},
+        marker={
+            "size": 7,
+            "color": [_COLOURS.get(occurrence.severity, ACCENT) for occurrence in kept],
+        },
         hovertext=[
-            f"<b>{plain(name)}</b><br>{plain(one.words, 120)}<br>{instant_text(one.at)}"
-            for one in kept
+            f"<b>{plain(name)}</b><br>{plain(occurrence.words, 120)}<br>{instant_text(occurrence.at)}"
+            for occurrence in kept
         ],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
-    values = [one.value for one in kept] + ([threshold] if threshold is not None else [])
+    values = [occurrence.value for occurrence in kept] + (
+        [threshold] if threshold is not None else []
+    )
     low, high = min(0.0, *values), max(0.0, *values)
     step = _round_step((high - low) / _TICKS)
     ticks = [

@@ -72,7 +72,7 @@ def calls_by_second(series: Sequence[tuple[str, Sequence[float]]], start: dateti
         start + timedelta(seconds=second)
         for second in range(max(len(calls) for _label, calls in series))
     ]
-    drawn_at = [plot_time(one) for one in at]
+    drawn_at = [plot_time(instant) for instant in at]
     lines = [
         go.Scatter(
             x=drawn_at,

@@ -116,7 +116,7 @@ def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
 
     return Advice(
         checkpoints=len(history),
-        since=instant_of(min(one.trigger_time_ms for one in history)) if history else None,
+        since=instant_of(min(sample.trigger_time_ms for sample in history)) if history else None,
         missing=given.missing,
         settings=_settings(job, given),
         regional=replayed(by_subtask=False),
@@ -138,9 +138,9 @@ def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
     newest = own.order_by("-trigger_time", "-id")
     given = newest.filter(Q(outcome="declined") | Q(outcome="expired"))
     failed = samples_of(CheckpointSample, given[:MOST_CHECKPOINTS], *_COLUMNS, *_WHO)
-    who = {(one.checkpoint_id, one.trigger_time_ms): one for one in failed}
+    who = {(sample.checkpoint_id, sample.trigger_time_ms): sample for sample in failed}
     read = samples_of(CheckpointSample, newest[:MOST_CHECKPOINTS], *_COLUMNS)
-    return [who.get((one.checkpoint_id, one.trigger_time_ms), one) for one in read]
+    return [who.get((sample.checkpoint_id, sample.trigger_time_ms), sample) for sample in read]
 
 
 def _in_force(job: JobCurrent, limits: Limits) -> InForce:

@@ -84,12 +84,16 @@ def cause_of(
     found = Finding.objects.of_job(fact.cluster, fact.job_id).filter(
         first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time
     )
-    at_that_time = [shown(one) for one in found.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
+    at_that_time = [shown(finding) for finding in found.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
     about = tuple(
-        one for one in at_that_time if one.is_notable and _is_about(one.finding, fact.checkpoint_id)
+        finding
+        for finding in at_that_time
+        if finding.is_notable and _is_about(finding.finding, fact.checkpoint_id)
     )
-    holder = _holder(about, [one for one in at_that_time if one.finding.first_seen <= end])
-    explanation = next((one for one in about), None)
+    holder = _holder(
+        about, [finding for finding in at_that_time if finding.finding.first_seen <= end]
+    )
+    explanation = next((finding for finding in about), None)
     steps = (
         explanation.finding.next_step if explanation else "",
         next_step(fact.reason, fact.dominant_phase),
@@ -116,7 +120,7 @@ def _badge(
     if fact.outcome != "completed":
         return outcome_badge(fact.outcome)
     if comparison.large or any(
-        one.finding.rule.startswith("checkpoint.full_after") for one in about
+        finding.finding.rule.startswith("checkpoint.full_after") for finding in about
     ):
         return Badge("completed, but large", "◆", "warn")
     return (
@@ -207,9 +211,13 @@ def _holder(
     about: tuple[PresentedFinding, ...], at_that_time: list[PresentedFinding]
 ) -> Holder | None:
     """From the finding about this checkpoint, else by the origin found while it ran."""
-    origins = [one for one in at_that_time if one.finding.rule in ORIGIN_RULES]
-    for one in about:
-        held_by = one.finding.data.get("held_by") if isinstance(one.finding.data, Mapping) else None
+    origins = [finding for finding in at_that_time if finding.finding.rule in ORIGIN_RULES]
+    for finding in about:
+        held_by = (
+            finding.finding.data.get("held_by")
+            if isinstance(finding.finding.data, Mapping)
+            else None
+        )
         if isinstance(held_by, Mapping) and held_by.get("name"):
             name = str(held_by["name"])
             origin = next((other for other in origins if other.finding.subject == name), None)

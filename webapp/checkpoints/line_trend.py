@@ -40,7 +40,7 @@ def trend_of(
     """
     if not attempts:
         return SizeTrend.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
-    line = {one.job_id: one for one in (job, *attempts)}
+    line = {attempt.job_id: attempt for attempt in (job, *attempts)}
     completed = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id__in=line, outcome="completed"
     ).exclude(is_savepoint=True)
@@ -55,8 +55,8 @@ def trend_of(
         for row in completed.order_by("-trigger_time", "-id").values(*_COLUMNS)[:MOST_CHECKPOINTS]
     ]
     noted = list(changes.order_by("-at").values_list("job_id", "kind", "at")[:MOST_CHANGES])
-    found = size_trend(map(in_ms, rows), _cuts(line, rows, noted))
-    return SizeTrend(cluster=job.cluster, job_id=job.job_id, **_instants(found)) if found else None
+    trend = size_trend(map(in_ms, rows), _cuts(line, rows, noted))
+    return SizeTrend(cluster=job.cluster, job_id=job.job_id, **_instants(trend)) if trend else None
 
 
 def _cuts(

@@ -50,7 +50,7 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
         if subject.isascii() and subject.isdigit()
     ]
     triggers = _triggers(job, {number for _, number in restored})
-    following = [one.at for one in found[1:]]
+    following = [outage.at for outage in found[1:]]
     return tuple(
         _restored(one, until, restored, triggers)
         for one, until in itertools.zip_longest(found, following)

@@ -21,13 +21,13 @@ from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.instants import epoch_ms
 
 _COLUMN_OF = {
-    one.name: f"slowest_{one.name}" if one.name.removesuffix("_ms") in PHASES else one.name
-    for one in fields(CheckpointPoint)
-    if one.name != "slowest"
+    field.name: f"slowest_{field.name}" if field.name.removesuffix("_ms") in PHASES else field.name
+    for field in fields(CheckpointPoint)
+    if field.name != "slowest"
 }
 POINT_COLUMNS = (*_COLUMN_OF.values(), "slowest_vertex_name", "slowest_subtask", "slowest_host")
 """What charts and reports show of a checkpoint."""
-SIZE_FIELDS = tuple(one.name for one in fields(SizePoint))
+SIZE_FIELDS = tuple(field.name for field in fields(SizePoint))
 OWN = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
 """Checkpoints without savepoints."""
 WORST_FIRST = (

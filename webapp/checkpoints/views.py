@@ -40,19 +40,17 @@ def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -
     own = CheckpointFact.objects.filter(cluster=cluster, checkpoint_id=checkpoint_id).only(
         "job_id", "trigger_time"
     )
-    found = own.filter(job_id=job_id).order_by("-trigger_time").first()
-    found = (
-        found
+    fact = own.filter(job_id=job_id).order_by("-trigger_time").first()
+    fact = (
+        fact
         or own.filter(job_id__in=ids_of_line(cluster, job_id)).order_by("-trigger_time").first()
     )
-    if found is None:
+    if fact is None:
         raise Http404(
             f"No checkpoint {checkpoint_id} of this job is known; routine ones are kept "
             f"{routine().days} days."
         )
-    return redirect(
-        "checkpoint", cluster, found.job_id, checkpoint_id, epoch_ms(found.trigger_time)
-    )
+    return redirect("checkpoint", cluster, fact.job_id, checkpoint_id, epoch_ms(fact.trigger_time))
 
 
 def go(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
@@ -187,7 +185,7 @@ def _longest(parts: list[SubtaskPart]) -> list[tuple[str, SubtaskPart, int]]:
         for phase in PHASES
     ]
     longest = [
-        (phase, max(of_phase, key=lambda one: one[0])) for phase, of_phase in known if of_phase
+        (phase, max(of_phase, key=lambda pair: pair[0])) for phase, of_phase in known if of_phase
     ]
     return [(phase, part, ms) for phase, (ms, part) in longest]
 

@@ -43,7 +43,7 @@ def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
     if spans.pop("total") > MOST_FACTS:
         facts = _newest(facts)
         spans = _spans(facts, wanted)
-    found = []
+    worsts = []
     for number, one in enumerate(wanted):
         first, last, total = (spans[f"{name}_{number}"] for name in ("first", "last", "total"))
         rows = facts.filter(one.among)
@@ -54,8 +54,8 @@ def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
                 rows.order_by(*one.worst_first, "trigger_time", "id"),
                 list(_slices(first, last, one.limit)),
             )
-        found.append(Worst(ids, total))
-    return found
+        worsts.append(Worst(ids, total))
+    return worsts
 
 
 def _spans(facts: Any, wanted: Sequence[Wanted]) -> dict[str, Any]:

@@ -18,14 +18,14 @@ def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
     """
     files = files or TreeFiles.of(reader.manifest)
     places = Places(reader.manifest, reader.name)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for chunk in reader.chunks():
         for row in chunk.rows.to_pylist():
             file = places.of(row)
             looks = _looks(files, file)
-            found[looks] += 1
+            counts[looks] += 1
             if looks == "unchanged":
-                found["unchanged_bytes"] += file.bytes
+                counts["unchanged_bytes"] += file.bytes
     words = (
         "unchanged",
         "unchanged_bytes",
@@ -34,7 +34,7 @@ def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
         FileOutcome.LINKED,
         FileOutcome.FAILED,
     )
-    return {str(word): found[word] for word in words}
+    return {str(word): counts[word] for word in words}
 
 
 def _looks(files: Files, file: Planned) -> str:

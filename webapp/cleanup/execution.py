@@ -219,9 +219,9 @@ class _Progress:
         of = dict.fromkeys(self._counts, self._chunks[APPLY]) | {
             APPLY: self._reader.manifest.chunks
         }
-        for known, found in self._counts.items():
+        for known, counts in self._counts.items():
             self._plan.progress[known] = {
-                **found,
+                **counts,
                 "chunks": of[known],
                 "chunks_done": self._chunks[known],
             }

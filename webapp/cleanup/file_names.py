@@ -37,5 +37,5 @@ def below_job(folder: str) -> str:
     """A folder from the directory of its job on, the last of that form; the whole of it where it
     has none.
     """
-    found = _OF_JOB.search(folder.lower())
-    return found[1] if found else folder.lower()
+    match = _OF_JOB.search(folder.lower())
+    return match[1] if match else folder.lower()

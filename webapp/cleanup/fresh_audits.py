@@ -46,14 +46,14 @@ class FreshAudits:
 def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
     """What a loaded audit says of these roots."""
     _, withheld = sort_roots(row, roots)
-    found = loading.read_manifest(row)
+    manifest = loading.read_manifest(row)
     if row.as_of is None:
         raise ValueError(f"Audit {row.audit_id} has no time.")
     return FreshAudit(
         audit_id=row.audit_id,
         as_of=row.as_of,
-        verdict_files=file_uris(found, STORAGE_FILE.name),
-        reference_files=file_uris(found, STORAGE_REFERENCE.name),
-        pending_files=state_uris(found, PENDING),
+        verdict_files=file_uris(manifest, STORAGE_FILE.name),
+        reference_files=file_uris(manifest, STORAGE_REFERENCE.name),
+        pending_files=state_uris(manifest, PENDING),
         not_cleanable={root.uri: root.reasons for root in withheld},
     )

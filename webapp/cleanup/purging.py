@@ -82,9 +82,11 @@ def _refuse_missed(
     for file in files:
         name = name_of(file.path)
         references = [*referred.get(name, ()), *watch.references(name)]
-        hits += [one for one in references if one.path == file.path or not storage.has(one.path)][
-            :1
-        ]
+        hits += [
+            reference
+            for reference in references
+            if reference.path == file.path or not storage.has(reference.path)
+        ][:1]
     if hits:
         named = "; ".join(map(str, hits[:NAMED]))
         raise Halted(

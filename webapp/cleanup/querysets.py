@@ -31,5 +31,5 @@ class CleanupPlanQuerySet(QuerySet["CleanupPlan"]):
         """
         if len(name) < 8 or not all(letter in "0123456789abcdef" for letter in name):
             return None
-        found = list(self.filter(name__startswith=name)[:2])
-        return found[0] if len(found) == 1 else None
+        plans = list(self.filter(name__startswith=name)[:2])
+        return plans[0] if len(plans) == 1 else None

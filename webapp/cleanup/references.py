@@ -84,4 +84,9 @@ def missed(references: References, gone: Collection[str], storage: Storage) -> l
     """Those that lead nowhere, or nobody knows where, of references to files whose names are
     ``gone``.
     """
-    return [one for name in gone for one in references.get(name, ()) if not storage.has(one.path)]
+    return [
+        reference
+        for name in gone
+        for reference in references.get(name, ())
+        if not storage.has(reference.path)
+    ]

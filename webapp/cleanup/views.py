@@ -160,7 +160,7 @@ def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) ->
     return export_response(
         form,
         f"weir-plan-{found.short_name}-{verb}",
-        [one.name for one in fields(Row)],
+        [field.name for field in fields(Row)],
         _journal_rows(found, verb),
     )
 
@@ -226,9 +226,9 @@ def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
 
 def _outcomes(done: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
     return [
-        (outcome_badge(one), SENTENCES[one], done[one], done.get(f"{one}_bytes", 0))
-        for one in FileOutcome
-        if done.get(one)
+        (outcome_badge(outcome), SENTENCES[outcome], done[outcome], done.get(f"{outcome}_bytes", 0))
+        for outcome in FileOutcome
+        if done.get(outcome)
     ]
 
 

@@ -130,7 +130,7 @@ class Watch:
             (
                 by
                 for folder, by in self._folders.items()
-                if any(one.startswith(f"{folder}/") for one in spellings)
+                if any(spelling.startswith(f"{folder}/") for spelling in spellings)
             ),
             None,
         )
@@ -150,12 +150,12 @@ class Watch:
 
     def _canonical(self, written: pa.Array, by: str) -> pa.Array:
         written = written.drop_null()
-        found = canonical_column(written, self._spellings)
-        if found.null_count:
+        column = canonical_column(written, self._spellings)
+        if column.null_count:
             raise Halted(
                 f"{by} appeared in between and refers to a path that has no unambiguous spelling."
             )
-        return found
+        return column
 
     def _listed(self) -> Sequence[MetadataFile]:
         try:

@@ -62,11 +62,11 @@ def message(mail: Mail) -> EmailMultiAlternatives:
         "Message-ID": f"<{mail.message_id}@{settings.WEIR.mail_from.rpartition('@')[2]}>",
         "Auto-Submitted": "auto-generated",
     }
-    found = EmailMultiAlternatives(
+    alternatives = EmailMultiAlternatives(
         mail.subject, mail.text, settings.WEIR.mail_from, list(mail.to), headers=headers
     )
-    found.attach_alternative(mail.html, "text/html")
-    return found
+    alternatives.attach_alternative(mail.html, "text/html")
+    return alternatives
 
 
 def _server() -> EmailBackend:

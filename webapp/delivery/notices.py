@@ -104,7 +104,7 @@ class Notice:
     @classmethod
     def from_json(cls, text: str) -> "Notice":
         raw = json.loads(text)
-        alerts = tuple(_alert(one) for one in raw["alerts"])
+        alerts = tuple(_alert(alert) for alert in raw["alerts"])
         given = {
             **raw,
             "alerts": alerts,
@@ -156,7 +156,7 @@ class Notice:
             replace(
                 self,
                 alerts=tuple(part),
-                changed=self.changed & {one.uid for one in part},
+                changed=self.changed & {alert.uid for alert in part},
                 part=number,
                 parts=len(parts),
             )

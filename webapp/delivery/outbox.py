@@ -63,7 +63,8 @@ def queue_all(notices: list[Notice]) -> int:
             part = part_for(notice, wants)
             if part is not None:
                 rows += [
-                    (delivery_of(one, endpoint), one.alerts) for one in _as_sent(part, endpoint)
+                    (delivery_of(notice, endpoint), notice.alerts)
+                    for notice in _as_sent(part, endpoint)
                 ]
     return _insert(rows)
 
@@ -172,10 +173,10 @@ def wake(now: datetime) -> None:
 
 def oldest_waiting(now: datetime) -> datetime | None:
     """Since when the delivery that waits longest beyond its time does so."""
-    found: datetime | None = (
+    instant: datetime | None = (
         Delivery.objects.sendable(now)
         .order_by("next_attempt_at")
         .values_list("next_attempt_at", flat=True)
         .first()
     )
-    return found
+    return instant

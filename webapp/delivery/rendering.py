@@ -70,7 +70,7 @@ def _rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
             secrets=endpoint.secrets_at(at),
             emails=(row.mail_to,) if row.mail_to else tuple(endpoint.emails),
         )
-        found = format_of(row).render(notice.without_secrets(), to, at)
+        outgoing = format_of(row).render(notice.without_secrets(), to, at)
     except ImproperlyConfigured as error:
         raise CannotRender(str(error)) from None
     except Exception as error:
@@ -79,9 +79,9 @@ def _rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
         raise CannotRender(
             f"It cannot be written as {endpoint.format} ({type(error).__name__})."
         ) from error
-    if isinstance(found, Outgoing):
-        return replace(found, headers={**found.headers, "x-request-id": request_id(row)})
-    return found
+    if isinstance(outgoing, Outgoing):
+        return replace(outgoing, headers={**outgoing.headers, "x-request-id": request_id(row)})
+    return outgoing
 
 
 def request_id(row: Delivery) -> str:

@@ -127,13 +127,13 @@ def _start(
 
 def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
     """Those that came, after waiting shortly for the first."""
-    found = []
+    answers = []
     try:
-        found.append(network.results.get(timeout=POLL_S))
+        answers.append(network.results.get(timeout=POLL_S))
         while True:
-            found.append(network.results.get_nowait())
+            answers.append(network.results.get_nowait())
     except queue.Empty:
-        return found
+        return answers
 
 
 def _hint_at_the_next(now: datetime) -> None:

@@ -29,10 +29,10 @@ def leading(notice: Notice) -> NoticeAlert | None:
     order = {"critical": 0, "warning": 1, "info": 2}
     ranked = sorted(
         notice.alerts,
-        key=lambda one: (
-            one.status != notice.status,
-            order.get(one.severity, 3),
-            one.uid not in notice.changed,
+        key=lambda alert: (
+            alert.status != notice.status,
+            order.get(alert.severity, 3),
+            alert.uid not in notice.changed,
         ),
     )
     return ranked[0] if ranked else None

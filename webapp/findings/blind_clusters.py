@@ -25,8 +25,8 @@ REST = "rest"
 def watch(now: datetime) -> None:
     """Open, renew and close the findings of all clusters; jobs of silent ones lose their health."""
     standing = {
-        (one.cluster, one.subject_id): one
-        for one in Finding.objects.open().filter(rule=RULE, job_id="")
+        (finding.cluster, finding.subject_id): finding
+        for finding in Finding.objects.open().filter(rule=RULE, job_id="")
     }
     read = (
         "name",
@@ -46,14 +46,14 @@ def watch(now: datetime) -> None:
             epoch_ms(now - timedelta(minutes=1)),
             gaps=(gap,) if gap else (),
         )
-        for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
+        for finding in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
             keep(
-                standing.pop((cluster.name, found.subject_id), None),
+                standing.pop((cluster.name, finding.subject_id), None),
                 cluster.name,
-                finding_to_plain(found),
+                finding_to_plain(finding),
                 now,
             )
-    marks.close([one.pk for one in standing.values()], now)
+    marks.close([finding.pk for finding in standing.values()], now)
     close_unwatched(now)
     forget_unseen(now)
 

@@ -78,10 +78,10 @@ def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
 def _spans(runs: Iterable[Any]) -> Sequence[Gap]:
     found = [
         (
-            datetime.fromtimestamp(one["first"], UTC),
-            datetime.fromtimestamp(one["last"], UTC) + WINDOW,
+            datetime.fromtimestamp(run["first"], UTC),
+            datetime.fromtimestamp(run["last"], UTC) + WINDOW,
         )
-        for one in runs
-        if isinstance(one, dict)
+        for run in runs
+        if isinstance(run, dict)
     ]
     return sorted(found)

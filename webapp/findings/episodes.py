@@ -40,7 +40,7 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
     """
     found: list[list[Span]] = []
     until: datetime | None = None
-    for span in sorted(spans, key=lambda one: (one.first, one.last)):
+    for span in sorted(spans, key=lambda span: (span.first, span.last)):
         if until is None or span.first - until > hold:
             found.append([])
             until = span.last
@@ -48,7 +48,7 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
         until = max(until, span.last)
     return [
         FindingEpisode(
-            min(one.first for one in spans), max(one.last for one in spans), _newest(spans)
+            min(span.first for span in spans), max(span.last for span in spans), _newest(spans)
         )
         for spans in found
     ]

@@ -107,7 +107,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
     """
     recordings = set(
         Cluster.objects.filter(
-            kind=ClusterKind.RECORDING, name__in={one[0] for one in identities}
+            kind=ClusterKind.RECORDING, name__in={identity[0] for identity in identities}
         ).values_list("name", flat=True)
     )
     purged_before = now - OCCURRENCES_KEPT
@@ -130,19 +130,19 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
             if span.first >= since and (not far or span.first < far[0].first_seen)
         ]
         spans += [
-            Span(one.first_seen, min(one.last_seen, bound))
-            for one in touched
-            if one.first_seen < bound
+            Span(finding.first_seen, min(finding.last_seen, bound))
+            for finding in touched
+            if finding.first_seen < bound
         ]
-        found = episodes(spans, hold)
-        if found or far:
+        finding_episodes = episodes(spans, hold)
+        if finding_episodes or far:
             _close(
                 [finding for finding in known[identity] if finding.last_seen < since],
                 hold,
                 lives[identity[:2]],
             )
         rows, withdrawn = _write(
-            identity, touched, found, hold, lives[identity[:2]], is_last=not far
+            identity, touched, finding_episodes, hold, lives[identity[:2]], is_last=not far
         )
         _withdraw(withdrawn, now)
         written += len(rows) + len(withdrawn)
@@ -162,14 +162,14 @@ def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, l
 
 
 def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Span]]:
-    found: dict[Identity, list[Span]] = {identity: [] for identity in identities}
+    occurrences: dict[Identity, list[Span]] = {identity: [] for identity in identities}
     names = ("cluster", "job_id", "rule", "subject_id", "id", "seen_at", "window_start")
     for *identity, id_, seen_at, window in FindingSight.objects.filter(
         _near(identities, changed, "seen_at__gte")
     ).values_list(*names):
-        if tuple(identity) in found:
-            found[tuple(identity)].append(Span(seen_at, seen_at, id_, window))
-    return found
+        if tuple(identity) in occurrences:
+            occurrences[tuple(identity)].append(Span(seen_at, seen_at, id_, window))
+    return occurrences
 
 
 def _near(
@@ -196,20 +196,20 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
 
 
 def _kept(
-    before: Sequence[Finding], found: Sequence[FindingEpisode], hold: timedelta
+    before: Sequence[Finding], finding_episodes: Sequence[FindingEpisode], hold: timedelta
 ) -> dict[int, Finding]:
     """Place of an episode → the row that it goes on in: one that it overlaps, else the nearest of
     those that none overlaps.
     """
     kept: dict[int, Finding] = {}
     for reach in (timedelta(0), hold):
-        for place, episode in enumerate(found):
+        for place, episode in enumerate(finding_episodes):
             free = [
-                (_gap(one, episode), one.pk, one)
-                for one in before
-                if place not in kept and one not in kept.values()
+                (_gap(finding, episode), finding.pk, finding)
+                for finding in before
+                if place not in kept and finding not in kept.values()
             ]
-            near = [one for one in free if one[0] <= reach]
+            near = [pair for pair in free if pair[0] <= reach]
             if near:
                 kept[place] = min(near)[-1]
     return kept
@@ -223,7 +223,7 @@ def _gap(row: Finding, episode: FindingEpisode) -> timedelta:
 def _write(
     identity: Identity,
     before: list[Finding],
-    found: list[FindingEpisode],
+    finding_episodes: list[FindingEpisode],
     hold: timedelta,
     life: Life,
     *,
@@ -235,15 +235,15 @@ def _write(
     occurrences = FindingSight.objects.in_bulk(
         [
             episode.newest.occurrence_id
-            for episode in found
+            for episode in finding_episodes
             if episode.newest.occurrence_id is not None
         ]
     )
     rows = []
-    known = {one.pk: marks.FindingMark.of(one) for one in before}
-    kept = _kept(before, found, hold)
-    free = [one for one in before if one not in kept.values()]
-    for place, episode in enumerate(found):
+    known = {finding.pk: marks.FindingMark.of(finding) for finding in before}
+    kept = _kept(before, finding_episodes, hold)
+    free = [finding for finding in before if finding not in kept.values()]
+    for place, episode in enumerate(finding_episodes):
         row = kept.get(place)
         source: FindingSight | Finding | None = occurrences.get(episode.newest.occurrence_id or 0)
         if row is None and source is None:
@@ -254,23 +254,25 @@ def _write(
             )
         if source is None and row.last_seen != episode.last_seen:
             # Its end is known from another finding that it has now become one with.
-            source = next((one for one in before if one.last_seen == episode.last_seen), None)
+            source = next(
+                (finding for finding in before if finding.last_seen == episode.last_seen), None
+            )
         if source is not None:
             for name in OCCURRENCE_FIELDS:
                 setattr(row, name, getattr(source, name))
             row.as_of = source.as_of
             row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
         row.first_seen, row.last_seen, row.refold_from = episode.first_seen, episode.last_seen, None
-        is_newest = is_last and place == len(found) - 1
+        is_newest = is_last and place == len(finding_episodes) - 1
         judged_to = life.judged_to if is_newest else FOR_EVER
         row.closed_at = closed_at(row.last_seen, hold, judged_to, life.ended_at)
         row.state = FindingState.OPEN if row.closed_at is None else FindingState.CLOSED
         rows.append(row)
     Finding.objects.filter(
-        pk__in=[one.pk for one in free]
+        pk__in=[finding.pk for finding in free]
     ).delete()  # first: one of them may be the open one
     # Of one identity one at most is open: it is written last.
-    for row in sorted(rows, key=lambda one: one.state == FindingState.OPEN):
+    for row in sorted(rows, key=lambda row: row.state == FindingState.OPEN):
         marks.save(row, known.get(row.pk))
     named_hosts.note(rows)
     return rows, free
@@ -281,16 +283,16 @@ def _withdraw(gone: Sequence[Finding], now: datetime) -> None:
     WithdrawnFinding.objects.bulk_create(
         [
             WithdrawnFinding(
-                number=one.pk,
-                cluster=one.cluster,
-                job_id=one.job_id,
-                rule=one.rule,
-                subject_id=one.subject_id,
-                title=one.title,
-                first_seen=one.first_seen,
+                number=finding.pk,
+                cluster=finding.cluster,
+                job_id=finding.job_id,
+                rule=finding.rule,
+                subject_id=finding.subject_id,
+                title=finding.title,
+                first_seen=finding.first_seen,
                 withdrawn_at=now,
             )
-            for one in gone
+            for finding in gone
         ],
         ignore_conflicts=True,
     )

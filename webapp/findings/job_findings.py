@@ -45,7 +45,10 @@ class JobFindings:
         """
         computed = health_of(self.all_open)
         return (
-            [(one.points, one.reason, one.finding) for one in computed.deductions]
+            [
+                (deduction.points, deduction.reason, deduction.finding)
+                for deduction in computed.deductions
+            ]
             if computed.value == health
             else []
         )
@@ -68,25 +71,25 @@ def of_job(
         first_seen__lte=end, last_seen__gte=start
     )
     rows = list(overlapping.order_by("-state", *WORST_FIRST)[:MOST])
-    others = [one for one in attempts if one != job_id]
+    others = [attempt for attempt in attempts if attempt != job_id]
     of_others = Finding.objects.of_attempts(cluster, others).filter(
         first_seen__lte=end, last_seen__gte=start
     )
     newest_of_others = list(of_others.order_by("-last_seen", "-id")[:MOST]) if others else []
-    found = matters(rows)
-    current = [one for one in found if one.is_open or is_past]
-    notable = [one for one in current if one.is_notable]
+    findings = matters(rows)
+    current = [finding for finding in findings if finding.is_open or is_past]
+    notable = [finding for finding in current if finding.is_notable]
     first_of_rule: dict[str, PresentedFinding] = {}
-    for one in notable:
+    for finding in notable:
         # A second matter of one rule says much the same as the first.
-        first_of_rule.setdefault(one.finding.rule, one)
+        first_of_rule.setdefault(finding.finding.rule, finding)
     in_full = list(first_of_rule.values())[:SHOWN_IN_FULL]
     return JobFindings(
         in_full=in_full,
-        in_brief=[one for one in notable if one not in in_full],
-        context=[one for one in current if not one.is_notable],
-        earlier=[one for one in found if one not in current],
-        of_others=[one for one in matters(newest_of_others) if one.is_notable],
-        origins=[one for one in current if one.finding.rule in ORIGIN_RULES],
+        in_brief=[finding for finding in notable if finding not in in_full],
+        context=[finding for finding in current if not finding.is_notable],
+        earlier=[finding for finding in findings if finding not in current],
+        of_others=[finding for finding in matters(newest_of_others) if finding.is_notable],
+        origins=[finding for finding in current if finding.finding.rule in ORIGIN_RULES],
         all_open=[row for row in rows if row.state == FindingState.OPEN],
     )

@@ -12,7 +12,7 @@ def rule_control() -> Control:
 
 
 def severity_control(severities: Collection[str] = tuple(SEVERITY_BADGES)) -> Control:
-    badges = [(one, SEVERITY_BADGES[one]) for one in SEVERITY_BADGES if one in severities]
+    badges = [(badge, SEVERITY_BADGES[badge]) for badge in SEVERITY_BADGES if badge in severities]
     return Control(
         "severity",
         "Severity",

@@ -76,16 +76,24 @@ def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
     newest: dict[tuple[str, str], PresentedFinding] = {}
     for finding in sorted(
         findings,
-        key=lambda one: (one.state == FindingState.OPEN, one.last_seen, one.pk or 0),
+        key=lambda finding: (
+            finding.state == FindingState.OPEN,
+            finding.last_seen,
+            finding.pk or 0,
+        ),
         reverse=True,
     ):
         key = (finding.rule, finding.subject_id)
         known = newest.get(key)
         newest[key] = replace(known, episodes=known.episodes + 1) if known else shown(finding)
-    order = sorted(newest.values(), key=lambda one: one.finding.last_seen, reverse=True)
+    order = sorted(newest.values(), key=lambda finding: finding.finding.last_seen, reverse=True)
     return sorted(
         order,
-        key=lambda one: (not one.is_open, -one.finding.severity_rank, precedence(one.finding.rule)),
+        key=lambda finding: (
+            not finding.is_open,
+            -finding.finding.severity_rank,
+            precedence(finding.finding.rule),
+        ),
     )
 
 

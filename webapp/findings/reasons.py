@@ -67,7 +67,7 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
 
 
 def _reason(matters: list[Finding]) -> StatusReason:
-    worst = min(matters, key=lambda one: (-one.severity_rank, precedence(one.rule)))
+    worst = min(matters, key=lambda finding: (-finding.severity_rank, precedence(finding.rule)))
     names = worst.subject, worst.job_name, worst.related
     return StatusReason(
         worst.pk, severity_badge(worst.severity), worst.title, *names, len(matters) - 1

@@ -15,5 +15,7 @@ def starting_threads_of(finding: Finding) -> list[StartingThread] | None:
         return None
     data: Any = finding.data if isinstance(finding.data, dict) else {}
     named = data.get("vertex_ids")
-    vertex_ids = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+    vertex_ids = (
+        [text for text in named if isinstance(text, str)] if isinstance(named, list) else []
+    )
     return before(finding.cluster, finding.job_id, finding.last_seen, vertex_ids)

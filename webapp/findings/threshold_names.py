@@ -22,5 +22,9 @@ def threshold_name(threshold: Threshold, rule_id: str) -> str:
 
 def all_words() -> list[str]:
     return sorted(
-        {words_of_key(one, rule.id) for rule in all_rules().values() for one in rule.thresholds}
+        {
+            words_of_key(threshold, rule.id)
+            for rule in all_rules().values()
+            for threshold in rule.thresholds
+        }
     )

@@ -26,8 +26,8 @@ class ThresholdRow:
     def overridden(self) -> list[tuple[str, str, ThresholdOverride]]:
         """Scope, value and the row itself."""
         return [
-            (_scope(one), figure_text(one.value, self.threshold.unit), one)
-            for one in self.overrides
+            (_scope(override), figure_text(override.value, self.threshold.unit), override)
+            for override in self.overrides
         ]
 
 

@@ -25,11 +25,11 @@ DISK = "disk"
 
 def watch(now: datetime) -> None:
     """Open, renew and close the findings of all stages."""
-    standing = {one.subject_id: one for one in Finding.objects.open().filter(rule=RULE)}
+    standing = {finding.subject_id: finding for finding in Finding.objects.open().filter(rule=RULE)}
     for stage in _stages(now, set(standing)):
-        for found in registry.diagnose(stage, limits_of("")).findings:
-            keep(standing.pop(found.subject_id, None), "", finding_to_plain(found), now)
-    marks.close([one.pk for one in standing.values()], now)
+        for finding in registry.diagnose(stage, limits_of("")).findings:
+            keep(standing.pop(finding.subject_id, None), "", finding_to_plain(finding), now)
+    marks.close([finding.pk for finding in standing.values()], now)
 
 
 def _stages(now: datetime, standing: set[str]) -> Iterator[StageProgress]:

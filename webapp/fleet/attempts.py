@@ -89,7 +89,7 @@ def predecessors(jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], set[s
     """Of each job (cluster, id): the ids that it follows."""
     wanted = set(jobs)
     own = JobCurrent.objects.filter(
-        cluster__in={one[0] for one in wanted}, job_id__in={one[1] for one in wanted}
+        cluster__in={pair[0] for pair in wanted}, job_id__in={pair[1] for pair in wanted}
     ).only(*READ)
     found = {
         (job.cluster, job.job_id): {one.job_id for one in line_of(job) if follows(job, one)}
@@ -132,6 +132,6 @@ def oldest_of_lines(jobs: Iterable[tuple[str, str]], since: datetime) -> dict[tu
                     ),
                 ]
                 found[cluster, job.job_id] = min(
-                    line, key=lambda one: (began_at(one) or one.as_of, one.pk)
+                    line, key=lambda job: (began_at(job) or job.as_of, job.pk)
                 ).job_id
     return found

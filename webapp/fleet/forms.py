@@ -130,7 +130,7 @@ class ClusterForm(forms.ModelForm):
             "time_zone",
             "log_store_kind",
             "log_store_backfill_h",
-            *(one.scheme for one in SIGN_INS),
+            *(sign_in.scheme for sign_in in SIGN_INS),
         ):
             self.fields[name].required = False
         # of a form field for integers
@@ -193,7 +193,9 @@ class ClusterForm(forms.ModelForm):
     def groups(self) -> dict[str, list[forms.BoundField]]:
         """By the group; what removes a secret is there where one is stored."""
         found: dict[str, list[forms.BoundField]] = {group: [] for group in GROUPS}
-        nothing = {one.forget for one in SIGN_INS if not getattr(self.instance, one.stored)}
+        nothing = {
+            sign_in.forget for sign_in in SIGN_INS if not getattr(self.instance, sign_in.stored)
+        }
         for name in self.fields:
             if name not in nothing:
                 found[

@@ -118,13 +118,13 @@ def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
     ``parallelism``. Raises ``Http404``.
     """
     vertices = (job.graph or {}).get("vertices") or ()
-    found = next((one for one in vertices if one.get("vertex_id") == vertex_id), None)
-    if found is None:
+    vertex = next((vertex for vertex in vertices if vertex.get("vertex_id") == vertex_id), None)
+    if vertex is None:
         raise Http404(f"The plan of this job has no vertex {vertex_id[:64]}.")
     return {
         "vertex_id": vertex_id,
-        "name": str(found.get("name") or vertex_id),
-        "parallelism": found.get("parallelism"),
+        "name": str(vertex.get("name") or vertex_id),
+        "parallelism": vertex.get("parallelism"),
     }
 
 

@@ -67,26 +67,28 @@ class Changes:
 
 def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
     """Call it in a transaction. What a listing with an error lacks stays as it is."""
-    names = [found.name for found in listing.clusters]
+    names = [cluster.name for cluster in listing.clusters]
     known = {row.name: row for row in Cluster.objects.filter(name__in=names).defer(*UNREAD)}
     own, refused = [], []
-    for found in listing.clusters:
-        row = known.get(found.name)
+    for cluster in listing.clusters:
+        row = known.get(cluster.name)
         if row is None or (row.found_by == source.name and row.kind == ClusterKind.LIVE):
-            own.append(found)
+            own.append(cluster)
         elif row.left_at and row.found_by:
-            own.append(found)  # it moved from one source to another
+            own.append(cluster)  # it moved from one source to another
         else:
             by = f"the source {row.found_by}" if row.found_by else "somebody"
             refused.append(
                 RefusedTarget(
-                    found.url, f"a cluster {found.name} is registered already, by {by}", found.name
+                    cluster.url,
+                    f"a cluster {cluster.name} is registered already, by {by}",
+                    cluster.name,
                 )
             )
     came, changed = _put(source, own, known)
     left: list[str] = []
     if not listing.error:
-        stay = {*(found.name for found in own), *(one.name for one in listing.refused)}
+        stay = {*(cluster.name for cluster in own), *(target.name for target in listing.refused)}
         left = _leave(
             source.name,
             stay,
@@ -112,22 +114,22 @@ def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
 
 
 def _put(
-    source: DiscoverySource, found: list[FoundCluster], known: dict[str, Cluster]
+    source: DiscoverySource, clusters: list[FoundCluster], known: dict[str, Cluster]
 ) -> tuple[list[str], list[str]]:
     shards = _Shards()
     new, back, renewed, changed = [], [], [], []
-    for one in found:
-        row = known.get(one.name)
+    for cluster in clusters:
+        row = known.get(cluster.name)
         if row is None:
-            row = Cluster(name=one.name, found_by=source.name, shard=shards.take())
-            _settle(row, source, one)
+            row = Cluster(name=cluster.name, found_by=source.name, shard=shards.take())
+            _settle(row, source, cluster)
             new.append(row)
         elif row.left_at:
             row.found_by, row.left_at, row.shard = source.name, None, shards.take()
             row.blind_since, row.consecutive_failures = None, 0
-            _settle(row, source, one)
+            _settle(row, source, cluster)
             back.append(row)
-        elif news := _settle(row, source, one):
+        elif news := _settle(row, source, cluster):
             renewed.append(row)
             changed += [row.name] if news - REPORTED else []
     Cluster.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
@@ -141,18 +143,18 @@ def _put(
     return came, changed
 
 
-def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> set[str]:
+def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
     """The fields that are new.
 
     What the source does not declare stays as somebody entered it on the page of the cluster.
     """
     wanted: dict[str, Any] = {
-        "url": found.url,
-        "labels": dict(found.labels),
+        "url": cluster.url,
+        "labels": dict(cluster.labels),
         "operator": {},
         "operator_state": "",
     }
-    if report := found.operator:
+    if report := cluster.operator:
         # As the database gives it back, so that what did not change is not written again.
         wanted |= {
             "operator": storable(json.loads(json.dumps(report.plain()))),
@@ -161,20 +163,20 @@ def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> set[s
     if source.auth:
         wanted |= {"auth_scheme": source.auth.scheme, "auth_user": source.auth.user}
         wanted["auth_secret_encrypted"] = _encrypted(source.auth.secret, row.auth_secret_encrypted)
-    elif row.url != found.url and row.auth_secret_encrypted:
+    elif row.url != cluster.url and row.auth_secret_encrypted:
         # It was entered for the address that was listed then.
         wanted["auth_secret_encrypted"] = ""
     if tls := source.tls:
         wanted |= {"ca_file": tls.ca_file, "verify_tls": tls.verify}
         wanted |= {"client_cert_file": tls.client_cert_file, "client_key_file": tls.client_key_file}
     if logs := source.logs:
-        globs = [glob.replace("{cluster}", found.name) for glob in logs.globs]
+        globs = [glob.replace("{cluster}", cluster.name) for glob in logs.globs]
         wanted |= {"log_globs": globs, "log_layout": logs.layout, "time_zone": logs.time_zone}
     if prometheus := source.prometheus:
         auth = prometheus.auth
         wanted |= {
             "prometheus_url": prometheus.url,
-            "prometheus_selector": matchers(prometheus.selector, found),
+            "prometheus_selector": matchers(prometheus.selector, cluster),
         }
         wanted |= {"prometheus_ca_file": prometheus.ca_file, "prometheus_tenant": prometheus.tenant}
         wanted |= {

@@ -27,7 +27,7 @@ def log_stores(now: datetime) -> dict[str, Any]:
         (cluster.log_store_at(now), cluster)
         for cluster in Cluster.objects.collected().exclude(log_store_kind="").only(*_COLUMNS)
     ]
-    found.sort(key=lambda one: (_FIRST.index(one[0]), one[1].name))
+    found.sort(key=lambda pair: (_FIRST.index(pair[0]), pair[1].name))
     rows = [
         (cluster, LOG_STORE_BADGES[state], cluster.log_store_history_at(now))
         for state, cluster in found[:SHOWN]

@@ -23,16 +23,16 @@ def job_named(cluster: str, job: str) -> JobCurrent:
     Raises ``CommandError`` where there is none, or several.
     """
     of_cluster = JobCurrent.objects.filter(cluster=cluster)
-    found = list(of_cluster.filter(job_id=job) or of_cluster.filter(name=job)[:2])
-    if not found:
+    jobs = list(of_cluster.filter(job_id=job) or of_cluster.filter(name=job)[:2])
+    if not jobs:
         raise CommandError(
             f"There is no job {job} on a cluster called {cluster}.", returncode=REFUSED
         )
-    if len(found) > 1:
+    if len(jobs) > 1:
         raise CommandError(
             f"Several jobs of {cluster} are called {job}: give the id of one.", returncode=REFUSED
         )
-    return found[0]
+    return jobs[0]
 
 
 class RowsCommand(PreparedCommand):

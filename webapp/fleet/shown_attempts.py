@@ -52,7 +52,7 @@ class ShownAttempts:
 
     @property
     def ids(self) -> list[str]:
-        return [one.job_id for one in self.shown]
+        return [job.job_id for job in self.shown]
 
     @property
     def are_several(self) -> bool:
@@ -63,7 +63,7 @@ class ShownAttempts:
         """Where charts begin: a time that nobody chose is fitted to what the attempts lived of
         it.
         """
-        begun = [at for one in self.shown if (at := began(one))]
+        begun = [at for job in self.shown if (at := began(job))]
         if self.chosen or len(begun) < len(self.shown):
             return self.start
         first = drawable(min(begun))
@@ -77,9 +77,9 @@ class ShownAttempts:
         if self.alone:
             return []
         first = min(
-            (at for one in (self.job, *self.others) if (at := began(one))), default=self.start
+            (at for job in (self.job, *self.others) if (at := began(job))), default=self.start
         )
-        begun = [(at, one.job_id) for one in self.shown if (at := began(one))]
+        begun = [(at, job.job_id) for job in self.shown if (at := began(job))]
         return [
             Border(at, job_id)
             for at, job_id in sorted(begun)
@@ -95,8 +95,8 @@ class ShownAttempts:
     def whole_line_query(self) -> str:
         """For a link to all attempts over the whole time of the line."""
         lives = [
-            whole_life(one, drawable(one.last_seen_at or one.as_of))
-            for one in (self.job, *self.others)
+            whole_life(job, drawable(job.last_seen_at or job.as_of))
+            for job in (self.job, *self.others)
         ]
         whole = timeranges.around(
             min(life.from_time for life in lives), max(life.to_time for life in lives)
@@ -112,6 +112,6 @@ def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
     others = line_of(view.job)
     asked = request.GET.get(PARAMETER, "")
     alone = asked == THIS or (asked != ALL and view.is_past and not view.time_range.chosen)
-    lived = [] if alone else [one for one in others if lived_in(one, start, end)]
-    shown = sorted([view.job, *lived], key=lambda one: (began(one) or end, one.pk), reverse=True)
+    lived = [] if alone else [job for job in others if lived_in(job, start, end)]
+    shown = sorted([view.job, *lived], key=lambda job: (began(job) or end, job.pk), reverse=True)
     return ShownAttempts(view.job, others, shown, start, end, alone, view.time_range.chosen)

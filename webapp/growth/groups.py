@@ -63,7 +63,7 @@ def groups_by(by: str, window: int, now: datetime) -> list[Group]:
             found
         )
     newest = now.astimezone(UTC).toordinal()
-    groups = [_group(name, found, window, newest) for name, found in members.items()]
+    groups = [_group(name, entry, window, newest) for name, entry in members.items()]
     groups.sort(key=lambda group: (-(group.figures.state_bytes or 0), group.name))
     cache.set(key, groups, KEPT_S)
     return groups

@@ -50,6 +50,6 @@ def _joined(
     if kind != "state":
         return total(attempts)
     joined: dict[int, float] = {}
-    for one in reversed(attempts):
-        joined |= one
+    for attempt in reversed(attempts):
+        joined |= attempt
     return filled(joined, 0 if job.ended else now.astimezone(UTC).toordinal())

@@ -14,7 +14,7 @@ def lines_of(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
     Jobs without a name are alone.
     """
     lines: dict[str, list[list[JobCurrent]]] = {}
-    for job in sorted(jobs, key=lambda one: (began_at(one) or one.as_of, one.pk)):
+    for job in sorted(jobs, key=lambda job: (began_at(job) or job.as_of, job.pk)):
         of_name = lines.setdefault(job.name or f"\x00{job.job_id}", [])
         going_on = (
             next((line for line in of_name if follows(job, line[0])), None) if job.name else None

@@ -57,10 +57,10 @@ class QuotaUse:
 
 def size_of(text: str) -> int:
     """``20 TB``, ``512GiB``; raises :class:`InputRefused`."""
-    found = _SIZE.fullmatch(text.strip())
+    match = _SIZE.fullmatch(text.strip())
     size = (
-        round(float(found[1]) * _UNITS[found[2].lower()])
-        if found and found[2].lower() in _UNITS
+        round(float(match[1]) * _UNITS[match[2].lower()])
+        if match and match[2].lower() in _UNITS
         else 0
     )
     if not 0 < size <= LARGEST_BYTES:
@@ -115,18 +115,20 @@ def uses(window: int, now: datetime) -> list[QuotaUse]:
     """Of all quotas, those reached soonest first, unknown last. Seven queries at most."""
     quotas = list(StorageQuota.objects.order_by("kind", "subject")[:MOST_QUOTAS])
     roots = _days_of_roots(
-        [one.subject for one in quotas if one.kind == StorageQuota.Kind.ROOT], window, now
+        [quota.subject for quota in quotas if quota.kind == StorageQuota.Kind.ROOT], window, now
     )
     clusters = days_of_clusters(
-        now, [one.subject for one in quotas if one.kind == StorageQuota.Kind.CLUSTER]
+        now, [quota.subject for quota in quotas if quota.kind == StorageQuota.Kind.CLUSTER]
     )
-    by_root = factors_by_uri(one.subject for one in quotas if one.kind == StorageQuota.Kind.ROOT)
+    by_root = factors_by_uri(
+        quota.subject for quota in quotas if quota.kind == StorageQuota.Kind.ROOT
+    )
     by_cluster = (
         factors_of_clusters()
-        if any(one.kind == StorageQuota.Kind.CLUSTER for one in quotas)
+        if any(quota.kind == StorageQuota.Kind.CLUSTER for quota in quotas)
         else {}
     )
-    found = []
+    quota_uses = []
     for quota in quotas:
         factors = by_root if quota.kind == StorageQuota.Kind.ROOT else by_cluster
         days = (
@@ -135,8 +137,8 @@ def uses(window: int, now: datetime) -> list[QuotaUse]:
             else _stored(clusters, quota.subject)
         )
         use = _use(quota, days, window, now.astimezone(UTC).toordinal())
-        found.append(replace(use, replicated=factors.get(quota.subject, NONE)))
-    return sorted(found, key=_soonest)
+        quota_uses.append(replace(use, replicated=factors.get(quota.subject, NONE)))
+    return sorted(quota_uses, key=_soonest)
 
 
 def _stored(clusters: dict, subject: str) -> dict[int, float]:  # type: ignore[type-arg]
@@ -144,7 +146,7 @@ def _stored(clusters: dict, subject: str) -> dict[int, float]:  # type: ignore[t
 
 
 def _days_of_roots(uris: Sequence[str], window: int, now: datetime) -> dict[str, dict[int, float]]:
-    found: dict[str, dict[int, float]] = defaultdict(dict)
+    roots: dict[str, dict[int, float]] = defaultdict(dict)
     rows: Iterable[tuple[str, datetime, int]] = ()
     if uris:
         of_roots = loaded_figures().filter(
@@ -152,8 +154,8 @@ def _days_of_roots(uris: Sequence[str], window: int, now: datetime) -> dict[str,
         )
         rows = of_roots.order_by("as_of").values_list("root", "as_of", "bytes").iterator(2_000)
     for root, as_of, size in rows:
-        found[root][as_of.astimezone(UTC).toordinal()] = size
-    return found
+        roots[root][as_of.astimezone(UTC).toordinal()] = size
+    return roots
 
 
 def _use(quota: StorageQuota, days: dict[int, float], window: int, newest: int) -> QuotaUse:

@@ -24,7 +24,7 @@ def take_up(cluster: str, now: datetime) -> list[StoredDay]:
     since = begin_of_day(known) - timedelta(days=1) if known else datetime(1970, 1, 1, tzinfo=UTC)
     audits = loaded_figures().filter(as_of__gte=since).values("audit_id")
     rows = JobStorage.objects.filter(cluster=cluster, audit__in=audits).order_by("audit__as_of")
-    found: dict[tuple[str, date], StoredDay] = {}
+    days: dict[tuple[str, date], StoredDay] = {}
     roots: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
     names = ("job_id", "root", "audit__as_of", "bytes", "orphan_bytes", "young_bytes")
     for job_id, root, as_of, size, orphan, young in rows.values_list(*names).iterator(2_000):
@@ -32,7 +32,7 @@ def take_up(cluster: str, now: datetime) -> list[StoredDay]:
         sums = [sum(sizes) for sizes in zip(*roots[job_id].values(), strict=True)]
         day = as_of.astimezone(UTC).date()
         if known is None or day >= known:
-            found[job_id, day] = StoredDay(
+            days[job_id, day] = StoredDay(
                 cluster=cluster,
                 job_id=job_id,
                 day=day,
@@ -40,4 +40,4 @@ def take_up(cluster: str, now: datetime) -> list[StoredDay]:
                 unreferenced_bytes=sums[1],
                 as_of=now,
             )
-    return list(found.values())
+    return list(days.values())

@@ -60,7 +60,7 @@ def sum_cluster(
         _upsert(StoredDay, stored, ("cluster", "job_id", "day"))
     days = _days_by_id(cluster, now, is_recording=is_recording)
     newest = (
-        max((max(one.state, default=0) for one in days.values()), default=0)
+        max((max(day.state, default=0) for day in days.values()), default=0)
         if is_recording
         else now.astimezone(UTC).toordinal()
     )
@@ -69,14 +69,14 @@ def sum_cluster(
     series: list[Days] = []
     for line in lines_of(jobs):
         joined = _joined(
-            [days.pop(one.job_id) for one in reversed(line) if one.job_id in days],
+            [days.pop(job.job_id) for job in reversed(line) if job.job_id in days],
             _last_day(line[0], newest),
         )
         if joined is not None:
             series.append(joined)
             rows += _rows(cluster, line, joined, newest, now)
     series += [
-        joined for one in days.values() if (joined := _joined([one], 0))
+        joined for day in days.values() if (joined := _joined([day], 0))
     ]  # of jobs that are forgotten
     for part in chunks(rows, ROWS_AT_ONCE):
         with lease.writing():
@@ -119,14 +119,14 @@ def _joined(attempts: Sequence[Days], last: int) -> Days | None:
         return None
     state: dict[int, float] = {}
     duration: dict[int, float] = {}
-    for one in attempts:
-        state |= one.state
-        duration |= one.duration_ms
+    for attempt in attempts:
+        state |= attempt.state
+        duration |= attempt.duration_ms
     return Days(
         filled(state, last),
-        total([one.uploaded for one in attempts]),
-        _as_audited([one.unreferenced for one in attempts]),
-        _as_audited([one.stored for one in attempts]),
+        total([attempt.uploaded for attempt in attempts]),
+        _as_audited([attempt.unreferenced for attempt in attempts]),
+        _as_audited([attempt.stored for attempt in attempts]),
         duration,
     )
 
@@ -135,8 +135,8 @@ def _as_audited(attempts: Sequence[dict[int, float]]) -> dict[int, float]:
     """Files of earlier attempts lie in directories of their own, which not every audit looks at,
     until somebody removes them.
     """
-    newest = max((day for one in attempts for day in one), default=0)
-    return total([filled(one, newest) for one in attempts])
+    newest = max((day for attempt in attempts for day in attempt), default=0)
+    return total([filled(attempt, newest) for attempt in attempts])
 
 
 def _last_day(job: JobCurrent, newest: int) -> int:
@@ -155,7 +155,7 @@ def _rows(
             cluster=cluster,
             job_id=job.job_id,
             name=job.name,
-            attempts=[one.job_id for one in line],
+            attempts=[job.job_id for job in line],
             ended=bool(job.terminal),
             window_days=window,
             timeout_ms=job.checkpoint_timeout_ms,
@@ -168,10 +168,10 @@ def _cluster_days(
     cluster: str, series: Sequence[Days], newest: int, now: datetime
 ) -> list[ClusterDay]:
     kinds = {
-        f"{name}_bytes": total([getattr(one, name) for one in series])
+        f"{name}_bytes": total([getattr(days, name) for days in series])
         for name in ("state", "uploaded", "stored", "unreferenced")
     }
-    jobs = total([dict.fromkeys(one.state, 1) for one in series])
+    jobs = total([dict.fromkeys(days.state, 1) for days in series])
     known = sorted(
         {
             day
@@ -197,7 +197,7 @@ def _whole(value: float | None) -> int | None:
 
 
 def _upsert(model: type[Model], rows: Sequence[Any], key: tuple[str, ...]) -> None:
-    others = [one.name for one in model._meta.concrete_fields if one.name not in (*key, "id")]
+    others = [field.name for field in model._meta.concrete_fields if field.name not in (*key, "id")]
     manager = model._default_manager
     manager.bulk_create(
         rows, batch_size=500, update_conflicts=True, update_fields=others, unique_fields=list(key)

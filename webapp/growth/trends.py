@@ -107,7 +107,7 @@ def filled(values: Mapping[int, float], last: int) -> dict[int, float]:
 def total(series: Sequence[Mapping[int, float]]) -> dict[int, float]:
     """Sums by day over those that are known on it."""
     sums: dict[int, float] = {}
-    for one in series:
-        for day, value in one.items():
+    for entry in series:
+        for day, value in entry.items():
             sums[day] = sums.get(day, 0) + value
     return sums

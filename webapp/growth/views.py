@@ -66,12 +66,12 @@ def growth(request: HttpRequest) -> HttpResponse:
     if by == JOB:
         context |= _jobs(request, filters)
     else:
-        found, factors = groups_by(by, window, now), factors_of_clusters()
+        groups, factors = groups_by(by, window, now), factors_of_clusters()
         shown = [
             (group, common(factors.get(name, NONE) for name in group.members))
-            for group in found[:GROUPS_SHOWN]
+            for group in groups[:GROUPS_SHOWN]
         ]
-        context |= {"groups": shown, "groups_count": len(found)}
+        context |= {"groups": shown, "groups_count": len(groups)}
     return render(request, "growth/growth.html", context)
 
 
@@ -115,9 +115,9 @@ def chart(request: HttpRequest) -> HttpResponse:
         if not set(filters.values) - {"days", "sort"}:
             others = _rest(groups_by(CLUSTER, window, now), metric, [days for _, days in named])
     else:
-        found = groups_by(by, window, now)
-        named = [(group.name, getattr(group.days, metric)) for group in found[:MOST_NAMED]]
-        others = total([getattr(group.days, metric) for group in found[MOST_NAMED:]])
+        groups = groups_by(by, window, now)
+        named = [(group.name, getattr(group.days, metric)) for group in groups[:MOST_NAMED]]
+        others = total([getattr(group.days, metric) for group in groups[MOST_NAMED:]])
     named = [
         (name, days) for name, days in named if any(newest - window < day <= newest for day in days)
     ]

@@ -46,8 +46,8 @@ def host_rows(filters: HostsFilters, start: datetime, end: datetime) -> tuple[Ho
     if not filters.is_valid():
         return Hosts((), start), []
     asked = filters.values
-    found = lookup.hosts(asked.get("cluster"), start, end)
-    rows = with_trouble(found.rows, asked.get("trouble"))
+    hosts = lookup.hosts(asked.get("cluster"), start, end)
+    rows = with_trouble(hosts.rows, asked.get("trouble"))
     if part := asked.get("name", "").casefold():
         rows = [row for row in rows if part in row.host.casefold()]
     if asked.get("label"):
@@ -57,4 +57,4 @@ def host_rows(filters: HostsFilters, start: datetime, end: datetime) -> tuple[Ho
             )
         )
         rows = [row for row in rows if row.cluster in labelled]
-    return found, ordered(rows, *filters.sorting)
+    return hosts, ordered(rows, *filters.sorting)

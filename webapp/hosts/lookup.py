@@ -197,11 +197,11 @@ def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
         rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)]
     )
     known = jobs_called([(row.cluster, row.job_id) for row in (*running, *left)])
-    found = [
+    jobs = [
         HostJob(row, called(known, row), known.get((row.cluster, row.job_id)))
         for row in (*running, *left)
     ]
-    return found, rows.filter(left_at__isnull=True).count()
+    return jobs, rows.filter(left_at__isnull=True).count()
 
 
 def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
@@ -301,8 +301,8 @@ def seen(
         first=Min("at"), last=Max("at")
     )
     here = [
-        one.row.left_at or (one.job.last_seen_at if one.job else None) or one.row.as_of
-        for one in jobs
+        job.row.left_at or (job.job.last_seen_at if job.job else None) or job.row.as_of
+        for job in jobs
     ]
     firsts, lasts = [first, happened["first"]], [*here, happened["last"]]
     return min(filter(None, firsts), default=None), max(filter(None, lasts), default=None)

@@ -101,7 +101,7 @@ def slowest_here(
     host: str, jobs: Sequence[HostJob], start: datetime, end: datetime
 ) -> list[SlowestHere]:
     """Of jobs that run or ran there, those with any, most of them first. One query."""
-    names = {(one.row.cluster, one.row.job_id): one.called for one in jobs}
+    names = {(job.row.cluster, job.row.job_id): job.called for job in jobs}
     of_jobs = CheckpointFact.objects.filter(
         cluster__in={cluster for cluster, _ in names},
         job_id__in={job_id for _, job_id in names},
@@ -115,12 +115,12 @@ def slowest_here(
         .values_list("cluster", "job_id")
         .annotate(here=Count("pk", filter=Q(slowest_host=host)), total=Count("pk"))
     )
-    found = [
+    heres = [
         SlowestHere(cluster, job_id, names.get((cluster, job_id), job_id), here, total)
         for cluster, job_id, here, total in counted
         if here
     ]
-    return sorted(found, key=lambda one: (-one.here, one.cluster, one.job_id))
+    return sorted(heres, key=lambda here: (-here.here, here.cluster, here.job_id))
 
 
 def _happened(

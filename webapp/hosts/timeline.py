@@ -57,14 +57,14 @@ def timeline(
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
-    found = list(_happened(rows))
+    moments = list(_happened(rows))
     if not kind:
-        found += [*_findings(findings), *_moves(jobs)]
+        moments += [*_findings(findings), *_moves(jobs)]
     # Of what is older than the oldest event that was read, the events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
     within = sorted(
-        (one for one in found if since <= one.at <= end),
-        key=lambda one: (one.at, one.title),
+        (moment for moment in moments if since <= moment.at <= end),
+        key=lambda moment: (moment.at, moment.title),
         reverse=True,
     )
     return HostTimeline(
@@ -80,19 +80,19 @@ def _happened(rows: Sequence[HostEvent]) -> Iterator[Moment]:
         own = () if row.kind == "taskmanager_lost" else (row.job_id,)
         alike.setdefault((row.at, row.kind, row.subject, row.cluster, *own), []).append(row)
     for (_, kind, *_), same in alike.items():
-        one = same[0]
+        event = same[0]
         jobs = tuple((row.cluster, row.job_id, called(known, row)) for row in same)
-        triggered = epoch_ms(one.trigger_time) if one.trigger_time else None
-        title, detail = _words(one)
+        triggered = epoch_ms(event.trigger_time) if event.trigger_time else None
+        title, detail = _words(event)
         tone = "warn" if kind == "expired" else "crit"
         yield Moment(
-            one.at,
+            event.at,
             tone,
             title,
             detail,
             jobs,
-            one.taskmanager_id or "",
-            one.checkpoint_id,
+            event.taskmanager_id or "",
+            event.checkpoint_id,
             triggered,
         )
 
@@ -127,32 +127,36 @@ def _words(row: HostEvent) -> tuple[str, str]:
 
 
 def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
-    for one in findings:
-        jobs = ((one.cluster, one.job_id, one.job_name or one.job_id),) if one.job_id else ()
-        yield Moment(
-            one.first_seen,
-            SEVERE.get(one.severity, "done"),
-            gettext("Found: %(title)s") % {"title": localised(one.title)},
-            one.rule,
-            jobs,
-            finding=one.pk,
+    for finding in findings:
+        jobs = (
+            ((finding.cluster, finding.job_id, finding.job_name or finding.job_id),)
+            if finding.job_id
+            else ()
         )
-        if one.closed_at is not None:
+        yield Moment(
+            finding.first_seen,
+            SEVERE.get(finding.severity, "done"),
+            gettext("Found: %(title)s") % {"title": localised(finding.title)},
+            finding.rule,
+            jobs,
+            finding=finding.pk,
+        )
+        if finding.closed_at is not None:
             yield Moment(
-                one.closed_at,
+                finding.closed_at,
                 "ok",
-                gettext("No longer found: %(title)s") % {"title": localised(one.title)},
-                one.rule,
+                gettext("No longer found: %(title)s") % {"title": localised(finding.title)},
+                finding.rule,
                 jobs,
-                finding=one.pk,
+                finding=finding.pk,
             )
 
 
 def _moves(jobs: Iterable[HostJob]) -> Iterator[Moment]:
-    for one in jobs:
-        key = ((one.row.cluster, one.row.job_id, one.called),)
+    for job in jobs:
+        key = ((job.row.cluster, job.row.job_id, job.called),)
         yield Moment(
-            one.row.first_seen_at, "done", gettext("A job was first seen to run here"), "", key
+            job.row.first_seen_at, "done", gettext("A job was first seen to run here"), "", key
         )
-        if one.row.left_at is not None:
-            yield Moment(one.row.left_at, "done", gettext("A job runs here no longer"), "", key)
+        if job.row.left_at is not None:
+            yield Moment(job.row.left_at, "done", gettext("A job runs here no longer"), "", key)

@@ -68,7 +68,7 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
             "finding_id", "incident_id"
         )
     )
-    asked = {one.pk for one in findings}
+    asked = {finding.pk for finding in findings}
     touched, merged, new = set[int](), dict[int, int](), list[frozenset[int]]()
     for keys in incidents(near.values(), of_finding):
         if not keys & asked:
@@ -126,7 +126,7 @@ def _assign(of_finding: dict[int, int], keys: Iterable[int], incident: int) -> N
 
 def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
     """These findings and all that may belong with one of them, as plain data."""
-    rows = {row["id"]: row for row in _rows(Q(pk__in=[one.pk for one in findings]))}
+    rows = {row["id"]: row for row in _rows(Q(pk__in=[finding.pk for finding in findings]))}
     since = min(row["first_seen"] for row in rows.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
     lines = oldest_of_lines(
         ((row["cluster"], row["job_id"]) for row in rows.values() if row["job_id"]), since
@@ -144,7 +144,7 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
             )
             rows |= {row["id"]: row for row in _rows(of_jobs)}
     traced = {key: _trace(row) for key, row in rows.items()}
-    _note_shared(rows, traced, {one.pk for one in findings})
+    _note_shared(rows, traced, {finding.pk for finding in findings})
     shared = {
         (rows[key]["cluster"], rows[key]["rule"], _cut(thing))
         for key in rows
@@ -152,9 +152,9 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
     }
     if shared:
         things = SharedCause.objects.filter(
-            cluster__in={one[0] for one in shared},
-            rule__in={one[1] for one in shared},
-            thing__in={one[2] for one in shared},
+            cluster__in={pair[0] for pair in shared},
+            rule__in={pair[1] for pair in shared},
+            thing__in={pair[2] for pair in shared},
         )
         others = _rows(
             Q(pk__in=things.values("finding"), last_seen__gte=since, first_seen__lte=until)
@@ -216,7 +216,7 @@ def _cut(thing: str) -> str:
 
 
 def _blank(near: Mapping[int, IncidentFinding], keys: Iterable[int], now: datetime) -> Incident:
-    first = min((near[key] for key in keys), key=lambda one: (one.first_seen, one.key))
+    first = min((near[key] for key in keys), key=lambda finding: (finding.first_seen, finding.key))
     began, last = first.first_seen, first.last_seen
     return Incident(
         cluster=first.cluster,

@@ -54,12 +54,14 @@ def ordered(rows: Sequence[Finding], cause: int | None) -> list[Member]:
         return []
     plain = {row.pk: of_row(row) for row in rows}
     by_key = {row.pk: row for row in rows}
-    order = sorted(in_order_of_cause(list(plain.values())), key=lambda one: one.key != cause)
+    order = sorted(
+        in_order_of_cause(list(plain.values())), key=lambda finding: finding.key != cause
+    )
     return [
         Member(
-            by_key[one.key],
-            one.key == order[0].key,
-            tuple(dict.fromkeys(other.rule for other in plain.values() if follows(one, other))),
+            by_key[finding.key],
+            finding.key == order[0].key,
+            tuple(dict.fromkeys(other.rule for other in plain.values() if follows(finding, other))),
         )
-        for one in order
+        for finding in order
     ]

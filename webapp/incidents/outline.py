@@ -129,7 +129,7 @@ def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:
     that, it stays the cause.
     """
     known: int | None = row.cause_id
-    if not at_hand or (known is not None and known not in {one.key for one in at_hand}):
+    if not at_hand or (known is not None and known not in {finding.key for finding in at_hand}):
         return known if known is not None else _any_of(row.pk)
     return cause_of(at_hand).key
 
@@ -139,5 +139,5 @@ def _any_of(incident: int) -> int | None:
     rows = Finding.objects.filter(incident_member__incident=incident).order_by("-last_seen", "-pk")[
         :MOST_COMPARED
     ]
-    found = [of_row(row) for row in rows]
-    return cause_of(found).key if found else None
+    findings = [of_row(row) for row in rows]
+    return cause_of(findings).key if findings else None

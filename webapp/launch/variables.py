@@ -72,12 +72,12 @@ def heap(given: str) -> str:
 
 def spark_home() -> Path:
     """Where the pip package keeps Spark; looked up, since the web never imports pyspark."""
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
             "pyspark is not installed in this environment: run `make install`."
         )
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def redis_server() -> str:

@@ -14,5 +14,5 @@ def whole(text: Any, default: int) -> int:
 
 def size_bytes(text: Any, default: int) -> int:
     """``32kb``, ``32 kb``, ``32768``: Flink's memory sizes are powers of two."""
-    found = _SIZE.fullmatch(str("" if text is None else text).strip())
-    return int(found[1]) * _UNITS[found[2].lower()] if found else default
+    match = _SIZE.fullmatch(str("" if text is None else text).strip())
+    return int(match[1]) * _UNITS[match[2].lower()] if match else default

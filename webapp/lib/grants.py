@@ -50,7 +50,7 @@ def as_text(grants: Grants) -> str:
 
 
 def as_json(grants: Grants) -> list[list[dict[str, str]]]:
-    return [[one.as_json() for one in grant] for grant in grants]
+    return [[matcher.as_json() for matcher in grant] for grant in grants]
 
 
 def of_json(kept: Any) -> Grants:

@@ -45,14 +45,14 @@ def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) 
     given, names = filters.data or {}, {control.name for control in controls}
     shown = [
         Control(
-            one.name,
-            gettext(one.label),
-            _in_words(one.options),
-            one.id or one.name,
-            str(given.get(one.name, "")),
-            errors.get(one.name, ""),
+            control.name,
+            gettext(control.label),
+            _in_words(control.options),
+            control.id or control.name,
+            str(given.get(control.name, "")),
+            errors.get(control.name, ""),
         )
-        for one in controls
+        for control in controls
     ]
     kept = [
         (name, str(text))

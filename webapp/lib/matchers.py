@@ -124,7 +124,7 @@ def parse_lines(text: str) -> tuple[Matcher, ...]:
             % {"longest": f"{LONGEST_TEXT:,}"}
         )
     lines = [line.strip() for line in text.splitlines()]
-    found = []
+    matchers = []
     for line in _bounded([line for line in lines if line]):
         written = _WRITTEN.match(line)
         if written is None:
@@ -136,15 +136,15 @@ def parse_lines(text: str) -> tuple[Matcher, ...]:
         value = line[written.end() :].lstrip()
         if len(value) > 1 and value[0] == value[-1] == '"':
             value = value[1:-1]
-        found.append(matcher(label, operator, value))
-    return tuple(found)
+        matchers.append(matcher(label, operator, value))
+    return tuple(matchers)
 
 
 def from_json(items: object) -> tuple[Matcher, ...]:
     """A list of ``{"label", "operator", "value"}``. Raises :class:`BadMatcher`."""
     if not isinstance(items, list):
         raise BadMatcher(gettext("Matchers are a list."))
-    found = []
+    matchers = []
     for item in _bounded(items):
         if not isinstance(item, dict) or not all(
             isinstance(item.get(key), str) for key in ("label", "operator", "value")
@@ -152,13 +152,13 @@ def from_json(items: object) -> tuple[Matcher, ...]:
             raise BadMatcher(
                 gettext("A matcher is an object with the texts label, operator and value.")
             )
-        found.append(matcher(item["label"], item["operator"], item["value"]))
-    return tuple(found)
+        matchers.append(matcher(item["label"], item["operator"], item["value"]))
+    return tuple(matchers)
 
 
 def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
     """Stored matchers to be shown, whether or not they may be used still."""
-    return tuple(Matcher(one["label"], one["operator"], one["value"]) for one in items)
+    return tuple(Matcher(entry["label"], entry["operator"], entry["value"]) for entry in items)
 
 
 def as_lines(matchers: Iterable[Matcher]) -> str:

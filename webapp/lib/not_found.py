@@ -56,8 +56,8 @@ KINDS = {
 
 def kind_of(error: Http404) -> Kind | None:
     """None where the error has its own words."""
-    found = _OF_DJANGO.fullmatch(str(error))
-    return KINDS.get(found[1]) if found else None
+    match = _OF_DJANGO.fullmatch(str(error))
+    return KINDS.get(match[1]) if match else None
 
 
 def sentence(error: Http404, request: HttpRequest) -> str:

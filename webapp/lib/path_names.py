@@ -24,14 +24,14 @@ class PathName:
     def to_python(self, value: str) -> str:
         if "\x00" in value:
             raise ValueError
-        return "" if value == "~" else _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value)
+        return "" if value == "~" else _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value)
 
     def to_url(self, value: object) -> str:
         text = str(value).replace("\x00", "")
         unusual = _DOTS if _DOTS.fullmatch(text) else _UNUSUAL
         return (
             unusual.sub(
-                lambda found: "".join(f"~{ord(character):02X}" for character in found[0]), text
+                lambda match: "".join(f"~{ord(character):02X}" for character in match[0]), text
             )
             or "~"
         )

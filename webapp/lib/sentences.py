@@ -100,9 +100,9 @@ def sentences() -> Iterator[Sentence]:
     """By file and line."""
     base = PROJECT_DIR
     yield from (
-        one
+        sentence
         for path in sorted((base / TEMPLATES).rglob("*.html"))
-        for one in of_template(path.relative_to(base), path.read_text())
+        for sentence in of_template(path.relative_to(base), path.read_text())
     )
     for package in CODE:
         for path in sorted((base / package).rglob("*.py")):
@@ -188,4 +188,4 @@ def _docstrings(tree: ast.AST) -> set[int]:
 
 
 def matching(found: Iterable[Sentence], *, no_terms_only: bool) -> Iterator[Sentence]:
-    return (one for one in found if one.no_terms or not no_terms_only)
+    return (sentence for sentence in found if sentence.no_terms or not no_terms_only)

@@ -97,18 +97,18 @@ def rewritten(text: object) -> str:
     10:09 UTC' are read.
     """
     zone = current()
-    return str(text) if zone is UTC else _WRITTEN.sub(lambda found: _moved(found, zone), str(text))
+    return str(text) if zone is UTC else _WRITTEN.sub(lambda match: _moved(match, zone), str(text))
 
 
-def _moved(found: re.Match[str], zone: tzinfo) -> str:
-    day, clock, last_day, last_clock = found.groups()
+def _moved(match: re.Match[str], zone: tzinfo) -> str:
+    day, clock, last_day, last_clock = match.groups()
     try:
         start = _local(day, clock, zone)
         if not last_clock:
             return _told(start, clock, with_offset=True)
         end = _local(last_day or day, last_clock, zone)
     except (ValueError, OverflowError):
-        return found[0]
+        return match[0]
     first = _told(start, clock, with_offset=offset_of(start) != offset_of(end))
     last = _told(end, last_clock, with_offset=True)
     return f"{first} – {last.removeprefix(f'{start:%Y-%m-%d} ')}"

@@ -105,7 +105,7 @@ def _note(
         row |= {"last_success_at": now, "clusters": clusters}
     if not listing.error or listing.refused:
         first: Sequence[dict[str, str]] = [
-            {"what": one.what, "why": one.why} for one in listing.refused[:REFUSED_KEPT]
+            {"what": target.what, "why": target.why} for target in listing.refused[:REFUSED_KEPT]
         ]
         row |= {"refused": storable(first), "refused_count": len(listing.refused)}
     SourceReading.objects.update_or_create(name=name, defaults=row)

@@ -30,14 +30,14 @@ logger = logging.getLogger(__name__)
 
 def measure(now: datetime, lease: Lease, record: RunRecord) -> None:
     """Measure everything and replace what was known."""
-    found = [*_database(now), *_lake(now), *_folders(now)]
-    areas = {row.area for row in found}
+    sizes = [*_database(now), *_lake(now), *_folders(now)]
+    areas = {row.area for row in sizes}
     with lease.writing():
         KeptSize.objects.filter(area__in=areas).delete()
-        KeptSize.objects.bulk_create(found, batch_size=200)
+        KeptSize.objects.bulk_create(sizes, batch_size=200)
     record.counts |= {
-        "parts": len(found),
-        "bytes": sum(row.size_bytes or 0 for row in found if row.area != "tables"),
+        "parts": len(sizes),
+        "bytes": sum(row.size_bytes or 0 for row in sizes if row.area != "tables"),
     }
 
 

@@ -181,8 +181,8 @@ def _vertex(
 
 def _verdict_on(key: str, blame: Blame) -> str:
     if key in blame.origins:
-        found = blame.origins[key].finding
-        return gettext("; origin of the pressure: %(title)s") % {"title": localised(found.title)}
+        finding = blame.origins[key].finding
+        return gettext("; origin of the pressure: %(title)s") % {"title": localised(finding.title)}
     return gettext(" by %(holder)s") % {"holder": blame.held[key]} if key in blame.held else ""
 
 

@@ -17,7 +17,7 @@ def pool_states(
     """
     edges = [(edge.get("source"), edge.get("target")) for edge in (graph or {}).get("edges") or ()]
     feeding = {source for source, _ in edges}
-    found = {}
+    states = {}
     for vertex_id, window in windows.items():
         before = [
             windows[source].out_pool_p50
@@ -33,5 +33,5 @@ def pool_states(
             else None
         )
         if state:
-            found[vertex_id] = WORDS[state], state in TRANSITIONAL
-    return found
+            states[vertex_id] = WORDS[state], state in TRANSITIONAL
+    return states

@@ -88,7 +88,11 @@ def in_order(subtasks: Sequence[SubtaskSample], by: str) -> list[SubtaskSample]:
         return list(subtasks)
     return sorted(
         subtasks,
-        key=lambda one: (getattr(one, column) is None, -(getattr(one, column) or 0), one.subtask),
+        key=lambda subtask: (
+            getattr(subtask, column) is None,
+            -(getattr(subtask, column) or 0),
+            subtask.subtask,
+        ),
     )
 
 

@@ -34,7 +34,7 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
         "view": view,
         "job": view.job,
         "vertex": vertex_or_404(view.job, vertex_id),
-        "findings": [shown(one) for one in found.worst_first()[:FINDINGS_SHOWN]],
+        "findings": [shown(finding) for finding in found.worst_first()[:FINDINGS_SHOWN]],
         "by": by,
     }
     try:
@@ -70,7 +70,9 @@ def export(
 ) -> HttpResponseBase:
     view = look_up(request, cluster, job_id)
     vertex_or_404(view.job, vertex_id)
-    rows = (asdict(one) for one in in_order(_sample(view, vertex_id).subtasks, _sorting(request)))
+    rows = (
+        asdict(sample) for sample in in_order(_sample(view, vertex_id).subtasks, _sorting(request))
+    )
     return export_response(form, f"weir-subtasks-{vertex_id}", COLUMNS, rows)
 
 

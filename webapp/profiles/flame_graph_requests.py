@@ -52,32 +52,36 @@ def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[WantedF
 
 def keep(cluster: str, requested: Sequence[FlameGraphAnswer]) -> None:
     """What became of the requests of a cycle."""
-    for one in requested:
-        key = {"cluster": cluster, "job_id": one.wanted.job_id, "vertex_id": one.wanted.vertex_id}
+    for answer in requested:
+        key = {
+            "cluster": cluster,
+            "job_id": answer.wanted.job_id,
+            "vertex_id": answer.wanted.vertex_id,
+        }
         row = FlameGraph.objects.filter(**key).only("pk", "asked").first()
         if row is not None:
-            FlameGraph.objects.filter(pk=row.pk).update(**_answered(one, row.asked + 1))
+            FlameGraph.objects.filter(pk=row.pk).update(**_answered(answer, row.asked + 1))
 
 
-def _answered(one: FlameGraphAnswer, requested: int) -> dict[str, object]:
-    state = State(one.graph.state.value) if one.graph else State.FAILED
+def _answered(answer: FlameGraphAnswer, requested: int) -> dict[str, object]:
+    state = State(answer.graph.state.value) if answer.graph else State.FAILED
     values: dict[str, object] = {
         "state": state,
         "asked": requested,
         "ask_at": None,
-        "answered_at": one.at,
-        "note": redact(one.error),
+        "answered_at": answer.at,
+        "note": redact(answer.error),
     }
     if state in AGAIN_AFTER:
         if requested < MOST_REQUESTS[state]:
-            return values | {"ask_at": one.at + AGAIN_AFTER[state]}
+            return values | {"ask_at": answer.at + AGAIN_AFTER[state]}
         if state == State.SAMPLING:
             return values | {
                 "state": State.FAILED,
                 "note": f"Flink was asked {requested} times and had not sampled it yet.",
             }
-    if one.graph and state == State.SAMPLED:
-        values |= _shown(one.graph, one.subtask)
+    if answer.graph and state == State.SAMPLED:
+        values |= _shown(answer.graph, answer.subtask)
     return values
 
 

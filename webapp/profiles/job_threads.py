@@ -51,15 +51,16 @@ class DumpedTaskManager:
 
     @property
     def of_job(self) -> list[ShownThread]:
-        return [one for one in self.threads if one.vertex_id]
+        return [thread for thread in self.threads if thread.vertex_id]
 
     @property
     def others(self) -> list[ShownThread]:
         """Not of the job's tasks, and not idle: in own code, or blocked."""
         return [
-            one
-            for one in self.threads
-            if not one.vertex_id and (own_method(one.thread) or one.thread.state == "BLOCKED")
+            thread
+            for thread in self.threads
+            if not thread.vertex_id
+            and (own_method(thread.thread) or thread.thread.state == "BLOCKED")
         ]
 
 
@@ -73,7 +74,7 @@ class JobThreads:
 
     @property
     def taskmanager_ids(self) -> list[str]:
-        return [one.taskmanager_id for one in self.taskmanagers]
+        return [taskmanager.taskmanager_id for taskmanager in self.taskmanagers]
 
 
 def job_threads(
@@ -92,7 +93,7 @@ def job_threads(
         for one in (job.graph or {}).get("vertices") or ()
         if one.get("vertex_id")
     }
-    tasks = sum(int(one.get("parallelism") or 0) for one in vertices.values())
+    tasks = sum(int(vertex.get("parallelism") or 0) for vertex in vertices.values())
     try:
         sampled = read_samples(job.cluster, job.job_id, tasks, at)
     except Exception:  # The lake may be any storage, with any error.
@@ -127,14 +128,14 @@ def job_threads(
         row.taskmanager_id: row
         for row in ThreadDump.objects.filter(cluster=job.cluster, taskmanager_id__in=chosen)
     }
-    hosts = {name: one.host for name, one in sampled.taskmanagers.items()}
-    found = [
+    hosts = {name: manager.host for name, manager in sampled.taskmanagers.items()}
+    managers = [
         _taskmanager(name, hosts.get(name), where[name], rows.get(name), names, now)
         for name in chosen
     ]
     return JobThreads(
         sampled.at,
-        sorted(found, key=lambda one: one.row is None or one.row.taken_at is None),
+        sorted(managers, key=lambda manager: manager.row is None or manager.row.taken_at is None),
     )
 
 
@@ -150,8 +151,8 @@ def _taskmanager(
         return DumpedTaskManager(name, host, tasks, None, (), message("No dump was asked for."))
     waited_for = row.ask_at is not None and row.wanted_at > now - GIVEN_UP_AFTER
     threads = sorted(
-        (_thread(one, names) for one in row.threads),
-        key=lambda one: (not one.vertex_id, one.thread.name),
+        (_thread(thread, names) for thread in row.threads),
+        key=lambda thread: (not thread.vertex_id, thread.thread.name),
     )
     return DumpedTaskManager(name, host, tasks, row, threads, _sentence(row, waited_for))
 

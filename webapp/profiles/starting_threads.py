@@ -26,24 +26,24 @@ def keep_starting(
     """The threads of these tasks, without those that had started by the time of the dump; and rows
     for their TaskManagers, so that their dumps are kept whole like those that users want.
     """
-    taken = {one.taskmanager_id: one for one in answers if one.threads is not None}
+    taken = {answer.taskmanager_id: answer for answer in answers if answer.threads is not None}
     of_taskmanager: dict[str, list[StartingTask]] = {}
     for task in tasks:
         if task.taskmanager_id in taken:
             of_taskmanager.setdefault(task.taskmanager_id, []).append(task)
-    found = []
+    starting_threads = []
     for taskmanager_id, of_it in of_taskmanager.items():
         answer = taken[taskmanager_id]
         ThreadDump.objects.get_or_create(
             cluster=cluster, taskmanager_id=taskmanager_id, defaults={"wanted_at": answer.at}
         )
         threads = _by_task(answer)
-        found += [
-            _row(cluster, one, threads[key])
-            for one in of_it
-            if (key := (_text(one.vertex_name), one.subtask)) in threads
+        starting_threads += [
+            _row(cluster, task, threads[key])
+            for task in of_it
+            if (key := (_text(task.vertex_name), task.subtask)) in threads
         ]
-    StartingThread.objects.bulk_create(found, ignore_conflicts=True)
+    StartingThread.objects.bulk_create(starting_threads, ignore_conflicts=True)
 
 
 def of_start(cluster: str, job_id: str, at: datetime, running_at: datetime) -> list[StartingThread]:
@@ -71,11 +71,11 @@ def before(
 
 
 def _by_task(answer: ThreadDumpAnswer) -> dict[tuple[str, int], DumpedThread]:
-    found: dict[tuple[str, int], DumpedThread] = {}
+    threads: dict[tuple[str, int], DumpedThread] = {}
     for thread in answer.threads or ():
         if (task := task_of(thread.name)) and not has_started(shown := shown_thread(thread)):
-            found.setdefault((_text(task.task), task.subtask), shown)
-    return found
+            threads.setdefault((_text(task.task), task.subtask), shown)
+    return threads
 
 
 def _row(cluster: str, task: StartingTask, thread: DumpedThread) -> StartingThread:

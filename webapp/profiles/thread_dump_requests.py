@@ -45,7 +45,10 @@ def want(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool
 
 def want_all(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: str) -> int:
     """Of the first ``MOST_ASKED``; how many of them will be asked for now."""
-    return sum(want(cluster, one, now, by) for one in islice(taskmanager_ids, MOST_ASKED))
+    return sum(
+        want(cluster, taskmanager_id, now, by)
+        for taskmanager_id in islice(taskmanager_ids, MOST_ASKED)
+    )
 
 
 def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[str, ...]]:
@@ -59,34 +62,36 @@ def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[str, ..
 
 def keep(cluster: str, answered: Sequence[ThreadDumpAnswer]) -> None:
     """What became of the requests of a cycle."""
-    for one in answered:
-        row = ThreadDump.objects.filter(cluster=cluster, taskmanager_id=one.taskmanager_id).first()
+    for answer in answered:
+        row = ThreadDump.objects.filter(
+            cluster=cluster, taskmanager_id=answer.taskmanager_id
+        ).first()
         if row is not None:
-            ThreadDump.objects.filter(pk=row.pk).update(**_answered(one, row))
+            ThreadDump.objects.filter(pk=row.pk).update(**_answered(answer, row))
 
 
-def _answered(one: ThreadDumpAnswer, row: ThreadDump) -> dict[str, object]:
+def _answered(answer: ThreadDumpAnswer, row: ThreadDump) -> dict[str, object]:
     asked = row.asked + 1
     values: dict[str, object] = {
         "asked": asked,
         "ask_at": None,
-        "answered_at": one.at,
-        "note": redact(one.error),
+        "answered_at": answer.at,
+        "note": redact(answer.error),
     }
-    if one.threads is None:
-        again = {"ask_at": one.at + AGAIN_AFTER} if asked < MOST_REQUESTS else {}
+    if answer.threads is None:
+        again = {"ask_at": answer.at + AGAIN_AFTER} if asked < MOST_REQUESTS else {}
         return values | {"state": State.FAILED} | again
-    lately = row.taken_at is not None and one.at - row.taken_at <= SAME_LOOK
+    lately = row.taken_at is not None and answer.at - row.taken_at <= SAME_LOOK
     before = (
         {thread["name"]: (thread["place"], thread["in_a_row"]) for thread in row.threads}
         if lately
         else {}
     )
-    threads = [shown_thread(thread) for thread in one.threads]
+    threads = [shown_thread(thread) for thread in answer.threads]
     kept = sorted(threads, key=_importance)[:MOST_THREADS]
     return values | {
         "state": State.TAKEN,
-        "taken_at": one.at,
+        "taken_at": answer.at,
         "threads": [
             asdict(thread) | {"place": place_of(thread), "in_a_row": in_a_row(thread, before)}
             for thread in kept

@@ -32,17 +32,17 @@ def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         )
     else:
         until = min(view.time_range.to_time, view.at)
-        found = job_threads(view.job, until, view.now, chosen["vertex"], chosen["taskmanager"])
-        if chosen["taskmanager"] and not found.taskmanagers:
+        threads = job_threads(view.job, until, view.now, chosen["vertex"], chosen["taskmanager"])
+        if chosen["taskmanager"] and not threads.taskmanagers:
             raise Http404(gettext("No task of this job runs on that TaskManager."))
-        if want_all(cluster, found.taskmanager_ids, timezone.now(), request.user.get_username()):
+        if want_all(cluster, threads.taskmanager_ids, timezone.now(), request.user.get_username()):
             messages.success(
                 request,
                 gettext("Flink is asked for a thread dump with the next collect cycle."),
             )
         else:
             asked = gettext("It is being asked for, or was answered a moment ago.")
-            messages.info(request, localised(found.why) or asked)
+            messages.info(request, localised(threads.why) or asked)
     query = urlencode({name: value for name, value in chosen.items() if value})
     return redirect(reverse("threads", args=(cluster, job_id)) + (f"?{query}" if query else ""))
 

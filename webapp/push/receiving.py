@@ -59,12 +59,12 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
     try:
         _need_room()
         spool = _spool_with_room(token.cluster)
-        found = BUDGET.spend(token.pk, lambda: _received(spool, body, encoding, read))
+        spend = BUDGET.spend(token.pk, lambda: _received(spool, body, encoding, read))
     except IngestError as error:
         _note(token, Received(problem=str(error)))
         raise
-    _note(token, found)
-    return found
+    _note(token, spend)
+    return spend
 
 
 def receive_metrics(
@@ -115,13 +115,13 @@ def _kept(
 
 def _received(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
     received, entries, processes = Received(), [], set[str]()
-    for found in read(unpacked(body, encoding) if body else b""):
-        if isinstance(found, Entry):
-            entries.append(found)
-            processes.add(found.process)
+    for entry in read(unpacked(body, encoding) if body else b""):
+        if isinstance(entry, Entry):
+            entries.append(entry)
+            processes.add(entry.process)
         else:
             received.skipped += 1
-            received.problem = received.problem or f"{found.subject}: {found.detail}"
+            received.problem = received.problem or f"{entry.subject}: {entry.detail}"
     Count(MAX_PROCESSES, "processes").add(len(processes))
     received.taken = spool.take(
         entries, max(LEAST_REMEMBERED_LINES, REMEMBERED_LINES // max(1, len(processes)))

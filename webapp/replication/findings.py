@@ -30,7 +30,10 @@ def judge(replica: Replica, guard: WriteGuard, now: datetime) -> None:
         new[identity] = finding_to_plain(finding) | {"job_name": sample.job_name}
     settle(
         new,
-        {(one.cluster, one.job_id, one.rule, one.subject_id): one for one in _open(replica)},
+        {
+            (finding.cluster, finding.job_id, finding.rule, finding.subject_id): finding
+            for finding in _open(replica)
+        },
         guard,
         now,
     )
@@ -39,7 +42,7 @@ def judge(replica: Replica, guard: WriteGuard, now: datetime) -> None:
 def close(replica: Replica, now: datetime) -> None:
     """Of a copy that nobody wants up to date any more."""
     with transaction.atomic():
-        marks.close([one.pk for one in _open(replica)], now)
+        marks.close([finding.pk for finding in _open(replica)], now)
     findings_changed.send(sender=None)
 
 

@@ -50,13 +50,13 @@ class JobReplication:
         """
         points: list[tuple[datetime, float]] = []
         before: datetime | None = None
-        for one in reversed(self.rounds):
+        for replica_round in reversed(self.rounds):
             points += [
-                (one.completed_at, (one.completed_at - since).total_seconds())
-                for since in (before, one.triggered_at)
+                (replica_round.completed_at, (replica_round.completed_at - since).total_seconds())
+                for since in (before, replica_round.triggered_at)
                 if since
             ]
-            before = one.triggered_at
+            before = replica_round.triggered_at
         if before and self.lag_ms is not None:
             points.append((self.at, self.lag_ms / 1000))
         return points

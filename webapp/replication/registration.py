@@ -139,7 +139,7 @@ def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:
             *(Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()),
             *places_of(others),
         ]
-    if any(overlapping(place, one, spellings()) for one in taken):
+    if any(overlapping(place, root, spellings()) for root in taken):
         raise _taken()
 
 
@@ -155,7 +155,7 @@ def places_of(copies: Iterable[Replica]) -> list[Root]:
     )
     return [
         *map(Root, quarantines),
-        *(Root.of(one.destination, one.read_at or None, spellings()) for one in copies),
+        *(Root.of(copy.destination, copy.read_at or None, spellings()) for copy in copies),
     ]
 
 

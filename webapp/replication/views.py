@@ -34,8 +34,8 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 @require_GET
 def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
-    found = job_replication(view.job, view.now)
-    points = found.sawtooth() if found else []
+    replication = job_replication(view.job, view.now)
+    points = replication.sawtooth() if replication else []
     if not points:
         return JsonResponse(
             {
@@ -85,14 +85,14 @@ def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     """A round now, or to stop or resume the copy."""
     view = look_up(request, cluster, job_id)
-    found = job_replication(view.job, view.now)
-    if found is None:
+    replication = job_replication(view.job, view.now)
+    if replication is None:
         raise Http404(gettext("No copy of this job was asked for."))
     with refusal_as_message(request):
         messages.success(
             request,
             orders.order(
-                found.replica, request.POST.get("order", ""), request.user, timezone.now()
+                replication.replica, request.POST.get("order", ""), request.user, timezone.now()
             ),
         )
     return redirect("replication", cluster, job_id)
@@ -100,12 +100,12 @@ def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 
 def _context(request: HttpRequest, cluster: str, job_id: str) -> dict[str, object]:
     view = look_up(request, cluster, job_id)
-    found = job_replication(view.job, view.now)
-    rounds = found.rounds[:ROUNDS_IN_TABLE] if found else []
+    replication = job_replication(view.job, view.now)
+    rounds = replication.rounds[:ROUNDS_IN_TABLE] if replication else []
     return {
         "view": view,
         "job": view.job,
-        "found": found,
+        "found": replication,
         "rounds": rounds,
         "range_query": view.range_query,
         "operates": may_operate(request.user),

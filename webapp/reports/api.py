@@ -185,7 +185,7 @@ def _requested(entered: dict[str, Any], request: Request) -> IncidentReport:
         scope = report_scope.scope_of_alert(get_object_or_404(Alert, uid=entered["alert"]), now)
     else:
         scope = report_scope.scope(
-            [JobKey(one["cluster"], one["job_id"]) for one in entered["jobs"]],
+            [JobKey(job["cluster"], job["job_id"]) for job in entered["jobs"]],
             entered["from"],
             entered["to"],
             now,

@@ -40,7 +40,7 @@ def request_report(
     """
     if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")
-    jobs = [[one.cluster, one.job_id] for one in scope.jobs]
+    jobs = [[job.cluster, job.job_id] for job in scope.jobs]
     return _requested(
         kind=ReportKind.INCIDENT,
         jobs=jobs,
@@ -60,7 +60,7 @@ def _narrowed_to(scope: ReportScope) -> str:
 
     Who sees all of them gets all there is.
     """
-    clusters = {one.cluster for one in scope.jobs}
+    clusters = {job.cluster for job in scope.jobs}
     if scopes.current().is_everything:
         return ""
     if len(clusters) > 1:

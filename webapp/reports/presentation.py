@@ -61,22 +61,26 @@ def shown(document: Document) -> PresentedReport:
             for day, moments in groupby(document.timeline, key=lambda moment: day_text(moment.at))
         ],
         notable=[
-            (one, severity_badge(one.severity))
-            for one in document.findings
-            if one.severity != "info"
+            (finding, severity_badge(finding.severity))
+            for finding in document.findings
+            if finding.severity != "info"
         ],
-        context=[one for one in document.findings if one.severity == "info"],
+        context=[finding for finding in document.findings if finding.severity == "info"],
         jobs=[(story, job_badge(story.state)) for story in document.stories],
         related=({"subject": sorted(_names(document))},),
     )
 
 
 def _names(document: Document) -> set[str]:
-    found = {name for one in document.findings for name in (one.job_name, one.subject, *one.path)}
+    names = {
+        name
+        for finding in document.findings
+        for name in (finding.job_name, finding.subject, *finding.path)
+    }
     for story in document.stories:
-        found |= {
+        names |= {
             story.name,
             *(row.vertex for row in story.pressure),
-            *(one.task for one in story.exceptions),
+            *(exception.task for exception in story.exceptions),
         }
-    return found
+    return names

@@ -57,11 +57,11 @@ def read(parameters: QueryDict, at: datetime) -> RequestedScope:
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
     search = parameters.get("q", "").replace("\x00", "").strip()[:200]
-    found = _found(search, keys) if search or not chosen else []
+    jobs = _found(search, keys) if search or not chosen else []
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if chosen and not from_text:
         from_text, to_text = proposed(chosen)
-    return RequestedScope(tuple(chosen), tuple(found), from_text, to_text, search)
+    return RequestedScope(tuple(chosen), tuple(jobs), from_text, to_text, search)
 
 
 def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:

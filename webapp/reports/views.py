@@ -116,21 +116,21 @@ def digest(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def report(request: HttpRequest, uid: str) -> HttpResponse:
-    found = _report(uid)
-    context = _state(request, found)
-    document = document_of(found)
+    incident_report = _report(uid)
+    context = _state(request, incident_report)
+    document = document_of(incident_report)
     if document is not None:
         context |= html.context(document)
-        context["forms"] = forms_of(found)
+        context["forms"] = forms_of(incident_report)
     return render(request, "reports/report.html", context)
 
 
 @require_GET
 def progress(request: HttpRequest, uid: str) -> HttpResponse:
     """The part that changes while it is made; once it is, the whole page is fetched again."""
-    found = _report(uid)
-    response = render(request, "reports/_progress.html", _state(request, found))
-    if found.state in (ReportState.DONE, ReportState.FAILED):
+    incident_report = _report(uid)
+    response = render(request, "reports/_progress.html", _state(request, incident_report))
+    if incident_report.state in (ReportState.DONE, ReportState.FAILED):
         response["HX-Refresh"] = "true"
     return response
 
@@ -150,12 +150,12 @@ def again(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def delete(request: HttpRequest, uid: str) -> HttpResponse:
-    found = _report(uid)
-    orders.delete(found)
+    incident_report = _report(uid)
+    orders.delete(incident_report)
     messages.success(
         request,
         gettext("The report “%(title)s” is deleted, with its files.")
-        % {"title": found.title or found.uid},
+        % {"title": incident_report.title or incident_report.uid},
     )
     return redirect("reports")
 
@@ -175,15 +175,15 @@ def opened(request: HttpRequest, uid: str) -> HttpResponse:
 @require_GET
 def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
     """For people, so in their language; other downloads are for machines, and English."""
-    found = _report(uid)
+    incident_report = _report(uid)
     response = HttpResponse(
-        _content(found, form, get_language_from_request(request)),
+        _content(incident_report, form, get_language_from_request(request)),
         content_type=FORMS[form].content_type,
     )
     patch_vary_headers(response, ("Cookie", "Accept-Language"))
     response["Content-Disposition"] = (
         "attachment; "
-        f'filename="weir-{found.kind}-{found.start:%Y%m%d-%H%M}-{found.uid[4:12]}.{form}"'
+        f'filename="weir-{incident_report.kind}-{incident_report.start:%Y%m%d-%H%M}-{incident_report.uid[4:12]}.{form}"'
     )
     return response
 
@@ -217,16 +217,16 @@ def _report(uid: str) -> IncidentReport:
     return get_object_or_404(IncidentReport, uid=uid)
 
 
-def _content(found: IncidentReport, form: str, language: str) -> bytes:
+def _content(incident_report: IncidentReport, form: str, language: str) -> bytes:
     try:
-        return content(found, form, language)
+        return content(incident_report, form, language)
     except Gone as error:
         raise Http404(localised(str(error))) from error
 
 
-def _state(request: HttpRequest, found: IncidentReport) -> dict[str, Any]:
+def _state(request: HttpRequest, incident_report: IncidentReport) -> dict[str, Any]:
     return {
-        "report": found,
-        "badge": report_badge(found.state),
-        "at_work": found.state in (ReportState.QUEUED, ReportState.RUNNING),
+        "report": incident_report,
+        "badge": report_badge(incident_report.state),
+        "at_work": incident_report.state in (ReportState.QUEUED, ReportState.RUNNING),
     }

@@ -67,8 +67,8 @@ class JobDetailSerializer(JobSerializer):
 
     @extend_schema_field(SizeTrendSerializer(allow_null=True))
     def get_size_trend(self, job: JobCurrent) -> dict[str, Any] | None:
-        found = trend_of(job, self._others(job))
-        return SizeTrendSerializer(found).data if found else None
+        trend = trend_of(job, self._others(job))
+        return SizeTrendSerializer(trend).data if trend else None
 
     def _others(self, job: JobCurrent) -> list[JobCurrent]:
         others: list[JobCurrent] = self.context["others"]

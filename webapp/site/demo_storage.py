@@ -52,10 +52,10 @@ def past_ended_at() -> datetime | None:
             return None
         ids = [id_of(recorded, began_ms) for recorded in recorded_jobs(one)]
         jobs = JobCurrent.objects.filter(cluster=one.name, job_id__in=ids, terminal=True)
-        found = [end for end in jobs.values_list("end_time", flat=True) if end]
-        if len(found) < len(ids):
+        instants = [end for end in jobs.values_list("end_time", flat=True) if end]
+        if len(instants) < len(ids):
             return None
-        ended += found
+        ended += instants
     return max(ended)
 
 
@@ -107,7 +107,7 @@ def remove(now: datetime) -> None:
     for one in StorageAudit.objects.all():
         _forget(one)
     found = Finding.objects.open().filter(rule__startswith="storage.")
-    marks.close([one.pk for one in found if one.data.get("root") in ROOTS], now)
+    marks.close([finding.pk for finding in found if finding.data.get("root") in ROOTS], now)
     (demo.folder() / AUDITED).unlink(missing_ok=True)
 
 

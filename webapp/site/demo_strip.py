@@ -72,65 +72,65 @@ def _sickest(names: Sequence[str], now: datetime, seen: Collection[str]) -> Stop
 
 
 def _failed(names: Sequence[str], seen: Collection[str]) -> Stop | None:
-    found = (
+    fact = (
         CheckpointFact.objects.filter(cluster__in=names, outcome="declined")
         .order_by("-trigger_time")
         .first()
     )
-    found = (
-        found
+    fact = (
+        fact
         or CheckpointFact.objects.filter(cluster__in=names, outcome__in=FAILED_OUTCOMES)
         .order_by("-trigger_time")
         .first()
     )
-    if not found:
+    if not fact:
         return None
     url = reverse(
         "checkpoint",
-        args=(found.cluster, found.job_id, found.checkpoint_id, epoch_ms(found.trigger_time)),
+        args=(fact.cluster, fact.job_id, fact.checkpoint_id, epoch_ms(fact.trigger_time)),
     )
     return Stop(
         "checkpoint",
         gettext("Failed checkpoint"),
-        f"{found.checkpoint_id} {words(found.outcome)}",
+        f"{fact.checkpoint_id} {words(fact.outcome)}",
         url,
         "checkpoint" in seen,
     )
 
 
 def _origin(names: Sequence[str], seen: Collection[str]) -> Stop | None:
-    found = (
+    finding = (
         Finding.objects.filter(cluster__in=names, rule=ORIGIN_RULE)
         .order_by("-last_seen")
         .only("subject")
         .first()
     )
-    if not found:
+    if not finding:
         return None
     return Stop(
         "origin",
         gettext("Origin of back-pressure"),
-        found.subject,
-        reverse("finding", args=(found.pk,)),
+        finding.subject,
+        reverse("finding", args=(finding.pk,)),
         "origin" in seen,
     )
 
 
 def _orphans(seen: Collection[str]) -> Stop | None:
     """The root that holds most of them."""
-    found = (
+    figures = (
         latest().filter(root__in=ROOTS, orphan_files__gt=0).order_by("-orphan_bytes", "-id").first()
     )
-    if not found:
+    if not figures:
         return None
     what = gettext("%(orphan_bytes)s of %(name)s") % {
-        "orphan_bytes": bytes_text(found.orphan_bytes),
-        "name": ROOTS[found.root].name,
+        "orphan_bytes": bytes_text(figures.orphan_bytes),
+        "name": ROOTS[figures.root].name,
     }
     return Stop(
         "orphans",
         gettext("Orphans"),
         what,
-        f"{reverse('storage-root')}?{urlencode({'uri': found.root})}",
+        f"{reverse('storage-root')}?{urlencode({'uri': figures.root})}",
         "orphans" in seen,
     )

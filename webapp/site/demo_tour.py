@@ -185,10 +185,10 @@ _STEPS: dict[str, Step] = {
 
 
 def _open_alerts(cluster: str, rule: str) -> "QuerySet[Alert]":
-    found: QuerySet[Alert] = Alert.objects.filter(
+    alerts: QuerySet[Alert] = Alert.objects.filter(
         cluster=PREFIX + cluster, rule=rule, state__in=OPEN, acknowledged_at=None
     )
-    return found
+    return alerts
 
 
 def _left() -> dict[str, Step]:

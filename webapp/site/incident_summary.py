@@ -50,16 +50,18 @@ class Told:
 def matters(members: Iterable[Member]) -> list[Matter]:
     """In the order of the members."""
     found: dict[tuple[str, ...], Matter] = {}
-    for one in members:
-        row = one.finding
+    for member in members:
+        row = member.finding
         key = (row.cluster, row.job_name or row.job_id, row.rule, row.subject_id)
         known = found.get(key)
         if known is None:
-            found[key] = Matter(one, shown(row), row.first_seen, row.last_seen, shown(row).is_open)
+            found[key] = Matter(
+                member, shown(row), row.first_seen, row.last_seen, shown(row).is_open
+            )
             continue
         stays = known.member.is_cause or known.member.finding.last_seen >= row.last_seen
         found[key] = Matter(
-            known.member if stays else one,
+            known.member if stays else member,
             replace(known.shown if stays else shown(row), episodes=known.shown.episodes + 1),
             min(known.first_seen, row.first_seen),
             max(known.last_seen, row.last_seen),
@@ -74,7 +76,11 @@ def cost(
     """Sentences on its jobs from its beginning to its end; three queries, none of jobs that are not
     there.
     """
-    jobs = {(one.finding.cluster, one.finding.job_id) for one in members if one.finding.job_id}
+    jobs = {
+        (member.finding.cluster, member.finding.job_id)
+        for member in members
+        if member.finding.job_id
+    }
     if not jobs:
         return []
     of_jobs = Q(

@@ -53,9 +53,9 @@ def timeline(
 ) -> IncidentTimeline:
     """Of the jobs of these findings. Six queries, each bounded."""
     jobs = {
-        (one.finding.cluster, one.finding.job_id): one.finding.job_name or ""
-        for one in members
-        if one.finding.job_id
+        (member.finding.cluster, member.finding.job_id): member.finding.job_name or ""
+        for member in members
+        if member.finding.job_id
     }
     span = time_range.from_time, time_range.to_time
     moments = [
@@ -66,10 +66,14 @@ def timeline(
         *_annotations(jobs, span),
         *_exceptions(jobs, span),
     ]
-    within = [one for one in moments if one.at <= span[1] and (one.until or one.at) >= span[0]]
-    kept = sorted(within, key=lambda one: -_RANK.get(one.tone, 0))[:MOST_MOMENTS]
+    within = [
+        moment
+        for moment in moments
+        if moment.at <= span[1] and (moment.until or moment.at) >= span[0]
+    ]
+    kept = sorted(within, key=lambda moment: -_RANK.get(moment.tone, 0))[:MOST_MOMENTS]
     return IncidentTimeline(
-        tuple(sorted(kept, key=lambda one: (one.at, one.title))), len(within) - len(kept)
+        tuple(sorted(kept, key=lambda moment: (moment.at, moment.title))), len(within) - len(kept)
     )
 
 
@@ -81,32 +85,32 @@ def _of_jobs(rows: Any, jobs: dict[tuple[str, str], str]) -> Any:
 
 
 def _findings(members: Iterable[Member]) -> Iterator[Moment]:
-    for one in members:
-        found = one.finding
+    for member in members:
+        finding = member.finding
         detail = (
             gettext("The cause.")
-            if one.is_cause
+            if member.is_cause
             else gettext("Follows from %(from_rules)s.")
-            % {"from_rules": gettext(", ").join(one.from_rules)}
-            if one.from_rules
+            % {"from_rules": gettext(", ").join(member.from_rules)}
+            if member.from_rules
             else ""
         )
-        name = found.job_name or found.job_id
+        name = finding.job_name or finding.job_id
         yield Moment(
-            found.first_seen,
+            finding.first_seen,
             "finding",
-            SEVERE.get(found.severity, "done"),
-            gettext("Found: %(title)s") % {"title": localised(found.title)},
+            SEVERE.get(finding.severity, "done"),
+            gettext("Found: %(title)s") % {"title": localised(finding.title)},
             detail,
             job_name=name,
         )
-        if found.closed_at is not None:
+        if finding.closed_at is not None:
             yield Moment(
-                found.closed_at,
+                finding.closed_at,
                 "finding",
                 "ok",
-                gettext("No longer found: %(title)s") % {"title": localised(found.title)},
-                found.rule,
+                gettext("No longer found: %(title)s") % {"title": localised(finding.title)},
+                finding.rule,
                 job_name=name,
             )
 
@@ -154,18 +158,18 @@ def _capital(words: str) -> str:
 
 def _silences(incident: Incident) -> Iterator[Moment]:
     """Of exactly this incident; what else silenced an alert is in the alert's own history."""
-    for one in Silence.objects.filter(ends_at__gte=incident.began_at).order_by("-id")[
+    for silence in Silence.objects.filter(ends_at__gte=incident.began_at).order_by("-id")[
         :MOST_SILENCES
     ]:
         if any(
             matcher.label == LABEL and matcher.value == incident.uid
-            for matcher in as_entered(one.matchers)
+            for matcher in as_entered(silence.matchers)
         ):
             title = gettext("Silenced by %(author_name)s until %(ends_at)s") % {
-                "author_name": one.author_name,
-                "ends_at": instant_text(one.ends_at),
+                "author_name": silence.author_name,
+                "ends_at": instant_text(silence.ends_at),
             }
-            yield Moment(one.created_at, "silence", "done", title, one.reason)
+            yield Moment(silence.created_at, "silence", "done", title, silence.reason)
 
 
 def _checkpoints(

@@ -28,8 +28,8 @@ def remove_demo(now: datetime) -> int:
 
     What plays them ends with the instance.
     """
-    found = list(demo.clusters())
+    clusters = list(demo.clusters())
     demo.end()
     demo_tour.remove(now)
-    remove_clusters(found, now)
-    return len(found)
+    remove_clusters(clusters, now)
+    return len(clusters)

@@ -82,7 +82,7 @@ def settle(
         with guard.writing():
             for identity in identities:
                 _keep(standing.pop(identity, None), identity, new[identity])
-    over = [one.pk for one in standing.values()]
+    over = [finding.pk for finding in standing.values()]
     for pks in chunks(over, ROWS_AT_ONCE):
         with guard.writing():
             marks.close(pks, at)
@@ -109,9 +109,9 @@ def _standing(roots: set[str]) -> dict[Identity, Finding]:
     rules = [*registry.rules_for(StorageRootSample), *registry.rules_for(StorageJobSample)]
     found = Finding.objects.open().filter(rule__in=rules).order_by("id")
     return {
-        (one.cluster, one.job_id, one.rule, one.subject_id): one
-        for one in found
-        if one.data.get("root") in roots
+        (finding.cluster, finding.job_id, finding.rule, finding.subject_id): finding
+        for finding in found
+        if finding.data.get("root") in roots
     }
 
 
@@ -122,7 +122,10 @@ def _with_limits(
     limits = Settings(overrides)
     everywhere = limits.limits("", "")
     lowest = min(
-        [everywhere[SMALL_FILES], *(one["value"] for one in overrides if one["key"] == SMALL_FILES)]
+        [
+            everywhere[SMALL_FILES],
+            *(override["value"] for override in overrides if override["key"] == SMALL_FILES),
+        ]
     )
     for root in root_samples(audit, roots):
         yield root, everywhere

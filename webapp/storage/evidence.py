@@ -20,7 +20,9 @@ def evidence_source() -> MetadataSource:
         enabled=settings.WEIR.metadata_per_cycle > 0,
         roots=tuple(
             MetadataRoot(
-                root.uri, root.read_at, tuple(sorted(one.name for one in root.clusters.all()))
+                root.uri,
+                root.read_at,
+                tuple(sorted(cluster.name for cluster in root.clusters.all())),
             )
             for root in roots
         ),

@@ -62,11 +62,11 @@ def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
     rows = CheckpointStorage.objects.filter(
         audit=figures.audit, root=figures.root, is_savepoint=True
     ).order_by("modified", "id")[:MOST_ROWS]
-    found = list(rows)
+    storages = list(rows)
     sources = _restored_from()
-    newer = _newest_whole(figures, {row.job_id for row in found if row.job_id})
+    newer = _newest_whole(figures, {row.job_id for row in storages if row.job_id})
     made = []
-    for row in found:
+    for row in storages:
         needed = tuple(sources.get(row.metadata_path.rpartition("/")[0], ()))
         last = newer.get((row.cluster, row.job_id)) if row.job_id else None
         is_older = last is not None and row.modified is not None and last > row.modified
@@ -96,9 +96,9 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
     rows = JobStorage.objects.filter(
         audit=figures.audit, root=figures.root, terminal=True, checkpoints__gt=0, live_files__gt=0
     )
-    found = list(rows.order_by("newest_modified", "id")[:MOST_ROWS])
-    ids = [row.job_id for row in found]
-    directories = {row.directory for row in found}
+    storages = list(rows.order_by("newest_modified", "id")[:MOST_ROWS])
+    ids = [row.job_id for row in storages]
+    directories = {row.directory for row in storages}
     links = ChainLink.objects.filter(
         audit=figures.audit, kind="refers", other_directory__in=directories
     ).values_list("other_directory", "job_id")
@@ -127,7 +127,7 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
             standing=NEEDED if needed[row.directory] else LAST,
             needed_by=tuple(sorted(needed[row.directory])),
         )
-        for row in found
+        for row in storages
     )
 
 
@@ -152,13 +152,13 @@ def _newest_whole(figures: RootFigures, ids: set[str]) -> dict[tuple[str, str], 
     rows = CheckpointStorage.objects.filter(
         audit=figures.audit, job_id__in=ids, missing_files=0, modified__isnull=False
     )
-    found: dict[tuple[str, str], datetime] = {}
+    instants: dict[tuple[str, str], datetime] = {}
     for cluster, job_id, at in (
         rows.order_by("modified").values_list("cluster", "job_id", "modified").iterator(2_000)
     ):
         if at is not None:
-            found[cluster, job_id] = at
-    return found
+            instants[cluster, job_id] = at
+    return instants
 
 
 def age_ms(as_of: datetime, at: datetime | None) -> float | None:

@@ -47,9 +47,9 @@ def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
                 "job_name": None
             }
     standing = {
-        (one.cluster, "", one.rule, one.subject_id): one
-        for one in open_findings()
-        if one.cluster not in silent
+        (finding.cluster, "", finding.rule, finding.subject_id): finding
+        for finding in open_findings()
+        if finding.cluster not in silent
     }
     closed = settle(new, standing, guard, now)
     return {

@@ -146,7 +146,7 @@ def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
         else {}
     )
     kinds = sorted(
-        ((name, rate) for name, rate in rates.items() if rate), key=lambda one: (-one[1], one[0])
+        ((name, rate) for name, rate in rates.items() if rate), key=lambda pair: (-pair[1], pair[0])
     )
     return NameNode(
         cluster,
@@ -163,7 +163,7 @@ def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
 
 
 def _counts(row: Row) -> dict[str, int]:
-    return {one["name"]: one["calls"] for one in row["operations"] or ()}
+    return {operation["name"]: operation["calls"] for operation in row["operations"] or ()}
 
 
 def _rate(before: int | None, after: int | None, lasted_s: float) -> float | None:

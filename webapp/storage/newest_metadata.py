@@ -49,7 +49,7 @@ def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | N
         ]
         if found:
             row, table = max(
-                found, key=lambda one: (one[0]["checkpoint_id"] or 0, one[0]["observed_at"])
+                found, key=lambda pair: (pair[0]["checkpoint_id"] or 0, pair[0]["observed_at"])
             )
             return _read(row, table)
     return None

@@ -70,7 +70,11 @@ def operator_trends(
     return tuple(
         sorted(
             found,
-            key=lambda one: (-one.newest.elements, -one.newest.operator_bytes, one.operator_id),
+            key=lambda trend: (
+                -trend.newest.elements,
+                -trend.newest.operator_bytes,
+                trend.operator_id,
+            ),
         )
     )
 
@@ -102,8 +106,8 @@ def _trend(
         name=last["operator_name"] or names.get(key) or "",
         points=tuple(_point(row) for row in rows),
         states=tuple(
-            (str(one["name"]), str(one["mode"]), int(one["elements"]))
-            for one in states.get(key) or ()
+            (str(state["name"]), str(state["mode"]), int(state["elements"]))
+            for state in states.get(key) or ()
         ),
         files=last["files"],
     )
@@ -133,12 +137,12 @@ def _ancestors(job_id: str) -> list[str]:
     """Ids of the jobs that it was restored from, as audits know them: each one a query, and few
     have any.
     """
-    found: list[str] = []
+    ancestors: list[str] = []
     at: str | None = job_id
-    while at and len(found) < MOST_ANCESTORS:
+    while at and len(ancestors) < MOST_ANCESTORS:
         links = ChainLink.objects.filter(job_id=at, kind="restored_from").exclude(
-            other_job_id__in=[job_id, *found]
+            other_job_id__in=[job_id, *ancestors]
         )
         at = links.order_by("-audit__as_of").values_list("other_job_id", flat=True).first()
-        found += [at] if at else []
-    return found
+        ancestors += [at] if at else []
+    return ancestors

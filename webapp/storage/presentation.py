@@ -95,7 +95,7 @@ class VerdictReason:
 def reasons(rows: Sequence[VerdictFigures]) -> list[VerdictReason]:
     """In the order of verdicts, most bytes first."""
     order = {name: place for place, name in enumerate(VERDICTS)}
-    found = [
+    verdict_reasons = [
         VerdictReason(
             row.verdict,
             row.reason,
@@ -108,7 +108,7 @@ def reasons(rows: Sequence[VerdictFigures]) -> list[VerdictReason]:
         for row in rows
     ]
     return sorted(
-        found,
+        verdict_reasons,
         key=lambda row: (order.get(row.verdict, len(order)), -row.bytes, row.reason, row.kind),
     )
 

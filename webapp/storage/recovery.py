@@ -41,7 +41,9 @@ def recovery_points(cluster: str = "", job_id: str = "") -> list[dict[str, Any]]
 
 
 def recovery_point_of(cluster: str, job_id: str) -> RecoveryPoint | None:
-    return next((recovery_point_from_plain(one) for one in recovery_points(cluster, job_id)), None)
+    return next(
+        (recovery_point_from_plain(point) for point in recovery_points(cluster, job_id)), None
+    )
 
 
 def _plain(row: CheckpointStorage) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def common(factors: Iterable[ReplicationFactor]) -> ReplicationFactor:
     several = set(factors)
     if len(several) == 1:
         return several.pop()
-    known = {one.factor for one in several}
+    known = {factor.factor for factor in several}
     if len(known) == 1 and None not in known:
         return ReplicationFactor(known.pop(), gettext("as its roots have it"))
     return (

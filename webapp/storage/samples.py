@@ -70,7 +70,9 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
             waste=Share(row.retained_waste_files, row.retained_waste_bytes),
             kept=Share(row.kept_files, row.kept_bytes),
             orphan_kinds=tuple(
-                sorted((one["kind"], Share(one["files__sum"], one["bytes__sum"])) for one in kinds)
+                sorted(
+                    (kind["kind"], Share(kind["files__sum"], kind["bytes__sum"])) for kind in kinds
+                )
             ),
             clean_up_barred_by=tuple(_bar(code) for code in row.not_cleanable)
             + ((str(withheld),) if withheld else ()),
@@ -90,21 +92,21 @@ def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
     """Of a savepoint that is the last whole snapshot of its job nobody can say that it is not
     needed, unless that job has ended.
     """
-    found = ended_jobs(root)
-    ended = {(job.cluster, job.job_id): job for job in found if job.cluster}
-    for one in kept_savepoints(root):
-        job = ended.get((one.cluster, one.job_id))
-        if one.age_ms is not None and (
-            one.standing == SUPERSEDED or (one.standing == LAST and job is not None)
+    jobs = ended_jobs(root)
+    ended = {(job.cluster, job.job_id): job for job in jobs if job.cluster}
+    for savepoint in kept_savepoints(root):
+        job = ended.get((savepoint.cluster, savepoint.job_id))
+        if savepoint.age_ms is not None and (
+            savepoint.standing == SUPERSEDED or (savepoint.standing == LAST and job is not None)
         ):
             yield IdleSnapshots(
-                one.path,
-                one.age_ms,
-                Share(one.files, one.bytes),
+                savepoint.path,
+                savepoint.age_ms,
+                Share(savepoint.files, savepoint.bytes),
                 is_savepoint=True,
                 job_name=job.name if job else None,
             )
-    for of in found:
+    for of in jobs:
         if of.idle_ms is not None and of.standing != NEEDED:
             yield IdleSnapshots(
                 of.directory,
@@ -150,8 +152,8 @@ def job_samples(
                 CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids)
             )
             current = {
-                (one.cluster, one.job_id): one
-                for one in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")
+                (job.cluster, job.job_id): job
+                for job in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")
             }
             for row in chunk:
                 told, calls = current.get((row.cluster, row.job_id)), None
@@ -212,12 +214,12 @@ def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[Incom
     """(cluster, job id) → its snapshots in this root that refer to files which are not there:
     ``MOST_SNAPSHOTS`` of the newest.
     """
-    found: dict[tuple[str, str], list[IncompleteSnapshot]] = defaultdict(list)
+    lacking: dict[tuple[str, str], list[IncompleteSnapshot]] = defaultdict(list)
     rows = CheckpointStorage.objects.filter(audit=audit, root=root, missing_files__gt=0).order_by(
         "-checkpoint_id", "metadata_path"
     )
     for row in rows.iterator(chunk_size=JOBS_AT_ONCE):
-        of_job = found[row.cluster, row.job_id]
+        of_job = lacking[row.cluster, row.job_id]
         if len(of_job) >= MOST_SNAPSHOTS:
             continue
         files = list(
@@ -239,7 +241,7 @@ def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[Incom
                 examples=tuple(file.path for file in files),
             )
         )
-    return found
+    return lacking
 
 
 def newest_checkpoint_of(audit: StorageAudit, row: CheckpointStorage) -> int | None:
@@ -255,7 +257,7 @@ def newest_checkpoint_of(audit: StorageAudit, row: CheckpointStorage) -> int | N
 
 
 def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, list[Dependence]]:
-    found: dict[str, list[Dependence]] = defaultdict(list)
+    dependences: dict[str, list[Dependence]] = defaultdict(list)
     needing = [row.directory[:MISSING_PATH_LENGTH] for row in jobs if row.foreign_files]
     of_needing = ChainLink.objects.filter(audit=audit, kind="refers", directory__in=needing)
     links = list(of_needing) if needing else []
@@ -264,7 +266,7 @@ def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, l
     others = {row.directory: row for row in of_directories}
     for link in links:
         other = others.get(link.other_directory)
-        found[link.directory].append(
+        dependences[link.directory].append(
             Dependence(
                 link.other_job_id,
                 link.files,
@@ -273,7 +275,7 @@ def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, l
                 other.terminal if other else None,
             )
         )
-    return found
+    return dependences
 
 
 def _snapshots(
@@ -289,7 +291,10 @@ def _snapshots(
     counts = rows.values("cluster", "job_id").annotate(
         retained=Count("id"), dependent=Count("id", filter=Q(foreign_files__gt=0))
     )
-    return {(one["cluster"], one["job_id"]): (one["retained"], one["dependent"]) for one in counts}
+    return {
+        (count["cluster"], count["job_id"]): (count["retained"], count["dependent"])
+        for count in counts
+    }
 
 
 class _Depths:

@@ -58,16 +58,21 @@ def suggestions() -> list[Suggestion]:
         cache.get_or_set("storage-suggestions", lambda: _found(MOST_PATHS), KEPT_S) or []
     )
     roots = list(StorageRoot.objects.values_list("uri", flat=True))
-    return [one for one in found if not any(is_below(one.uri, root) for root in roots)]
+    return [
+        suggestion
+        for suggestion in found
+        if not any(is_below(suggestion.uri, root) for root in roots)
+    ]
 
 
 def uncovered(uris: Sequence[str]) -> list[str]:
     """Directories that live clusters write to and that lie below none of ``uris``."""
     live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
     return [
-        one.uri
-        for one in _found(MOST_PATHS_OF_AN_AUDIT)
-        if live.intersection(one.clusters) and not any(is_below(one.uri, root) for root in uris)
+        suggestion.uri
+        for suggestion in _found(MOST_PATHS_OF_AN_AUDIT)
+        if live.intersection(suggestion.clusters)
+        and not any(is_below(suggestion.uri, root) for root in uris)
     ]
 
 

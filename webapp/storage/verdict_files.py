@@ -134,13 +134,13 @@ def _bounds(group: Any) -> dict[str, tuple[str, str]]:
     """Columns that say their smallest and largest value; long texts may be cut, so only equal or
     complete ones are used.
     """
-    found = {}
+    bounds = {}
     for number in range(group.num_columns):
         column = group.column(number)
         known = column.statistics
         if column.path_in_schema in ("root", "path") and known is not None and known.has_min_max:
-            found[column.path_in_schema] = (_text(known.min), _text(known.max))
-    return found
+            bounds[column.path_in_schema] = (_text(known.min), _text(known.max))
+    return bounds
 
 
 def _text(value: Any) -> str:

@@ -39,14 +39,16 @@ class Found:
 
 def targets(source: KubernetesSource, found: Found) -> tuple[list[Target], list[RefusedTarget]]:
     """One for each cluster id of a namespace, in their order."""
-    deployments = {_id(one): one for one in found.deployments}
-    services = {(one["namespace"], one["cluster_id"]): one for one in found.services}
-    leading = {(one["namespace"], one["cluster_id"]): one for one in found.leaders}
-    session_jobs = _by((one["namespace"], one["deployment"], one) for one in found.session_jobs)
+    deployments = {_id(deployment): deployment for deployment in found.deployments}
+    services = {
+        (service["namespace"], service["cluster_id"]): service for service in found.services
+    }
+    leading = {(leader["namespace"], leader["cluster_id"]): leader for leader in found.leaders}
+    session_jobs = _by((job["namespace"], job["deployment"], job) for job in found.session_jobs)
     cluster_of = {("FlinkDeployment", *key): key for key in deployments}
     cluster_of |= {
-        ("FlinkSessionJob", *_id(one)): (one["namespace"], one["deployment"])
-        for one in found.session_jobs
+        ("FlinkSessionJob", *_id(job)): (job["namespace"], job["deployment"])
+        for job in found.session_jobs
     }
     events = None if found.events is None else _of_clusters(found.events, cluster_of)
     snapshots = _of_clusters(found.snapshots, cluster_of)
@@ -142,7 +144,7 @@ def _of_clusters(
 ) -> dict[tuple[str, str], list[Kept]]:
     """What is about resources of a cluster, by cluster."""
     return _by(
-        (*cluster_of[key], one)
-        for one in told
-        if (key := (one["of"][0], one["namespace"], one["of"][1])) in cluster_of
+        (*cluster_of[key], entry)
+        for entry in told
+        if (key := (entry["of"][0], entry["namespace"], entry["of"][1])) in cluster_of
     )

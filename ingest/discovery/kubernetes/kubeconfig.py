@@ -111,9 +111,9 @@ def _content(given: dict[str, Any], key: str, folder: Path) -> str:
 
 def _named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
     listed = document.get(key)
-    for one in (listed if isinstance(listed, list) else [])[:MAX_NAMED]:
-        if isinstance(one, dict) and one.get("name") == name:
-            found = one.get(inner)
+    for entry in (listed if isinstance(listed, list) else [])[:MAX_NAMED]:
+        if isinstance(entry, dict) and entry.get("name") == name:
+            found = entry.get(inner)
             return found if isinstance(found, dict) else {}
     raise Skipped(
         message("it has no entry {name:text} in {key:text}", name=f"{name[:100]!r}", key=key)

@@ -33,9 +33,10 @@ def report_of(
     reconciled.
     """
     own = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
-    told = [one for of in (deployment, *session_jobs) for one in _events(of, events, snapshots)]
+    told = [event for of in (deployment, *session_jobs) for event in _events(of, events, snapshots)]
     newest = sorted(
-        set(told), key=lambda one: (one.at_ms, one.reason, one.job_id, one.message, one.path)
+        set(told),
+        key=lambda event: (event.at_ms, event.reason, event.job_id, event.message, event.path),
     )[-MAX_EVENTS:]
     return OperatorReport(
         resource=_resource(deployment),
@@ -69,10 +70,10 @@ def _events(
     of: Kept, events: Sequence[Kept] | None, snapshots: Iterable[Kept]
 ) -> Iterator[OperatorEvent]:
     key = (of["kind"], of["name"])
-    for one in events or ():
-        if one["of"] == key and (job_id := _job_at(of, one["at_ms"])) is not None:
+    for event in events or ():
+        if event["of"] == key and (job_id := _job_at(of, event["at_ms"])) is not None:
             yield OperatorEvent(
-                one["at_ms"], one["reason"], job_id, one["message"], "", one["is_warning"]
+                event["at_ms"], event["reason"], job_id, event["message"], "", event["is_warning"]
             )
     at_ms = of["reconciled_at_ms"]
     if events is None and at_ms is not None and (job_id := _job_at(of, at_ms)) is not None:
@@ -82,19 +83,19 @@ def _events(
             job_id,
             f"generation {of['observed_generation'] or of['generation'] or 'unknown'}",
         )
-    saved = [one for one in snapshots if one["of"] == key]
-    if of["savepoint"] and not any(one["path"] == of["savepoint"]["path"] for one in saved):
+    saved = [snapshot for snapshot in snapshots if snapshot["of"] == key]
+    if of["savepoint"] and not any(entry["path"] == of["savepoint"]["path"] for entry in saved):
         saved.append(of["savepoint"])
-    for one in saved:
-        if (job_id := _job_at(of, one["at_ms"])) is not None:
-            reason = SAVEPOINT_FAILED if one["error"] else SAVEPOINT
+    for entry in saved:
+        if (job_id := _job_at(of, entry["at_ms"])) is not None:
+            reason = SAVEPOINT_FAILED if entry["error"] else SAVEPOINT
             yield OperatorEvent(
-                one["at_ms"],
+                entry["at_ms"],
                 reason,
                 job_id,
-                one["error"] or one["trigger"].lower(),
-                one["path"],
-                bool(one["error"]),
+                entry["error"] or entry["trigger"].lower(),
+                entry["path"],
+                bool(entry["error"]),
             )
 
 

@@ -84,8 +84,8 @@ def _nested(
     outer: str, inner: str, read: Callable[[Fields, str], int | None] = Fields.whole
 ) -> Callable[[Fields], int | None]:
     def read_nested(subtask: Fields) -> int | None:
-        found = subtask.object(outer)
-        return read(found, inner) if found else None
+        fields = subtask.object(outer)
+        return read(fields, inner) if fields else None
 
     return read_nested
 

@@ -13,9 +13,9 @@ def counts(body: Any) -> dict[str, int | None]:
 
     Raises ``Skipped`` on a bad shape.
     """
-    found = Fields(body).object("counts")
+    fields = Fields(body).object("counts")
     names = ("total", "completed", "failed", "in_progress", "restored")
-    return {f"checkpoints_{name}": found.whole(name) for name in names} if found else {}
+    return {f"checkpoints_{name}": fields.whole(name) for name in names} if fields else {}
 
 
 def restore(body: Any) -> dict[str, Any]:
@@ -42,15 +42,15 @@ def entries(body: Any) -> list[tuple[str, Any]]:
     The latest savepoint and the latest failure stay in the payload long after the ring forgot them.
     """
     payload = Fields(body)
-    found = payload.items("history")
-    known = {_key_of(entry) for _, entry in found}
+    items = payload.items("history")
+    known = {_key_of(entry) for _, entry in items}
     latest = payload.object("latest")
     for kind in ("completed", "savepoint", "failed"):
         entry = latest.raw(kind) if latest else None
         if entry is not None and (key := _key_of(entry)) not in known:
             known.add(key)
-            found.append((f"latest.{kind}", entry))
-    return found
+            items.append((f"latest.{kind}", entry))
+    return items
 
 
 def summed(fields: Fields) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def names_to_ask(
     """
     has_inputs, feeds = vertex_id in fed, any(vertex_id in sources for sources in fed.values())
     asked = [RECEIVED] if has_inputs and RECEIVED in listed else []
-    operators = {one.removesuffix(f".{SENT}") for one in listed if one.endswith(f".{SENT}")}
+    operators = {text.removesuffix(f".{SENT}") for text in listed if text.endswith(f".{SENT}")}
     operator = (
         last_of(name, operators) if feeds else first_of(name, operators) if has_inputs else None
     )

@@ -25,13 +25,13 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 
 def _legacy_entries(payload: Fields) -> list[tuple[str, Any]]:
     """Failures of tasks, and the root failure unless it is one of them."""
-    found = payload.items("all-exceptions")
+    items = payload.items("all-exceptions")
     root = payload.text("root-exception")
     if root and not any(
-        isinstance(entry, dict) and entry.get("exception") == root for _, entry in found
+        isinstance(entry, dict) and entry.get("exception") == root for _, entry in items
     ):
-        found.append(("root-exception", {"exception": root, "timestamp": payload.raw("timestamp")}))
-    return found
+        items.append(("root-exception", {"exception": root, "timestamp": payload.raw("timestamp")}))
+    return items
 
 
 def exceptions(entry: Any, job_id: str, place: str = "") -> tuple[JobException, ...]:
@@ -61,5 +61,5 @@ def _exception(fields: Fields, job_id: str) -> JobException:
 
 def _class_of(stacktrace: str | None) -> str | None:
     """``java.lang.Exception`` of ``java.lang.Exception: because``."""
-    found = _CLASS_OF_TRACE.match(stacktrace or "")
-    return found.group() if found else None
+    match = _CLASS_OF_TRACE.match(stacktrace or "")
+    return match.group() if match else None

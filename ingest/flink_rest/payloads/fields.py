@@ -112,18 +112,18 @@ class Fields:
 
         Raises ``Skipped`` for any other text, since ids become parts of addresses.
         """
-        found = self.the_text(*names)
-        if not is_flink_id(found):
-            raise self._unexpected(names[0], message("an id of 32 hex digits"), found)
-        return found
+        text = self.the_text(*names)
+        if not is_flink_id(text):
+            raise self._unexpected(names[0], message("an id of 32 hex digits"), text)
+        return text
 
     def object(self, *names: str) -> "Fields | None":
         name, value = self._find(names)
         return None if value is None else Fields(value, self._at(name))
 
     def the_object(self, *names: str) -> "Fields":
-        found = self.object(*names)
-        return self._required(found, names, message("an object"))
+        fields = self.object(*names)
+        return self._required(fields, names, message("an object"))
 
     def items(self, *names: str) -> list[tuple[str, Any]]:
         """Elements of a list with their places; empty where absent. Elements are not looked at."""

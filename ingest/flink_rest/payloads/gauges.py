@@ -107,8 +107,8 @@ def joined(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
 def _known(name: str) -> tuple[int, str, str] | None:
     for other, spelling in _ALSO:
         name = name.replace(other, spelling)
-    found = _KNOWN.fullmatch(name)
-    return _ENDS[found[1]] if found else None
+    match = _KNOWN.fullmatch(name)
+    return _ENDS[match[1]] if match else None
 
 
 def put_together(aggregate: str, one: float, other: float) -> float:

@@ -38,12 +38,12 @@ def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
     in_path = _SUBTASK_IN_PATH.search(endpoint)
     if in_path:
         return {_bounded(int(in_path[1])): values(body)}
-    found: dict[int, dict[str, Any]] = {}
+    subtask: dict[int, dict[str, Any]] = {}
     for metric_id, value in values(body).items():
         prefixed = _SUBTASK_IN_ID.fullmatch(metric_id)
         if prefixed:
-            found.setdefault(_bounded(int(prefixed[1])), {})[prefixed[2]] = value
-    return found
+            subtask.setdefault(_bounded(int(prefixed[1])), {})[prefixed[2]] = value
+    return subtask
 
 
 def pick(
@@ -65,8 +65,8 @@ def columns_by_subtask(
 ) -> dict[int, dict[str, Number | None]]:
     """:func:`columns` for each subtask of the answer. Raises ``Skipped`` on a bad shape."""
     return {
-        subtask: columns(found, names)
-        for subtask, found in values_by_subtask(body, endpoint).items()
+        subtask: columns(entry, names)
+        for subtask, entry in values_by_subtask(body, endpoint).items()
     }
 
 

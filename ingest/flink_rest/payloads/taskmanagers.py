@@ -107,8 +107,8 @@ def _collected(detail: Fields | None) -> Fields:
 
 def _host(path: str | None) -> str | None:
     """``flink-tm-1`` of ``pekko.tcp://flink@flink-tm-1:45381/user/rpc/taskmanager_0``."""
-    found = _HOST_OF_PATH.search(path or "")
-    return found[1] if found else None
+    match = _HOST_OF_PATH.search(path or "")
+    return match[1] if match else None
 
 
 def _bytes(value: float | int | None) -> int | None:
@@ -130,9 +130,9 @@ def _garbage_collection(
         return _sum(count for count, _ in collectors), _sum(ms for _, ms in collectors)
     sums: dict[str, list[int | None]] = {"Count": [], "Time": []}
     for metric_id in metric_values:
-        found = _GC_METRIC.fullmatch(metric_id)
-        if found and found[1] != "All":
-            sums[found[2]].append(_bytes(metrics.pick(dict(metric_values), (metric_id,))))
+        match = _GC_METRIC.fullmatch(metric_id)
+        if match and match[1] != "All":
+            sums[match[2]].append(_bytes(metrics.pick(dict(metric_values), (metric_id,))))
     return _sum(sums["Count"]), _sum(sums["Time"])
 
 

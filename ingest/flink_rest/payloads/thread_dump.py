@@ -56,29 +56,29 @@ def thread_dump(body: Any) -> tuple[Thread, ...]:
 
 
 def _threads(told: list[Fields]) -> Iterator[Thread]:
-    for one in told:
-        name, text = one.the_text("threadName"), one.the_text("stringifiedThreadInfo")
+    for fields in told:
+        name, text = fields.the_text("threadName"), fields.the_text("stringifiedThreadInfo")
         head, _, stack = text.partition("\n")
-        found = _HEAD.match(head.removeprefix(f'"{name}"')[:_HEAD_CHARS])
-        if found is None:
+        match = _HEAD.match(head.removeprefix(f'"{name}"')[:_HEAD_CHARS])
+        if match is None:
             continue
         lines = stack.split("\n", 10 * MOST_FRAMES)
         frames = [frame for line in lines if (frame := _frame(line[:_HEAD_CHARS]))]
         yield Thread(
             name[:NAME_CHARS],
-            int(found["id"]),
-            found["state"],
-            (found["lock"] or "")[:NAME_CHARS],
-            (found["owner"] or "")[:NAME_CHARS],
-            int(found["owner_id"]) if found["owner_id"] else None,
+            int(match["id"]),
+            match["state"],
+            (match["lock"] or "")[:NAME_CHARS],
+            (match["owner"] or "")[:NAME_CHARS],
+            int(match["owner_id"]) if match["owner_id"] else None,
             tuple(frames[:MOST_FRAMES]),
             len(frames) > MOST_FRAMES or any(line.strip() == _CUT for line in lines),
         )
 
 
 def _frame(line: str) -> str | None:
-    found = _FRAME.match(line)
-    if found is None:
+    match = _FRAME.match(line)
+    if match is None:
         return None
-    number = _LINE.search(found["place"])
-    return f"{found['method'][:NAME_CHARS]}{number[0] if number else ''}"
+    number = _LINE.search(match["place"])
+    return f"{match['method'][:NAME_CHARS]}{number[0] if number else ''}"

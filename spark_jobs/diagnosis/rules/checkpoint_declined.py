@@ -47,13 +47,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if found is None:
         return
     declines = [
-        {"checkpoint_id": one.checkpoint_id, **decline}
-        for one in found.lost
-        for decline in one.declines
+        {"checkpoint_id": sample.checkpoint_id, **decline}
+        for sample in found.lost
+        for decline in sample.declines
     ]
     newest = found.newest
     words = words_of(newest.reason)
-    harmless = all(words_of(one.reason).harmless for one in found.lost)
+    harmless = all(words_of(sample.reason).harmless for sample in found.lost)
     yield job_finding(
         window,
         RULE,
@@ -117,8 +117,8 @@ def _exception(found: Losses) -> str | None:
     """Of the newest decline that has one, else what REST says of the failure."""
     reported = [
         decline["exception"]
-        for one in found.lost
-        for decline in one.declines
+        for sample in found.lost
+        for decline in sample.declines
         if decline.get("exception")
     ]
     return reported[-1] if reported else found.newest.failure_message

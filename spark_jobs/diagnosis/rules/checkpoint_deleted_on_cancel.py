@@ -39,17 +39,21 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(
             message("whether its checkpoints are retained when it is cancelled has not been seen")
         )
-    saved = [one for one in window.checkpoints if one.is_savepoint and one.outcome == "completed"]
-    age_ms = window.at_ms - max(one.ended_ms for one in saved) if saved else None
+    saved = [
+        checkpoint
+        for checkpoint in window.checkpoints
+        if checkpoint.is_savepoint and checkpoint.outcome == "completed"
+    ]
+    age_ms = window.at_ms - max(sample.ended_ms for sample in saved) if saved else None
     if config.retained_on_cancellation or (
         age_ms is not None and age_ms <= limits[SAVEPOINT] * 1000
     ):
         return
     size = next(
         (
-            one.state_bytes
-            for one in reversed(window.checkpoints)
-            if one.outcome == "completed" and one.state_bytes
+            checkpoint.state_bytes
+            for checkpoint in reversed(window.checkpoints)
+            if checkpoint.outcome == "completed" and checkpoint.state_bytes
         ),
         None,
     )

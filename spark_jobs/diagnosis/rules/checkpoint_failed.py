@@ -51,10 +51,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if found is None:
         return
     severity = severity_of(found, RULE, limits)
-    if severity != "critical" and all(one.reason in LOST_WITH_JOB for one in found.lost):
+    if severity != "critical" and all(sample.reason in LOST_WITH_JOB for sample in found.lost):
         return
     newest = found.newest
-    reasons = counts_of(one.reason or NO_REASON for one in found.lost)
+    reasons = counts_of(sample.reason or NO_REASON for sample in found.lost)
     reason = next(iter(reasons))
     words = words_of(reason)
     yield job_finding(
@@ -86,8 +86,8 @@ def _with_those_without_id(window: JobWindow) -> JobWindow:
     log tells of it.
     """
     reported = sorted(
-        (one for one in window.events if _is_of_one_without_id(one)),
-        key=lambda one: (one.at_ms, one.kind),
+        (event for event in window.events if _is_of_one_without_id(event)),
+        key=lambda event: (event.at_ms, event.kind),
     )
     without_id: list[CheckpointSample] = []
     for event in reported:

@@ -53,15 +53,22 @@ RULE = "checkpoint.full_after_restore"
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
     restores = [
-        one
-        for one in window.annotations
-        if one.kind == "restore" and one.at_ms >= since_ms and _is_foreign(window, one)
+        annotation
+        for annotation in window.annotations
+        if annotation.kind == "restore"
+        and annotation.at_ms >= since_ms
+        and _is_foreign(window, annotation)
     ]
     if not restores:
         return
-    restore = max(restores, key=lambda one: (one.at_ms, one.subject))
+    restore = max(restores, key=lambda restore: (restore.at_ms, restore.subject))
     first = next(
-        (one for one in uploads_of(window) if one.checkpoint.trigger_time_ms >= restore.at_ms), None
+        (
+            upload
+            for upload in uploads_of(window)
+            if upload.checkpoint.trigger_time_ms >= restore.at_ms
+        ),
+        None,
     )
     if first is None:
         return
@@ -89,8 +96,8 @@ def _is_foreign(window: JobWindow, restore: Annotation) -> bool:
     if path:
         return window.job_id not in str(path)
     return not any(
-        one.outcome == "completed" and one.trigger_time_ms < restore.at_ms
-        for one in window.checkpoints
+        checkpoint.outcome == "completed" and checkpoint.trigger_time_ms < restore.at_ms
+        for checkpoint in window.checkpoints
     )
 
 

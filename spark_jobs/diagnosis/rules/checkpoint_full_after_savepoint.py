@@ -85,10 +85,13 @@ BEFORE_AT_LEAST = 2
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if not any(one.is_savepoint and one.outcome == "completed" for one in window.checkpoints):
+    if not any(
+        checkpoint.is_savepoint and checkpoint.outcome == "completed"
+        for checkpoint in window.checkpoints
+    ):
         return
     uploads = uploads_of(window)
-    if window.config.mode is None and all(one.uploaded_bytes is None for one in uploads):
+    if window.config.mode is None and all(upload.uploaded_bytes is None for upload in uploads):
         raise NotJudged(message("how much each checkpoint uploaded"))
     pattern = _pattern(uploads, limits)
     since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
@@ -106,7 +109,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if not _is_full_among_small(upload, before, after, limits):
             continue
         excess = int(
-            (upload.uploaded_bytes or 0) - median(one.uploaded_bytes or 0 for one in before)
+            (upload.uploaded_bytes or 0) - median(upload.uploaded_bytes or 0 for upload in before)
         )
         confidence = _confidence(window, upload, pattern, limits)
         if confidence and excess >= limits[f"{RULE}.minimum_excess_bytes"]:
@@ -134,19 +137,23 @@ class _Pattern:
 
 
 def _pattern(uploads: Sequence[Upload], limits: Limits) -> _Pattern:
-    counted = [one for one in uploads if one.ratio is not None and not one.follows_break]
-    full = [one for one in counted if (one.ratio or 0) >= limits[f"{RULE}.full_ratio"]]
-    after = [one for one in counted if one.savepoint]
-    after_full = sum(one.savepoint is not None for one in full)
+    counted = [
+        upload for upload in uploads if upload.ratio is not None and not upload.follows_break
+    ]
+    full = [upload for upload in counted if (upload.ratio or 0) >= limits[f"{RULE}.full_ratio"]]
+    after = [upload for upload in counted if upload.savepoint]
+    after_full = sum(upload.savepoint is not None for upload in full)
     return _Pattern(after_full, len(after), len(full) - after_full, len(counted) - len(after))
 
 
 def _ordinary(uploads: Sequence[Upload], newest: int) -> list[Upload]:
     """Those that follow neither a savepoint nor a break; the ``newest`` last ones, all for 0."""
     found = [
-        one
-        for one in uploads
-        if one.savepoint is None and not one.follows_break and one.uploaded_bytes is not None
+        upload
+        for upload in uploads
+        if upload.savepoint is None
+        and not upload.follows_break
+        and upload.uploaded_bytes is not None
     ]
     return found[-newest:]
 
@@ -165,7 +172,8 @@ def _is_full_among_small(
         return False
     small = limits[f"{RULE}.incremental_ratio"]
     return (
-        median(_share_of(one, full) for one in before) < small and _share_of(after[0], full) < small
+        median(_share_of(upload, full) for upload in before) < small
+        and _share_of(after[0], full) < small
     )
 
 

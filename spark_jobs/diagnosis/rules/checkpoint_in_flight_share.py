@@ -73,16 +73,20 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if (
         anything_known(window)
         and window.config.mode is not None
-        and not any(one.unaligned for one in window.checkpoints)
+        and not any(checkpoint.unaligned for checkpoint in window.checkpoints)
     ):
         return
     done = completed(recent(window, limits[LOOK_BACK]))
-    if done and window.config.mode is None and all(one.unaligned is None for one in done):
+    if done and window.config.mode is None and all(sample.unaligned is None for sample in done):
         raise NotJudged(
             message("whether its checkpoints are unaligned, and how much of them is data in flight")
         )
-    unaligned = [one for one in done if one.unaligned]
-    known = [one for one in unaligned if one.persisted_bytes is not None and one.checkpointed_bytes]
+    unaligned = [sample for sample in done if sample.unaligned]
+    known = [
+        sample
+        for sample in unaligned
+        if sample.persisted_bytes is not None and sample.checkpointed_bytes
+    ]
     if unaligned and not known:
         raise NotJudged(
             message(
@@ -92,9 +96,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
     if len(known) < FEWEST:
         return
-    persisted = median_low(one.persisted_bytes or 0 for one in known)
-    share = sum(one.persisted_bytes or 0 for one in known) / sum(
-        one.checkpointed_bytes or 0 for one in known
+    persisted = median_low(sample.persisted_bytes or 0 for sample in known)
+    share = sum(sample.persisted_bytes or 0 for sample in known) / sum(
+        sample.checkpointed_bytes or 0 for sample in known
     )
     if share >= limits[SHARE] and persisted >= limits[LEAST]:
         yield _finding(window, limits, known, min(share, 1.0), persisted)
@@ -147,7 +151,7 @@ def _finding(
             ),
             Evidence(
                 message("written by a checkpoint"),
-                median_low(one.checkpointed_bytes or 0 for one in known),
+                median_low(sample.checkpointed_bytes or 0 for sample in known),
                 "bytes",
                 note=message("median"),
             ),
@@ -156,7 +160,7 @@ def _finding(
         data={
             "share": share,
             "persisted_bytes": persisted,
-            "checkpoints": [one.checkpoint_id for one in known],
+            "checkpoints": [sample.checkpoint_id for sample in known],
         },
     )
 

@@ -41,20 +41,20 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if anything_known(window) and "expired" not in outcomes_of(window.checkpoints):
         return
     late = [
-        one
-        for one in recent(window, limits[f"{RULE}.look_back_s"])
-        if one.outcome == "expired" and one.late_message_count
+        sample
+        for sample in recent(window, limits[f"{RULE}.look_back_s"])
+        if sample.outcome == "expired" and sample.late_message_count
     ]
     if not late:
         return
     newest = late[-1]
     misses = sorted(
         reported["late_ms"]
-        for one in late
-        for reported in one.late_messages
+        for sample in late
+        for reported in sample.late_messages
         if reported.get("late_ms") is not None
     )
-    count = sum(one.late_message_count or 0 for one in late)
+    count = sum(sample.late_message_count or 0 for sample in late)
     known = bool(misses)
     yield job_finding(
         window,
@@ -76,7 +76,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         + max((reported.get("late_ms") or 0 for reported in newest.late_messages), default=0),
         evidence=_evidence(window, newest, count, misses),
         data={
-            "checkpoints": [one.checkpoint_id for one in late],
+            "checkpoints": [sample.checkpoint_id for sample in late],
             "late_messages": [dict(reported) for reported in newest.late_messages],
             "enough_timeout_ms": _enough_ms(window, misses),
         },

@@ -72,13 +72,15 @@ to size a time-out.
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     timeout_ms = window.config.timeout_ms
     savepoints = [
-        one
-        for one in window.checkpoints
-        if one.is_savepoint and one.outcome == "completed" and one.end_to_end_ms is not None
+        checkpoint
+        for checkpoint in window.checkpoints
+        if checkpoint.is_savepoint
+        and checkpoint.outcome == "completed"
+        and checkpoint.end_to_end_ms is not None
     ]
     if window.terminal or not savepoints:
         return
-    savepoint_ms = max(one.end_to_end_ms or 0 for one in savepoints)
+    savepoint_ms = max(savepoint.end_to_end_ms or 0 for savepoint in savepoints)
     if savepoint_ms < limits[f"{RULE}.minimum_savepoint_s"] * 1000:
         return
     if not timeout_ms and window.config.mode is None:
@@ -86,7 +88,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not timeout_ms or timeout_ms > limits[f"{RULE}.sized_times"] * savepoint_ms:
         return
     durations = [
-        one.end_to_end_ms for one in completed(window.checkpoints) if one.end_to_end_ms is not None
+        sample.end_to_end_ms
+        for sample in completed(window.checkpoints)
+        if sample.end_to_end_ms is not None
     ]
     if len(durations) < CHECKPOINTS_AT_LEAST:
         return
@@ -107,7 +111,9 @@ def _finding(
     enough_ms: int,
     timeout_ms: int,
 ) -> Finding:
-    slowest = max(savepoints, key=lambda one: (one.end_to_end_ms or 0, one.checkpoint_id))
+    slowest = max(
+        savepoints, key=lambda savepoint: (savepoint.end_to_end_ms or 0, savepoint.checkpoint_id)
+    )
     savepoint_ms, at_ms, times = (
         slowest.end_to_end_ms or 0,
         slowest.ended_ms,
@@ -118,7 +124,7 @@ def _finding(
         if window.version is None or window.version >= (1, 15)
         else ""
     )
-    failed = sum((one.end_to_end_ms or 0) > enough_ms for one in savepoints)
+    failed = sum((savepoint.end_to_end_ms or 0) > enough_ms for savepoint in savepoints)
     would_fail = message(
         "{failed:number} of {savepoints:message}",
         failed=failed,

@@ -79,7 +79,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     last = max(
         completed(window.checkpoints),
-        key=lambda one: (one.ended_ms, one.checkpoint_id),
+        key=lambda sample: (sample.ended_ms, sample.checkpoint_id),
         default=None,
     ) or _before_the_history(window)
     since_ms = _since_ms(window, last)
@@ -88,9 +88,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if age_ms <= limit_ms:
         return
     tried = [
-        one
-        for one in sorted(window.checkpoints, key=by_time)
-        if one.trigger_time_ms > since_ms and not one.is_savepoint
+        checkpoint
+        for checkpoint in sorted(window.checkpoints, key=by_time)
+        if checkpoint.trigger_time_ms > since_ms and not checkpoint.is_savepoint
     ]
     severity: Severity = (
         "critical" if age_ms >= limits[f"{RULE}.critical_times"] * limit_ms else "warning"
@@ -108,7 +108,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "last_completed": last and last.checkpoint_id,
             "last_completed_at_ms": last and last.ended_ms,
             "recovery_point_age_ms": age_ms,
-            "tried": [one.checkpoint_id for one in tried[-20:]],
+            "tried": [sample.checkpoint_id for sample in tried[-20:]],
         },
     )
 
@@ -118,7 +118,9 @@ def _before_the_history(window: JobWindow) -> CheckpointSample | None:
     state still tells of it.
     """
     newest = max(
-        window.vertex_states, key=lambda one: (one.trigger_time_ms, one.checkpoint_id), default=None
+        window.vertex_states,
+        key=lambda state: (state.trigger_time_ms, state.checkpoint_id),
+        default=None,
     )
     return (
         CheckpointSample(newest.checkpoint_id, newest.trigger_time_ms, "completed")
@@ -131,7 +133,7 @@ def _since_ms(window: JobWindow, last: CheckpointSample | None) -> int:
     """The last success; without one, the start of the job or of what is known of it."""
     if last:
         return last.ended_ms
-    known = [one.trigger_time_ms for one in window.checkpoints]
+    known = [checkpoint.trigger_time_ms for checkpoint in window.checkpoints]
     if window.start_time_ms is None and not known:
         raise NotJudged(message("neither a checkpoint nor the start of the job has been seen"))
     # Where the history begins later than the job, what came before it is not known.
@@ -143,7 +145,11 @@ def _limit_ms(window: JobWindow, limits: Limits) -> float:
     config = window.config
     interval_ms: float | None = config.interval_ms
     if interval_ms is None:
-        starts = sorted(one.trigger_time_ms for one in window.checkpoints if not one.is_savepoint)
+        starts = sorted(
+            checkpoint.trigger_time_ms
+            for checkpoint in window.checkpoints
+            if not checkpoint.is_savepoint
+        )
         if len(starts) < TRIGGERS_AT_LEAST:
             raise NotJudged(message("the checkpoint interval is not known"))
         interval_ms = median(after - before for before, after in pairwise(starts))
@@ -156,7 +162,9 @@ def _limit_ms(window: JobWindow, limits: Limits) -> float:
 
 def _confidence(window: JobWindow, tried: list[CheckpointSample]) -> Confidence:
     """Attempts that were seen prove that the source still tells of checkpoints."""
-    if any(one.outcome in FAILED_OUTCOMES or one.outcome == "in_progress" for one in tried):
+    if any(
+        sample.outcome in FAILED_OUTCOMES or sample.outcome == "in_progress" for sample in tried
+    ):
         return "high"
     return "medium" if tried or window.state == "RUNNING" else "low"
 
@@ -175,7 +183,7 @@ def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
     reported = join_messages(
         (
             message("{count:number} {outcome:text}", count=count, outcome=outcome.replace("_", " "))
-            for outcome, count in counts_of(one.outcome for one in tried).items()
+            for outcome, count in counts_of(sample.outcome for sample in tried).items()
         ),
         ", ",
     )
@@ -226,7 +234,7 @@ def _evidence(
             message("none since the job started or its history begins"),
             at_ms=window.at_ms,
         )
-    for outcome, count in counts_of(one.outcome for one in tried).items():
+    for outcome, count in counts_of(sample.outcome for sample in tried).items():
         yield Evidence(
             message("attempts since: {replace:name}", replace=outcome.replace("_", " ")),
             count,

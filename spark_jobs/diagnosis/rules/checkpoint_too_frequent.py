@@ -92,15 +92,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if (
         anything_known(window)
         and not below_fleet_minimum
-        and not any(_is_long(one, long_ms) for one in window.checkpoints)
+        and not any(_is_long(checkpoint, long_ms) for checkpoint in window.checkpoints)
     ):
         return
     done = [
-        one
-        for one in completed(recent(window, limits[f"{RULE}.look_back_s"]))
-        if one.end_to_end_ms is not None
+        sample
+        for sample in completed(recent(window, limits[f"{RULE}.look_back_s"]))
+        if sample.end_to_end_ms is not None
     ]
-    durations = [one.end_to_end_ms or 0 for one in done]
+    durations = [sample.end_to_end_ms or 0 for sample in done]
     if not durations or (not below_fleet_minimum and median(durations) <= long_ms):
         return
     if below_fleet_minimum:
@@ -119,7 +119,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         or _is_held(window, limits, done)
     ):
         return
-    if not pressure_is_known(window) and all(dominating_phase(one) is None for one in done):
+    if not pressure_is_known(window) and all(dominating_phase(sample) is None for sample in done):
         raise NotJudged(
             message(
                 "neither back-pressure nor the phases of the checkpoints are known, so what makes "
@@ -145,10 +145,12 @@ def _is_held(window: JobWindow, limits: Limits, done: list[CheckpointSample]) ->
     """Back-pressure or busy threads make them slow, not their number: then the phase rules
     speak.
     """
-    phases = [dominating[0] for one in done if (dominating := dominating_phase(one))]
+    phases = [dominating[0] for sample in done if (dominating := dominating_phase(sample))]
     if phases and sum(phase in BARRIER_PHASES for phase in phases) * 2 >= len(phases):
         return True
-    return any(holder_between(window, limits, one.trigger_time_ms, one.ended_ms) for one in done)
+    return any(
+        holder_between(window, limits, sample.trigger_time_ms, sample.ended_ms) for sample in done
+    )
 
 
 def _finding(
@@ -159,7 +161,7 @@ def _finding(
     fleet: str,
     fleet_minimum_ms: float,
 ) -> Finding:
-    durations = [one.end_to_end_ms or 0 for one in done]
+    durations = [sample.end_to_end_ms or 0 for sample in done]
     usual_ms, p99_ms = median(durations), quantile(durations, 0.99)
     advised_ms = max(interval_for(p99_ms), int(fleet_minimum_ms))
     share_key, at_ms = f"{RULE}.interval_share", done[-1].ended_ms

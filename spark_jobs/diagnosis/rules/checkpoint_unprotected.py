@@ -55,8 +55,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _has_savepoint_since(window: JobWindow, audited_at_ms: int) -> bool:
     """It holds the whole state by itself, whatever later checkpoints still refer to."""
     return any(
-        one.is_savepoint and one.outcome == "completed" and one.trigger_time_ms > audited_at_ms
-        for one in window.checkpoints
+        checkpoint.is_savepoint
+        and checkpoint.outcome == "completed"
+        and checkpoint.trigger_time_ms > audited_at_ms
+        for checkpoint in window.checkpoints
     )
 
 

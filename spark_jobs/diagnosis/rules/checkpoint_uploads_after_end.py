@@ -62,24 +62,26 @@ class _Work(NamedTuple):
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if not anything_known(window) or not any(one.late_messages for one in window.checkpoints):
+    if not anything_known(window) or not any(
+        checkpoint.late_messages for checkpoint in window.checkpoints
+    ):
         return
     since_ms = window.at_ms - limits[LOOK_BACK] * 1000
     works = [
         work
-        for one in window.checkpoints
-        if (work := _Work(one, _worked_until(window, one))).until_ms >= since_ms
+        for checkpoint in window.checkpoints
+        if (work := _Work(checkpoint, _worked_until(window, checkpoint))).until_ms >= since_ms
     ]
     if not any(map(_after_its_end, works)):
         return
-    works.sort(key=lambda one: by_time(one.checkpoint))
+    works.sort(key=lambda work: by_time(work.checkpoint))
     allowed = window.config.max_concurrent or FLINK_MAX_CONCURRENT
     together, most, over_ms = _most_together(works, allowed)
-    given_up = [one for one in together if _after_its_end(one)]
+    given_up = [pair for pair in together if _after_its_end(pair)]
     if not given_up or over_ms < limits[TOGETHER]:
         return
-    newest = max(given_up, key=lambda one: one.until_ms)
-    beside = next(one for one in reversed(together) if one is not newest)
+    newest = max(given_up, key=lambda pair: pair.until_ms)
+    beside = next(pair for pair in reversed(together) if pair is not newest)
     yield job_finding(
         window,
         RULE,
@@ -133,23 +135,25 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             ),
         ),
         data={
-            "together": [one.checkpoint.checkpoint_id for one in together],
-            "given_up": [one.checkpoint.checkpoint_id for one in given_up],
+            "together": [pair.checkpoint.checkpoint_id for pair in together],
+            "given_up": [pair.checkpoint.checkpoint_id for pair in given_up],
             "allowed": allowed,
             "over_ms": over_ms,
         },
     )
 
 
-def _worked_until(window: JobWindow, one: CheckpointSample) -> int:
-    if one.outcome == "in_progress":
+def _worked_until(window: JobWindow, sample: CheckpointSample) -> int:
+    if sample.outcome == "in_progress":
         return window.at_ms
-    if not one.late_messages:
-        return one.ended_ms
+    if not sample.late_messages:
+        return sample.ended_ms
     late_ms = [
-        reported["late_ms"] for reported in one.late_messages if reported.get("late_ms") is not None
+        reported["late_ms"]
+        for reported in sample.late_messages
+        if reported.get("late_ms") is not None
     ]
-    return one.ended_ms + max(late_ms, default=0)
+    return sample.ended_ms + max(late_ms, default=0)
 
 
 def _after_its_end(work: _Work) -> bool:
@@ -159,13 +163,15 @@ def _after_its_end(work: _Work) -> bool:
 def _most_together(works: Sequence[_Work], allowed: int) -> tuple[list[_Work], int, int]:
     """Those at work where most were, how many, and how long more than ``allowed`` were in all."""
     instants = sorted(
-        {at for one in works for at in (one.checkpoint.trigger_time_ms, one.until_ms)}
+        {at for work in works for at in (work.checkpoint.trigger_time_ms, work.until_ms)}
     )
     best: list[_Work] = []
     over_ms = 0
     for start, end in pairwise(instants):
         at_work = [
-            one for one in works if one.checkpoint.trigger_time_ms <= start and one.until_ms >= end
+            work
+            for work in works
+            if work.checkpoint.trigger_time_ms <= start and work.until_ms >= end
         ]
         over_ms += end - start if len(at_work) > allowed else 0
         best = at_work if len(at_work) > len(best) else best

@@ -52,7 +52,7 @@ UNSEEN = {
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    for gap in sorted(window.gaps, key=lambda one: (one.source, one.since_ms)):
+    for gap in sorted(window.gaps, key=lambda gap: (gap.source, gap.since_ms)):
         if gap.cycles >= limits[f"{RULE}.cycles"]:
             yield _finding(window, limits, gap)
 

@@ -176,7 +176,9 @@ def _state_is_untold(window: JobWindow) -> bool:
     """Checkpoints completed, and REST either told nothing of the job or had the time to tell of one
     of them.
     """
-    since_ms = min((one.ended_ms for one in completed(window.checkpoints)), default=window.at_ms)
+    since_ms = min(
+        (sample.ended_ms for sample in completed(window.checkpoints)), default=window.at_ms
+    )
     return since_ms < window.at_ms - (STATE_KEPT_MS if window.config.mode else 0)
 
 

@@ -66,12 +66,12 @@ What such a feeder sent on may lie in buffers for long.
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     samples: dict[str, list[VertexGauges]] = {}
-    for one in window.gauges:
-        if since_ms <= one.at_ms <= window.at_ms:
-            samples.setdefault(one.vertex_id, []).append(one)
+    for gauge in window.gauges:
+        if since_ms <= gauge.at_ms <= window.at_ms:
+            samples.setdefault(gauge.vertex_id, []).append(gauge)
     topology = Topology(window.vertices, window.edges)
     for vertex_id, of_vertex in samples.items():
-        if any(_tells_both(one) for one in of_vertex):
+        if any(_tells_both(gauges) for gauges in of_vertex):
             yield from _by_its_inputs(window, limits, vertex_id, of_vertex)
         else:
             yield from _by_its_feeders(
@@ -79,15 +79,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             )
 
 
-def apart_ms(one: VertexGauges) -> int | None:
+def apart_ms(gauges: VertexGauges) -> int | None:
     """By how much the first input is ahead of the second; negative where it is behind.
 
     None also where the slower is not waited for.
     """
-    first, second = one.input1_watermark_ms, one.input2_watermark_ms
+    first, second = gauges.input1_watermark_ms, gauges.input2_watermark_ms
     if first is None or second is None:
         return None
-    sent = one.sent_watermark_ms
+    sent = gauges.sent_watermark_ms
     return (
         first - second
         if sent is None or is_waited_for(min(first, second), max(first, second), sent)
@@ -95,14 +95,14 @@ def apart_ms(one: VertexGauges) -> int | None:
     )
 
 
-def _tells_both(one: VertexGauges) -> bool:
-    return one.input1_watermark_ms is not None and one.input2_watermark_ms is not None
+def _tells_both(gauges: VertexGauges) -> bool:
+    return gauges.input1_watermark_ms is not None and gauges.input2_watermark_ms is not None
 
 
 def _by_its_inputs(
     window: JobWindow, limits: Limits, vertex_id: str, samples: Sequence[VertexGauges]
 ) -> Iterator[Finding]:
-    seen = [(apart, one) for one in samples if (apart := apart_ms(one)) is not None]
+    seen = [(apart, sample) for sample in samples if (apart := apart_ms(sample)) is not None]
     ahead = {apart > 0 for apart, _ in seen}
     if (
         len(seen) < limits[SAMPLES]
@@ -182,7 +182,7 @@ def _by_its_feeders(
         or _is_held(window, fast_id)
     ):
         return
-    name, slow, fast = (brief(window.vertex_name(one)) for one in (vertex_id, slow_id, fast_id))
+    name, slow, fast = (brief(window.vertex_name(text)) for text in (vertex_id, slow_id, fast_id))
     yield vertex_finding(
         window,
         vertex_id,
@@ -238,7 +238,12 @@ def _signed(one: Fed) -> int:
 
 def _is_held(window: JobWindow, vertex_id: str) -> bool:
     ratios = next(
-        (one.backpressured_ratio for one in window.vertex_windows if one.vertex_id == vertex_id), ()
+        (
+            vertex_window.backpressured_ratio
+            for vertex_window in window.vertex_windows
+            if vertex_window.vertex_id == vertex_id
+        ),
+        (),
     )
     known = [ratio for ratio in ratios if ratio is not None]
     return bool(known) and fmean(known) >= HELD_RATIO
@@ -266,7 +271,12 @@ def _evidence(
 
 def _state_bytes(window: JobWindow, vertex_id: str) -> int | None:
     of_vertex = next(
-        (one.subtask_state_bytes for one in window.vertex_states if one.vertex_id == vertex_id), ()
+        (
+            state.subtask_state_bytes
+            for state in window.vertex_states
+            if state.vertex_id == vertex_id
+        ),
+        (),
     )
     known = [size for size in of_vertex if size is not None]
     return sum(known) if known else None

@@ -131,26 +131,29 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
     if not window.taskmanagers:
-        if sum(one.kind == "restart" for one in window.annotations) >= limits[RESTARTS]:
+        if (
+            sum(annotation.kind == "restart" for annotation in window.annotations)
+            >= limits[RESTARTS]
+        ):
             raise NotJudged(message("the memory of the TaskManagers that it has slots on"))
         return
     found = [
-        one
-        for one in _steps(window.taskmanagers, int(limits[RESTARTS]))
-        if one.step_bytes >= limits[STEP] and (one.left is None or one.left <= limits[LEFT])
+        step
+        for step in _steps(window.taskmanagers, int(limits[RESTARTS]))
+        if step.step_bytes >= limits[STEP] and (step.left is None or step.left <= limits[LEFT])
     ]
     if found:
         yield _finding(
             window,
             limits,
-            sorted(found, key=lambda one: (*one.urgency, one.kind, one.taskmanager_id)),
+            sorted(found, key=lambda steps: (*steps.urgency, steps.kind, steps.taskmanager_id)),
         )
 
 
 def _steps(samples: Sequence[TaskManagerSample], least: int) -> Iterator[Steps]:
     of_taskmanager: dict[str, dict[int, TaskManagerSample]] = {}
-    for one in sorted(samples, key=lambda one: one.at_ms):
-        of_taskmanager.setdefault(one.taskmanager_id, {})[one.restarts] = one
+    for sample in sorted(samples, key=lambda sample: sample.at_ms):
+        of_taskmanager.setdefault(sample.taskmanager_id, {})[sample.restarts] = sample
     for name, spells in of_taskmanager.items():
         newest = list(spells.values())[-1]
         for kind, used, limit in (
@@ -177,9 +180,9 @@ def _steps(samples: Sequence[TaskManagerSample], least: int) -> Iterator[Steps]:
 
 def _levels(spells: dict[int, TaskManagerSample], used: str) -> list[tuple[int, int, int]]:
     return [
-        (restarts, one.at_ms, value)
-        for restarts, one in spells.items()
-        if (value := getattr(one, used)) is not None
+        (restarts, sample.at_ms, value)
+        for restarts, sample in spells.items()
+        if (value := getattr(sample, used)) is not None
     ]
 
 
@@ -198,7 +201,7 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
     where, (restarts, at_ms, now) = worst.host or worst.taskmanager_id, worst.levels[-1]
     left, seen = worst.left, restarts - worst.levels[0][0]
     critical = left is not None and left <= limits[CRITICAL]
-    others = len({one.taskmanager_id for one in found}) - 1
+    others = len({steps.taskmanager_id for steps in found}) - 1
     also = (
         message(
             " {others:message} {words:message} it too.",
@@ -210,15 +213,15 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
         if others
         else ""
     )
-    kinds = {one.kind: one for one in reversed(found) if one.kind != worst.kind}
+    kinds = {steps.kind: steps for steps in reversed(found) if steps.kind != worst.kind}
     also += join_messages(
         (
             message(
                 " {capitalize:name} grows by {round:bytes} a restart as well.",
                 capitalize=kind.capitalize(),
-                round=round(one.step_bytes),
+                round=round(steps.step_bytes),
             )
-            for kind, one in kinds.items()
+            for kind, steps in kinds.items()
         )
     )
     heap = (
@@ -314,7 +317,7 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
             "hosts": [worst.host] if worst.host else [],
             "kind": worst.kind,
             "levels": [list(level) for level in worst.levels],
-            "taskmanagers": sorted({one.taskmanager_id for one in found})[:20],
+            "taskmanagers": sorted({steps.taskmanager_id for steps in found})[:20],
         },
     )
 

@@ -70,7 +70,7 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
     long = wait_ms >= limits[LONG_WAIT]
     kinds = list_text(
         f"{name} {per_s:,.0f}/s"
-        for name, per_s in sorted(sample.kinds.items(), key=lambda one: (-one[1], one[0]))
+        for name, per_s in sorted(sample.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
     )
     yield namenode_finding(
         sample,

@@ -83,23 +83,25 @@ class Shortage:
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
-    found = [one for one in _shortages(window) if since_ms < one.at_ms <= window.at_ms]
-    if len(found) >= limits[FAILURES]:
-        yield _finding(window, limits, found)
+    shortages = [
+        shortage for shortage in _shortages(window) if since_ms < shortage.at_ms <= window.at_ms
+    ]
+    if len(shortages) >= limits[FAILURES]:
+        yield _finding(window, limits, shortages)
 
 
 def _shortages(window: JobWindow) -> list[Shortage]:
     """Of exceptions as REST lists them, else of the log: both tell of the same failures."""
-    reported = [(one.at_ms, one.host, one.stacktrace) for one in window.failures]
-    logged = [(one.at_ms, one.host, one.detail) for one in window.events]
+    reported = [(failure.at_ms, failure.host, failure.stacktrace) for failure in window.failures]
+    logged = [(event.at_ms, event.host, event.detail) for event in window.events]
     for source in (reported, logged):
-        found = [
+        shortages = [
             _shortage(at_ms, host, match)
             for at_ms, host, text in source
             if (match := _SHORTAGE.search(text or ""))
         ]
-        if found:
-            return sorted(found, key=lambda one: one.at_ms)
+        if shortages:
+            return sorted(shortages, key=lambda shortage: shortage.at_ms)
     return []
 
 
@@ -110,9 +112,9 @@ def _shortage(at_ms: int, host: str | None, match: re.Match[str]) -> Shortage:
     return Shortage(at_ms, host, required or 0, available or 0, total, segment_bytes)
 
 
-def _finding(window: JobWindow, limits: Limits, found: list[Shortage]) -> Finding:
-    newest, stays_down = found[-1], len(found) >= limits[CRITICAL]
-    hosts = list(counts_of(one.host for one in found if one.host))[:MOST_HOSTS]
+def _finding(window: JobWindow, limits: Limits, shortages: list[Shortage]) -> Finding:
+    newest, stays_down = shortages[-1], len(shortages) >= limits[CRITICAL]
+    hosts = list(counts_of(shortage.host for shortage in shortages if shortage.host))[:MOST_HOSTS]
     where = message(" on {hosts:name}", hosts=list_text(hosts)) if hosts else ""
     pool = message(" of {total:count}", total=newest.total) if newest.total else ""
     size = (
@@ -123,7 +125,7 @@ def _finding(window: JobWindow, limits: Limits, found: list[Shortage]) -> Findin
     evidence = [
         limits.compared(
             message("failures for want of buffers"),
-            len(found),
+            len(shortages),
             "count",
             ">=",
             FAILURES,
@@ -157,7 +159,7 @@ def _finding(window: JobWindow, limits: Limits, found: list[Shortage]) -> Findin
         "high",
         title=message(
             "{found:message} found too few network buffers{where:message}",
-            found=plural(len(found), "{count:count} task", "{count:count} tasks"),
+            found=plural(len(shortages), "{count:count} task", "{count:count} tasks"),
             where=where,
         ),
         cause=(

@@ -223,11 +223,11 @@ def _finding(
 
 def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
     """Of the subtasks that hold others, by TaskManager."""
-    found: dict[str, float] = {}
+    threads: dict[str, float] = {}
     for index in origin.subtasks:
         if (taskmanager := value(vertex.window.taskmanager_id, index)) is not None:
-            found[taskmanager] = found.get(taskmanager, 0.0) + (vertex.busy(index) or 0.0)
-    return found
+            threads[taskmanager] = threads.get(taskmanager, 0.0) + (vertex.busy(index) or 0.0)
+    return threads
 
 
 def _evidence(

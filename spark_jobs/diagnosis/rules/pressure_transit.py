@@ -51,7 +51,9 @@ def _state(window: JobWindow, pressure: Pressure, held: Held) -> PoolState | Non
     topology = Topology(window.vertices, window.edges)
     before = topology.upstream(held.vertex_id)
     outputs_before = [
-        typical(one.out_pool_usage) for one in window.vertex_windows if one.vertex_id in before
+        typical(vertex_window.out_pool_usage)
+        for vertex_window in window.vertex_windows
+        if vertex_window.vertex_id in before
     ]
     if any(vertex_id in pressure.held for vertex_id in before) or is_any_full(outputs_before):
         return None
@@ -116,7 +118,7 @@ def _finding(
         ),
         related=tuple(
             Related("vertex", named[-1], message("origin"), named)
-            for named in (names(window, one) for one in paths)
+            for named in (names(window, path) for path in paths)
         ),
         data={
             "vertex_id": held.vertex_id,

@@ -121,14 +121,16 @@ def _trouble(episode: Episode) -> _Trouble:
         return _Trouble(LOST, root.message, lost, first)
     if root.is_wrapper:
         near = [
-            one for one in episode.failures if abs(one.at_ms - first.at_ms) <= WRAPPED_WITHIN_MS
+            failure
+            for failure in episode.failures
+            if abs(failure.at_ms - first.at_ms) <= WRAPPED_WITHIN_MS
         ]
         reported = [
-            (one, found)
-            for one in near
-            if not (found := root_of(one.name, one.stacktrace)).is_wrapper
+            (failure, exception)
+            for failure in near
+            if not (exception := root_of(failure.name, failure.stacktrace)).is_wrapper
         ]
-        if any(is_lost_taskmanager(one.name, one.stacktrace) for one in near):
+        if any(is_lost_taskmanager(failure.name, failure.stacktrace) for failure in near):
             return _Trouble(LOST, root.message, lost, first)
         if reported:
             # A frame of the job's own code says most.
@@ -140,9 +142,9 @@ def _first(episode: Episode) -> JobFailure:
     """What Flink calls the root of the failure, where it reported it near the first sign."""
     earliest = episode.failures[0]
     roots = (
-        one
-        for one in episode.failures
-        if one.is_root and one.at_ms - earliest.at_ms <= ROOT_WITHIN_MS
+        failure
+        for failure in episode.failures
+        if failure.is_root and failure.at_ms - earliest.at_ms <= ROOT_WITHIN_MS
     )
     return next(roots, earliest)
 
@@ -153,12 +155,14 @@ def _lost(episode: Episode) -> tuple[str, ...]:
     A TaskManager that is named by its id and by its address counts by its id.
     """
     named = [*episode.lost]
-    named += [name for one in episode.failures if (name := lost_taskmanager(one.stacktrace))]
+    named += [
+        name for failure in episode.failures if (name := lost_taskmanager(failure.stacktrace))
+    ]
     # A TaskManager that cannot be reached is dead; one that reports a broken connection is not.
     named += [
-        one.taskmanager_id
-        for one in episode.failures
-        if "RecipientUnreachable" in one.name and one.taskmanager_id
+        failure.taskmanager_id
+        for failure in episode.failures
+        if "RecipientUnreachable" in failure.name and failure.taskmanager_id
     ]
     ids = [name for name in named if "/" not in name]
     return tuple(dict.fromkeys(ids or named))
@@ -175,9 +179,9 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     if last.ended_ms is not None or len(last.restarts) < enough:
         return False
     groups = [
-        root_of(one.name, one.stacktrace).group
-        for one in last.failures
-        if one.is_root is not False and not _is_infrastructure(one)
+        root_of(failure.name, failure.stacktrace).group
+        for failure in last.failures
+        if failure.is_root is not False and not _is_infrastructure(failure)
     ]
     same = bool(groups) and largest_group(groups)[1] >= enough
     lasted_ms = window.at_ms - last.begun_ms
@@ -189,8 +193,8 @@ def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
     the restart.
     """
     return any(
-        one.kind == "rescale" and 0 <= one.at_ms - episode.begun_ms <= RESCALE_SEEN_MS
-        for one in window.annotations
+        annotation.kind == "rescale" and 0 <= annotation.at_ms - episode.begun_ms <= RESCALE_SEEN_MS
+        for annotation in window.annotations
     )
 
 
@@ -454,16 +458,16 @@ def _tasks_per_failure(
         last
         and last.task is None
         and window.vertices
-        and all(one.parallelism for one in window.vertices)
+        and all(vertex.parallelism for vertex in window.vertices)
     ):
-        return sum(one.parallelism or 0 for one in window.vertices), message(
+        return sum(vertex.parallelism or 0 for vertex in window.vertices), message(
             "since the failure was global"
         )
     failed = next(
         (
-            one
-            for one in window.vertices
-            if last and last.task and last.task.startswith(f"{one.name} (")
+            vertex
+            for vertex in window.vertices
+            if last and last.task and last.task.startswith(f"{vertex.name} (")
         ),
         None,
     )

@@ -60,9 +60,11 @@ class Attempt:
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
-    found = [one for one in _attempts(window) if since_ms < one.at_ms <= window.at_ms]
-    if len(found) >= limits[FAILURES]:
-        yield _finding(window, limits, found)
+    attempts = [
+        attempt for attempt in _attempts(window) if since_ms < attempt.at_ms <= window.at_ms
+    ]
+    if len(attempts) >= limits[FAILURES]:
+        yield _finding(window, limits, attempts)
 
 
 def _attempts(window: JobWindow) -> list[Attempt]:
@@ -72,25 +74,28 @@ def _attempts(window: JobWindow) -> list[Attempt]:
     A job that did not start has no task that fails; its end is logged with the reason.
     """
     logged = (
-        (one.at_ms, (_task(one), one.attempt), one.detail)
-        for one in window.events
-        if one.kind == "task_state"
+        (event.at_ms, (_task(event), event.attempt), event.detail)
+        for event in window.events
+        if event.kind == "task_state"
     )
-    reported = ((one.at_ms, (one.task, one.at_ms), one.stacktrace) for one in window.failures)
+    reported = (
+        (failure.at_ms, (failure.task, failure.at_ms), failure.stacktrace)
+        for failure in window.failures
+    )
     ended = (
-        (one.at_ms, (None, one.at_ms), one.detail)
-        for one in window.events
-        if one.kind == "job_terminal"
+        (event.at_ms, (None, event.at_ms), event.detail)
+        for event in window.events
+        if event.kind == "job_terminal"
     )
     for told in (logged, reported, ended):
         # JobManager and TaskManager log the same failure.
-        found = {
+        attempts = {
             key: Attempt(at_ms, path, key[0])
             for at_ms, key, trace in told
             if (path := missing_at_restore(trace))
         }
-        if found:
-            return sorted(found.values(), key=lambda one: one.at_ms)
+        if attempts:
+            return sorted(attempts.values(), key=lambda attempt: attempt.at_ms)
     return []
 
 
@@ -100,22 +105,23 @@ def _task(event: LogEvent) -> str | None:
     )
 
 
-def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding:
-    newest = found[-1]
+def _finding(window: JobWindow, limits: Limits, attempts: list[Attempt]) -> Finding:
+    newest = attempts[-1]
     paths = {
-        one.path: [other for other in found if other.path == one.path] for one in reversed(found)
+        attempt.path: [other for other in attempts if other.path == attempt.path]
+        for attempt in reversed(attempts)
     }
     restored = max(
         (
-            (one.at_ms, one.subject)
-            for one in window.annotations
-            if one.kind == "restore" and one.at_ms <= newest.at_ms
+            (annotation.at_ms, annotation.subject)
+            for annotation in window.annotations
+            if annotation.kind == "restore" and annotation.at_ms <= newest.at_ms
         ),
         default=None,
     )
     went_on = any(
-        one.trigger_time_ms > newest.at_ms and one.outcome != "preflight"
-        for one in window.checkpoints
+        checkpoint.trigger_time_ms > newest.at_ms and checkpoint.outcome != "preflight"
+        for checkpoint in window.checkpoints
     )
     name = (
         message("checkpoint {restored:name}", restored=restored[1])
@@ -125,7 +131,7 @@ def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding
     evidence = [
         limits.compared(
             message("restores that lacked a file"),
-            len(found),
+            len(attempts),
             "count",
             ">=",
             FAILURES,

@@ -65,18 +65,20 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     by_vertex: dict[str, list[VertexGauges]] = {}
-    for one in window.gauges:
-        if one.at_ms >= since_ms and one.at_ms <= window.at_ms:
-            by_vertex.setdefault(one.vertex_id, []).append(one)
+    for gauge in window.gauges:
+        if gauge.at_ms >= since_ms and gauge.at_ms <= window.at_ms:
+            by_vertex.setdefault(gauge.vertex_id, []).append(gauge)
     for vertex_id, seen in by_vertex.items():
         known = [
-            one
-            for one in seen
-            if one.writes_stopped is not None or one.delayed_write_bytes_per_s is not None
+            gauges
+            for gauges in seen
+            if gauges.writes_stopped is not None or gauges.delayed_write_bytes_per_s is not None
         ]
-        stalled = [one for one in known if one.writes_stopped or one.delayed_write_bytes_per_s]
-        errors = max((one.background_errors or 0 for one in seen), default=0)
-        lasts = bool(known) and all(one in stalled for one in known[-int(limits[SAMPLES]) :])
+        stalled = [
+            gauges for gauges in known if gauges.writes_stopped or gauges.delayed_write_bytes_per_s
+        ]
+        errors = max((gauges.background_errors or 0 for gauges in seen), default=0)
+        lasts = bool(known) and all(gauges in stalled for gauges in known[-int(limits[SAMPLES]) :])
         if errors or (
             len(stalled) >= limits[SAMPLES]
             and (lasts or len(stalled) >= limits[SHARE] * len(known))

@@ -65,93 +65,99 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     ):  # no sink tells of transactions: nothing to be counted
         return
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
-    found = transactions_of(
+    transactions = transactions_of(
         window.checkpoints, window.starts, window.events, window.at_ms, since_ms, int(limits[SET])
     )
-    if found.lost:
-        yield _finding(window, limits, found, "critical", "high", _lost(found))
-    elif found.timeout_ms is None or found.open_ms is None:
+    if transactions.lost:
+        yield _finding(window, limits, transactions, "critical", "high", _lost(transactions))
+    elif transactions.timeout_ms is None or transactions.open_ms is None:
         return
-    elif found.open_ms >= limits[RATIO] * found.timeout_ms:
-        is_over = found.open_ms > found.timeout_ms
+    elif transactions.open_ms >= limits[RATIO] * transactions.timeout_ms:
+        is_over = transactions.open_ms > transactions.timeout_ms
         yield _finding(
             window,
             limits,
-            found,
+            transactions,
             "critical" if is_over else "warning",
             "medium" if is_over else "high",
-            _open(found),
+            _open(transactions),
         )
-    elif (found.needed_ms or 0) > found.timeout_ms:
-        yield _finding(window, limits, found, "warning", "medium", _with_restart(found))
+    elif (transactions.needed_ms or 0) > transactions.timeout_ms:
+        yield _finding(
+            window, limits, transactions, "warning", "medium", _with_restart(transactions)
+        )
 
 
-def _lost(found: Transactions) -> tuple[str, str]:
+def _lost(transactions: Transactions) -> tuple[str, str]:
     timeout = (
-        message(" of {timeout_ms:duration}", timeout_ms=found.timeout_ms)
-        if found.timeout_ms
+        message(" of {timeout_ms:duration}", timeout_ms=transactions.timeout_ms)
+        if transactions.timeout_ms
         else ""
     )
     return (
         message(
             "{lost:message} of a sink lost",
-            lost=plural(len(found.lost), "{count:count} transaction", "{count:count} transactions"),
+            lost=plural(
+                len(transactions.lost), "{count:count} transaction", "{count:count} transactions"
+            ),
         ),
         message(
             "The sink logged that {lost:message} could not be committed after their "
             "time-out{timeout:message} and will not be tried again: the records in them "
             "are not in the target.{longest:text}",
-            lost=plural(len(found.lost), "{count:count} transaction", "{count:count} transactions"),
+            lost=plural(
+                len(transactions.lost), "{count:count} transaction", "{count:count} transactions"
+            ),
             timeout=timeout,
-            longest=_longest(found),
+            longest=_longest(transactions),
         ),
     )
 
 
-def _open(found: Transactions) -> tuple[str, str]:
+def _open(transactions: Transactions) -> tuple[str, str]:
     return (
         message(
             "Transactions are open for up to {open_ms:duration}, their time-out is "
             "{timeout_ms:duration}",
-            open_ms=found.open_ms or 0,
-            timeout_ms=found.timeout_ms or 0,
+            open_ms=transactions.open_ms or 0,
+            timeout_ms=transactions.timeout_ms or 0,
         ),
         message(
             "A transaction is open from one checkpoint to the end of the "
             "next.{longest:text} Once the time-out of {timeout_ms:duration} is over, "
             "the store aborts it, the commit fails, and what it holds is lost.",
-            longest=_longest(found),
-            timeout_ms=found.timeout_ms or 0,
+            longest=_longest(transactions),
+            timeout_ms=transactions.timeout_ms or 0,
         ),
     )
 
 
-def _with_restart(found: Transactions) -> tuple[str, str]:
+def _with_restart(transactions: Transactions) -> tuple[str, str]:
     return (
         message(
             "A restart would take transactions over their time-out of {timeout_ms:duration}",
-            timeout_ms=found.timeout_ms or 0,
+            timeout_ms=transactions.timeout_ms or 0,
         ),
         message(
             "A transaction that is prepared when the job fails is committed after the "
             "restart.{longest:text} The longest restart took {restart_ms:duration}: "
             "together {needed_ms:duration}, more than the time-out.",
-            longest=_longest(found),
-            restart_ms=found.restart_ms or 0,
-            needed_ms=found.needed_ms or 0,
+            longest=_longest(transactions),
+            restart_ms=transactions.restart_ms or 0,
+            needed_ms=transactions.needed_ms or 0,
         ),
     )
 
 
-def _longest(found: Transactions) -> str:
-    longest = found.longest
-    if longest is None or (found.pending_ms or 0) > longest.open_ms:
+def _longest(transactions: Transactions) -> str:
+    longest = transactions.longest
+    if longest is None or (transactions.pending_ms or 0) > longest.open_ms:
         return (
             message(
                 " The oldest one now is open for {pending_ms:duration}.",
-                pending_ms=found.pending_ms,
+                pending_ms=transactions.pending_ms,
             )
-            if found.pending_ms
+            if transactions.pending_ms
             else ""
         )
     return message(
@@ -165,7 +171,7 @@ def _longest(found: Transactions) -> str:
 def _finding(
     window: JobWindow,
     limits: Limits,
-    found: Transactions,
+    transactions: Transactions,
     severity: Severity,
     confidence: Confidence,
     words: tuple[str, str],
@@ -178,20 +184,20 @@ def _finding(
         confidence,
         title=title,
         cause=cause,
-        next_step=_next_step(found),
-        evidence=list(_evidence(limits, found)),
-        seen_at_ms=found.lost[-1].at_ms if found.lost else window.at_ms,
+        next_step=_next_step(transactions),
+        evidence=list(_evidence(limits, transactions)),
+        seen_at_ms=transactions.lost[-1].at_ms if transactions.lost else window.at_ms,
         data={
-            "timeout_ms": found.timeout_ms,
-            "open_ms": found.open_ms,
-            "restart_ms": found.restart_ms,
-            "advised_ms": found.advised_ms,
+            "timeout_ms": transactions.timeout_ms,
+            "open_ms": transactions.open_ms,
+            "restart_ms": transactions.restart_ms,
+            "advised_ms": transactions.advised_ms,
         },
     )
 
 
-def _next_step(found: Transactions) -> str:
-    advised = found.advised_ms
+def _next_step(transactions: Transactions) -> str:
+    advised = transactions.advised_ms
     longer = (
         message("to {advised:duration} or more", advised=advised)
         if advised
@@ -212,29 +218,31 @@ def _next_step(found: Transactions) -> str:
     )
 
 
-def _evidence(limits: Limits, found: Transactions) -> Iterator[Evidence]:
-    if found.lost:
+def _evidence(limits: Limits, transactions: Transactions) -> Iterator[Evidence]:
+    if transactions.lost:
         yield Evidence(
             message("transactions lost by the sink's log"),
-            len(found.lost),
+            len(transactions.lost),
             "count",
-            at_ms=found.lost[-1].at_ms,
+            at_ms=transactions.lost[-1].at_ms,
         )
-    if found.timeout_ms is not None:
+    if transactions.timeout_ms is not None:
         note = (
             message("as set for this job")
-            if found.timeout_is_set
+            if transactions.timeout_is_set
             else message("by the log, the shortest")
         )
-        yield Evidence(message("time-out of transactions"), found.timeout_ms, "ms", note=note)
-    if found.timeout_ms and found.open_ms is not None:
+        yield Evidence(
+            message("time-out of transactions"), transactions.timeout_ms, "ms", note=note
+        )
+    if transactions.timeout_ms and transactions.open_ms is not None:
         yield limits.compared(
             message("longest that one was open, of the time-out"),
-            found.open_ms / found.timeout_ms,
+            transactions.open_ms / transactions.timeout_ms,
             "ratio",
             ">=",
             RATIO,
         )
-        yield Evidence(message("longest that one was open"), found.open_ms, "ms")
-    if found.restart_ms is not None:
-        yield Evidence(message("longest restart"), found.restart_ms, "ms")
+        yield Evidence(message("longest that one was open"), transactions.open_ms, "ms")
+    if transactions.restart_ms is not None:
+        yield Evidence(message("longest restart"), transactions.restart_ms, "ms")

@@ -73,15 +73,17 @@ PEKKO_SINCE = (1, 18)
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
-    found = [one for one in _each_once(window.events) if since_ms < one.at_ms <= window.at_ms]
+    events = [
+        event for event in _each_once(window.events) if since_ms < event.at_ms <= window.at_ms
+    ]
     asked = [
-        one
-        for one in window.events
-        if one.kind == STATE_REQUEST and since_ms < one.at_ms <= window.at_ms
+        event
+        for event in window.events
+        if event.kind == STATE_REQUEST and since_ms < event.at_ms <= window.at_ms
     ]
     tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
-    if found and len(found) >= max(limits[LEAST], limits[SHARE] * tasks):
-        yield _finding(window, limits, found, tasks, since_ms, asked)
+    if events and len(events) >= max(limits[LEAST], limits[SHARE] * tasks):
+        yield _finding(window, limits, events, tasks, since_ms, asked)
     elif asked and _worst_second(asked)[1] >= limits[STATE_REQUESTS]:
         yield _of_state_requests(window, limits, asked, tasks)
 
@@ -98,20 +100,20 @@ def _each_once(events: Sequence[LogEvent]) -> list[LogEvent]:
                 else (id(event),)
             )
             tasks.setdefault(key, event)
-    return sorted(tasks.values(), key=lambda one: one.at_ms)
+    return sorted(tasks.values(), key=lambda task: task.at_ms)
 
 
-def _worst_second(found: Sequence[LogEvent]) -> tuple[int, int]:
+def _worst_second(events: Sequence[LogEvent]) -> tuple[int, int]:
     """Which second since 1970, and how many fell into it."""
-    return Counter(one.at_ms // 1000 for one in found).most_common(1)[0]
+    return Counter(event.at_ms // 1000 for event in events).most_common(1)[0]
 
 
 def _of_state_requests(
     window: JobWindow, limits: Limits, asked: Sequence[LogEvent], tasks: int
 ) -> Finding:
     second, most = _worst_second(asked)
-    askers = len({(one.vertex_id or one.vertex_name, one.subtask) for one in asked})
-    at_ms = max(one.at_ms for one in asked)
+    askers = len({(event.vertex_id or event.vertex_name, event.subtask) for event in asked})
+    at_ms = max(event.at_ms for event in asked)
     return job_finding(
         window,
         RULE,
@@ -156,20 +158,21 @@ def _of_state_requests(
 def _finding(
     window: JobWindow,
     limits: Limits,
-    found: Sequence[LogEvent],
+    events: Sequence[LogEvent],
     tasks: int,
     since_ms: int,
     asked: Sequence[LogEvent],
 ) -> Finding:
-    slots = sum(one.kind == "slot_request_failed" for one in found)
-    missing = sum(one.reason == NOT_FOUND for one in found)
-    deployed = len(found) - slots - missing
+    slots = sum(event.kind == "slot_request_failed" for event in events)
+    missing = sum(event.reason == NOT_FOUND for event in events)
+    deployed = len(events) - slots - missing
     lost = sum(
-        one.kind == "taskmanager_lost" and one.at_ms > since_ms for one in window.annotations
+        annotation.kind == "taskmanager_lost" and annotation.at_ms > since_ms
+        for annotation in window.annotations
     )
-    second, most = _worst_second(found)
+    second, most = _worst_second(events)
     prefix = "akka" if window.version is not None and window.version[:2] < PEKKO_SINCE else "pekko"
-    at_ms = found[-1].at_ms
+    at_ms = events[-1].at_ms
     backoff = (
         message(
             " and taskmanager.network.request-backoff.max, for consumers that asked for partitions "
@@ -185,7 +188,7 @@ def _finding(
         "high",
         title=message(
             "{found:message} timed out or came too early while {tasks:message} were deployed",
-            found=plural(len(found), "{count:count} call", "{count:count} calls"),
+            found=plural(len(events), "{count:count} call", "{count:count} calls"),
             tasks=plural(tasks, "{count:count} task", "{count:count} tasks"),
         ),
         cause=message(
@@ -208,7 +211,7 @@ def _finding(
         evidence=(
             limits.compared(
                 message("calls that timed out or came too early"),
-                len(found),
+                len(events),
                 "count",
                 ">=",
                 LEAST,

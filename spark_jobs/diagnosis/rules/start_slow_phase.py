@@ -89,7 +89,10 @@ _NEXT_STEPS = {
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     if not window.starts or window.starts[-1].running_at_ms < since_ms:
-        if any(one.kind in BEGINS and one.at_ms >= since_ms for one in window.annotations):
+        if any(
+            annotation.kind in BEGINS and annotation.at_ms >= since_ms
+            for annotation in window.annotations
+        ):
             raise NotJudged(message("when its tasks were scheduled, deployed and ran"))
         return
     start, longer = window.starts[-1], _longer(window, limits)
@@ -104,13 +107,13 @@ def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
     *earlier, start = window.starts
     found = []
     for phase in _DOING:
-        before = [value for one in earlier if (value := _duration_ms(one, phase)) is not None]
+        before = [value for start in earlier if (value := _duration_ms(start, phase)) is not None]
         took_ms = _duration_ms(start, phase)
         if took_ms is not None and before:
             usual_ms = median_low(before)
             if took_ms >= limits[RATIO] * usual_ms and took_ms - usual_ms >= limits[LONGER]:
                 found.append((phase, took_ms, usual_ms))
-    return sorted(found, key=lambda one: one[2] - one[1])
+    return sorted(found, key=lambda pair: pair[2] - pair[1])
 
 
 def _duration_ms(start: JobStart, phase: str) -> int | None:

@@ -84,16 +84,16 @@ VERY_MANY = 10
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     if sample.ended:
         return
-    notable = [(one, growth(one)) for one in sample.operator_states]
+    notable = [(state, growth(state)) for state in sample.operator_states]
     notable = [
-        (one, grown)
-        for one, grown in notable
-        if _has_many(one, limits) or _grows(one, grown, limits)
+        (trend, grown)
+        for trend, grown in notable
+        if _has_many(trend, limits) or _grows(trend, grown, limits)
     ]
     if not notable:
         return
     worst, grown = max(
-        notable, key=lambda one: (one[0].newest.elements, one[0].newest.operator_bytes)
+        notable, key=lambda pair: (pair[0].newest.elements, pair[0].newest.operator_bytes)
     )
     newest, grew = worst.newest, _grows(worst, grown, limits)
     severe = newest.elements >= VERY_MANY * limits[MANY] or (

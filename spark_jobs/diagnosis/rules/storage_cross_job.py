@@ -48,17 +48,19 @@ MOST_SHOWN = 10
     ),
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
-    files = sum(one.files for one in sample.depends_on)
+    files = sum(dependence.files for dependence in sample.depends_on)
     if files >= limits[f"{RULE}.files"]:
         yield _finding(sample, limits, files)
 
 
 def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
     at_ms, least, long = sample.audited_at_ms, f"{RULE}.files", f"{RULE}.chain"
-    others = sorted(sample.depends_on, key=lambda one: (-one.bytes, one.job_id))
-    size = sum(one.bytes for one in others)
+    others = sorted(
+        sample.depends_on, key=lambda dependence: (-dependence.bytes, dependence.job_id)
+    )
+    size = sum(dependence.bytes for dependence in others)
     severity: Severity = "warning" if sample.chain >= limits[long] and not sample.ended else "info"
-    names = list_text(brief(one.job_name or one.job_id) for one in others)
+    names = list_text(brief(dependence.job_name or dependence.job_id) for dependence in others)
     snapshots = message(
         "{dependent:number} of its {retained:message}",
         dependent=sample.dependent,
@@ -110,12 +112,13 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
             ),
         ),
         related=tuple(
-            Related("job", one.job_name or one.job_id, _note(one)) for one in others[:MOST_SHOWN]
+            Related("job", dependence.job_name or dependence.job_id, _note(dependence))
+            for dependence in others[:MOST_SHOWN]
         ),
         data={
             "jobs": [
-                {"job_id": one.job_id, "files": one.files, "bytes": one.bytes}
-                for one in others[:MOST_SHOWN]
+                {"job_id": dependence.job_id, "files": dependence.files, "bytes": dependence.bytes}
+                for dependence in others[:MOST_SHOWN]
             ],
             "chain": sample.chain,
         },
@@ -143,13 +146,13 @@ def _independence(ended: bool | None) -> str:
     )
 
 
-def _note(one: Dependence) -> str:
+def _note(dependence: Dependence) -> str:
     state = {True: message("ended"), False: message("runs"), None: message("not known to Weir")}[
-        one.ended
+        dependence.ended
     ]
     return message(
         "{files:message}, {bytes:bytes}; {state:message}",
-        files=plural(one.files, "{count:count} file", "{count:count} files"),
-        bytes=one.bytes,
+        files=plural(dependence.files, "{count:count} file", "{count:count} files"),
+        bytes=dependence.bytes,
         state=state,
     )

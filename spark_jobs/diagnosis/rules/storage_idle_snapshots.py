@@ -55,15 +55,18 @@ MOST_SHOWN = 10
 )
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
     old = sorted(
-        (one for one in sample.idle if one.idle_ms >= limits[DAYS] * DAY_MS),
-        key=lambda one: (-one.size.bytes, one.path),
+        (snapshots for snapshots in sample.idle if snapshots.idle_ms >= limits[DAYS] * DAY_MS),
+        key=lambda snapshots: (-snapshots.size.bytes, snapshots.path),
     )
-    together = Share(sum(one.size.files for one in old), sum(one.size.bytes for one in old))
+    together = Share(
+        sum(snapshots.size.files for snapshots in old),
+        sum(snapshots.size.bytes for snapshots in old),
+    )
     severity = severity_of_space(sample, together, limits, RULE)
     if severity is None:
         return
-    savepoints = sum(one.is_savepoint for one in old)
-    oldest = max(one.idle_ms for one in old)
+    savepoints = sum(snapshots.is_savepoint for snapshots in old)
+    oldest = max(snapshots.idle_ms for snapshots in old)
     yield root_finding(
         sample,
         RULE,
@@ -100,8 +103,10 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             ),
         ),
         related=tuple(
-            Related("savepoint" if one.is_savepoint else "job", one.path, _note(one))
-            for one in old[:MOST_SHOWN]
+            Related(
+                "savepoint" if snapshots.is_savepoint else "job", snapshots.path, _note(snapshots)
+            )
+            for snapshots in old[:MOST_SHOWN]
         ),
         data={
             "savepoints": savepoints,
@@ -136,11 +141,11 @@ def _counts(savepoints: int, jobs: int) -> str:
     )
 
 
-def _note(one: IdleSnapshots) -> str:
-    name = f"{one.job_name}, " if one.job_name else ""
+def _note(snapshots: IdleSnapshots) -> str:
+    name = f"{snapshots.job_name}, " if snapshots.job_name else ""
     return message(
         "{name:name}{bytes:bytes}, written {idle_ms:duration} before the audit",
         name=name,
-        bytes=one.size.bytes,
-        idle_ms=one.idle_ms,
+        bytes=snapshots.size.bytes,
+        idle_ms=snapshots.idle_ms,
     )

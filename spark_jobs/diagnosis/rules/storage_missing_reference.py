@@ -36,15 +36,19 @@ MOST_SHOWN = 10
     ),
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
-    incomplete = [one for one in sample.incomplete if one.missing.files >= limits[f"{RULE}.files"]]
+    incomplete = [
+        snapshot
+        for snapshot in sample.incomplete
+        if snapshot.missing.files >= limits[f"{RULE}.files"]
+    ]
     if incomplete:
         worst = sorted(
             incomplete,
-            key=lambda one: (
-                one.superseded,
-                not one.is_newest,
-                -(one.checkpoint_id or 0),
-                one.path,
+            key=lambda snapshot: (
+                snapshot.superseded,
+                not snapshot.is_newest,
+                -(snapshot.checkpoint_id or 0),
+                snapshot.path,
             ),
         )
         yield _finding(sample, limits, worst)
@@ -104,16 +108,16 @@ def _finding(
             *(
                 Related(
                     "checkpoint",
-                    _name(one),
+                    _name(snapshot),
                     message(
                         "{files:message} missing; {path:name}",
                         files=plural(
-                            one.missing.files, "{count:count} file", "{count:count} files"
+                            snapshot.missing.files, "{count:count} file", "{count:count} files"
                         ),
-                        path=one.path,
+                        path=snapshot.path,
                     ),
                 )
-                for one in incomplete[:MOST_SHOWN]
+                for snapshot in incomplete[:MOST_SHOWN]
             ),
             *(
                 Related("file", path, message("missing: whose, and what deleted it"))
@@ -123,12 +127,12 @@ def _finding(
         data={
             "snapshots": [
                 {
-                    "path": one.path,
-                    "missing_files": one.missing.files,
-                    "missing_bytes": one.missing.bytes,
-                    "superseded": one.superseded,
+                    "path": snapshot.path,
+                    "missing_files": snapshot.missing.files,
+                    "missing_bytes": snapshot.missing.bytes,
+                    "superseded": snapshot.superseded,
                 }
-                for one in incomplete[:MOST_SHOWN]
+                for snapshot in incomplete[:MOST_SHOWN]
             ]
         },
     )
@@ -140,13 +144,13 @@ def _severity(sample: StorageJobSample, worst: IncompleteSnapshot) -> Severity:
     return "critical" if worst.is_newest and not sample.ended else "warning"
 
 
-def _name(one: IncompleteSnapshot) -> str:
-    kind = message("savepoint") if one.is_savepoint else message("checkpoint")
+def _name(snapshot: IncompleteSnapshot) -> str:
+    kind = message("savepoint") if snapshot.is_savepoint else message("checkpoint")
     return (
-        message("{kind:message} {rsplit:name}", kind=kind, rsplit=one.path.rsplit("/", 1)[-1])
-        if one.checkpoint_id is None
+        message("{kind:message} {rsplit:name}", kind=kind, rsplit=snapshot.path.rsplit("/", 1)[-1])
+        if snapshot.checkpoint_id is None
         else message(
-            "{kind:message} {checkpoint_id:number}", kind=kind, checkpoint_id=one.checkpoint_id
+            "{kind:message} {checkpoint_id:number}", kind=kind, checkpoint_id=snapshot.checkpoint_id
         )
     )
 

@@ -148,8 +148,8 @@ def _row(model: str, parameters: Mapping[str, Any]) -> models.Model | None:
         return None
     with suppress(ValueError, TypeError, ValidationError, OverflowError):
         rows = apps.get_model(model)._default_manager.filter(**{by: parameters[by]})
-        found: models.Model | None = rows.first()
-        return found
+        row: models.Model | None = rows.first()
+        return row
     return None
 
 

@@ -88,8 +88,10 @@ SHOWN = frozenset(
 
 TRIED = "cluster.test"
 _ASKED = settings("address", "place", "places")
-_OF_A_CLUSTER = tuple(one.field for one in _ASKED)
-_OF_THE_COMMAND = tuple(one.option[2:].replace("-", "_") for one in _ASKED if one.option)
+_OF_A_CLUSTER = tuple(setting.field for setting in _ASKED)
+_OF_THE_COMMAND = tuple(
+    setting.option[2:].replace("-", "_") for setting in _ASKED if setting.option
+)
 ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
 """By action that asks somebody: fields that say whom. Told without user, password and query; where
 nothing is saved, nothing else says it.
@@ -134,7 +136,7 @@ def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
     if action == TRIED and "name" in found:
         found[TYPED_NAME] = found.pop("name")
     asked = {
-        name: text([_address(one) for one in _lines(entered.get(name))[: MOST_ITEMS + 1]])
+        name: text([_address(line) for line in _lines(entered.get(name))[: MOST_ITEMS + 1]])
         for name in ADDRESSES.get(action, ())
     }
     return dict(

@@ -110,20 +110,20 @@ def _is_allowed(claims: Mapping[str, Any]) -> bool:
         return True
     address = str(claims.get("email") or "").lower()
     return "@" in address and any(
-        address == one.lower() or (one.startswith("@") and address.endswith(one.lower()))
-        for one in allowed
+        address == text.lower() or (text.startswith("@") and address.endswith(text.lower()))
+        for text in allowed
     )
 
 
 def _role(claims: Mapping[str, Any]) -> Role | None:
     """The highest."""
     given = _values(claims, settings.WEIR.oidc_role_claim)
-    found = [
+    roles = [
         Role[role.upper()]
         for value, role in settings.WEIR.oidc_roles.items()
         if value == EVERYBODY or value in given
     ]
-    return max(found, default=None)
+    return max(roles, default=None)
 
 
 def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:

@@ -121,9 +121,12 @@ def _claims(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     OpenID Connect Core 5.1: ``email_verified`` is of the ``email`` beside it.
     """
     names = ("email", "email_verified")
-    told = next((one for one in answers if all(name in one for name in names)), {})
+    told = next((answer for answer in answers if all(name in answer for name in names)), {})
     others = {
-        name: value for one in reversed(answers) for name, value in one.items() if name not in names
+        name: value
+        for answer in reversed(answers)
+        for name, value in answer.items()
+        if name not in names
     }
     return others | {"email": told["email"]} if told.get("email_verified") is True else others
 

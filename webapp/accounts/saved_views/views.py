@@ -34,8 +34,8 @@ def menu(request: HttpRequest) -> HttpResponse:
 @require_GET
 def listed(request: HttpRequest) -> HttpResponse:
     views = [(view, PAGES.get(view.page, view.page)) for view in rows.seen_by(me(request))]
-    mine = [one for one in views if one[0].user_id == request.user.pk]
-    shared = [one for one in views if one[0].user_id != request.user.pk]
+    mine = [view for view in views if view[0].user_id == request.user.pk]
+    shared = [view for view in views if view[0].user_id != request.user.pk]
     return render(
         request,
         "accounts/saved_views.html",

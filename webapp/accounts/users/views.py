@@ -68,17 +68,17 @@ def add(request: HttpRequest) -> HttpResponse:
 @administrators_only
 @require_GET
 def user(request: HttpRequest, pk: int) -> HttpResponse:
-    found = _person(pk)
-    return _page(request, found, _form_of(found))
+    person = _person(pk)
+    return _page(request, person, _form_of(person))
 
 
 @administrators_only
 @require_POST
 def change(request: HttpRequest, pk: int) -> HttpResponse:
-    found, form = _person(pk), AccessForm(request.POST)
+    person, form = _person(pk), AccessForm(request.POST)
     if form.is_valid():
         try:
-            people.change(me(request), found.user, **form.entered())
+            people.change(me(request), person.user, **form.entered())
         except InputRefused as refused:
             _explain(form, refused)
         except ActionRefused as refused:
@@ -88,10 +88,10 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
             messages.success(
                 request,
                 gettext("%(username)s is changed; it holds from their next request on.")
-                % {"username": found.user.username},
+                % {"username": person.user.username},
             )
             return redirect("access-user", pk)
-    return _page(request, found, form)
+    return _page(request, person, form)
 
 
 @administrators_only
@@ -167,12 +167,12 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def revoke_token(request: HttpRequest, pk: int, token: int) -> HttpResponse:
-    found = get_object_or_404(ApiToken, pk=token, user_id=pk)
+    api_token = get_object_or_404(ApiToken, pk=token, user_id=pk)
     with refusal_as_message(request):
-        people.revoke(me(request), found)
+        people.revoke(me(request), api_token)
         messages.success(
             request,
-            gettext("%(name)s is revoked; it does not work any more.") % {"name": found.name},
+            gettext("%(name)s is revoked; it does not work any more.") % {"name": api_token.name},
         )
     return redirect("access-user", pk)
 
@@ -194,21 +194,21 @@ def _list(request: HttpRequest, form: NewPersonForm) -> HttpResponse:
             ),
         ),
         "page": listed,
-        "rows": [rows.person(found) for found in listed.rows],
+        "rows": [rows.person(row) for row in listed.rows],
         "matching": capped_count(filters.qs),
         "form": form,
     }
     return render(request, "accounts/users.html", context)
 
 
-def _page(request: HttpRequest, found: rows.Person, form: AccessForm) -> HttpResponse:
+def _page(request: HttpRequest, person: rows.Person, form: AccessForm) -> HttpResponse:
     context = {
-        "person": found,
+        "person": person,
         "form": form,
-        "tokens": [shown(token) for token in ApiToken.objects.filter(user=found.user)],
-        "entries": AuditEntry.objects.filter(person=found.user.username)[:ENTRIES_SHOWN],
+        "tokens": [shown(token) for token in ApiToken.objects.filter(user=person.user)],
+        "entries": AuditEntry.objects.filter(person=person.user.username)[:ENTRIES_SHOWN],
         "sees_by_provider": bool(settings.WEIR.oidc_sees),
-        "why_not": people.why_not(me(request), found.user),
+        "why_not": people.why_not(me(request), person.user),
     }
     return render(request, "accounts/user.html", context)
 
@@ -217,10 +217,14 @@ def _person(pk: int) -> rows.Person:
     return rows.person(get_object_or_404(rows.listed(), pk=pk))
 
 
-def _form_of(found: rows.Person) -> AccessForm:
-    sees = people.EVERYTHING if found.grants is None else people.ONLY
+def _form_of(person: rows.Person) -> AccessForm:
+    sees = people.EVERYTHING if person.grants is None else people.ONLY
     return AccessForm(
-        initial={"role": found.role.group, "sees": sees, "sees_only": "\n".join(found.grants or ())}
+        initial={
+            "role": person.role.group,
+            "sees": sees,
+            "sees_only": "\n".join(person.grants or ()),
+        }
     )
 
 

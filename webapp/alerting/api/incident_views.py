@@ -113,12 +113,12 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        found, said = self._found(uid), CommentSerializer(data=request.data)
+        incident, said = self._found(uid), CommentSerializer(data=request.data)
         said.is_valid(raise_exception=True)
         incident_actions.acknowledge(
-            found, request.user, said.validated_data["comment"], timezone.now()
+            incident, request.user, said.validated_data["comment"], timezone.now()
         )
-        return Response(IncidentSerializer(found).data)
+        return Response(IncidentSerializer(incident).data)
 
     @extend_schema(
         summary="Take the acknowledgement of an incident back", request=None,
@@ -126,9 +126,9 @@ class IncidentViews(ListView):
     )  # fmt: skip
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, uid: str) -> Response:
-        found = self._found(uid)
-        incident_actions.take_back(found, request.user, timezone.now())
-        return Response(IncidentSerializer(found).data)
+        incident = self._found(uid)
+        incident_actions.take_back(incident, request.user, timezone.now())
+        return Response(IncidentSerializer(incident).data)
 
     @extend_schema(
         summary="Silence an incident: nobody is notified of its alerts, nor of those that join it",
@@ -137,13 +137,13 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def silence(self, request: Request, uid: str) -> Response:
-        found, asked = self._found(uid), SilenceIncidentSerializer(data=request.data)
+        incident, asked = self._found(uid), SilenceIncidentSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         lasts, reason = (
             timedelta(seconds=asked.validated_data["lasts_s"]),
             asked.validated_data["reason"],
         )
-        made = incident_actions.silence(found, lasts, reason, request.user, timezone.now())
+        made = incident_actions.silence(incident, lasts, reason, request.user, timezone.now())
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 
     def _found(self, uid: str) -> Incident:

@@ -123,9 +123,9 @@ class SilenceViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
-        found = get_object_or_404(Silence, pk=pk)
-        actions.end_silence(found, request.user, timezone.now())
-        return Response(SilenceSerializer(found).data)
+        silence = get_object_or_404(Silence, pk=pk)
+        actions.end_silence(silence, request.user, timezone.now())
+        return Response(SilenceSerializer(silence).data)
 
 
 @listed(MaintenanceWindowSerializer, "Maintenance windows, newest first")
@@ -149,7 +149,7 @@ class MaintenanceWindowViews(ListView):
     )
     def create(self, request: Request) -> Response:
         entered, now = _valid(MaintenanceWindowSerializer(data=request.data)), timezone.now()
-        matchers = [one.as_json() for one in entered["matchers"]]
+        matchers = [matcher.as_json() for matcher in entered["matchers"]]
         window = MaintenanceWindow(**{"starts_at": now, **entered, "matchers": matchers})
         made = actions.save_window(window, request.user, now)
         return Response(MaintenanceWindowSerializer(made).data, status=status.HTTP_201_CREATED)
@@ -161,9 +161,9 @@ class MaintenanceWindowViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
-        found = get_object_or_404(MaintenanceWindow, pk=pk)
-        actions.end_window(found, request.user, timezone.now())
-        return Response(MaintenanceWindowSerializer(found).data)
+        maintenance_window = get_object_or_404(MaintenanceWindow, pk=pk)
+        actions.end_window(maintenance_window, request.user, timezone.now())
+        return Response(MaintenanceWindowSerializer(maintenance_window).data)
 
 
 @listed(RuleSettingSerializer, "How rules alert, as far as somebody set it")

@@ -47,9 +47,9 @@ class Mutes(models.Model):
         """
         return next(
             (
-                one.value
-                for one in as_entered(self.matchers)
-                if one.label == "cluster" and one.operator == EQUAL
+                matcher.value
+                for matcher in as_entered(self.matchers)
+                if matcher.label == "cluster" and matcher.operator == EQUAL
             ),
             "",
         )[:100]

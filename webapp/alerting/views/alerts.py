@@ -114,8 +114,8 @@ def alerts(request: HttpRequest) -> HttpResponse:
         ),
         "page": listed,
         "rows": [
-            (one, state_badge(one), severity_badge(one.severity), badges(one))
-            for one in listed.rows
+            (row, state_badge(row), severity_badge(row.severity), badges(row))
+            for row in listed.rows
         ],
         "matching": capped_count(filters.qs),
         "resolved_lately": [] if listed.rows or filters.is_narrowed else _resolved_lately(),

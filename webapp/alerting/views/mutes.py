@@ -38,7 +38,7 @@ SHOWN = 8
 def silences(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     listed = page(Silence.objects.all(), BY_END, request.GET.get("cursor", ""), PAGE_SIZE)
-    rows = [(one, mute_badge(one, now)) for one in listed.rows]
+    rows = [(row, mute_badge(row, now)) for row in listed.rows]
     context = {"page": listed, "rows": rows}
     return render(request, "alerting/silences.html", context)
 
@@ -81,9 +81,9 @@ def silence_new(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Silence, pk=row_number(pk))
+    silence = get_object_or_404(Silence, pk=row_number(pk))
     return _ended(
-        request, "silences", lambda: actions.end_silence(found, request.user, timezone.now())
+        request, "silences", lambda: actions.end_silence(silence, request.user, timezone.now())
     )
 
 
@@ -93,7 +93,7 @@ def maintenance(request: HttpRequest) -> HttpResponse:
     listed = page(
         MaintenanceWindow.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PAGE_SIZE
     )
-    rows = [(one, mute_badge(one, now), one.until(now), _every(one)) for one in listed.rows]
+    rows = [(row, mute_badge(row, now), row.until(now), _every(row)) for row in listed.rows]
     context = {"page": listed, "rows": rows}
     return render(request, "alerting/maintenance.html", context)
 
@@ -127,9 +127,11 @@ def maintenance_new(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def maintenance_end(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(MaintenanceWindow, pk=row_number(pk))
+    maintenance_window = get_object_or_404(MaintenanceWindow, pk=row_number(pk))
     return _ended(
-        request, "maintenance", lambda: actions.end_window(found, request.user, timezone.now())
+        request,
+        "maintenance",
+        lambda: actions.end_window(maintenance_window, request.user, timezone.now()),
     )
 
 
@@ -161,14 +163,14 @@ def _matches(matchers: tuple[Matcher, ...]) -> dict[str, Any]:
         .defer("cause", "next_step", "evidence")[:MOST_LOOKED_AT]
     )
     matching = match_each(matchers, [matched_labels(row) for row in rows])
-    found = [row for row, matches in zip(rows, matching, strict=True) if matches]
-    return {"count": len(found), "first": found[:SHOWN]}
+    alerts = [row for row, matches in zip(rows, matching, strict=True) if matches]
+    return {"count": len(alerts), "first": alerts[:SHOWN]}
 
 
 def _window(form: MaintenanceForm, now: datetime) -> MaintenanceWindow:
     entered = form.cleaned_data
     return MaintenanceWindow(
-        matchers=[one.as_json() for one in entered["matchers"]],
+        matchers=[matcher.as_json() for matcher in entered["matchers"]],
         reason=entered["reason"],
         starts_at=entered["starts_at"] or now,
         ends_at=entered["ends_at"],

@@ -10,7 +10,7 @@ from webapp.lib.instants import epoch_ms
 from webapp.work.lake import read_newest
 
 MOST_SAMPLES = 50_000
-_FIGURES = tuple(one.name for one in fields(VertexGauges) if one.name != "at_ms")
+_FIGURES = tuple(field.name for field in fields(VertexGauges) if field.name != "at_ms")
 
 
 def read_gauges(cluster: str, job_id: str, start: datetime, end: datetime) -> Timed:

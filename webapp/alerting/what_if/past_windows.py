@@ -113,9 +113,9 @@ class _Known:
             {*(events_read() - OF_SUBTASKS), *STATE_CHANGED},
         )
         events = [
-            _event(one)
+            _event(event)
             for kinds in (of_life, of_tasks)
-            for one in logged.filter(_of_kinds(kinds))[:MOST_EVENTS]
+            for event in logged.filter(_of_kinds(kinds))[:MOST_EVENTS]
         ]
         measured = PressureWindow.objects.filter(
             **own, window_start__gte=start - LOOK_BACK, window_start__lte=end
@@ -129,7 +129,8 @@ class _Known:
             starts=_timed(samples.JobStart, began, "running_at"),
             failures=_timed(samples.JobFailure, thrown, "ts"),
             events=in_order(
-                [(one.at_ms, one) for one in events if one.rule_kind in events_read()], MOST_FACTS
+                [(event.at_ms, event) for event in events if event.rule_kind in events_read()],
+                MOST_FACTS,
             ),
             # In the order in which they became known: a window sees none from after it.
             uploads=_timed(samples.UploadedFiles, read, "as_of"),
@@ -210,9 +211,9 @@ def _states(job: JobCurrent, events: Iterable[samples.LogEvent]) -> list[tuple[i
     """
     known = {(int(at_ms), str(state)) for at_ms, state in job.states or ()}
     logged = {
-        (one.at_ms, str(one.fields["to_state"]))
-        for one in events
-        if one.kind in STATE_CHANGED and one.fields.get("to_state")
+        (event.at_ms, str(event.fields["to_state"]))
+        for event in events
+        if event.kind in STATE_CHANGED and event.fields.get("to_state")
     }
     return sorted(known | logged)
 
@@ -221,7 +222,7 @@ def _timed(part: type, rows: QuerySet[Any], at: str) -> Timed:
     return in_order([(row[at], sample(part, row)) for row in rows_of(part, rows, at)], MOST_FACTS)
 
 
-def _event(one: LogEvent) -> samples.LogEvent:
+def _event(log_event: LogEvent) -> samples.LogEvent:
     same = (
         "kind",
         "checkpoint_id",
@@ -234,12 +235,12 @@ def _event(one: LogEvent) -> samples.LogEvent:
         "reason",
     )
     event = samples.LogEvent(
-        at_ms=epoch_ms(one.ts),
-        **{name: getattr(one, name) for name in same},
-        fields=one.fields or {},
+        at_ms=epoch_ms(log_event.ts),
+        **{name: getattr(log_event, name) for name in same},
+        fields=log_event.fields or {},
     )
     return replace(
         event,
-        message=(one.message or "")[:MESSAGE_CHARS] or None,
-        detail=condensed(one.detail, DETAIL_CHARS) or None,
+        message=(log_event.message or "")[:MESSAGE_CHARS] or None,
+        detail=condensed(log_event.detail, DETAIL_CHARS) or None,
     )

@@ -97,9 +97,9 @@ def judged(rule: Rule, past: PastWindows, thresholds: Limits) -> WhatIfOutcome:
         if diagnosis.unknowns:
             unknown, lacked = unknown + 1, diagnosis.unknowns[-1].missing
     fired = [
-        one
+        episode
         for of_subject in seen.values()
-        for one in _episodes(of_subject, timedelta(seconds=rule.hold_s))
+        for episode in _episodes(of_subject, timedelta(seconds=rule.hold_s))
     ]
     return WhatIfOutcome(
         tuple(sorted(fired, key=lambda one: one.first)), len(minutes), unknown, lacked
@@ -153,8 +153,8 @@ def _episodes(seen: list[tuple[JobWindow, Finding]], hold: timedelta) -> list[Fi
         for number, (window, finding) in enumerate(seen)
     ]
     return [
-        Fired(one.first_seen, one.last_seen, seen[one.newest.occurrence_id or 0][1])
-        for one in episodes(spans, hold)
+        Fired(episode.first_seen, episode.last_seen, seen[episode.newest.occurrence_id or 0][1])
+        for episode in episodes(spans, hold)
     ]
 
 
@@ -167,7 +167,7 @@ def _slider(rule: Rule, threshold: Threshold, value: float, present: float) -> S
         value,
         present,
         values,
-        tuple(figure_text(one, threshold.unit) for one in values),
+        tuple(figure_text(value, threshold.unit) for value in values),
     )
 
 

@@ -33,7 +33,7 @@ def what_if(request: HttpRequest, cluster: str, job_id: str, rule_id: str) -> Ht
     with_others, sliders, errors = proposed(rule, present, request.GET)
     context: dict[str, Any] = {
         "rule": rule,
-        "rules": [one for one in all_rules().values() if one.thresholds and one.leaves_minutes],
+        "rules": [rule for rule in all_rules().values() if rule.thresholds and rule.leaves_minutes],
         "view": view,
         "job": view.job,
         "sliders": sliders,

@@ -30,7 +30,9 @@ Rows = list[dict[str, Any]]
 """Of one vertex."""
 LOOK_BACK = timedelta(minutes=10)
 MOST_SAMPLES = 20_000
-FIGURES = tuple(one.name for one in fields(VertexGauges) if one.name not in ("vertex_id", "at_ms"))
+FIGURES = tuple(
+    field.name for field in fields(VertexGauges) if field.name not in ("vertex_id", "at_ms")
+)
 OF_INPUTS = ("input1_watermark_ms", "input2_watermark_ms")
 OF_BUFFERS = ("debloated_buffer_bytes", "buffers_consumed_in_ms")
 OF_EVENT_TIME = ("received_watermark_ms", "sent_watermark_ms")
@@ -108,7 +110,7 @@ class FedVertex:
 
     @property
     def apart_ms(self) -> int | None:
-        return None if self.untold else max(one.behind_ms or 0 for one in self.feeders)
+        return None if self.untold else max(feeder.behind_ms or 0 for feeder in self.feeders)
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class JobBackend:
     """
 
     def having(self, names: Sequence[str]) -> list[VertexFigures]:
-        return [one for one in self.vertices or () if one.has(names)]
+        return [vertex for vertex in self.vertices or () if vertex.has(names)]
 
 
 def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
@@ -156,7 +158,7 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
         None if rows is None else _vertices(rows, names),
         fed,
         (release(job.flink_version) or ())[:1] >= (2,)
-        and bool({*feeders} - {one.vertex_id for one in fed} - _telling_both(rows or {})),
+        and bool({*feeders} - {vertex.vertex_id for vertex in fed} - _telling_both(rows or {})),
     )
 
 
@@ -173,7 +175,7 @@ def _telling_both(rows: Mapping[str, Rows]) -> set[str]:
     return {
         vertex_id
         for vertex_id, of_vertex in rows.items()
-        if any(all(row[one] is not None for one in OF_INPUTS) for row in of_vertex)
+        if any(all(row[text] is not None for text in OF_INPUTS) for row in of_vertex)
     }
 
 
@@ -182,10 +184,10 @@ def _fed(
 ) -> list[FedVertex]:
     telling = _telling_both(rows)
     wanted = {
-        one
+        source
         for target, sources in feeders.items()
         if target not in telling
-        for one in (target, *sources)
+        for source in (target, *sources)
     }
     samples = {
         vertex_id: [
@@ -203,7 +205,7 @@ def _fed(
     ]
     return sorted(
         (_fed_vertex(one, names) for one in newest),
-        key=lambda one: (-(one.apart_ms or 0), one.name),
+        key=lambda vertex: (-(vertex.apart_ms or 0), vertex.name),
     )
 
 
@@ -254,7 +256,7 @@ def _vertices(rows: Mapping[str, Rows], names: Mapping[str, str]) -> list[Vertex
         _figures(vertex_id, names.get(vertex_id, vertex_id), of_vertex)
         for vertex_id, of_vertex in rows.items()
     ]
-    return sorted(found, key=lambda one: (-one.stalled, one.name))
+    return sorted(found, key=lambda vertex_figures: (-vertex_figures.stalled, vertex_figures.name))
 
 
 def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:

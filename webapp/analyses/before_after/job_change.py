@@ -91,18 +91,18 @@ class JobChange:
 
 def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) -> JobChange:
     line = [job, *line_of(job)]
-    begins = [began for one in line if (began := began_at(one))]
-    ends = [over for one in line if (over := over_at(one))]
+    begins = [began for job in line if (began := began_at(job))]
+    ends = [over for job in line if (over := over_at(job))]
     # Of recordings nothing is deleted.
     is_recording = Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
     deleted_to = None if is_recording else now - routine()
     known_from = max(filter(None, (min(begins, default=at), deleted_to)))
     span = windows(at, length, known_from, min(max(ends, default=now), now))
-    ids = [one.job_id for one in line if span is None or lived_in(one, span.start, span.end)]
+    ids = [job.job_id for job in line if span is None or lived_in(job, span.start, span.end)]
     around = (span.start, span.end) if span else (at - SAME_MOMENT, at + SAME_MOMENT)
     marks = _marks(job.cluster, ids, *around)
     before, after = _attempts(line, at)
-    own_marks = [one for one in marks if abs(one.at - at) <= SAME_MOMENT]
+    own_marks = [mark for mark in marks if abs(mark.at - at) <= SAME_MOMENT]
     unknown = _not_known(span, at, deleted_to)
     if before and after and before.pk != after.pk:
         unknown += not_reported(before, after)
@@ -113,13 +113,13 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
     if samples_cut or len(facts) >= MOST_FACTS:
         unknown.append(message("There are more rows than are compared: choose shorter windows."))
     sides = (
-        [one for one in facts if one.trigger_time < at],
-        [one for one in facts if one.trigger_time >= at],
+        [fact for fact in facts if fact.trigger_time < at],
+        [fact for fact in facts if fact.trigger_time >= at],
     )
     return JobChange(
         span,
         own_marks,
-        [one for one in marks if one not in own_marks][:MOST_MARKS],
+        [mark for mark in marks if mark not in own_marks][:MOST_MARKS],
         before,
         after,
         changes(before, after) if before and after and before.pk != after.pk else None,
@@ -157,11 +157,11 @@ def _attempts(
     """The attempts on both sides of the instant, with all that is known of them; the same one where
     it went on.
     """
-    begun = sorted((one for one in line if began_at(one)), key=lambda one: (began_at(one), one.pk))
-    before = [one for one in begun if (began_at(one) or at) < at - SAME_MOMENT]
-    after = [one for one in begun if (over_at(one) or at) > at + SAME_MOMENT]
+    begun = sorted((job for job in line if began_at(job)), key=lambda job: (began_at(job), job.pk))
+    before = [job for job in begun if (began_at(job) or at) < at - SAME_MOMENT]
+    after = [job for job in begun if (over_at(job) or at) > at + SAME_MOMENT]
     pks = (before[-1].pk if before else None, after[0].pk if after else None)
-    rows = {one.pk: one for one in JobCurrent.objects.filter(pk__in=[pk for pk in pks if pk])}
+    rows = {job.pk: job for job in JobCurrent.objects.filter(pk__in=[pk for pk in pks if pk])}
     first, second = (rows.get(pk) if pk else None for pk in pks)
     return first, second
 
@@ -180,14 +180,14 @@ def _is_own(fact: CheckpointFact) -> bool:
 
 def _measures(*sides: Sequence[CheckpointFact]) -> list[Measure]:
     own = [list(filter(_is_own, side)) for side in sides]
-    found = []
+    measures = []
     for field, (name, unit) in MEASURES.items():
         values = [
-            [value for one in side if (value := getattr(one, field)) is not None] for side in own
+            [value for fact in side if (value := getattr(fact, field)) is not None] for side in own
         ]
         if any(values):
-            found.append(Measure(name, unit, "", compared(*values)))
-    return found
+            measures.append(Measure(name, unit, "", compared(*values)))
+    return measures
 
 
 def _pressure(cluster: str, ids: Sequence[str], span: Windows) -> tuple[list[Measure], bool]:
@@ -224,17 +224,18 @@ def _tallies(
     at: datetime,
 ) -> list[Tally]:
     restarts = [
-        [one for one in marks if one.kind == "restart" and (one.at < at) is early]
+        [mark for mark in marks if mark.kind == "restart" and (mark.at < at) is early]
         for early in (True, False)
     ]
     return [
         Tally(message("checkpoints completed"), *(sum(map(_is_own, side)) for side in sides)),
         Tally(
             message("checkpoints failed"),
-            *(sum(one.outcome in FAILED_OUTCOMES for one in side) for side in sides),
+            *(sum(fact.outcome in FAILED_OUTCOMES for fact in side) for side in sides),
         ),
         Tally(
-            message("savepoints"), *(sum(bool(one.is_savepoint) for one in side) for side in sides)
+            message("savepoints"),
+            *(sum(bool(fact.is_savepoint) for fact in side) for side in sides),
         ),
         Tally(message("restarts"), *(len(side) for side in restarts)),
     ]
@@ -242,9 +243,9 @@ def _tallies(
 
 def _uploaded(side: Sequence[CheckpointFact]) -> int | None:
     sizes = [
-        one.checkpointed_bytes
-        for one in side
-        if one.outcome == "completed" and one.checkpointed_bytes is not None
+        fact.checkpointed_bytes
+        for fact in side
+        if fact.outcome == "completed" and fact.checkpointed_bytes is not None
     ]
     return sum(sizes) if sizes else None
 

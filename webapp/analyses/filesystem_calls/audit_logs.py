@@ -108,8 +108,8 @@ def observed_in(start: datetime, seconds: int, expected: Sequence[FleetJob]) -> 
     busiest = {name: _by_job(rows) for name, rows in by_cluster.items()}
     ids = {job_id for jobs in busiest.values() for job_id, _calls in jobs}
     names = {
-        one.job_id: one
-        for one in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name")
+        job.job_id: job
+        for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name")
     }
     lasted = (end - since).total_seconds()
     logs = []
@@ -137,7 +137,7 @@ def _by_job(rows: Iterable[Row]) -> list[tuple[str, int]]:
     for row in rows:
         if row["job_id"]:
             jobs[row["job_id"]] += row["calls"]
-    return sorted(jobs.items(), key=lambda one: (-one[1], one[0]))[:MOST_JOBS]
+    return sorted(jobs.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_JOBS]
 
 
 def _job(
@@ -177,7 +177,9 @@ def _audited(
         by_second[worst],
         start + timedelta(seconds=worst) if by_second[worst] else None,
         dict(kinds.most_common(MOST_CALLERS)),
-        sorted(found, key=lambda one: (-one.calls, one.user, one.address))[:MOST_CALLERS],
+        sorted(found, key=lambda caller: (-caller.calls, caller.user, caller.address))[
+            :MOST_CALLERS
+        ],
         jobs,
         by_second,
     )

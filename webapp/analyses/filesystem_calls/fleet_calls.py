@@ -105,9 +105,9 @@ def look_up_fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
     cached = cache.get(key)
     if isinstance(cached, FleetCalls):
         return cached
-    found = fleet_calls(now, more)
-    cache.set(key, found, KEPT_S)
-    return found
+    fleet = fleet_calls(now, more)
+    cache.set(key, fleet, KEPT_S)
+    return fleet
 
 
 def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
@@ -122,7 +122,7 @@ def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
     plan = balanced(
         [per_s for _job, per_s in paced], [job.file_system for job, _per_s in paced], names
     )
-    moves = [_move(*paced[one.job], one.target) for one in plan.moves]
+    moves = [_move(*paced[move.job], move.target) for move in plan.moves]
     return FleetCalls(
         start,
         end,
@@ -154,7 +154,7 @@ def _file_systems(jobs: Sequence[FleetJob], start: datetime) -> list[FileSystemC
     for job in jobs:
         by_system.setdefault(job.file_system, []).append(job)
     found = (_of_system(name, of, start) for name, of in by_system.items())
-    return sorted(found, key=lambda one: (-one.peak, one.file_system))
+    return sorted(found, key=lambda system_calls: (-system_calls.peak, system_calls.file_system))
 
 
 def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:

@@ -72,10 +72,14 @@ def job_audit(job: JobCurrent, expected: Calls) -> JobAudit | None:
         log.exception("Calls of %s on %s could not be read from the lake", job.job_id, job.cluster)
         return None
     rows = _of_one_reader(once_each(found.to_pylist()))
-    read = [one.replace(microsecond=0) for one in triggers if one.replace(microsecond=0) >= since]
+    read = [
+        trigger.replace(microsecond=0)
+        for trigger in triggers
+        if trigger.replace(microsecond=0) >= since
+    ]
     # Of the time before it was read, an audit log has nothing.
     first = min((row["ts"] for row in rows), default=end)
-    read = [one for one in read if one >= first - timedelta(seconds=1)]
+    read = [instant for instant in read if instant >= first - timedelta(seconds=1)]
     if len(read) < 2:
         return None
     return _summed(

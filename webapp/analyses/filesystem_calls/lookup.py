@@ -43,10 +43,10 @@ def look_up_calls(job: JobCurrent, now: datetime) -> Looked:
     cached = cache.get(key)
     if isinstance(cached, Looked):
         return cached
-    found = _look_up(job, now)
-    if found.calls is not None:
-        cache.set(key, found, KEPT_S)
-    return found
+    calls = _look_up(job, now)
+    if calls.calls is not None:
+        cache.set(key, calls, KEPT_S)
+    return calls
 
 
 def _look_up(job: JobCurrent, now: datetime) -> Looked:

@@ -66,67 +66,73 @@ class CallsFilters(ListFilters):
     is_slow=True,
 )
 def filesystem_calls(asked: Asked) -> Document:
-    found, findings = _found(asked), open_findings()
+    fleet_calls, findings = _found(asked), open_findings()
     blocks: list[Block] = [
         Chart("seconds", message("Calls by second"), subtitle=message("of each file system"))
     ]
-    blocks += [NotKnown(reason) for reason in _unknown(found)]
+    blocks += [NotKnown(reason) for reason in _unknown(fleet_calls)]
     if findings:
         blocks.append(_findings(findings))
-    if found.file_systems:
-        blocks += [_period(found), _file_systems(found.file_systems), _together(found.file_systems)]
-    if found.namenodes.known:
-        blocks.append(_namenodes(found))
-    if found.observed.logs:
-        blocks += [_callers(found.observed.logs), _jobs(found.observed.logs)]
-    if found.namenodes.known or found.observed.logs:
-        blocks.append(_kinds(found))
-    return Document(_verdict(found, findings), (*blocks, *_balance(found)))
+    if fleet_calls.file_systems:
+        blocks += [
+            _period(fleet_calls),
+            _file_systems(fleet_calls.file_systems),
+            _together(fleet_calls.file_systems),
+        ]
+    if fleet_calls.namenodes.known:
+        blocks.append(_namenodes(fleet_calls))
+    if fleet_calls.observed.logs:
+        blocks += [_callers(fleet_calls.observed.logs), _jobs(fleet_calls.observed.logs)]
+    if fleet_calls.namenodes.known or fleet_calls.observed.logs:
+        blocks.append(_kinds(fleet_calls))
+    return Document(_verdict(fleet_calls, findings), (*blocks, *_balance(fleet_calls)))
 
 
 @filesystem_calls.draws("seconds")
 def seconds(asked: Asked) -> Drawn:
-    found = _found(asked)
+    fleet_calls = _found(asked)
     series = [
-        (localised(one.file_system or UNKNOWN_SYSTEM), one.seconds)
-        for one in found.file_systems
-        if any(one.seconds)
+        (localised(system.file_system or UNKNOWN_SYSTEM), system.seconds)
+        for system in fleet_calls.file_systems
+        if any(system.seconds)
     ]
-    for one in found.observed.logs:
+    for log in fleet_calls.observed.logs:
         series.append(
-            (localised(message("audit log, {cluster:name}", cluster=one.cluster)), one.seconds)
+            (localised(message("audit log, {cluster:name}", cluster=log.cluster)), log.seconds)
         )
     if not series:
         text = message("No job whose files an audit counted took a checkpoint in these minutes.")
         return Drawn(empty_title=message("No calls are known"), empty_text=text)
     note = message("Calls of each second, a checkpoint's evenly over its duration.")
-    return Drawn(calls_by_second(series, found.start), note)
+    return Drawn(calls_by_second(series, fleet_calls.start), note)
 
 
 def _found(asked: Asked) -> FleetCalls:
     return look_up_fleet_calls(asked.now, int(asked.parameters.values.get("more", 0)))
 
 
-def _verdict(found: FleetCalls, findings: Sequence[Finding]) -> Verdict:
+def _verdict(fleet_calls: FleetCalls, findings: Sequence[Finding]) -> Verdict:
     """How loaded the NameNodes are, then the worst second of all."""
     if findings:
         tone: Tone = "crit" if findings[0].severity == "critical" else "warn"
-        return Verdict(tone, join_messages((findings[0].title, *_worst(found)), ". "))
-    known = found.namenodes.known
-    slowest = max(known, key=lambda one: one.most_queue_ms or 0, default=None)
+        return Verdict(tone, join_messages((findings[0].title, *_worst(fleet_calls)), ". "))
+    known = fleet_calls.namenodes.known
+    slowest = max(known, key=lambda node: node.most_queue_ms or 0, default=None)
     if slowest is None or slowest.most_queue_ms is None:
         load = message("How long calls wait in the queue of a NameNode is not known.")
-        return Verdict("unknown", join_messages((load, *_worst(found)), " "))
+        return Verdict("unknown", join_messages((load, *_worst(fleet_calls)), " "))
     load = message(
         "Calls waited {ms:decimal1} ms at most in the queue of the NameNode of {cluster:name}.",
         ms=slowest.most_queue_ms,
         cluster=slowest.cluster,
     )
-    return Verdict("warn" if slowest.is_slow else "ok", join_messages((load, *_worst(found)), " "))
+    return Verdict(
+        "warn" if slowest.is_slow else "ok", join_messages((load, *_worst(fleet_calls)), " ")
+    )
 
 
-def _worst(found: FleetCalls) -> Iterator[Message]:
-    worst = next((one for one in found.file_systems if one.peak), None)
+def _worst(fleet_calls: FleetCalls) -> Iterator[Message]:
+    worst = next((system for system in fleet_calls.file_systems if system.peak), None)
     if worst is None:
         return
     yield message(
@@ -139,8 +145,8 @@ def _worst(found: FleetCalls) -> Iterator[Message]:
     )
 
 
-def _unknown(found: FleetCalls) -> Iterator[str]:
-    observed, namenodes = found.observed, found.namenodes
+def _unknown(fleet_calls: FleetCalls) -> Iterator[str]:
+    observed, namenodes = fleet_calls.observed, fleet_calls.namenodes
     if namenodes.why:
         yield namenodes.why
     elif namenodes.silent:
@@ -167,15 +173,15 @@ def _unknown(found: FleetCalls) -> Iterator[str]:
             "cost. "
             "Declare its hdfs-audit.log on one cluster that uses it (Clusters, Edit)."
         )
-    if uncounted := sum(one.unknown for one in found.file_systems):
+    if uncounted := sum(system.unknown for system in fleet_calls.file_systems):
         yield plural(
             uncounted,
             "{count:count} job is left out: no audit counted its files.",
             "{count:count} jobs are left out: no audit counted their files.",
         )
-    if found.left_out:
+    if fleet_calls.left_out:
         yield plural(
-            found.left_out,
+            fleet_calls.left_out,
             (
                 "{count:count} more job took fewer checkpoints in these minutes than those looked "
                 "at, "
@@ -199,18 +205,22 @@ def _findings(findings: Sequence[Finding]) -> Table:
             Column("cluster", CLUSTER),
         ),
         tuple(
-            (Link(one.title, reverse("finding", args=[one.pk])), one.severity, one.cluster)
-            for one in findings
+            (
+                Link(finding.title, reverse("finding", args=[finding.pk])),
+                finding.severity,
+                finding.cluster,
+            )
+            for finding in findings
         ),
         subtitle=message("of NameNodes, worst first"),
     )
 
 
-def _period(found: FleetCalls) -> Facts:
+def _period(fleet_calls: FleetCalls) -> Facts:
     return Facts(
         (
-            Fact("start", message("Seconds from"), found.start, "instant"),
-            Fact("end", message("Newest checkpoint"), found.end, "instant"),
+            Fact("start", message("Seconds from"), fleet_calls.start, "instant"),
+            Fact("end", message("Newest checkpoint"), fleet_calls.end, "instant"),
         )
     )
 
@@ -220,12 +230,19 @@ def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
         "worst second of jobs that keep a pace, if each began at the second that suits best"
     )
 
-    def row(one: FileSystemCalls) -> tuple[Value, ...]:
-        of = (one.file_system or None, one.jobs, one.unknown)
-        if not one.peak:
+    def row(system_calls: FileSystemCalls) -> tuple[Value, ...]:
+        of = (system_calls.file_system or None, system_calls.jobs, system_calls.unknown)
+        if not system_calls.peak:
             return (*of, *[None] * 6)
-        peaks = (round(one.steady_peak), round(one.staggered_peak))
-        return (*of, round(one.per_s, 2), round(one.peak), one.peak_at, len(one.together), *peaks)
+        peaks = (round(system_calls.steady_peak), round(system_calls.staggered_peak))
+        return (
+            *of,
+            round(system_calls.per_s, 2),
+            round(system_calls.peak),
+            system_calls.peak_at,
+            len(system_calls.together),
+            *peaks,
+        )
 
     return Table(
         "file-systems",
@@ -281,35 +298,35 @@ def _together(systems: Sequence[FileSystemCalls]) -> Table:
     )
 
 
-def _namenodes(found: FleetCalls) -> Table:
-    def row(one: NameNode) -> tuple[Value, ...]:
+def _namenodes(fleet_calls: FleetCalls) -> Table:
+    def row(node: NameNode) -> tuple[Value, ...]:
         waits = (
-            _tenths(one.queue_ms),
-            _tenths(one.most_queue_ms),
-            _tenths(one.processing_ms),
-            one.call_queue_length,
+            _tenths(node.queue_ms),
+            _tenths(node.most_queue_ms),
+            _tenths(node.processing_ms),
+            node.call_queue_length,
         )
         holds = (
-            one.files,
-            one.blocks,
-            one.under_replicated_blocks,
-            one.used_bytes,
-            one.remaining_bytes,
+            node.files,
+            node.blocks,
+            node.under_replicated_blocks,
+            node.used_bytes,
+            node.remaining_bytes,
         )
-        return (one.cluster, one.ha_state, *waits, one.per_s, *holds)
+        return (node.cluster, node.ha_state, *waits, node.per_s, *holds)
 
     expected = message(
         "Checkpoints of the jobs known here should cost {per_s:decimal1} calls/s. Calls are those "
         "of all clients. Times "
         "are means of its own last interval of metrics.",
-        per_s=sum(found.before.values()),
+        per_s=sum(fleet_calls.before.values()),
     )
     worst = message("of the samples of these minutes")
     slow = message(
         "Where calls wait, each writer waits with them: stagger checkpoints, make files fewer, or "
         "move jobs."
     )
-    is_slow = any(one.is_slow for one in found.namenodes.known)
+    is_slow = any(node.is_slow for node in fleet_calls.namenodes.known)
     return Table(
         "namenodes",
         message("NameNodes"),
@@ -327,7 +344,7 @@ def _namenodes(found: FleetCalls) -> Table:
             Column("used_bytes", message("Raw bytes used"), "bytes"),
             Column("remaining_bytes", message("Raw bytes free"), "bytes"),
         ),
-        tuple(map(row, found.namenodes.known)),
+        tuple(map(row, fleet_calls.namenodes.known)),
         subtitle=message("by their JMX, in the same minutes"),
         note=join_messages((slow, expected), " ") if is_slow else expected,
     )
@@ -346,9 +363,9 @@ def _callers(logs: Sequence[AuditedCalls]) -> Table:
             Column("in_peak", message("In the worst of all"), "count"),
         ),
         tuple(
-            (log.cluster, one.user, one.address, one.calls, one.peak, one.in_peak)
+            (log.cluster, caller.user, caller.address, caller.calls, caller.peak, caller.in_peak)
             for log in logs
-            for one in log.callers
+            for caller in log.callers
         ),
         subtitle=message("by audit logs, in the same minutes; most calls first"),
         note=join_messages(map(_audited, logs), " "),
@@ -382,29 +399,29 @@ def _jobs(logs: Sequence[AuditedCalls]) -> Table:
         ),
         tuple(
             (
-                _job_link(one.cluster, one.job_id, one.name) if one.cluster else one.job_id,
+                _job_link(job.cluster, job.job_id, job.name) if job.cluster else job.job_id,
                 log.cluster,
-                one.calls,
-                round(one.per_s, 2),
-                None if one.expected_per_s is None else round(one.expected_per_s, 2),
+                job.calls,
+                round(job.per_s, 2),
+                None if job.expected_per_s is None else round(job.expected_per_s, 2),
             )
             for log in logs
-            for one in log.jobs
+            for job in log.jobs
         ),
         subtitle=message("by audit logs; most calls first"),
         empty=message("No call has the id of a job in its path."),
     )
 
 
-def _kinds(found: FleetCalls) -> Table:
+def _kinds(fleet_calls: FleetCalls) -> Table:
     """By what NameNodes and their audit logs name them."""
     jmx, audit = message("JMX"), message("audit log")
     rows = [
-        (one.cluster, jmx, kind, per_s)
-        for one in found.namenodes.known
-        for kind, per_s in one.kinds.items()
+        (node.cluster, jmx, kind, per_s)
+        for node in fleet_calls.namenodes.known
+        for kind, per_s in node.kinds.items()
     ]
-    for log in found.observed.logs:
+    for log in fleet_calls.observed.logs:
         rows += [
             (log.cluster, audit, cmd, calls / log.lasted_s) for cmd, calls in log.kinds.items()
         ]
@@ -422,19 +439,21 @@ def _kinds(found: FleetCalls) -> Table:
     )
 
 
-def _balance(found: FleetCalls) -> Iterator[Block]:
-    if len(found.before) < 2:
-        if found.before:
+def _balance(fleet_calls: FleetCalls) -> Iterator[Block]:
+    if len(fleet_calls.before) < 2:
+        if fleet_calls.before:
             yield Note(
                 message(
                     "There is one file system: suppose more of them to see which jobs would move."
                 )
             )
     else:
-        yield _loads(found)
-        if found.moves:
-            yield _moves(found)
-    if any(one.staggered_peak < one.steady_peak * GAIN for one in found.file_systems):
+        yield _loads(fleet_calls)
+        if fleet_calls.moves:
+            yield _moves(fleet_calls)
+    if any(
+        system.staggered_peak < system.steady_peak * GAIN for system in fleet_calls.file_systems
+    ):
         stagger = message(
             "Stagger: no setting of Flink moves the second at which a job takes its checkpoints. "
             "Trigger them over REST at chosen "
@@ -444,13 +463,13 @@ def _balance(found: FleetCalls) -> Iterator[Block]:
         yield Advice((stagger,))
 
 
-def _loads(found: FleetCalls) -> Table:
+def _loads(fleet_calls: FleetCalls) -> Table:
     sentence = message(
         "No other distribution by this rule would relieve the file system that has most to do."
     )
-    if found.moves:
+    if fleet_calls.moves:
         sentence = plural(
-            len(found.moves),
+            len(fleet_calls.moves),
             (
                 "{moved:count} job moved, the busiest file system would have {after:decimal1} "
                 "calls/s "
@@ -461,9 +480,9 @@ def _loads(found: FleetCalls) -> Table:
                 "calls/s "
                 "over time instead of {before:decimal1}."
             ),
-            moved=len(found.moves),
-            after=max(found.after.values()),
-            before=max(found.before.values()),
+            moved=len(fleet_calls.moves),
+            after=max(fleet_calls.after.values()),
+            before=max(fleet_calls.before.values()),
         )
     return Table(
         "loads",
@@ -474,15 +493,15 @@ def _loads(found: FleetCalls) -> Table:
             Column("then_per_s", message("Then"), "per_s"),
         ),
         tuple(
-            (name, round(before, 2), round(found.after[name], 2))
-            for name, before in found.before.items()
+            (name, round(before, 2), round(fleet_calls.after[name], 2))
+            for name, before in fleet_calls.before.items()
         ),
         subtitle=message("job of most calls first, each to the one with least"),
         note=sentence,
     )
 
 
-def _moves(found: FleetCalls) -> Table:
+def _moves(fleet_calls: FleetCalls) -> Table:
     return Table(
         "moves",
         message("Jobs to move"),
@@ -496,14 +515,14 @@ def _moves(found: FleetCalls) -> Table:
         ),
         tuple(
             (
-                _job_link(one.cluster, one.job_id, one.name),
-                one.cluster,
-                round(one.per_s, 2),
-                one.source_file_system,
-                one.target_file_system,
-                one.setting,
+                _job_link(move.cluster, move.job_id, move.name),
+                move.cluster,
+                round(move.per_s, 2),
+                move.source_file_system,
+                move.target_file_system,
+                move.setting,
             )
-            for one in found.moves
+            for move in fleet_calls.moves
         ),
         subtitle=message("most calls first"),
         note=message(

@@ -60,26 +60,28 @@ class ResourcesFilters(ListFilters):
     is_slow=True,
 )
 def resources(asked: Asked) -> Document:
-    found = _found(asked)
-    if found is None:
+    fleet_resources = _found(asked)
+    if fleet_resources is None:
         return Document(Verdict("unknown", UNREADABLE), (NotKnown(UNREADABLE_TEXT),))
-    facts = _facts(found)
-    if not found.jobs:
+    facts = _facts(fleet_resources)
+    if not fleet_resources.jobs:
         return Document(Verdict("unknown", NO_JOB), (facts,))
     chart = Chart(
         "memory",
         message("Memory and what would be saved"),
         subtitle=message("largest saving first"),
     )
-    return Document(_verdict(found), (chart, facts, _groups(found), _jobs(found)))
+    return Document(
+        _verdict(fleet_resources), (chart, facts, _groups(fleet_resources), _jobs(fleet_resources))
+    )
 
 
 @resources.draws("memory")
 def memory(asked: Asked) -> Drawn:
-    found = _found(asked)
-    if found is None:
+    fleet_resources = _found(asked)
+    if fleet_resources is None:
         return Drawn(empty_title=UNREADABLE, empty_text=UNREADABLE_TEXT)
-    groups = found.groups[:CHARTED]
+    groups = fleet_resources.groups[:CHARTED]
     if not groups:
         return Drawn(empty_title=message("No TaskManager was sampled"), empty_text=NO_JOB)
     figure = configured_and_used(
@@ -95,12 +97,12 @@ def _found(asked: Asked) -> FleetResources | None:
     return look_up_fleet(asked.until, asked.parameters.values.get("by", BY[0]))
 
 
-def _verdict(found: FleetResources) -> Verdict:
-    tight = sum(group.tight for group in found.groups)
+def _verdict(fleet_resources: FleetResources) -> Verdict:
+    tight = sum(group.tight for group in fleet_resources.groups)
     saving = message(
         "{spare:bytes} of {memory:bytes} could be saved.",
-        spare=sum(group.spare_bytes for group in found.groups),
-        memory=sum(group.memory_bytes for group in found.groups),
+        spare=sum(group.spare_bytes for group in fleet_resources.groups),
+        memory=sum(group.memory_bytes for group in fleet_resources.groups),
     )
     if not tight:
         none = message("No job is close to a limit of its memory. {saving:message}", saving=saving)
@@ -115,19 +117,27 @@ def _verdict(found: FleetResources) -> Verdict:
     return Verdict("warn", some)
 
 
-def _facts(found: FleetResources) -> Facts:
+def _facts(fleet_resources: FleetResources) -> Facts:
     of_processes = message("their share of the processes")
     return Facts(
         (
-            Fact("taskmanagers", message("TaskManagers"), found.taskmanagers, "count"),
-            Fact("idle_slots", message("Slots that no job has"), found.idle_slots, "count"),
-            Fact("idle_bytes", message("Their memory"), found.idle_bytes, "bytes", of_processes),
-            Fact("since", message("Samples from"), found.since, "instant"),
+            Fact("taskmanagers", message("TaskManagers"), fleet_resources.taskmanagers, "count"),
+            Fact(
+                "idle_slots", message("Slots that no job has"), fleet_resources.idle_slots, "count"
+            ),
+            Fact(
+                "idle_bytes",
+                message("Their memory"),
+                fleet_resources.idle_bytes,
+                "bytes",
+                of_processes,
+            ),
+            Fact("since", message("Samples from"), fleet_resources.since, "instant"),
         )
     )
 
 
-def _groups(found: FleetResources) -> Table:
+def _groups(fleet_resources: FleetResources) -> Table:
     return Table(
         "groups",
         message("Groups"),
@@ -139,16 +149,16 @@ def _groups(found: FleetResources) -> Table:
         ),
         tuple(
             (
-                one.name,
-                one.jobs,
-                one.tight,
-                one.slots,
-                one.memory_bytes,
-                one.spare_bytes,
-                round(one.cpu_allotted, 1),
-                round(one.cpu_used, 1),
+                group.name,
+                group.jobs,
+                group.tight,
+                group.slots,
+                group.memory_bytes,
+                group.spare_bytes,
+                round(group.cpu_allotted, 1),
+                round(group.cpu_used, 1),
             )
-            for one in found.groups
+            for group in fleet_resources.groups
         ),
         subtitle=message("largest saving first"),
         note=message(
@@ -159,7 +169,7 @@ def _groups(found: FleetResources) -> Table:
     )
 
 
-def _jobs(found: FleetResources) -> Table:
+def _jobs(fleet_resources: FleetResources) -> Table:
     return Table(
         "jobs",
         message("Jobs"),
@@ -171,16 +181,18 @@ def _jobs(found: FleetResources) -> Table:
         ),
         tuple(
             (
-                Link(name, reverse("resources", args=(one.cluster, one.job_id))),
-                one.cluster,
-                one.slots,
-                one.memory_bytes,
-                one.spare_bytes,
-                _hundredths(one.cpu_allotted),
-                _hundredths(one.cpu_used),
-                list_text(part.name for part in one.tight) if one.tight else "",
+                Link(
+                    name, reverse("resources", args=(job_resources.cluster, job_resources.job_id))
+                ),
+                job_resources.cluster,
+                job_resources.slots,
+                job_resources.memory_bytes,
+                job_resources.spare_bytes,
+                _hundredths(job_resources.cpu_allotted),
+                _hundredths(job_resources.cpu_used),
+                list_text(part.name for part in job_resources.tight) if job_resources.tight else "",
             )
-            for name, one in found.jobs
+            for name, job_resources in fleet_resources.jobs
         ),
         subtitle=message("largest saving first"),
     )

@@ -62,7 +62,7 @@ def _blocks(found: JobBackend) -> Iterator[Block]:
     )
     if of_rocksdb := found.having(OF_ROCKSDB):
         yield _vertices(of_rocksdb)
-    off = [one.key for one in found.native_metrics if not one.is_on]
+    off = [metric.key for metric in found.native_metrics if not metric.is_on]
     if found.is_rocksdb and found.options is not None and off:
         yield Note(
             message(
@@ -121,7 +121,7 @@ def _vertices(shown: list[VertexFigures]) -> Table:
             Column("sst_bytes", message("Files"), "bytes"),
             Column("background_errors", message("Errors"), "count"),
         ),
-        tuple(_row(one) for one in shown[:SHOWN]),
+        tuple(_row(vertex_figures) for vertex_figures in shown[:SHOWN]),
         note=message(
             "As last reported, over all subtasks and states of a vertex. –: that metric is off."
         ),
@@ -129,9 +129,9 @@ def _vertices(shown: list[VertexFigures]) -> Table:
     )
 
 
-def _row(one: VertexFigures) -> tuple[str | int | datetime | None, ...]:
-    of = one.newest
-    stalled = one.stalled if one.samples else None
+def _row(vertex_figures: VertexFigures) -> tuple[str | int | datetime | None, ...]:
+    of = vertex_figures.newest
+    stalled = vertex_figures.stalled if vertex_figures.samples else None
     figures = (
         *(
             "writes_stopped",
@@ -148,11 +148,19 @@ def _row(one: VertexFigures) -> tuple[str | int | datetime | None, ...]:
             "background_errors",
         ),
     )
-    return (one.name, one.at, stalled, one.samples, *(of[name] for name in figures))
+    return (
+        vertex_figures.name,
+        vertex_figures.at,
+        stalled,
+        vertex_figures.samples,
+        *(of[name] for name in figures),
+    )
 
 
 def _inputs(found: JobBackend) -> Iterator[Block]:
-    of_inputs = sorted(found.having(OF_INPUTS), key=lambda one: -(one.distance_ms or 0))
+    of_inputs = sorted(
+        found.having(OF_INPUTS), key=lambda vertex_figures: -(vertex_figures.distance_ms or 0)
+    )
     if of_inputs:
         yield Table(
             "inputs",
@@ -166,13 +174,13 @@ def _inputs(found: JobBackend) -> Iterator[Block]:
             ),
             tuple(
                 (
-                    one.name,
-                    one.first_watermark,
-                    one.second_watermark,
-                    one.distance_ms,
-                    _slower(one.apart_ms),
+                    vertex_figures.name,
+                    vertex_figures.first_watermark,
+                    vertex_figures.second_watermark,
+                    vertex_figures.distance_ms,
+                    _slower(vertex_figures.apart_ms),
                 )
-                for one in of_inputs[:SHOWN]
+                for vertex_figures in of_inputs[:SHOWN]
             ),
             subtitle=message(
                 "watermarks of vertices with two inputs: what the faster one brings waits in state "
@@ -192,9 +200,9 @@ def _inputs(found: JobBackend) -> Iterator[Block]:
                 Column("unknown_because", message("Why the distance is unknown")),
             ),
             tuple(
-                (one.name, feeder.name, feeder.sent_watermark, feeder.behind_ms, _untold(one))
-                for one in found.fed[:SHOWN]
-                for feeder in one.feeders
+                (vertex.name, feeder.name, feeder.sent_watermark, feeder.behind_ms, _untold(vertex))
+                for vertex in found.fed[:SHOWN]
+                for feeder in vertex.feeders
             ),
             subtitle=message(
                 "watermarks that the vertices before a vertex sent on: what the faster one "
@@ -223,12 +231,12 @@ def _slower(apart_ms: int | None) -> str | None:
     return message("second") if apart_ms > 0 else message("first")
 
 
-def _untold(one: FedVertex) -> str | None:
-    if one.untold == "in_flight":
+def _untold(vertex: FedVertex) -> str | None:
+    if vertex.untold == "in_flight":
         return message("It has not received what was sent to it: data waits in buffers.")
-    if one.untold == "marked_idle":
+    if vertex.untold == "marked_idle":
         return message("It does not wait for the slowest: that is marked idle, at least in part.")
-    if one.untold:
+    if vertex.untold:
         return message(
             "How far they lie apart is unknown: a watermark has not come, its source has ended, or "
             "it is unknown which operator sends it."
@@ -254,11 +262,11 @@ def _buffers(found: JobBackend) -> Iterator[Block]:
             ),
             tuple(
                 (
-                    one.name,
-                    one.newest["debloated_buffer_bytes"],
-                    one.newest["buffers_consumed_in_ms"],
+                    vertex_figures.name,
+                    vertex_figures.newest["debloated_buffer_bytes"],
+                    vertex_figures.newest["buffers_consumed_in_ms"],
                 )
-                for one in shown[:SHOWN]
+                for vertex_figures in shown[:SHOWN]
             ),
             subtitle=message("data in flight, which barriers of aligned checkpoints wait for"),
             total=len(shown),
@@ -282,7 +290,9 @@ def _options(found: JobBackend) -> Block:
             Column("is_set", message("Set"), "flag", message("no: the default")),
             Column("meaning", message("What it does")),
         ),
-        tuple((one.key, one.value, one.is_set, one.meaning) for one in found.options),
+        tuple(
+            (option.key, option.value, option.is_set, option.meaning) for option in found.options
+        ),
         subtitle=message(
             "of the cluster's configuration; what the job sets in its code, time-to-live of state "
             "among it, is not reported by Flink"
@@ -320,7 +330,11 @@ def _verdict(found: JobBackend) -> Verdict:
                 "stalls is unknown."
             ),
         )
-    failed = [one for one in of_rocksdb if one.newest["background_errors"]]
+    failed = [
+        vertex_figures
+        for vertex_figures in of_rocksdb
+        if vertex_figures.newest["background_errors"]
+    ]
     if failed:
         return Verdict(
             "crit",
@@ -330,7 +344,7 @@ def _verdict(found: JobBackend) -> Verdict:
                 name=failed[0].name,
             ),
         )
-    stalled = [one for one in of_rocksdb if one.stalled]
+    stalled = [vertex_figures for vertex_figures in of_rocksdb if vertex_figures.stalled]
     if stalled:
         worst = stalled[0]
         return Verdict(
@@ -343,7 +357,7 @@ def _verdict(found: JobBackend) -> Verdict:
                 samples=count_text(worst.samples),
             ),
         )
-    if not any(one.samples for one in of_rocksdb):
+    if not any(vertex_figures.samples for vertex_figures in of_rocksdb):
         return Verdict(
             "unknown",
             message(
@@ -357,7 +371,10 @@ def _debloating(found: JobBackend) -> str:
     """What is known of the size of buffers, and what to set."""
     seen = found.having(OF_BUFFERS)
     if seen:
-        longest = max((one.newest["buffers_consumed_in_ms"] or 0 for one in seen), default=0)
+        longest = max(
+            (vertex_figures.newest["buffers_consumed_in_ms"] or 0 for vertex_figures in seen),
+            default=0,
+        )
         return message(
             "Buffer debloating is on: what is in flight before a vertex is consumed within "
             "{longest:name} at most. Barriers wait no longer than that for data before "

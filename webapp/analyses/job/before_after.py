@@ -68,60 +68,64 @@ def before_after(job: JobCurrent, asked: Asked) -> Document:
         choose = Verdict("unknown", message("Choose what happened, or give an instant."))
         return Document(choose, (_events(job, marks_of(job, asked.since, asked.until), window),))
     at = values["at"]
-    found = job_change(job, at, LENGTHS[window], asked.now)
-    blocks: list[Block] = [NotKnown(reason) for reason in found.unknown]
-    if found.windows:
-        blocks.append(_facts(job, found, found.windows))
-    blocks.append(_events(job, (*found.marks, *found.others), window))
-    if found.windows:
-        tables = list(_measures(found))
+    change = job_change(job, at, LENGTHS[window], asked.now)
+    blocks: list[Block] = [NotKnown(reason) for reason in change.unknown]
+    if change.windows:
+        blocks.append(_facts(job, change, change.windows))
+    blocks.append(_events(job, (*change.marks, *change.others), window))
+    if change.windows:
+        tables = list(_measures(change))
         blocks += [
             *tables,
             *([Note(SCATTER)] if tables else []),
-            _configuration(found),
-            _tallies(found),
+            _configuration(change),
+            _tallies(change),
         ]
-    return Document(_verdict(found), tuple(blocks))
+    return Document(_verdict(change), tuple(blocks))
 
 
-def _verdict(found: JobChange) -> Verdict:
+def _verdict(change: JobChange) -> Verdict:
     """What differs most, or that nothing does.
 
     More of what is compared (time, bytes, pressure) is more load.
     """
-    if found.windows is None:
+    if change.windows is None:
         return Verdict("unknown", message("Nothing can be compared."))
-    every = (*found.measures, *found.pressure)
-    differs = [one for one in every if one.comparison.state in DIFFERS]
+    every = (*change.measures, *change.pressure)
+    differs = [measure for measure in every if measure.comparison.state in DIFFERS]
     if not differs:
-        if not found.measures or any(one.comparison.state == TOO_FEW for one in found.measures):
+        if not change.measures or any(
+            measure.comparison.state == TOO_FEW for measure in change.measures
+        ):
             few = message("Too few checkpoints completed in these windows for a comparison.")
             return Verdict("unknown", few)
         return Verdict("ok", message("Nothing differs beyond its usual scatter."))
-    largest = sorted(differs, key=lambda one: -abs(one.comparison.change or 0))[:LARGEST]
+    largest = sorted(differs, key=lambda measure: -abs(measure.comparison.change or 0))[:LARGEST]
     sentence = message(
         "{differ:count} of {measures:count} measures differ: {largest:message}.",
         differ=len(differs),
         measures=len(every),
         largest=join_messages(map(_named, largest), "; "),
     )
-    is_more = any(one.comparison.state == HIGHER for one in differs)
+    is_more = any(measure.comparison.state == HIGHER for measure in differs)
     return Verdict("warn" if is_more else "ok", sentence)
 
 
-def _named(one: Measure) -> str:
+def _named(measure: Measure) -> str:
     of = (
-        message("{measure:name} of {vertex:name}", measure=one.name, vertex=brief(one.vertex))
-        if one.vertex
-        else one.name
+        message(
+            "{measure:name} of {vertex:name}", measure=measure.name, vertex=brief(measure.vertex)
+        )
+        if measure.vertex
+        else measure.name
     )
-    by = change_text(one.comparison.after.median, one.comparison.before.median)
+    by = change_text(measure.comparison.after.median, measure.comparison.before.median)
     return join_messages(
-        (of, one.comparison.state, by if one.comparison.change is not None else ""), " "
+        (of, measure.comparison.state, by if measure.comparison.change is not None else ""), " "
     )
 
 
-def _facts(job: JobCurrent, found: JobChange, span: Windows) -> Facts:
+def _facts(job: JobCurrent, change: JobChange, span: Windows) -> Facts:
     query = {"from": iso_text(span.start), "to": iso_text(span.end), "attempts": "all"}
     page = f"{reverse('job', args=(job.cluster, job.job_id))}?{urlencode(query)}"
     facts = [
@@ -131,11 +135,11 @@ def _facts(job: JobCurrent, found: JobChange, span: Windows) -> Facts:
         Fact("window_ms", message("Each side"), span.length.total_seconds() * 1000, "ms", span.cut),
         Fact("job_page", message("This time"), Link(message("on the job's page"), page)),
         Fact(
-            "uploaded_before_bytes", message("Uploaded in all before"), found.uploaded[0], "bytes"
+            "uploaded_before_bytes", message("Uploaded in all before"), change.uploaded[0], "bytes"
         ),
-        Fact("uploaded_after_bytes", message("Uploaded in all after"), found.uploaded[1], "bytes"),
+        Fact("uploaded_after_bytes", message("Uploaded in all after"), change.uploaded[1], "bytes"),
     ]
-    if first := found.first:
+    if first := change.first:
         address = reverse("checkpoint-by-id", args=(job.cluster, first.job_id, first.checkpoint_id))
         number = Link(str(first.checkpoint_id), address)
         facts += [
@@ -154,8 +158,8 @@ def _facts(job: JobCurrent, found: JobChange, span: Windows) -> Facts:
 def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
     page = reverse(NAME, args=(job.cluster, job.job_id))
 
-    def link(one: Mark) -> Link:
-        return Link(one.label, f"{page}?{urlencode({'at': iso_text(one.at), 'window': window})}")
+    def link(mark: Mark) -> Link:
+        return Link(mark.label, f"{page}?{urlencode({'at': iso_text(mark.at), 'window': window})}")
 
     return Table(
         "events",
@@ -166,7 +170,7 @@ def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
             Column("kind", message("Kind")),
             Column("job_id", message("Attempt"), "mono"),
         ),
-        tuple((one.at, link(one), one.kind.replace("_", " "), one.job_id) for one in marks),
+        tuple((mark.at, link(mark), mark.kind.replace("_", " "), mark.job_id) for mark in marks),
         note=message("What else happened in both windows is in the figures, too."),
         empty=message(
             "No deploy, savepoint, restart or restore of this job is known in this time."
@@ -174,31 +178,35 @@ def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
     )
 
 
-def _measures(found: JobChange) -> Iterator[Table]:
+def _measures(change: JobChange) -> Iterator[Table]:
     completed = message("of completed checkpoints without savepoints; medians")
     for key, title, unit in (
         ("durations", message("Durations"), "ms"),
         ("sizes", message("Sizes"), "bytes"),
     ):
-        if own := [one for one in found.measures if one.unit == unit]:
+        if own := [measure for measure in change.measures if measure.unit == unit]:
             yield _compared(key, title, completed, own)
-    if found.pressure:
+    if change.pressure:
         minutes = message("mean over subtasks, minute by minute; medians")
-        yield _compared("pressure", message("Pressure"), minutes, found.pressure)
+        yield _compared("pressure", message("Pressure"), minutes, change.pressure)
 
 
 def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
     """What differs first."""
     unit: Unit = measures[0].unit
-    vertex = (Column("vertex", message("Vertex")),) if any(one.vertex for one in measures) else ()
+    vertex = (
+        (Column("vertex", message("Vertex")),)
+        if any(measure.vertex for measure in measures)
+        else ()
+    )
     higher_in = message("of all pairs of values, those in which the one after is the larger")
 
-    def row(one: Measure) -> tuple[str | float | None, ...]:
-        of, before, after = one.comparison, one.comparison.before, one.comparison.after
+    def row(measure: Measure) -> tuple[str | float | None, ...]:
+        of, before, after = measure.comparison, measure.comparison.before, measure.comparison.after
         scatter = (before.low, before.high, after.low, after.high, before.count, after.count)
-        own = (one.vertex,) if vertex else ()
+        own = (measure.vertex,) if vertex else ()
         return (
-            one.name,
+            measure.name,
             *own,
             of.state,
             before.median,
@@ -208,7 +216,9 @@ def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) 
             *scatter,
         )
 
-    ordered = sorted(measures, key=lambda one: (one.comparison.state not in DIFFERS, one.vertex))
+    ordered = sorted(
+        measures, key=lambda measure: (measure.comparison.state not in DIFFERS, measure.vertex)
+    )
     return Table(
         key,
         title,
@@ -232,9 +242,9 @@ def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) 
     )
 
 
-def _configuration(found: JobChange) -> Block:
-    if found.changes is None:
-        if found.before and found.after:
+def _configuration(change: JobChange) -> Block:
+    if change.changes is None:
+        if change.before and change.after:
             return Note(
                 message(
                     "It is the same attempt: Flink does not change its settings; a rescale is in "
@@ -253,14 +263,14 @@ def _configuration(found: JobChange) -> Block:
             Column("before", message("Before")),
             Column("after", message("After")),
         ),
-        tuple((one.name, one.of, one.before, one.after) for one in found.changes),
+        tuple((change.name, change.of, change.before, change.after) for change in change.changes),
         empty=message(
             "Settings, checkpoint settings, release, parallelism and vertices are the same."
         ),
     )
 
 
-def _tallies(found: JobChange) -> Table:
+def _tallies(change: JobChange) -> Table:
     return Table(
         "counts",
         message("How often"),
@@ -269,5 +279,5 @@ def _tallies(found: JobChange) -> Table:
             Column("before", message("Before"), "count"),
             Column("after", message("After"), "count"),
         ),
-        tuple((one.name, one.before, one.after) for one in found.tallies),
+        tuple((tally.name, tally.before, tally.after) for tally in change.tallies),
     )

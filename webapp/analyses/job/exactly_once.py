@@ -71,7 +71,7 @@ def job_transactions(
     ).order_by("-trigger_time")
     starts = StoredStart.objects.filter(**own, at__lte=at).order_by("-at")
     told = models.LogEvent.objects.filter(**own, kind__in=TOLD, ts__lte=at).order_by("-ts")
-    found = transactions_of(
+    transactions = transactions_of(
         list(samples_of(CheckpointSample, done[:MOST_COMMITS], *_OF_COMMIT))[::-1],
         list(samples_of(JobStart, starts[:MOST_STARTS]))[::-1],
         [
@@ -83,10 +83,12 @@ def job_transactions(
         int(limits[SET]),
     )
     vertices = (job.graph or {}).get("vertices") or ()
-    committers = [one["name"] for one in vertices if COMMITTER in (one.get("name") or "").lower()]
+    committers = [
+        vertex["name"] for vertex in vertices if COMMITTER in (vertex.get("name") or "").lower()
+    ]
     config = job.checkpoint_config or {}
     return JobTransactions(
-        at, config.get("mode"), job.checkpoint_interval_ms, committers, limits[RATIO], found
+        at, config.get("mode"), job.checkpoint_interval_ms, committers, limits[RATIO], transactions
     )
 
 
@@ -111,22 +113,22 @@ def _lines(told: Any) -> list[Any]:
     in_report=True,
 )
 def exactly_once(job: models.JobCurrent, asked: Asked) -> Document:
-    found = job_transactions(job, asked.until, asked.since)
-    sinks = found.of_sinks
+    transactions = job_transactions(job, asked.until, asked.since)
+    sinks = transactions.of_sinks
     # Commits of a job without a transactional sink hold nothing.
-    is_transactional = bool(sinks.timeout_ms is not None or sinks.lost or found.committers)
-    commits = (_commits(found),) if is_transactional else ()
+    is_transactional = bool(sinks.timeout_ms is not None or sinks.lost or transactions.committers)
+    commits = (_commits(transactions),) if is_transactional else ()
     blocks = (
-        _times(found),
-        Advice((_advice(found),), message("What to set")),
-        Note(_note(found)),
+        _times(transactions),
+        Advice((_advice(transactions),), message("What to set")),
+        Note(_note(transactions)),
         *commits,
     )
-    return Document(_verdict(found), blocks)
+    return Document(_verdict(transactions), blocks)
 
 
-def _times(found: JobTransactions) -> Facts:
-    sinks = found.of_sinks
+def _times(transactions: JobTransactions) -> Facts:
+    sinks = transactions.of_sinks
     if sinks.timeout_ms is None:
         timeout_by = message(
             "not known: log it (Kafka's producers do, at INFO), or enter it as the rule's "
@@ -152,8 +154,8 @@ def _times(found: JobTransactions) -> Facts:
     )
     return Facts(
         (
-            Fact("mode", message("Mode of checkpoints"), found.mode),
-            Fact("interval_ms", message("Interval of checkpoints"), found.interval_ms, "ms"),
+            Fact("mode", message("Mode of checkpoints"), transactions.mode),
+            Fact("interval_ms", message("Interval of checkpoints"), transactions.interval_ms, "ms"),
             Fact("timeout_ms", message("Time-out"), sinks.timeout_ms, "ms", timeout_by),
             Fact("timeout_is_set", message("Entered by an operator"), sinks.timeout_is_set, "flag"),
             Fact("open_ms", message("Longest that one was open"), sinks.open_ms, "ms", open_by),
@@ -183,12 +185,12 @@ def _times(found: JobTransactions) -> Facts:
     )
 
 
-def _note(found: JobTransactions) -> str:
-    if found.committers:
+def _note(transactions: JobTransactions) -> str:
+    if transactions.committers:
         named = message(
             "Vertices that commit, by name: {names:message}; files are committed so too, and have "
             "no time-out.",
-            names=list_text(map(brief, found.committers), 5),
+            names=list_text(map(brief, transactions.committers), 5),
         )
     else:
         named = message(
@@ -202,8 +204,8 @@ def _note(found: JobTransactions) -> str:
     )
 
 
-def _commits(found: JobTransactions) -> Table:
-    commits = found.of_sinks.commits
+def _commits(transactions: JobTransactions) -> Table:
+    commits = transactions.of_sinks.commits
     return Table(
         "commits",
         message("Commits"),
@@ -212,15 +214,18 @@ def _commits(found: JobTransactions) -> Table:
             Column("checkpoint_id", message("Checkpoint"), "checkpoint"),
             Column("open_ms", message("Open for up to"), "ms"),
         ),
-        tuple((one.at, one.checkpoint_id, one.open_ms) for one in commits[: -SHOWN - 1 : -1]),
+        tuple(
+            (commit.at, commit.checkpoint_id, commit.open_ms)
+            for commit in commits[: -SHOWN - 1 : -1]
+        ),
         subtitle=message("newest first: with each completed checkpoint, savepoints left out"),
         empty=message("No checkpoint completed in this time."),
         total=len(commits),
     )
 
 
-def _verdict(found: JobTransactions) -> Verdict:
-    sinks = found.of_sinks
+def _verdict(transactions: JobTransactions) -> Verdict:
+    sinks = transactions.of_sinks
     if sinks.lost:
         return Verdict(
             "crit",
@@ -257,7 +262,7 @@ def _verdict(found: JobTransactions) -> Verdict:
                 timeout=timeout,
             ),
         )
-    if sinks.open_ms >= found.open_ratio * sinks.timeout_ms:
+    if sinks.open_ms >= transactions.open_ratio * sinks.timeout_ms:
         return Verdict(
             "warn",
             message(
@@ -300,8 +305,8 @@ def _verdict(found: JobTransactions) -> Verdict:
     )
 
 
-def _advice(found: JobTransactions) -> str:
-    sinks = found.of_sinks
+def _advice(transactions: JobTransactions) -> str:
+    sinks = transactions.of_sinks
     if sinks.advised_ms is None:
         return message("Nothing can be advised before a checkpoint completed.")
     restart = (

@@ -231,7 +231,7 @@ def _kinds(calls: JobCalls, observed: JobAudit | None) -> Table:
     """Where an audit log has calls of the job, what it has of each kind stands beside what was
     expected.
     """
-    seen = {one.cmd: _tenths(one.per_checkpoint) for one in observed.kinds} if observed else {}
+    seen = {kind.cmd: _tenths(kind.per_checkpoint) for kind in observed.kinds} if observed else {}
     rows: list[tuple[Value, ...]] = []
     for kind, label in LABELS.items():
         expected, own = getattr(calls.most, kind), seen.pop(AUDITED.get(kind, ""), None)
@@ -272,37 +272,37 @@ def _kinds(calls: JobCalls, observed: JobAudit | None) -> Table:
     )
 
 
-def _observed(found: JobAudit) -> Facts:
+def _observed(audit: JobAudit) -> Facts:
     return Facts(
         (
-            Fact("observed_from", message("Audit log, from"), found.start, "instant"),
-            Fact("observed_to", message("Audit log, to"), found.end, "instant"),
+            Fact("observed_from", message("Audit log, from"), audit.start, "instant"),
+            Fact("observed_to", message("Audit log, to"), audit.end, "instant"),
             Fact(
                 "observed_checkpoints",
                 message("Checkpoints in this time"),
-                found.checkpoints,
+                audit.checkpoints,
                 "count",
             ),
             Fact(
                 "observed_calls",
                 message("Observed calls of each"),
-                _tenths(found.per_checkpoint),
+                _tenths(audit.per_checkpoint),
                 "number",
             ),
             Fact(
                 "expected_calls",
                 message("Expected of each"),
-                found.expected_per_checkpoint,
+                audit.expected_per_checkpoint,
                 "count",
                 message("of kinds that an audit log has"),
             ),
-            Fact("observed_burst", message("Calls in the worst second"), found.burst, "count"),
-            Fact("observed_burst_at", message("Worst second"), found.burst_at, "instant"),
+            Fact("observed_burst", message("Calls in the worst second"), audit.burst, "count"),
+            Fact("observed_burst_at", message("Worst second"), audit.burst_at, "instant"),
         )
     )
 
 
-def _callers(found: JobAudit) -> Table:
+def _callers(audit: JobAudit) -> Table:
     return Table(
         "callers",
         message("Callers"),
@@ -310,7 +310,7 @@ def _callers(found: JobAudit) -> Table:
             Column("address", message("Address"), "mono"),
             Column("calls", message("Calls"), "count"),
         ),
-        tuple(found.callers.items()),
+        tuple(audit.callers.items()),
         subtitle=message("of paths with the id of the job, most calls first"),
     )
 

@@ -78,7 +78,7 @@ class JobInFlight:
         return (
             None
             if self.vertices is None
-            else sum(one.inputs + one.outputs for one in self.vertices)
+            else sum(vertex.inputs + vertex.outputs for vertex in self.vertices)
         )
 
     @property
@@ -89,7 +89,10 @@ class JobInFlight:
     @property
     def persisted_bytes(self) -> int | None:
         """The most of the newest checkpoints; None where none says."""
-        return max((one.bytes for one in self.checkpoints if one.bytes is not None), default=None)
+        return max(
+            (checkpoint.bytes for checkpoint in self.checkpoints if checkpoint.bytes is not None),
+            default=None,
+        )
 
     @property
     def persisted_share(self) -> float | None:
@@ -104,9 +107,9 @@ class JobInFlight:
     def written_share(self) -> float | None:
         """In-flight data of all that unaligned checkpoints wrote."""
         both = [
-            (one.bytes, one.written_bytes)
-            for one in self.checkpoints
-            if one.bytes and one.written_bytes
+            (checkpoint.bytes, checkpoint.written_bytes)
+            for checkpoint in self.checkpoints
+            if checkpoint.bytes and checkpoint.written_bytes
         ]
         written = sum(all_bytes for _bytes, all_bytes in both)
         return min(1.0, sum(size for size, _all in both) / written) if written else None
@@ -173,62 +176,62 @@ def _flag(configuration: dict[str, Any] | None, key: str) -> bool | None:
     in_report=True,
 )
 def in_flight(job: JobCurrent, asked: Asked) -> Document:
-    found = job_in_flight(job, asked.until)
-    tone: Tone = "unknown" if found.most_bytes is None else "done"
+    flight = job_in_flight(job, asked.until)
+    tone: Tone = "unknown" if flight.most_bytes is None else "done"
     blocks: list[Block] = [
-        _settings(found),
-        _vertices(found),
-        Advice(tuple(_advice(found)), message("What to set")),
+        _settings(flight),
+        _vertices(flight),
+        Advice(tuple(_advice(flight)), message("What to set")),
     ]
-    return Document(Verdict(tone, _sentence(found)), (*blocks, _persisted(job, found)))
+    return Document(Verdict(tone, _sentence(flight)), (*blocks, _persisted(job, flight)))
 
 
-def _settings(found: JobInFlight) -> Facts:
+def _settings(flight: JobInFlight) -> Facts:
     return Facts(
         (
-            Fact("unaligned", message("Unaligned checkpoints"), found.unaligned, "flag"),
-            Fact("debloats", message("Buffers are debloated"), found.debloats, "flag"),
+            Fact("unaligned", message("Unaligned checkpoints"), flight.unaligned, "flag"),
+            Fact("debloats", message("Buffers are debloated"), flight.debloats, "flag"),
             Fact(
                 "buffers_per_channel",
                 message("Buffers of a channel"),
-                found.buffers_per_channel,
+                flight.buffers_per_channel,
                 "count",
             ),
             Fact(
                 "floating_per_gate",
                 message("Floating, of a gate"),
-                found.floating_per_gate,
+                flight.floating_per_gate,
                 "count",
             ),
             Fact(
                 "overdraft_per_partition",
                 message("Overdraft, of a partition"),
-                found.overdraft_per_partition,
+                flight.overdraft_per_partition,
                 "count",
                 message("none before 1.16"),
             ),
-            Fact("segment_bytes", message("Size of a buffer"), found.segment_bytes, "bytes"),
-            Fact("buffers", message("Buffers of all tasks, at most"), found.buffers, "count"),
-            Fact("most_bytes", message("All of them full"), found.most_bytes, "bytes"),
+            Fact("segment_bytes", message("Size of a buffer"), flight.segment_bytes, "bytes"),
+            Fact("buffers", message("Buffers of all tasks, at most"), flight.buffers, "count"),
+            Fact("most_bytes", message("All of them full"), flight.most_bytes, "bytes"),
             Fact(
                 "persisted_bytes",
                 message("Persisted by a checkpoint, at most"),
-                found.persisted_bytes,
+                flight.persisted_bytes,
                 "bytes",
             ),
             Fact(
                 "written_share",
                 message("Of what unaligned checkpoints wrote"),
-                found.written_share,
+                flight.written_share,
                 "share",
             ),
         )
     )
 
 
-def _vertices(found: JobInFlight) -> Table:
-    most = sorted(found.vertices or (), key=lambda one: -(one.inputs + one.outputs))
-    size = found.segment_bytes
+def _vertices(flight: JobInFlight) -> Table:
+    most = sorted(flight.vertices or (), key=lambda vertex: -(vertex.inputs + vertex.outputs))
+    size = flight.segment_bytes
     return Table(
         "vertices",
         message("Vertices"),
@@ -252,14 +255,14 @@ def _vertices(found: JobInFlight) -> Table:
         ),
         tuple(
             (
-                one.name,
-                one.parallelism,
-                one.inputs * size,
-                one.inputs,
-                one.outputs * size,
-                one.outputs,
+                buffers.name,
+                buffers.parallelism,
+                buffers.inputs * size,
+                buffers.inputs,
+                buffers.outputs * size,
+                buffers.outputs,
             )
-            for one in most
+            for buffers in most
         ),
         note=message(
             "At most, with every buffer full and every channel between two TaskManagers. "
@@ -270,7 +273,7 @@ def _vertices(found: JobInFlight) -> Table:
     )
 
 
-def _persisted(job: JobCurrent, found: JobInFlight) -> Table:
+def _persisted(job: JobCurrent, flight: JobInFlight) -> Table:
     def link(one: Persisted) -> Link:
         args = [job.cluster, job.job_id, one.checkpoint_id, epoch_ms(one.at)]
         return Link(str(one.checkpoint_id), reverse("checkpoint", args=args))
@@ -287,31 +290,38 @@ def _persisted(job: JobCurrent, found: JobInFlight) -> Table:
             Column("alignment_ms", message("Alignment"), "ms"),
         ),
         tuple(
-            (one.at, link(one), one.unaligned, one.bytes, one.written_bytes, one.alignment_ms)
-            for one in found.checkpoints
+            (
+                checkpoint.at,
+                link(checkpoint),
+                checkpoint.unaligned,
+                checkpoint.bytes,
+                checkpoint.written_bytes,
+                checkpoint.alignment_ms,
+            )
+            for checkpoint in flight.checkpoints
         ),
         subtitle=message("by the newest completed checkpoints"),
         empty=message("No completed checkpoint was seen up to now."),
     )
 
 
-def _sentence(found: JobInFlight) -> str:
+def _sentence(flight: JobInFlight) -> str:
     """How much can be in flight, and how much was persisted."""
-    if found.most_bytes is None:
+    if flight.most_bytes is None:
         return message("How much can be in flight is unknown: the plan of the job is not known.")
     can = message(
         "At most {most_bytes:name} are in flight: {buffers:name} buffers of {segment_bytes:name}.",
-        most_bytes=bytes_text(found.most_bytes),
-        buffers=count_text(found.buffers),
-        segment_bytes=bytes_text(found.segment_bytes),
+        most_bytes=bytes_text(flight.most_bytes),
+        buffers=count_text(flight.buffers),
+        segment_bytes=bytes_text(flight.segment_bytes),
     )
-    if found.persisted_bytes is None:
+    if flight.persisted_bytes is None:
         return message(
             "{can:text} How much of it checkpoints persisted is unknown: no completed checkpoint "
             "reports it (Flink 1.14 and later do).",
             can=can,
         )
-    if found.unaligned is False and not found.persisted_bytes:
+    if flight.unaligned is False and not flight.persisted_bytes:
         return message(
             "{can:text} Checkpoints are aligned and persist none of it: barriers wait for what is "
             "before them.",
@@ -319,24 +329,24 @@ def _sentence(found: JobInFlight) -> str:
         )
     share = (
         message(
-            ", {persisted_share:name} of that", persisted_share=percent_text(found.persisted_share)
+            ", {persisted_share:name} of that", persisted_share=percent_text(flight.persisted_share)
         )
-        if found.persisted_share is not None
+        if flight.persisted_share is not None
         else ""
     )
     return message(
         "{can:text} A checkpoint persisted up to {persisted_bytes:name}{share:text}.",
         can=can,
-        persisted_bytes=bytes_text(found.persisted_bytes),
+        persisted_bytes=bytes_text(flight.persisted_bytes),
         share=share,
     )
 
 
-def _advice(found: JobInFlight) -> list[str]:
+def _advice(flight: JobInFlight) -> list[str]:
     """What to set, most useful first."""
     lines: list[str] = []
-    if found.written_share is not None and found.written_share >= MUCH_OF_ALL:
-        share = percent_text(found.written_share)
+    if flight.written_share is not None and flight.written_share >= MUCH_OF_ALL:
+        share = percent_text(flight.written_share)
         lines.append(
             message(
                 "{share:name} of what unaligned checkpoints wrote is data in flight, which a "
@@ -344,7 +354,7 @@ def _advice(found: JobInFlight) -> list[str]:
                 share=share,
             )
         )
-    if found.debloats is False and found.can_debloat is not False:
+    if flight.debloats is False and flight.can_debloat is not False:
         lines.append(
             message(
                 "taskmanager.network.memory.buffer-debloat.enabled: true (1.14 and later) "
@@ -352,7 +362,7 @@ def _advice(found: JobInFlight) -> list[str]:
                 "about a second of its input."
             )
         )
-    if found.buffers_per_channel > 0 and found.vertices is not None:
+    if flight.buffers_per_channel > 0 and flight.vertices is not None:
         lines.append(
             message(
                 "Fewer buffers also hold less: taskmanager.network.memory.buffers-per-channel "
@@ -360,7 +370,7 @@ def _advice(found: JobInFlight) -> list[str]:
                 "Throughput over slow networks falls with them."
             )
         )
-    if found.unaligned is False:
+    if flight.unaligned is False:
         lines.append(
             message(
                 "Where alignment takes long, execution.checkpointing.unaligned lets barriers pass "

@@ -134,18 +134,18 @@ def _facts(found: Failover) -> Facts:
     )
 
 
-def _spare(found: SpareSlots) -> str:
-    slots = count_text(found.slots) if found.slots else message("enough")
+def _spare(spare_slots: SpareSlots) -> str:
+    slots = count_text(spare_slots.slots) if spare_slots.slots else message("enough")
     return message(
         "Spare slots: with {slots:name} free slots, those of one TaskManager, each loss would be "
         "over {saved:name} earlier. "
         "Outages with a lost TaskManager ({outages:count}) waited {waited:name}, where "
         "{usual:name} is usual.",
         slots=slots,
-        saved=duration_text(found.saved_ms),
-        outages=found.outages,
-        waited=duration_text(found.lost_wait_ms),
-        usual=duration_text(found.usual_ms),
+        saved=duration_text(spare_slots.saved_ms),
+        outages=spare_slots.outages,
+        waited=duration_text(spare_slots.lost_wait_ms),
+        usual=duration_text(spare_slots.usual_ms),
     )
 
 
@@ -171,15 +171,15 @@ def _vertices(found: Failover) -> Table:
         ),
         tuple(
             (
-                one.name,
-                one.parallelism,
-                one.regions,
-                one.restarts,
-                one.records_per_s,
-                one.alone_share,
-                None if one.alone_records is None else round(one.alone_records),
+                vertex.name,
+                vertex.parallelism,
+                vertex.regions,
+                vertex.restarts,
+                vertex.records_per_s,
+                vertex.alone_share,
+                None if vertex.alone_records is None else round(vertex.alone_records),
             )
-            for one in found.vertices[:VERTICES_SHOWN]
+            for vertex in found.vertices[:VERTICES_SHOWN]
         ),
         note=message("Regions by pipelined exchanges of the plan."),
         total=len(found.vertices),
@@ -187,9 +187,10 @@ def _vertices(found: Failover) -> Table:
 
 
 def _losses(found: Failover) -> Table:
-    hosts = [(one.host, None, one.tasks, one.restarts) for one in found.hosts[:SHOWN]]
+    hosts = [(host.host, None, host.tasks, host.restarts) for host in found.hosts[:SHOWN]]
     managers = [
-        (one.host, one.taskmanager_id, one.tasks, one.restarts) for one in found.taskmanagers
+        (taskmanager.host, taskmanager.taskmanager_id, taskmanager.tasks, taskmanager.restarts)
+        for taskmanager in found.taskmanagers
     ]
     return Table(
         "losses",
@@ -221,7 +222,7 @@ def _restarts(found: Failover) -> Table:
             Column("tasks", message("Tasks restarted"), "count"),
             Column("is_global", message("Of the job as a whole"), "flag"),
         ),
-        tuple((one.at, one.tasks, one.is_global) for one in found.observed[:SHOWN]),
+        tuple((restart.at, restart.tasks, restart.is_global) for restart in found.observed[:SHOWN]),
         subtitle=message("by the log of the JobManager, newest first"),
         empty=message("The log of the JobManager has none of 30 days."),
         total=len(found.observed),
@@ -254,14 +255,14 @@ def _regional(found: Failover) -> Iterator[Block]:
         ),
         tuple(
             (
-                one.parallelism,
-                one.tasks,
-                one.regions,
-                one.shares.full if one.shares else None,
-                one.shares.by_region if one.shares else None,
-                one.is_now,
+                parallelism.parallelism,
+                parallelism.tasks,
+                parallelism.regions,
+                parallelism.shares.full if parallelism.shares else None,
+                parallelism.shares.by_region if parallelism.shares else None,
+                parallelism.is_now,
             )
-            for one in of.curve
+            for parallelism in of.curve
         ),
         subtitle=message(
             "as FLIP-600 proposes: at most {share:share} of regions, {reuse:count} times in a row; "
@@ -299,7 +300,7 @@ def regional_sentence(found: Failover) -> str:
         return message(
             "How often its tasks fail a checkpoint is not known: {seen:text}.", seen=seen
         )
-    now = next(one for one in of.curve if one.is_now)
+    now = next(parallelism for parallelism in of.curve if parallelism.is_now)
     taken, part = of.completed + of.failed, message("each task completed its part in")
     if of.at_least is not None:
         return message(

@@ -43,8 +43,8 @@ READ_FIRST = message("It is read with the first answer of its cluster.")
     is_slow=True,
 )
 def placement(job: JobCurrent, asked: Asked) -> Document:
-    found = look_up_placement(job, asked.until)
-    if found is None:
+    job_placement = look_up_placement(job, asked.until)
+    if job_placement is None:
         return Document(Verdict("unknown", NO_PLAN), (NotKnown(READ_FIRST),))
     blocks: list[Block] = [
         Chart(
@@ -52,39 +52,41 @@ def placement(job: JobCurrent, asked: Asked) -> Document:
             message("Tasks by TaskManager"),
             subtitle=message("observed, and with balanced tasks"),
         ),
-        *([NotKnown(join_messages(found.unknown, " "))] if found.unknown else []),
-        _outcomes(found),
-        Advice((found.advice,), message("What to set")),
-        _facts(found),
+        *([NotKnown(join_messages(job_placement.unknown, " "))] if job_placement.unknown else []),
+        _outcomes(job_placement),
+        Advice((job_placement.advice,), message("What to set")),
+        _facts(job_placement),
     ]
-    if found.taskmanagers:
-        blocks += [_taskmanagers(found), _vertices(found)]
-    return Document(_verdict(found), tuple(blocks))
+    if job_placement.taskmanagers:
+        blocks += [_taskmanagers(job_placement), _vertices(job_placement)]
+    return Document(_verdict(job_placement), tuple(blocks))
 
 
 @placement.draws("tasks")
 def tasks(job: JobCurrent, asked: Asked) -> Drawn:
-    found = look_up_placement(job, asked.until)
-    if found is None:
+    job_placement = look_up_placement(job, asked.until)
+    if job_placement is None:
         return Drawn(empty_title=NO_PLAN, empty_text=READ_FIRST)
-    before = found.outcome(NOW) or found.outcome(DEFAULT)
+    before = job_placement.outcome(NOW) or job_placement.outcome(DEFAULT)
     series = [
-        (localised(LABELS[one.key]), one.tasks) for one in (before, found.outcome(BALANCED)) if one
+        (localised(LABELS[outcome.key]), outcome.tasks)
+        for outcome in (before, job_placement.outcome(BALANCED))
+        if outcome
     ]
     note = message("TaskManagers in order of their tasks, fullest first.")
     return Drawn(tasks_by_taskmanager(series), note)
 
 
-def _verdict(found: JobPlacement) -> Verdict:
-    now, balanced = found.outcome(NOW), found.outcome(BALANCED)
-    short = [one for one in found.taskmanagers if one.short_by]
+def _verdict(job_placement: JobPlacement) -> Verdict:
+    now, balanced = job_placement.outcome(NOW), job_placement.outcome(BALANCED)
+    short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
     if short:
         lacking = message(
             "{short:count} of {taskmanagers:count} TaskManagers have fewer network buffers than "
             "the tasks on them need at least: {taskmanager_id:name} lacks {short_by:count}. Tasks "
             "there fail with “Insufficient number of network buffers”.",
             short=len(short),
-            taskmanagers=len(found.taskmanagers),
+            taskmanagers=len(job_placement.taskmanagers),
             taskmanager_id=short[0].taskmanager_id,
             short_by=short[0].short_by,
         )
@@ -117,27 +119,31 @@ def _verdict(found: JobPlacement) -> Verdict:
         "The fullest TaskManager has {tasks:count} of {all_tasks:count} tasks, {ratio:decimal2} "
         "times the mean. {rest:message}",
         tasks=now.tasks[0],
-        all_tasks=found.tasks,
+        all_tasks=job_placement.tasks,
         ratio=ratio,
         rest=rest,
     )
     return Verdict("warn" if is_better else "ok", uneven)
 
 
-def _facts(found: JobPlacement) -> Facts:
+def _facts(job_placement: JobPlacement) -> Facts:
     regions = message("parts of the job that restart by themselves")
     return Facts(
         (
-            Fact("tasks", message("Tasks"), found.tasks, "count"),
-            Fact("slots_needed", message("Slots that they need"), found.slots_needed, "count"),
-            Fact("regions", message("Failover regions"), found.regions, "count", regions),
-            Fact("segment_bytes", message("Size of a buffer"), found.segment_bytes, "bytes"),
-            Fact("sampled_at", message("Sampled"), found.at, "instant"),
+            Fact("tasks", message("Tasks"), job_placement.tasks, "count"),
+            Fact(
+                "slots_needed", message("Slots that they need"), job_placement.slots_needed, "count"
+            ),
+            Fact("regions", message("Failover regions"), job_placement.regions, "count", regions),
+            Fact(
+                "segment_bytes", message("Size of a buffer"), job_placement.segment_bytes, "bytes"
+            ),
+            Fact("sampled_at", message("Sampled"), job_placement.at, "instant"),
         )
     )
 
 
-def _outcomes(found: JobPlacement) -> Table:
+def _outcomes(job_placement: JobPlacement) -> Table:
     return Table(
         "placements",
         message("Placements"),
@@ -179,17 +185,17 @@ def _outcomes(found: JobPlacement) -> Table:
         ),
         tuple(
             (
-                LABELS[one.key],
-                one.tasks[0],
-                one.max_over_mean,
-                one.concentration,
-                one.concentrated_vertex,
-                _tenths(one.busy_max),
-                one.buffers_least,
-                one.buffers_most,
-                one.moved,
+                LABELS[outcome.key],
+                outcome.tasks[0],
+                outcome.max_over_mean,
+                outcome.concentration,
+                outcome.concentrated_vertex,
+                _tenths(outcome.busy_max),
+                outcome.buffers_least,
+                outcome.buffers_most,
+                outcome.moved,
             )
-            for one in found.outcomes
+            for outcome in job_placement.outcomes
         ),
         note=message(
             "Flink's default: slots filled by subtask index, TaskManagers one after the other; "
@@ -199,7 +205,7 @@ def _outcomes(found: JobPlacement) -> Table:
     )
 
 
-def _taskmanagers(found: JobPlacement) -> Table:
+def _taskmanagers(job_placement: JobPlacement) -> Table:
     return Table(
         "taskmanagers",
         message("TaskManagers"),
@@ -217,24 +223,24 @@ def _taskmanagers(found: JobPlacement) -> Table:
         ),
         tuple(
             (
-                one.taskmanager_id,
-                one.host,
-                one.tasks,
-                one.slots,
-                _tenths(one.busy_cores),
-                one.buffers_least,
-                one.buffers_most,
-                one.buffers,
-                one.buffers_used,
-                one.short_by,
+                taskmanager.taskmanager_id,
+                taskmanager.host,
+                taskmanager.tasks,
+                taskmanager.slots,
+                _tenths(taskmanager.busy_cores),
+                taskmanager.buffers_least,
+                taskmanager.buffers_most,
+                taskmanager.buffers,
+                taskmanager.buffers_used,
+                taskmanager.short_by,
             )
-            for one in found.taskmanagers
+            for taskmanager in job_placement.taskmanagers
         ),
         subtitle=message("fullest first"),
     )
 
 
-def _vertices(found: JobPlacement) -> Table:
+def _vertices(job_placement: JobPlacement) -> Table:
     return Table(
         "vertices",
         message("Vertices"),
@@ -247,8 +253,15 @@ def _vertices(found: JobPlacement) -> Table:
             Column("unknown", message("Place unknown"), "count"),
         ),
         tuple(
-            (one.name, one.parallelism, one.taskmanagers, one.most, one.even, one.unknown)
-            for one in found.vertices
+            (
+                vertex.name,
+                vertex.parallelism,
+                vertex.taskmanagers,
+                vertex.most,
+                vertex.even,
+                vertex.unknown,
+            )
+            for vertex in job_placement.vertices
         ),
         subtitle=message("most concentrated first"),
     )

@@ -60,33 +60,33 @@ KINDS = {
     in_report=True,
 )
 def recovery(job: JobCurrent, asked: Asked) -> Document:
-    found = job_restores(job, asked.until)
-    unknown = tuple(NotKnown(reason) for reason in found.unknown)
-    return Document(_verdict(found), (*unknown, *_blocks(found)))
+    restores = job_restores(job, asked.until)
+    unknown = tuple(NotKnown(reason) for reason in restores.unknown)
+    return Document(_verdict(restores), (*unknown, *_blocks(restores)))
 
 
-def _blocks(found: JobRestores) -> Iterator[Block]:
-    yield _choices(found)
-    if found.local_recovery is False:
+def _blocks(restores: JobRestores) -> Iterator[Block]:
+    yield _choices(restores)
+    if restores.local_recovery is False:
         off = message(
             "Local recovery is off; {setting:name} switches it on. With it only tasks of a lost "
             "TaskManager read from the storage.",
-            setting=found.local_setting,
+            setting=restores.local_setting,
         )
         yield Advice((off,))
-    yield _observed(found)
-    if found.unions:
-        yield _unions(found)
-    if found.operator_states:
-        yield _operator_states(found)
+    yield _observed(restores)
+    if restores.unions:
+        yield _unions(restores)
+    if restores.operator_states:
+        yield _operator_states(restores)
 
 
-def _verdict(found: JobRestores) -> Verdict:
-    grown = next((one for one in found.operator_states if one.restores), None)
+def _verdict(restores: JobRestores) -> Verdict:
+    grown = next((state for state in restores.operator_states if state.restores), None)
     if grown is None:
-        newest = _newest(found)
+        newest = _newest(restores)
         is_known = newest is not None and newest.estimate is not None
-        return Verdict("ok" if is_known else "unknown", _sentence(found))
+        return Verdict("ok" if is_known else "unknown", _sentence(restores))
     tone: Tone = "warn"
     multiplied = message(
         "Restores multiplied the union state of {operator:name} by its subtasks, {restores:count} "
@@ -94,15 +94,15 @@ def _verdict(found: JobRestores) -> Verdict:
         operator=_name(grown),
         restores=grown.restores,
     )
-    return Verdict(tone, join_messages((_sentence(found), multiplied), " "))
+    return Verdict(tone, join_messages((_sentence(restores), multiplied), " "))
 
 
-def _newest(found: JobRestores) -> Choice | None:
-    return next((one for one in found.choices if one.kind == CHECKPOINT), None)
+def _newest(restores: JobRestores) -> Choice | None:
+    return next((choice for choice in restores.choices if choice.kind == CHECKPOINT), None)
 
 
-def _sentence(found: JobRestores) -> str:
-    newest = _newest(found)
+def _sentence(restores: JobRestores) -> str:
+    newest = _newest(restores)
     if newest is None:
         return message("No completed checkpoint is known: a restart begins without state.")
     number = str(newest.checkpoint_id)
@@ -136,12 +136,13 @@ def _sentence(found: JobRestores) -> str:
     )
 
 
-def _choices(found: JobRestores) -> Table:
-    def number(one: Choice) -> Link | int | None:
-        if not one.path:
-            return one.checkpoint_id
+def _choices(restores: JobRestores) -> Table:
+    def number(choice: Choice) -> Link | int | None:
+        if not choice.path:
+            return choice.checkpoint_id
         return Link(
-            str(one.checkpoint_id), f"{reverse('storage-xray')}?{urlencode({'path': one.path})}"
+            str(choice.checkpoint_id),
+            f"{reverse('storage-xray')}?{urlencode({'path': choice.path})}",
         )
 
     return Table(
@@ -168,20 +169,20 @@ def _choices(found: JobRestores) -> Table:
         ),
         tuple(
             (
-                LABELS[one.kind],
-                number(one),
-                one.at,
-                one.estimate.expected_ms if one.estimate else None,
-                one.estimate.least_ms if one.estimate else None,
-                one.estimate.most_ms if one.estimate else None,
-                one.estimate.observations if one.estimate else 0,
-                one.state_bytes,
-                one.files,
-                one.file_bytes,
-                one.largest_bytes,
-                MEANINGS[one.kind],
+                LABELS[choice.kind],
+                number(choice),
+                choice.at,
+                choice.estimate.expected_ms if choice.estimate else None,
+                choice.estimate.least_ms if choice.estimate else None,
+                choice.estimate.most_ms if choice.estimate else None,
+                choice.estimate.observations if choice.estimate else 0,
+                choice.state_bytes,
+                choice.files,
+                choice.file_bytes,
+                choice.largest_bytes,
+                MEANINGS[choice.kind],
             )
-            for one in found.choices
+            for choice in restores.choices
         ),
         subtitle=message("by bytes and files, and by the restores that were observed"),
         note=message(
@@ -193,7 +194,7 @@ def _choices(found: JobRestores) -> Table:
     )
 
 
-def _observed(found: JobRestores) -> Table:
+def _observed(restores: JobRestores) -> Table:
     return Table(
         "observed",
         message("Observed restores"),
@@ -208,23 +209,23 @@ def _observed(found: JobRestores) -> Table:
         ),
         tuple(
             (
-                one.at,
-                KINDS[one.kind],
-                one.checkpoint_id,
-                one.state_bytes,
-                one.restore_ms,
-                one.downtime_ms,
-                one.lost_taskmanagers,
+                restore.at,
+                KINDS[restore.kind],
+                restore.checkpoint_id,
+                restore.state_bytes,
+                restore.restore_ms,
+                restore.downtime_ms,
+                restore.lost_taskmanagers,
             )
-            for one in found.observed[:SHOWN]
+            for restore in restores.observed[:SHOWN]
         ),
         subtitle=message("of 30 days, newest first"),
         empty=message("Give the logs of the JobManager: they have the phases of a restart."),
-        total=len(found.observed),
+        total=len(restores.observed),
     )
 
 
-def _unions(found: JobRestores) -> Table:
+def _unions(restores: JobRestores) -> Table:
     return Table(
         "unions",
         message("Union state"),
@@ -252,11 +253,11 @@ def _unions(found: JobRestores) -> Table:
                 one.reads,
                 one.read_bytes,
             )
-            for one in found.unions
+            for one in restores.unions
         ),
         subtitle=message(
             "every subtask reads the state of all, of checkpoint {unions_of:number}",
-            unions_of=found.unions_of or 0,
+            unions_of=restores.unions_of or 0,
         ),
         note=message(
             "Handles within the _metadata are no files: they are sent with the deployment of every "
@@ -265,7 +266,7 @@ def _unions(found: JobRestores) -> Table:
     )
 
 
-def _operator_states(found: JobRestores) -> Table:
+def _operator_states(restores: JobRestores) -> Table:
     growth = message(
         "against the oldest checkpoint with as many subtasks: elements or bytes, whichever grew "
         "more"
@@ -288,18 +289,18 @@ def _operator_states(found: JobRestores) -> Table:
         ),
         tuple(
             (
-                _name(one),
-                ", ".join(one.states[:3]),
-                one.subtasks,
-                one.elements,
-                one.operator_bytes,
-                one.keyed_bytes,
-                one.ratio,
-                one.since,
-                one.restores,
-                one.handed_out,
+                _name(state),
+                ", ".join(state.states[:3]),
+                state.subtasks,
+                state.elements,
+                state.operator_bytes,
+                state.keyed_bytes,
+                state.ratio,
+                state.since,
+                state.restores,
+                state.handed_out,
             )
-            for one in found.operator_states
+            for state in restores.operator_states
         ),
         subtitle=message("lists, union lists and broadcast state, as audits read them"),
         note=message(
@@ -309,5 +310,5 @@ def _operator_states(found: JobRestores) -> Table:
     )
 
 
-def _name(one: OperatorState) -> str:
-    return one.name or one.operator_id
+def _name(operator_state: OperatorState) -> str:
+    return operator_state.name or operator_state.operator_id

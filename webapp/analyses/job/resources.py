@@ -51,8 +51,8 @@ _PROCESS = "taskmanager.memory.process.size"
     is_slow=True,
 )
 def resources(job: JobCurrent, asked: Asked) -> Document:
-    found = look_up_resources(job, asked.until)
-    if found is None:
+    job_resources = look_up_resources(job, asked.until)
+    if job_resources is None:
         return Document(Verdict("unknown", EMPTY), (NotKnown(EMPTY_TEXT),))
     blocks: list[Block] = [
         Chart(
@@ -60,23 +60,29 @@ def resources(job: JobCurrent, asked: Asked) -> Document:
             message("Memory by part"),
             subtitle=message("configured, and used at most"),
         ),
-        _memory(found),
+        _memory(job_resources),
     ]
-    if reasons := tuple(_unknown(found)):
+    if reasons := tuple(_unknown(job_resources)):
         blocks.append(NotKnown(join_messages(reasons, " ")))
-    if advice := tuple(_advice(found, job.configuration)):
+    if advice := tuple(_advice(job_resources, job.configuration)):
         blocks.append(Advice(advice, message("What to set")))
     return Document(
-        _verdict(found), (*blocks, _share(found), _taskmanagers(found), Note(_bounds(found)))
+        _verdict(job_resources),
+        (
+            *blocks,
+            _share(job_resources),
+            _taskmanagers(job_resources),
+            Note(_bounds(job_resources)),
+        ),
     )
 
 
 @resources.draws("memory")
 def memory(job: JobCurrent, asked: Asked) -> Drawn:
-    found = look_up_resources(job, asked.until)
-    if found is None:
+    job_resources = look_up_resources(job, asked.until)
+    if job_resources is None:
         return Drawn(empty_title=EMPTY, empty_text=EMPTY_TEXT)
-    parts = [part for part in found.parts if part.configured_bytes]
+    parts = [part for part in job_resources.parts if part.configured_bytes]
     figure = configured_and_used(
         [localised(part.name) for part in parts],
         [part.configured_bytes for part in parts],
@@ -90,23 +96,24 @@ def memory(job: JobCurrent, asked: Asked) -> Drawn:
     return Drawn(figure, note)
 
 
-def _verdict(found: JobResources) -> Verdict:
-    if found.tight:
-        names = join_messages(map(_used_of, found.tight), ", ")
+def _verdict(job_resources: JobResources) -> Verdict:
+    if job_resources.tight:
+        names = join_messages(map(_used_of, job_resources.tight), ", ")
         return Verdict("warn", message("Close to its limit: {names:message}.", names=names))
-    if found.spare_bytes and found.memory_bytes:
+    if job_resources.spare_bytes and job_resources.memory_bytes:
         saving = message(
             "Nothing is close to its limit; {spare:bytes} of {memory:bytes} could be saved.",
-            spare=found.spare_bytes,
-            memory=found.memory_bytes,
+            spare=job_resources.spare_bytes,
+            memory=job_resources.memory_bytes,
         )
         return Verdict("ok", saving)
-    if found.spare_bytes:
+    if job_resources.spare_bytes:
         saving = message(
-            "Nothing is close to its limit; {spare:bytes} could be saved.", spare=found.spare_bytes
+            "Nothing is close to its limit; {spare:bytes} could be saved.",
+            spare=job_resources.spare_bytes,
         )
         return Verdict("ok", saving)
-    if all(part.state == "unknown" for part in found.parts):
+    if all(part.state == "unknown" for part in job_resources.parts):
         unreported = message(
             "What it uses of its memory is not known: its TaskManagers do not report it."
         )
@@ -124,7 +131,7 @@ def _used_of(part: MemoryPart) -> Message:
     )
 
 
-def _memory(found: JobResources) -> Table:
+def _memory(job_resources: JobResources) -> Table:
     return Table(
         "memory",
         message("Memory of a TaskManager"),
@@ -147,7 +154,7 @@ def _memory(found: JobResources) -> Table:
                 STATE_WORDS[part.state],
                 part.option,
             )
-            for part in found.parts
+            for part in job_resources.parts
         ),
         subtitle=message("the one that uses most of each part"),
         note=message(
@@ -160,29 +167,35 @@ def _memory(found: JobResources) -> Table:
     )
 
 
-def _share(found: JobResources) -> Facts:
+def _share(job_resources: JobResources) -> Facts:
     by_slots = message("by slots in use: free slots count with the jobs beside them")
     cores = message("cores")
     return Facts(
         (
-            Fact("slots", message("Slots"), found.slots, "count"),
-            Fact("memory_bytes", message("Memory"), found.memory_bytes, "bytes", by_slots),
-            Fact("spare_bytes", message("Could be saved"), found.spare_bytes, "bytes"),
+            Fact("slots", message("Slots"), job_resources.slots, "count"),
+            Fact("memory_bytes", message("Memory"), job_resources.memory_bytes, "bytes", by_slots),
+            Fact("spare_bytes", message("Could be saved"), job_resources.spare_bytes, "bytes"),
             Fact(
                 "cpu_allotted",
                 message("CPU of its slots"),
-                _hundredths(found.cpu_allotted),
+                _hundredths(job_resources.cpu_allotted),
                 "number",
                 cores,
             ),
-            Fact("cpu_used", message("CPU used"), _hundredths(found.cpu_used), "number", cores),
-            Fact("sampled_at", message("Sampled"), found.at, "instant"),
+            Fact(
+                "cpu_used",
+                message("CPU used"),
+                _hundredths(job_resources.cpu_used),
+                "number",
+                cores,
+            ),
+            Fact("sampled_at", message("Sampled"), job_resources.at, "instant"),
         )
     )
 
 
-def _taskmanagers(found: JobResources) -> Table:
-    names = [part.name for part in found.parts]
+def _taskmanagers(job_resources: JobResources) -> Table:
+    names = [part.name for part in job_resources.parts]
     return Table(
         "taskmanagers",
         message("TaskManagers"),
@@ -197,29 +210,31 @@ def _taskmanagers(found: JobResources) -> Table:
         ),
         tuple(
             (
-                one.taskmanager_id,
-                one.host,
-                one.slots,
-                one.free_slots,
-                _hundredths(one.cpu_used),
-                one.gc_ratio,
-                *(part.used_bytes for part in one.parts),
+                taskmanager.taskmanager_id,
+                taskmanager.host,
+                taskmanager.slots,
+                taskmanager.free_slots,
+                _hundredths(taskmanager.cpu_used),
+                taskmanager.gc_ratio,
+                *(part.used_bytes for part in taskmanager.parts),
             )
-            for one in found.taskmanagers
+            for taskmanager in job_resources.taskmanagers
         ),
         subtitle=message("parts of memory: what of each is used"),
     )
 
 
-def _advice(found: JobResources, configuration: dict[str, str] | None) -> Iterator[str]:
+def _advice(job_resources: JobResources, configuration: dict[str, str] | None) -> Iterator[str]:
     """A sentence a part; option names are the same from Flink 1.10 to 2.3."""
-    gc_ratio = max((one.gc_ratio or 0.0 for one in found.taskmanagers), default=0.0)
-    for part in found.parts:
+    gc_ratio = max(
+        (taskmanager.gc_ratio or 0.0 for taskmanager in job_resources.taskmanagers), default=0.0
+    )
+    for part in job_resources.parts:
         if part.state == "tight":
             yield _raise(part, gc_ratio)
         elif part.state == "spare":
             yield _lower(part)
-    spare = sum(part.spare_bytes for part in found.parts)
+    spare = sum(part.spare_bytes for part in job_resources.parts)
     process = size_bytes((configuration or {}).get(_PROCESS), 0)
     if spare and process:
         yield message(
@@ -276,14 +291,14 @@ def _lower(part: MemoryPart) -> Message:
     )
 
 
-def _unknown(found: JobResources) -> Iterator[str]:
-    if found.slots is None:
+def _unknown(job_resources: JobResources) -> Iterator[str]:
+    if job_resources.slots is None:
         yield message(
             "Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are "
             "shown."
         )
     lacking = _names(
-        [part for part in found.parts if part.state == "unknown" and part.name != OVERHEAD]
+        [part for part in job_resources.parts if part.state == "unknown" and part.name != OVERHEAD]
     )
     if lacking:
         yield message(
@@ -297,8 +312,11 @@ def _names(parts: Sequence[MemoryPart]) -> list[str]:
     return [part.name for part in parts]
 
 
-def _bounds(found: JobResources) -> Message:
-    seconds = max((one.at - one.since).total_seconds() for one in found.taskmanagers)
+def _bounds(job_resources: JobResources) -> Message:
+    seconds = max(
+        (taskmanager.at - taskmanager.since).total_seconds()
+        for taskmanager in job_resources.taskmanagers
+    )
     return message(
         "Samples of {minutes:number} min were looked at: what it uses at other hours is not in "
         "them. Flink reports no resident size: what RocksDB and other native libraries take beyond "

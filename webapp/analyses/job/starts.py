@@ -72,10 +72,10 @@ def phases(job: JobCurrent, asked: Asked) -> Drawn:
         return Drawn(empty_title=message("No start was seen"), empty_text=text)
     oldest_first = [
         (
-            f"{localised(KINDS[one.kind])}<br>{day_and_clock_text(one.at).replace(' ', '<br>', 1)}",
-            {phase.name: phase.duration_ms for phase in one.phases if phase.name != "detect"},
+            f"{localised(KINDS[start.kind])}<br>{day_and_clock_text(start.at).replace(' ', '<br>', 1)}",
+            {phase.name: phase.duration_ms for phase in start.phases if phase.name != "detect"},
         )
-        for one in reversed(found.starts)
+        for start in reversed(found.starts)
     ]
     labels = {name: localised(label) for name, (label, _) in PHASES.items()}
     note = message("Oldest first; instants are {zone:name}.", zone=shown_zone.label())
@@ -84,13 +84,13 @@ def phases(job: JobCurrent, asked: Asked) -> Drawn:
 
 def _verdict(found: JobStarts, calls: RpcTroubles) -> Verdict:
     of_starts = verdict(found)
-    if not any(one.calls for one in calls.seconds):
+    if not any(second.calls for second in calls.seconds):
         return of_starts
     return Verdict("warn", join_messages((of_starts.sentence, about_calls(calls)), " "))
 
 
 def _starts(found: JobStarts) -> Table:
-    had = [name for name in PHASES if any(name in one.phase_of for one in found.starts)]
+    had = [name for name in PHASES if any(name in start.phase_of for start in found.starts)]
     known = plural(found.compared, "{count:count} start known", "{count:count} starts known")
     of_jobs = plural(
         found.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
@@ -102,10 +102,24 @@ def _starts(found: JobStarts) -> Table:
     )
     stragglers = message("tasks that took three times as long as the median task of their vertex")
 
-    def row(one: Start) -> tuple[Any, ...]:
-        took = [one.phase_of[name].duration_ms if name in one.phase_of else None for name in had]
-        ends = (one.output_gap_ms, one.stragglers, one.held_up_ms if one.stragglers else None)
-        return (one.at, KINDS[one.kind], one.tasks, one.total_ms, one.usual_total_ms, *took, *ends)
+    def row(start: Start) -> tuple[Any, ...]:
+        took = [
+            start.phase_of[name].duration_ms if name in start.phase_of else None for name in had
+        ]
+        ends = (
+            start.output_gap_ms,
+            start.stragglers,
+            start.held_up_ms if start.stragglers else None,
+        )
+        return (
+            start.at,
+            KINDS[start.kind],
+            start.tasks,
+            start.total_ms,
+            start.usual_total_ms,
+            *took,
+            *ends,
+        )
 
     return Table(
         "starts",
@@ -152,13 +166,13 @@ def _phases(newest: Start) -> Table:
         ),
         tuple(
             (
-                PHASES[one.name][0],
-                one.duration_ms,
-                one.usual_ms,
-                one.over_usual,
-                PHASES[one.name][1],
+                PHASES[phase.name][0],
+                phase.duration_ms,
+                phase.usual_ms,
+                phase.over_usual,
+                PHASES[phase.name][1],
             )
-            for one in newest.phases
+            for phase in newest.phases
         ),
         note=by_log if newest.reported_by == "log" else "",
     )
@@ -203,7 +217,7 @@ def _slowest(newest: Start) -> Table:
     )
 
 
-def _threads(found: Sequence[StartingThread]) -> Table:
+def _threads(threads: Sequence[StartingThread]) -> Table:
     deploy, restore = PHASES["deploy"][0], PHASES["restore"][0]
     not_seen = message(
         "No collect cycle saw a task of this start that had been deployed ten seconds before and "
@@ -232,40 +246,40 @@ def _threads(found: Sequence[StartingThread]) -> Table:
         ),
         tuple(
             (
-                one.vertex,
-                one.subtask,
-                one.sentence,
-                deploy if one.state == "DEPLOYING" else restore,
-                one.after_ms,
-                one.at,
-                "\n".join(one.frames),
+                thread.vertex,
+                thread.subtask,
+                thread.sentence,
+                deploy if thread.state == "DEPLOYING" else restore,
+                thread.after_ms,
+                thread.at,
+                "\n".join(thread.frames),
             )
-            for one in found
+            for thread in threads
         ),
         subtitle=message("their threads, dumped while they started"),
         empty=not_seen if settings.WEIR.start_dumps else off,
     )
 
 
-def _calls(found: RpcTroubles) -> Iterator[Block]:
+def _calls(troubles: RpcTroubles) -> Iterator[Block]:
     """A table where any timed out, else the sentence."""
-    if not found.is_known:
-        yield NotKnown(about_calls(found))
+    if not troubles.is_known:
+        yield NotKnown(about_calls(troubles))
         return
-    if not found.seconds:
-        yield Note(about_calls(found))
+    if not troubles.seconds:
+        yield Note(about_calls(troubles))
     else:
-        yield _seconds(found)
-    if found.state_requests is None:
+        yield _seconds(troubles)
+    if troubles.state_requests is None:
         yield Note(DOES_NOT_LOG)
 
 
-def _seconds(found: RpcTroubles) -> Table:
+def _seconds(troubles: RpcTroubles) -> Table:
     limits = message(
         "What lets more through: pekko.ask.timeout (akka.ask.timeout before 1.18), "
         "taskmanager.network.request-backoff.max, fewer slots on a TaskManager, smaller jars."
     )
-    cut = message("Only the newest lines were read.") if found.cut else ""
+    cut = message("Only the newest lines were read.") if troubles.cut else ""
     return Table(
         "calls",
         message("Calls that timed out"),
@@ -298,27 +312,27 @@ def _seconds(found: RpcTroubles) -> Table:
         ),
         tuple(
             (
-                one.at,
-                PHASES[one.phase][0] if one.phase else None,
-                one.slots,
-                one.deployments,
-                one.partitions,
-                None if found.state_requests is None else one.state_requests,
-                one.taskmanagers_lost,
+                second.at,
+                PHASES[second.phase][0] if second.phase else None,
+                second.slots,
+                second.deployments,
+                second.partitions,
+                None if troubles.state_requests is None else second.state_requests,
+                second.taskmanagers_lost,
             )
-            for one in found.seconds[:SHOWN]
+            for second in troubles.seconds[:SHOWN]
         ),
         subtitle=message(
             "between JobManager and TaskManagers, by the logs of an hour; worst first"
         ),
-        note=join_messages((about_calls(found), cut, limits), " "),
-        total=len(found.seconds),
+        note=join_messages((about_calls(troubles), cut, limits), " "),
+        total=len(troubles.seconds),
     )
 
 
-def _jars(found: JarDownloads) -> Block:
-    if not found.downloads:
-        return Note(about_jars(found))
+def _jars(downloads: JarDownloads) -> Block:
+    if not downloads.downloads:
+        return Note(about_jars(downloads))
     at_most = message("until its first task was deployed: Flink does not log when a download ends")
     return Table(
         "jars",
@@ -329,10 +343,13 @@ def _jars(found: JarDownloads) -> Block:
             Column("files", message("Files"), "count"),
             Column("at_most_ms", message("Took at most"), "ms", at_most),
         ),
-        tuple((one.process, one.at, one.files, one.at_most_ms) for one in found.downloads[:SHOWN]),
+        tuple(
+            (download.process, download.at, download.files, download.at_most_ms)
+            for download in downloads.downloads[:SHOWN]
+        ),
         subtitle=message("what TaskManagers fetched when the job was deployed; longest first"),
-        note=about_jars(found),
-        total=len(found.downloads),
+        note=about_jars(downloads),
+        total=len(downloads.downloads),
     )
 
 
@@ -364,7 +381,7 @@ def _groups(newest: Start) -> Iterator[Table]:
             key,
             title,
             columns,
-            tuple(tuple(one.get(column.key) for column in columns) for one in rows),
+            tuple(tuple(row.get(column.key) for column in columns) for row in rows),
             subtitle=message("of the newest start, slowest first, at most 12"),
             empty=message("not known"),
         )

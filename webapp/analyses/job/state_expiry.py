@@ -16,34 +16,34 @@ from webapp.fleet.models import JobCurrent
     is_slow=True,
 )
 def state_expiry(job: JobCurrent, asked: Asked) -> Document:
-    found = job_state_expiry(job)
-    if not found.states:
-        return Document(_verdict(found))
+    expiry = job_state_expiry(job)
+    if not expiry.states:
+        return Document(_verdict(expiry))
     checkpoint = Fact(
         "checkpoint_id",
         message("By the _metadata of checkpoint"),
-        found.checkpoint_id,
+        expiry.checkpoint_id,
         "checkpoint",
     )
-    return Document(_verdict(found), (_states(found), Facts((checkpoint,))))
+    return Document(_verdict(expiry), (_states(expiry), Facts((checkpoint,))))
 
 
-def _verdict(found: StateExpiry) -> Verdict:
-    if found.why:
-        return Verdict("unknown", found.why)
-    if not found.states:
+def _verdict(expiry: StateExpiry) -> Verdict:
+    if expiry.why:
+        return Verdict("unknown", expiry.why)
+    if not expiry.states:
         return Verdict("ok", message("Its newest checkpoint has no keyed state."))
-    if not found.sentence:
+    if not expiry.sentence:
         return Verdict(
             "unknown", message("The files that describe its keyed states cannot be read.")
         )
-    return Verdict("warn" if found.forever else "ok", found.sentence)
+    return Verdict("warn" if expiry.forever else "ok", expiry.sentence)
 
 
-def _states(found: StateExpiry) -> Table:
+def _states(expiry: StateExpiry) -> Table:
     """Those that live forever first, then those of which nothing is known."""
     states = sorted(
-        found.states, key=lambda one: (one.expires is not False, one.expires is not None)
+        expiry.states, key=lambda state: (state.expires is not False, state.expires is not None)
     )
     return Table(
         "states",
@@ -60,7 +60,10 @@ def _states(found: StateExpiry) -> Table:
             Column("kind", message("Kind")),
             Column("expires", message("Time-to-live"), "flag"),
         ),
-        tuple((one.operator, one.operator_id, one.name, one.kind, one.expires) for one in states),
+        tuple(
+            (state.operator, state.operator_id, state.name, state.kind, state.expires)
+            for state in states
+        ),
         note=message(
             "Without a time-to-live a state keeps each key that it ever saw, unless the job "
             "clears it: the first place to look at where state grows. How expired entries are "

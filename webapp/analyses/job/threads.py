@@ -53,19 +53,23 @@ def threads(job: JobCurrent, asked: Asked) -> Document:
 def _verdict(found: JobThreads) -> Verdict:
     if found.why:
         return Verdict("unknown", found.why)
-    circles = [line for one in _dumped(found) for line in (one.row.deadlocks if one.row else ())]
+    circles = [
+        line
+        for manager in _dumped(found)
+        for line in (manager.row.deadlocks if manager.row else ())
+    ]
     if circles:
         return Verdict("crit", list_text(circles))
     if not (dumped := _dumped(found)):
-        waits = list(dict.fromkeys(one.sentence for one in found.taskmanagers))
+        waits = list(dict.fromkeys(taskmanager.sentence for taskmanager in found.taskmanagers))
         return Verdict(
             "unknown",
             waits[0] if len(waits) == 1 else message("No dump was taken yet."),
         )
     held = [
         thread.thread.name
-        for one in dumped
-        for thread in one.of_job
+        for manager in dumped
+        for thread in manager.of_job
         if thread.thread.state == "BLOCKED" and thread.in_a_row >= HELD_FROM
     ]
     if held:
@@ -86,7 +90,11 @@ def _verdict(found: JobThreads) -> Verdict:
 
 
 def _dumped(found: JobThreads) -> list[DumpedTaskManager]:
-    return [one for one in found.taskmanagers if one.row and one.row.taken_at]
+    return [
+        taskmanager
+        for taskmanager in found.taskmanagers
+        if taskmanager.row and taskmanager.row.taken_at
+    ]
 
 
 def _blocks(found: JobThreads, vertex_id: str) -> Iterator[Block]:
@@ -100,13 +108,13 @@ def _blocks(found: JobThreads, vertex_id: str) -> Iterator[Block]:
         return
     dumped = _dumped(found)
     if dumped:
-        tasks = [(one, thread) for one in dumped for thread in one.of_job]
+        tasks = [(manager, thread) for manager in dumped for thread in manager.of_job]
         empty = message(
             "No thread has the name of a task of this job: the tasks ran elsewhere by then.",
         )
         yield _threads("tasks", message("Tasks"), message("Task"), tasks, empty)
     yield _taskmanagers(found.taskmanagers)
-    others = [(one, thread) for one in dumped for thread in one.others]
+    others = [(manager, thread) for manager in dumped for thread in manager.others]
     if others and not vertex_id:
         title = message("Other threads in the job's own code, or blocked")
         yield _threads("others", title, message("Thread"), others)
@@ -153,21 +161,23 @@ def _threads(
         ),
         tuple(
             (
-                one.task,
-                one.subtask,
-                one.does,
-                one.in_a_row,
-                one.thread.state.lower().replace("_", " "),
-                "\n".join((*one.thread.frames, "…") if one.thread.is_cut else one.thread.frames),
+                thread.task,
+                thread.subtask,
+                thread.does,
+                thread.in_a_row,
+                thread.thread.state.lower().replace("_", " "),
+                "\n".join(
+                    (*thread.thread.frames, "…") if thread.thread.is_cut else thread.thread.frames
+                ),
                 of.taskmanager_id,
             )
-            for of, one in order
+            for of, thread in order
         ),
         empty=empty,
     )
 
 
-def _taskmanagers(found: Sequence[DumpedTaskManager]) -> Table:
+def _taskmanagers(managers: Sequence[DumpedTaskManager]) -> Table:
     return Table(
         "taskmanagers",
         message("TaskManagers"),
@@ -186,13 +196,13 @@ def _taskmanagers(found: Sequence[DumpedTaskManager]) -> Table:
         ),
         tuple(
             (
-                one.taskmanager_id,
-                one.host,
-                sum(map(len, one.tasks.values())),
-                one.row.taken_at if one.row else None,
-                one.row.threads_left_out if one.row and one.row.taken_at else None,
-                one.sentence,
+                manager.taskmanager_id,
+                manager.host,
+                sum(map(len, manager.tasks.values())),
+                manager.row.taken_at if manager.row else None,
+                manager.row.threads_left_out if manager.row and manager.row.taken_at else None,
+                manager.sentence,
             )
-            for one in found
+            for manager in managers
         ),
     )

@@ -105,7 +105,7 @@ class JobPlacement:
     unknown: Sequence[str]
 
     def outcome(self, key: str) -> Outcome | None:
-        return next((one for one in self.outcomes if one.key == key), None)
+        return next((outcome for outcome in self.outcomes if outcome.key == key), None)
 
 
 def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:

@@ -51,6 +51,6 @@ def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlac
             "Samples of %s on %s could not be read from the lake", job.job_id, job.cluster
         )
         return placement_of(job, plan, Sampled())
-    found = placement_of(job, plan, sampled)
-    cache.set(key, found, KEPT_S)
-    return found
+    placement = placement_of(job, plan, sampled)
+    cache.set(key, placement, KEPT_S)
+    return placement

@@ -94,14 +94,19 @@ def failover(
     labels = regions(plan, full=everything)
     sizes = region_sizes(labels)
     by_plan = len(region_sizes(regions(plan))) if everything else len(sizes)
-    of_outages = phases(one for one, _dead in found)
+    of_outages = phases(outage for outage, _dead in found)
     placement = look_up_placement(job, until)
     taskmanagers = (
-        sorted(placement.taskmanagers, key=lambda one: (-one.restarts, one.taskmanager_id))
+        sorted(
+            placement.taskmanagers,
+            key=lambda taskmanager: (-taskmanager.restarts, taskmanager.taskmanager_id),
+        )
         if placement
         else []
     )
-    slots = max((one.slots for one in taskmanagers if one.slots), default=None)
+    slots = max(
+        (taskmanager.slots for taskmanager in taskmanagers if taskmanager.slots), default=None
+    )
     return Failover(
         tasks=plan.tasks,
         regions=len(sizes),
@@ -121,8 +126,8 @@ def failover(
 def restart_delay_ms(configuration: Mapping[str, Any] | None) -> float | None:
     """Of a fixed delay that is configured; None where another strategy, or none, is."""
     text = str((configuration or {}).get(_DELAY) or "").strip().lower()
-    found = _DURATION.fullmatch(text)
-    return int(found[1]) * _UNIT_MS[found[2]] if found else None
+    match = _DURATION.fullmatch(text)
+    return int(match[1]) * _UNIT_MS[match[2]] if match else None
 
 
 def _vertices(

@@ -169,7 +169,11 @@ def _choice(
 ) -> Choice:
     size = xray.state_bytes if xray else fact.state_bytes
     largest = (
-        (one.state_bytes for operator in xray.operators for one in operator.largest[:1])
+        (
+            subtask_bytes.state_bytes
+            for operator in xray.operators
+            for subtask_bytes in operator.largest[:1]
+        )
         if xray
         else ()
     )
@@ -202,7 +206,9 @@ def _local(remote: Choice, observed: Sequence[ObservedRestore]) -> Choice:
 
 
 def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, int | None]]:
-    return [(one.restore_ms, one.state_bytes) for one in observed if one.kind == kind]
+    return [
+        (restore.restore_ms, restore.state_bytes) for restore in observed if restore.kind == kind
+    ]
 
 
 def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:

@@ -43,18 +43,23 @@ def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]
         cluster=job.cluster, job_id=job.job_id, kind="taskmanager_lost", at__gte=start - LOST_BEFORE
     )
     instants = list(lost.order_by("-at").values_list("at", flat=True)[:MOST_LOST])
-    ends = [start, *(one.until or one.at for one in found)]
-    return [(one, _lost(one, before, instants)) for one, before in zip(found, ends, strict=False)]
+    ends = [start, *(outage.until or outage.at for outage in found)]
+    return [
+        (outage, _lost(outage, before, instants))
+        for outage, before in zip(found, ends, strict=False)
+    ]
 
 
 def observed_restores(
     job: JobCurrent, of_job: Sequence[tuple[Outage, int]], local: bool
 ) -> tuple[ObservedRestore, ...]:
     """Newest first."""
-    facts = _facts(job, {one.restored_id for one, _dead in of_job if one.restored_id is not None})
+    facts = _facts(
+        job, {outage.restored_id for outage, _dead in of_job if outage.restored_id is not None}
+    )
     made = []
-    for one, dead in reversed(of_job):
-        restore_ms, number = one.part_ms["restore"], one.restored_id
+    for outage, dead in reversed(of_job):
+        restore_ms, number = outage.part_ms["restore"], outage.restored_id
         if restore_ms is None or number is None:
             continue
         fact = facts.get(number)
@@ -67,11 +72,11 @@ def observed_restores(
         )
         made.append(
             ObservedRestore(
-                one.at,
+                outage.at,
                 kind,
                 number,
                 restore_ms,
-                one.downtime_ms,
+                outage.downtime_ms,
                 fact.state_bytes if fact else None,
                 dead,
             )

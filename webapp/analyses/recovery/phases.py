@@ -41,13 +41,13 @@ class SpareSlots:
     slots: int | None
 
 
-def phases(found: Iterable[Outage]) -> Phases:
-    every = list(found)
-    alone = [_sum(one, ALONE) for one in every if one.part_ms["restore"] is not None]
+def phases(outages: Iterable[Outage]) -> Phases:
+    every = list(outages)
+    alone = [_sum(outage, ALONE) for outage in every if outage.part_ms["restore"] is not None]
     return Phases(
         len(every),
-        _median(one.downtime_ms for one in every),
-        _median(_waited(one) for one in every),
+        _median(outage.downtime_ms for outage in every),
+        _median(_waited(outage) for outage in every),
         median(alone) if alone else None,
     )
 
@@ -58,23 +58,25 @@ def spare_slots(
     """``found``: outages with how many TaskManagers were lost; None where no TaskManager was, or
     what is usual is not known.
     """
-    lost = [waited for one, dead in found if dead and (waited := _waited(one)) is not None]
-    others = [waited for one, dead in found if not dead and (waited := _waited(one)) is not None]
+    lost = [waited for outage, dead in found if dead and (waited := _waited(outage)) is not None]
+    others = [
+        waited for outage, dead in found if not dead and (waited := _waited(outage)) is not None
+    ]
     usual = median(others) if others else delay_ms
     if not lost or usual is None:
         return None
     return SpareSlots(len(lost), median(lost), usual, max(median(lost) - usual, 0), slots)
 
 
-def _waited(one: Outage) -> float | None:
+def _waited(outage: Outage) -> float | None:
     """For the restart strategy's delay and for slots; attempts that failed for want of slots are
     part of it.
     """
-    return None if one.part_ms["wait"] is None else _sum(one, ("wait", "failed_attempts"))
+    return None if outage.part_ms["wait"] is None else _sum(outage, ("wait", "failed_attempts"))
 
 
-def _sum(one: Outage, names: Iterable[str]) -> float:
-    return sum(one.part_ms[name] or 0 for name in names)
+def _sum(outage: Outage, names: Iterable[str]) -> float:
+    return sum(outage.part_ms[name] or 0 for name in names)
 
 
 def _median(values: Iterable[float | None]) -> float | None:

@@ -58,51 +58,51 @@ def resources_of(
 
     TaskManagers that do not say whose their slots are count as a whole.
     """
-    own = [one for one in budgets if one.share(job_id) != 0]
+    own = [budget for budget in budgets if budget.share(job_id) != 0]
     if not own:
         return None
     parts = together(own)
     per_taskmanager = sum(part.spare_bytes for part in parts)
-    shares = [1.0 if (share := one.share(job_id)) is None else share for one in own]
+    shares = [1.0 if (share := budget.share(job_id)) is None else share for budget in own]
     return JobResources(
         cluster,
         job_id,
-        max(one.at for one in own),
-        sorted(own, key=lambda one: one.taskmanager_id),
+        max(budget.at for budget in own),
+        sorted(own, key=lambda budget: budget.taskmanager_id),
         parts,
         None
-        if any(one.job_slots is None for one in own)
-        else sum((one.job_slots or {}).get(job_id, 0) for one in own),
-        _whole(_weighted((one.process_bytes for one in own), shares)),
+        if any(budget.job_slots is None for budget in own)
+        else sum((budget.job_slots or {}).get(job_id, 0) for budget in own),
+        _whole(_weighted((budget.process_bytes for budget in own), shares)),
         round(per_taskmanager * sum(shares)),
         _weighted(
-            (one.cpu_allotted for one in own),
-            [(one.job_slots or {}).get(job_id, 0) / (one.slots or 1) for one in own],
+            (budget.cpu_allotted for budget in own),
+            [(budget.job_slots or {}).get(job_id, 0) / (budget.slots or 1) for budget in own],
         ),
-        _weighted((one.cpu_used for one in own), shares),
+        _weighted((budget.cpu_used for budget in own), shares),
     )
 
 
 def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
     """Parts of TaskManagers that have one configuration: it has to suit the one that needs most."""
-    found = []
-    for same in zip(*(one.parts for one in budgets), strict=True):
+    memory_parts = []
+    for same in zip(*(budget.parts for budget in budgets), strict=True):
         state = min((part.state for part in same), key=STATES.index)
         used = [part.used_bytes for part in same if part.used_bytes is not None]
         configured = [part.configured_bytes for part in same if part.configured_bytes is not None]
         enough = max(part.suggested_bytes or 0 for part in same) if state == "spare" else None
-        found.append(
+        memory_parts.append(
             MemoryPart(
                 same[0].name, max(configured, default=None), max(used, default=None), state, enough
             )
         )
-    return found
+    return memory_parts
 
 
 def first_word(name: str) -> str:
     """Of a job's name, where teams begin theirs with one: ``orders`` of ``orders-enrich``."""
-    found = _WORD.search(name)
-    return found[0] if found else ""
+    match = _WORD.search(name)
+    return match[0] if match else ""
 
 
 def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str]) -> list[Group]:

@@ -64,13 +64,13 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
         return None
     # An ended job has no slots any more in what was sampled last.
     had = [
-        [row for row in one if row["allocated_slots"] is None or has_slots(row, job.job_id)]
-        for one in samples
+        [row for row in sample if row["allocated_slots"] is None or has_slots(row, job.job_id)]
+        for sample in samples
     ]
-    found = resources_of(job.cluster, job.job_id, [budget(one) for one in had if one])
-    if found:
-        cache.set(key, found, KEPT_S)
-    return found
+    resources = resources_of(job.cluster, job.job_id, [budget(one) for one in had if one])
+    if resources:
+        cache.set(key, resources, KEPT_S)
+    return resources
 
 
 def groupings() -> tuple[str, ...]:
@@ -92,15 +92,19 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
     except Exception:
         log.exception("Samples of TaskManagers could not be read from the lake")
         return None
-    every = [one for one in map(budget, samples) if scopes.current().holds(one.cluster)]
+    every = [
+        manager_budget
+        for manager_budget in map(budget, samples)
+        if scopes.current().holds(manager_budget.cluster)
+    ]
     of_job: dict[tuple[str, str], list[TaskManagerBudget]] = {}
-    for one in every:
-        for job_id in one.job_slots or ():
-            of_job.setdefault((one.cluster, job_id), []).append(one)
+    for manager_budget in every:
+        for job_id in manager_budget.job_slots or ():
+            of_job.setdefault((manager_budget.cluster, job_id), []).append(manager_budget)
     jobs = [
-        found
+        resources
         for (cluster, job_id), own in of_job.items()
-        if (found := resources_of(cluster, job_id, own))
+        if (resources := resources_of(cluster, job_id, own))
     ]
     of_clusters = JobCurrent.objects.filter(cluster__in={cluster for cluster, _ in of_job})
     rows = of_clusters.values_list("cluster", "job_id", "name").iterator()
@@ -117,13 +121,20 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
         labels = dict(Cluster.objects.values_list("name", "labels"))
         group_of[by] = lambda job: str(labels.get(job.cluster, {}).get(by, ""))
     jobs.sort(key=lambda job: (-(job.spare_bytes or 0), job.cluster, job.job_id))
-    idle = [(one, one.free_slots) for one in every if one.free_slots and one.slots]
+    idle = [
+        (manager_budget, manager_budget.free_slots)
+        for manager_budget in every
+        if manager_budget.free_slots and manager_budget.slots
+    ]
     found_fleet = FleetResources(
         since,
         at,
         len(every),
         sum(free for _, free in idle),
-        sum(round((one.process_bytes or 0) * free / (one.slots or 1)) for one, free in idle),
+        sum(
+            round((manager_budget.process_bytes or 0) * free / (manager_budget.slots or 1))
+            for manager_budget, free in idle
+        ),
         [(names.get((job.cluster, job.job_id)) or job.job_id, job) for job in jobs],
         grouped(jobs, group_of[by]),
     )

@@ -125,8 +125,15 @@ def _benefits(found: Merging) -> Table:
             Column("saved_share", message("Share"), "share"),
         ),
         tuple(
-            (one.up_to_bytes, one.files, one.bytes, one.least, one.saved, one.saved_share)
-            for one in found.benefits
+            (
+                benefit.up_to_bytes,
+                benefit.files,
+                benefit.bytes,
+                benefit.least,
+                benefit.saved,
+                benefit.saved_share,
+            )
+            for benefit in found.benefits
         ),
         empty=message("No file below this root is smaller than 32 MiB."),
         note=message(
@@ -153,15 +160,15 @@ def _worth_compacting(found: Merging) -> Table:
         ),
         tuple(
             (
-                one.path,
-                one.job_id,
-                one.unused_bytes,
-                one.bytes,
-                one.live_segment_bytes,
-                one.amplification,
-                one.checkpoints,
+                file.path,
+                file.job_id,
+                file.unused_bytes,
+                file.bytes,
+                file.live_segment_bytes,
+                file.amplification,
+                file.checkpoints,
             )
-            for one in found.worth_compacting
+            for file in found.worth_compacting
         ),
         subtitle=message("most that is not needed first"),
         empty=message("Retained checkpoints need every byte of them."),

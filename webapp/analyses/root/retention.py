@@ -88,16 +88,19 @@ def _savepoints(found: Retention) -> Table:
         ),
         tuple(
             (
-                Link(one.path, f"{reverse('storage-xray')}?{urlencode({'path': one.path})}"),
-                _job(one.cluster, one.job_id, one.job_id),
-                one.written,
-                one.age_ms,
-                one.bytes,
-                one.files,
-                STANDING[one.standing],
-                ", ".join(one.needed_by),
+                Link(
+                    savepoint.path,
+                    f"{reverse('storage-xray')}?{urlencode({'path': savepoint.path})}",
+                ),
+                _job(savepoint.cluster, savepoint.job_id, savepoint.job_id),
+                savepoint.written,
+                savepoint.age_ms,
+                savepoint.bytes,
+                savepoint.files,
+                STANDING[savepoint.standing],
+                ", ".join(savepoint.needed_by),
             )
-            for one in found.savepoints
+            for savepoint in found.savepoints
         ),
         subtitle=message("oldest first"),
         empty=message("No savepoint lies in this root."),
@@ -124,17 +127,17 @@ def _ended(found: Retention) -> Table:
         ),
         tuple(
             (
-                _job(one.cluster, one.job_id, one.name or one.job_id),
-                one.job_id,
-                one.cluster,
-                one.state,
-                one.last_written,
-                one.idle_ms,
-                one.bytes,
-                one.checkpoints,
-                ", ".join(one.needed_by),
+                _job(job.cluster, job.job_id, job.name or job.job_id),
+                job.job_id,
+                job.cluster,
+                job.state,
+                job.last_written,
+                job.idle_ms,
+                job.bytes,
+                job.checkpoints,
+                ", ".join(job.needed_by),
             )
-            for one in found.ended
+            for job in found.ended
         ),
         subtitle=message("that keep checkpoints, idle longest first"),
         empty=message("No ended job keeps files that something needs in this root."),
@@ -162,17 +165,17 @@ def _running(found: Retention) -> Table:
         ),
         tuple(
             (
-                _job(one.cluster, one.job_id, one.name or one.job_id),
-                one.job_id,
-                one.cluster,
-                one.retained_on_cancellation,
-                one.retained,
-                one.checkpoints,
-                one.bytes,
-                one.oldest_file,
-                one.oldest_file_age_ms,
+                _job(job.cluster, job.job_id, job.name or job.job_id),
+                job.job_id,
+                job.cluster,
+                job.retained_on_cancellation,
+                job.retained,
+                job.checkpoints,
+                job.bytes,
+                job.oldest_file,
+                job.oldest_file_age_ms,
             )
-            for one in found.running
+            for job in found.running
         ),
         subtitle=message("what they retain, most bytes first"),
         empty=message("No job that has not ended writes to this root."),

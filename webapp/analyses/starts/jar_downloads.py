@@ -51,11 +51,12 @@ class JarDownloads:
     downloads: Sequence[Download]
 
 
-def jar_downloads(job: JobCurrent, found: JobStarts) -> JarDownloads:
+def jar_downloads(job: JobCurrent, starts: JobStarts) -> JarDownloads:
     """At most two queries."""
-    lines = _lines(job, found.starts)
+    lines = _lines(job, starts.starts)
     start = next(
-        (one for one in found.starts if any(_is_of(one, at) for _, at, _ in lines)), found.newest
+        (start for start in starts.starts if any(_is_of(start, at) for _, at, _ in lines)),
+        starts.newest,
     )
     logged: dict[str, list[tuple[datetime, str]]] = {}
     for process, at, path in lines:
@@ -69,7 +70,7 @@ def jar_downloads(job: JobCurrent, found: JobStarts) -> JarDownloads:
         start.at if start else None,
         high_availability(job),
         len({path for files in logged.values() for _, path in files}),
-        sorted(downloads, key=lambda one: (-(one.at_most_ms or 0), one.process)),
+        sorted(downloads, key=lambda download: (-(download.at_most_ms or 0), download.process)),
     )
 
 

@@ -141,15 +141,15 @@ def job_starts(
     ).order_by("-at", "-id")
     compared = list(of_name.defer("detail")[:COMPARED])
     return JobStarts(
-        [_start(row, [one for one in compared if one.at < row.at]) for row in rows],
+        [_start(row, [start for start in compared if start.at < row.at]) for row in rows],
         len(compared),
-        len({one.job_id for one in compared}),
+        len({start.job_id for start in compared}),
     )
 
 
-def threads_of(job: JobCurrent, found: JobStarts) -> list[StartingThread]:
+def threads_of(job: JobCurrent, starts: JobStarts) -> list[StartingThread]:
     """What slow tasks of the newest start did, by dumps that were taken meanwhile. One query."""
-    newest = found.newest
+    newest = starts.newest
     return of_start(job.cluster, job.job_id, newest.at, newest.running_at) if newest else []
 
 
@@ -190,5 +190,5 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
 
 
 def _median(earlier: Sequence[JobStart], name: str) -> int | None:
-    known = [value for one in earlier if (value := getattr(one, f"{name}_ms")) is not None]
+    known = [value for start in earlier if (value := getattr(start, f"{name}_ms")) is not None]
     return median_low(known) if known else None

@@ -115,12 +115,18 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     every = seconds.values()
     return RpcTroubles(
         until,
-        slots=sum(one.slots for one in every),
-        deployments=sum(one.deployments for one in every),
-        partitions=sum(one.partitions for one in every),
-        taskmanagers_lost=sum(one.taskmanagers_lost for one in every),
+        slots=sum(second.slots for second in every),
+        deployments=sum(second.deployments for second in every),
+        partitions=sum(second.partitions for second in every),
+        taskmanagers_lost=sum(second.taskmanagers_lost for second in every),
         seconds=sorted(
-            every, key=lambda one: (-one.calls, -one.taskmanagers_lost, -one.state_requests, one.at)
+            every,
+            key=lambda second: (
+                -second.calls,
+                -second.taskmanagers_lost,
+                -second.state_requests,
+                second.at,
+            ),
         ),
         cut=len(rows) > MOST_LINES,
         state_requests=sum(asked.values()) or None,

@@ -48,8 +48,8 @@ HELD_UP_MS = 1_000
 NAME_CHARS = 80
 
 
-def verdict(found: JobStarts) -> Verdict:
-    newest = found.newest
+def verdict(starts: JobStarts) -> Verdict:
+    newest = starts.newest
     if newest is None:
         return Verdict(
             "unknown",
@@ -101,16 +101,18 @@ def verdict(found: JobStarts) -> Verdict:
     )
 
 
-def about_jars(found: JarDownloads) -> str:
+def about_jars(downloads: JarDownloads) -> str:
     """What a deployment fetched, and from where."""
-    if found.downloads:
-        longest, processes = found.downloads[0].at_most_ms, len(found.downloads)
+    if downloads.downloads:
+        longest, processes = downloads.downloads[0].at_most_ms, len(downloads.downloads)
         took = (
             message("; the longest took at most {longest:name}", longest=duration_text(longest))
             if longest is not None
             else ""
         )
-        files = plural(found.files, "{files:count} file", "{files:count} files", files=found.files)
+        files = plural(
+            downloads.files, "{files:count} file", "{files:count} files", files=downloads.files
+        )
         managers = plural(
             processes,
             "{taskmanagers:count} TaskManager",
@@ -128,7 +130,7 @@ def about_jars(found: JarDownloads) -> str:
             "No log of a TaskManager has a download from the JobManager: jars lie where "
             "TaskManagers find them, or no log was read."
         )
-    if not found.high_availability:
+    if not downloads.high_availability:
         return fetched
     on = message(
         "High availability is on: TaskManagers read jars from its storage, and from the JobManager "
@@ -137,24 +139,24 @@ def about_jars(found: JarDownloads) -> str:
     return join_messages((fetched, on), " ")
 
 
-def about_calls(found: RpcTroubles) -> str:
-    if not found.is_known:
+def about_calls(troubles: RpcTroubles) -> str:
+    if not troubles.is_known:
         return message(
             "Whether calls timed out is not known: no log of this job was read for that hour."
         )
-    if not found.seconds:
+    if not troubles.seconds:
         return message(
             "No request for a slot, no deployment and no request for a partition timed out in the "
             "hour before."
         )
-    asked = about_state_requests(found)
-    if not any(one.calls or one.taskmanagers_lost for one in found.seconds):
+    asked = about_state_requests(troubles)
+    if not any(second.calls or second.taskmanagers_lost for second in troubles.seconds):
         in_time = message(
             "No request for a slot, no deployment and no request for a partition timed out in the "
             "hour before."
         )
         return join_messages((in_time, asked), " ")
-    worst = found.seconds[0]
+    worst = troubles.seconds[0]
     phase = (
         message(", in {lower:name} of a start", lower=in_sentence(PHASES[worst.phase][0]))
         if worst.phase
@@ -165,25 +167,25 @@ def about_calls(found: RpcTroubles) -> str:
         "timed out in an hour, {partitions:name} partitions were not found, "
         "{taskmanagers_lost:name} TaskManagers were lost. The worst second had "
         "{calls:name}{phase:text}.",
-        slots=count_text(found.slots),
-        deployments=count_text(found.deployments),
-        partitions=count_text(found.partitions),
-        taskmanagers_lost=count_text(found.taskmanagers_lost),
+        slots=count_text(troubles.slots),
+        deployments=count_text(troubles.deployments),
+        partitions=count_text(troubles.partitions),
+        taskmanagers_lost=count_text(troubles.taskmanagers_lost),
         calls=count_text(worst.calls),
         phase=phase,
     )
     return message("{calls:message} {asked:text}", calls=calls, asked=asked).strip()
 
 
-def about_state_requests(found: RpcTroubles) -> str:
+def about_state_requests(troubles: RpcTroubles) -> str:
     """Empty where no line has one."""
-    if found.state_requests is None:
+    if troubles.state_requests is None:
         return ""
-    worst = max(found.seconds, key=lambda one: one.state_requests)
+    worst = max(troubles.seconds, key=lambda second: second.state_requests)
     return message(
         "Consumers asked the JobManager for the state of partitions {requests:name} times, up to "
         "{most:name} times in a second.",
-        requests=count_text(found.state_requests),
+        requests=count_text(troubles.state_requests),
         most=count_text(worst.state_requests),
     )
 

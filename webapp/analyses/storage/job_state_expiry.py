@@ -52,7 +52,7 @@ class StateExpiry:
         """How many live forever and which, for somebody who asks why the state grows; "" where that
         is not known of any.
         """
-        known = [one for one in self.states if one.expires is not None]
+        known = [state for state in self.states if state.expires is not None]
         forever = self.forever
         if not known:
             return ""
@@ -69,14 +69,14 @@ class StateExpiry:
 
     @property
     def forever(self) -> list[NamedState]:
-        return [one for one in self.states if one.expires is False]
+        return [state for state in self.states if state.expires is False]
 
 
 def named_states(states: Sequence[NamedState]) -> str:
     """The first ones; operators of SQL may have names of kilobytes."""
-    return ", ".join(f"{brief(one.operator)}: {brief(one.name)}" for one in states[:NAMED]) + (
-        "…" if len(states) > NAMED else ""
-    )
+    return ", ".join(
+        f"{brief(state.operator)}: {brief(state.name)}" for state in states[:NAMED]
+    ) + ("…" if len(states) > NAMED else "")
 
 
 def job_state_expiry(job: JobCurrent) -> StateExpiry:
@@ -128,8 +128,8 @@ def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
             found.append(NamedState(key, name, "", "", None))
         else:
             found += [
-                NamedState(key, name, one.name, one.kind, one.expires)
-                for one in described_states(content)
+                NamedState(key, name, state.name, state.kind, state.expires)
+                for state in described_states(content)
             ]
     return found[:SHOWN]
 

@@ -41,9 +41,9 @@ def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
         manifest.tables[name].rows > MOST_READ for name in _LISTS if name in manifest.tables
     ):
         return None
-    found = _oldest_referred(manifest, audit)
-    cache.set(key, found, KEPT_S)
-    return found
+    files = _oldest_referred(manifest, audit)
+    cache.set(key, files, KEPT_S)
+    return files
 
 
 def _oldest_referred(manifest: Manifest, audit: StorageAudit) -> dict[str, datetime]:
@@ -55,12 +55,12 @@ def _oldest_referred(manifest: Manifest, audit: StorageAudit) -> dict[str, datet
     oldest = pa.table({"metadata_path": references["metadata_path"], "modified": written}).group_by(
         "metadata_path"
     )
-    found: dict[str, datetime] = {}
+    instants: dict[str, datetime] = {}
     for row in oldest.aggregate([("modified", "min")]).to_pylist():
         directory = owner_directory(row["metadata_path"].rpartition("/")[0])
         if (at := row["modified_min"]) is not None:
-            found[directory] = min(at, found.get(directory, at))
-    return found
+            instants[directory] = min(at, instants.get(directory, at))
+    return instants
 
 
 def _column_table(

@@ -47,13 +47,15 @@ class Merging:
     @property
     def freed_bytes(self) -> int:
         """Of those that are listed."""
-        return sum(one.unused_bytes for one in self.worth_compacting)
+        return sum(file.unused_bytes for file in self.worth_compacting)
 
     @property
     def best(self) -> MergeBenefit | None:
         """Where most files would be saved."""
         return max(
-            (one for one in self.benefits if one.saved), key=lambda one: one.saved, default=None
+            (benefit for benefit in self.benefits if benefit.saved),
+            key=lambda benefit: benefit.saved,
+            default=None,
         )
 
 
@@ -78,12 +80,12 @@ def merge_benefits(
 
     A ``_metadata`` is never merged: as many files stay besides those of data.
     """
-    found = []
+    benefits = []
     for limit in LIMITS:
         steps = [step for step in histogram if step["le_bytes"] <= limit]
         files, size = sum(step["files"] for step in steps), sum(step["bytes"] for step in steps)
         kept = min(files, metadata_files)
         of_data = min(files - kept, max(-(-size // LARGEST_BYTES), checkpoints))
         if files:
-            found.append(MergeBenefit(limit, files, size, kept + of_data))
-    return tuple(found)
+            benefits.append(MergeBenefit(limit, files, size, kept + of_data))
+    return tuple(benefits)

@@ -65,7 +65,7 @@ def root_retention(figures: RootFigures) -> Retention:
                 "are gone or too long."
             )
         )
-    ages = [one.oldest_file_age_ms for one in running if one.oldest_file_age_ms is not None]
+    ages = [job.oldest_file_age_ms for job in running if job.oldest_file_age_ms is not None]
     if len(running) == MOST_ROWS:
         unknown.append(
             message(
@@ -87,14 +87,16 @@ def _running(figures: RootFigures, oldest: Mapping[str, datetime]) -> tuple[Runn
     rows = JobStorage.objects.filter(
         audit=figures.audit, root=figures.root, terminal=False
     ).exclude(job_id="")
-    found = list(rows.order_by("-bytes", "-id")[:MOST_ROWS])
+    storages = list(rows.order_by("-bytes", "-id")[:MOST_ROWS])
     fields = ("cluster", "job_id", "checkpoint_config", "configuration")
     jobs = {
         (job.cluster, job.job_id): job
-        for job in JobCurrent.objects.filter(job_id__in=[row.job_id for row in found]).only(*fields)
+        for job in JobCurrent.objects.filter(job_id__in=[row.job_id for row in storages]).only(
+            *fields
+        )
     }
     made = []
-    for row in found:
+    for row in storages:
         job = jobs.get((row.cluster, row.job_id))
         config: Mapping[str, Any] = (job.checkpoint_config if job else None) or {}
         written = oldest.get(row.directory)

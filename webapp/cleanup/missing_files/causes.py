@@ -84,7 +84,7 @@ def causes(known: Circumstances) -> tuple[Cause, ...]:
         _claim(known),
         _running(known),
     ]
-    return tuple(sorted(found, key=lambda one: RANK.index(one.verdict)))
+    return tuple(sorted(found, key=lambda cause: RANK.index(cause.verdict)))
 
 
 def _clean_up(known: Circumstances) -> Cause:

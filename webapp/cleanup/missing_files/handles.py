@@ -33,28 +33,28 @@ def handles(
     file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]
 ) -> tuple[Handle, ...]:
     found: list[Handle] = []
-    jobs = reported_jobs((one.cluster, one.job_id) for one in referrers[:MOST_READ])
-    for one in referrers[:MOST_READ]:
+    jobs = reported_jobs((referrer.cluster, referrer.job_id) for referrer in referrers[:MOST_READ])
+    for referrer in referrers[:MOST_READ]:
         try:
-            rows = xray_reader.handles_of(located(one.metadata_path), file.path)
+            rows = xray_reader.handles_of(located(referrer.metadata_path), file.path)
         except (NotLocated, IngestError, OSError) as error:
             unknown.append(
                 gettext(
                     "%(metadata_path)s could not be read for the operators that need the file: "
                     "%(error)s"
                 )
-                % {"metadata_path": one.metadata_path, "error": error}
+                % {"metadata_path": referrer.metadata_path, "error": error}
             )
             continue
         graph: dict[str, Any] = (
-            job.graph if (job := jobs.get((one.cluster, one.job_id))) else None
+            job.graph if (job := jobs.get((referrer.cluster, referrer.job_id))) else None
         ) or {}
         names = {
             vertex.get("vertex_id"): vertex.get("name") for vertex in graph.get("vertices") or ()
         }
         found += [
             Handle(
-                one.metadata_path,
+                referrer.metadata_path,
                 row["operator_id"],
                 row["operator_name"] or names.get(row["operator_id"]) or "",
                 row["subtask"],

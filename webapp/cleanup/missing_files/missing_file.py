@@ -78,7 +78,11 @@ class Triage:
     @property
     def in_danger(self) -> tuple[Referrer, ...]:
         """Of jobs that have not ended: their next restart may need the file."""
-        return tuple(one for one in self.referrers if one.ended is False and not one.superseded)
+        return tuple(
+            referrer
+            for referrer in self.referrers
+            if referrer.ended is False and not referrer.superseded
+        )
 
 
 def triage(written: str) -> Triage:
@@ -168,8 +172,10 @@ def _circumstances(
     unknown: list[str],
 ) -> Circumstances:
     of_owner = owner.job_id if owner else None
-    needing = {one.job_id for one in referrers}
-    directories = {owner_directory(one.metadata_path.rpartition("/")[0]) for one in referrers}
+    needing = {referrer.job_id for referrer in referrers}
+    directories = {
+        owner_directory(referrer.metadata_path.rpartition("/")[0]) for referrer in referrers
+    }
     claimers = ChainLink.objects.filter(
         audit__in=latest_audits(), other_directory=file.directory or "", kind="restored_from"
     ).exclude(directory__in=directories)
@@ -184,7 +190,7 @@ def _circumstances(
         foreign=bool(directories - {file.directory}),
         own=file.directory in directories,
         claimers=tuple(sorted(set(claimers.values_list("job_id", flat=True)) - needing)),
-        superseded=bool(referrers) and all(one.superseded for one in referrers),
+        superseded=bool(referrers) and all(referrer.superseded for referrer in referrers),
         seen_at=known.seen.as_of if known.seen else None,
         compared=_compared(file, owner, known, unknown),
     )

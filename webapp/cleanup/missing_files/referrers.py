@@ -50,8 +50,8 @@ def referrers(
     rows = CheckpointStorage.objects.filter(
         audit__in=latest_audits(), metadata_path__in=paths | superseded.keys()
     )
-    found = {row.metadata_path: row for row in rows.select_related("audit").order_by("id")}
-    jobs = reported_jobs((row.cluster, row.job_id) for row in found.values())
+    storages = {row.metadata_path: row for row in rows.select_related("audit").order_by("id")}
+    jobs = reported_jobs((row.cluster, row.job_id) for row in storages.values())
     made = [
         Referrer(
             metadata_path=row.metadata_path,
@@ -63,21 +63,21 @@ def referrers(
             is_savepoint=row.is_savepoint,
             superseded=superseded.get(row.metadata_path, False),
         )
-        for row in found.values()
+        for row in storages.values()
     ]
     as_of = (
         audit.as_of
         if audit
-        else max((row.audit.as_of for row in found.values() if row.audit.as_of), default=None)
+        else max((row.audit.as_of for row in storages.values() if row.audit.as_of), default=None)
     )
     return tuple(
         sorted(
             made,
-            key=lambda one: (
-                one.superseded,
-                one.ended is not False,
-                -(one.checkpoint_id or 0),
-                one.metadata_path,
+            key=lambda referrer: (
+                referrer.superseded,
+                referrer.ended is not False,
+                -(referrer.checkpoint_id or 0),
+                referrer.metadata_path,
             ),
         )
     ), as_of
@@ -93,6 +93,6 @@ def reported_jobs(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], JobC
     fields = ("cluster", "job_id", "name", "terminal", "graph")
     rows = list(JobCurrent.objects.filter(job_id__in=ids).only(*fields))
     of_id = Counter(row.job_id for row in rows)
-    found = {(row.cluster, row.job_id): row for row in rows}
+    jobs = {(row.cluster, row.job_id): row for row in rows}
     sole = {("", row.job_id): row for row in rows if of_id[row.job_id] == 1}
-    return {key: job for key, job in (sole | found).items() if key in wanted}
+    return {key: job for key, job in (sole | jobs).items() if key in wanted}

@@ -91,7 +91,7 @@ def removals(
 
 def _idle_since(rows: Iterable[Mapping[str, Any]]) -> dict[str, datetime]:
     """Job → when the last file of its directory was written."""
-    found: dict[str, datetime] = {}
+    instants: dict[str, datetime] = {}
     for row in rows:
-        found[row["job_id"]] = max(row["modified"], found.get(row["job_id"], row["modified"]))
-    return found
+        instants[row["job_id"]] = max(row["modified"], instants.get(row["job_id"], row["modified"]))
+    return instants

@@ -22,6 +22,9 @@ def missing_file(request: HttpRequest) -> HttpResponse:
         except BadUri as error:
             context["refused"], status = str(error), 404
         else:
-            causes = [(VERDICTS[one.verdict], LABELS[one.key], one.because) for one in found.causes]
+            causes = [
+                (VERDICTS[cause.verdict], LABELS[cause.key], cause.because)
+                for cause in found.causes
+            ]
             context |= {"triage": found, "summary": summary(found), "causes": causes}
     return render(request, "cleanup/missing_file.html", context, status=status)

@@ -27,14 +27,14 @@ VERDICTS = {
 }
 
 
-def summary(found: Triage) -> Badge:
+def summary(triage: Triage) -> Badge:
     """One sentence for the head of the page."""
-    if found.present:
+    if triage.present:
         return Badge(
             gettext("The file is there now: the next attempt to restore finds it."), "●", "ok"
         )
-    best = found.cause
-    danger = len({(one.cluster, one.job_id) for one in found.in_danger})
+    best = triage.cause
+    danger = len({(referrer.cluster, referrer.job_id) for referrer in triage.in_danger})
     who = (
         gettext("job that has not ended needs")
         if danger == 1

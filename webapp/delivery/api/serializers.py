@@ -180,8 +180,8 @@ class DeliveryDetailSerializer(DeliverySerializer):
         fields: Any = (*DeliverySerializer.Meta.fields, "tried", "notice")
 
     def get_notice(self, delivery: Delivery) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(delivery.payload)
-        return found
+        notice: dict[str, Any] = json.loads(delivery.payload)
+        return notice
 
 
 class ReplayRangeSerializer(serializers.Serializer[Any]):

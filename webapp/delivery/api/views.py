@@ -123,10 +123,10 @@ class DeliveryViews(ListView):
         responses={200: DeliveryDetailSerializer, **ERRORS, **NOT_FOUND},
     )
     def retrieve(self, request: Request, uid: str) -> Response:
-        found = get_object_or_404(
+        delivery = get_object_or_404(
             Delivery.objects.select_related("endpoint").prefetch_related("tried"), uid=uid
         )
-        return Response(DeliveryDetailSerializer(found).data)
+        return Response(DeliveryDetailSerializer(delivery).data)
 
     @extend_schema(
         summary="Send one again, under the same id",

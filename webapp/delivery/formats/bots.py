@@ -59,7 +59,7 @@ def plain_block(alert: NoticeAlert) -> str:
             f"Next: {line(alert.next_step, 400)}",
             *evidence(alert, 3),
         ]
-    return "\n".join(one for one in [*lines, *notes(alert)] if one)
+    return "\n".join(text for text in [*lines, *notes(alert)] if text)
 
 
 def markdown_block(alert: NoticeAlert) -> str:
@@ -76,4 +76,4 @@ def markdown_block(alert: NoticeAlert) -> str:
             f"**Next:** {widened(line(alert.next_step, 400))}",
         ]
         lines += [f"- {widened(figure)}" for figure in evidence(alert, 3)]
-    return "\n".join(one for one in [*lines, *(widened(note) for note in notes(alert))] if one)
+    return "\n".join(text for text in [*lines, *(widened(note) for note in notes(alert))] if text)

@@ -69,7 +69,7 @@ def _alert_text(alert: NoticeAlert) -> str:
         lines += [escaped(line(alert.cause, 700)), f"*Next:* {escaped(line(alert.next_step, 500))}"]
         lines += [f"• {escaped(figure)}" for figure in evidence(alert, 3)]
     lines += [escaped(note) for note in notes(alert)]
-    return cut("\n".join(one for one in lines if one), LONGEST_SECTION)
+    return cut("\n".join(text for text in lines if text), LONGEST_SECTION)
 
 
 def _address(url: str) -> str:

@@ -90,4 +90,4 @@ class Endpoint(models.Model):
         """All that sign now, the newest first."""
         previous = self.previous_secret_until is not None and now < self.previous_secret_until
         kept = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
-        return tuple(encryption.decrypt(one) for one in kept if one)
+        return tuple(encryption.decrypt(text) for text in kept if text)

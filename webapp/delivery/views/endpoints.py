@@ -206,15 +206,15 @@ def _form(request: HttpRequest, found: Endpoint) -> HttpResponse:
 
 def _fields(properties: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Name, kind and what it means in the language of the page."""
-    found = []
+    fields = []
     for name, field in properties.items():
         kinds = field.get("enum") or (
             [field["const"]] if "const" in field else field.get("type", "any")
         )
-        kind = kinds if isinstance(kinds, str) else ", ".join(str(one) for one in kinds)
+        kind = kinds if isinstance(kinds, str) else ", ".join(str(kind) for kind in kinds)
         meaning = field.get("description", "")
-        found.append((name, field.get("format") or kind, gettext(meaning) if meaning else ""))
-    return found
+        fields.append((name, field.get("format") or kind, gettext(meaning) if meaning else ""))
+    return fields
 
 
 def _endpoint(pk: int) -> Endpoint:

@@ -55,8 +55,8 @@ class FindingDetailSerializer(FindingSerializer):
     @extend_schema_field(StartingThreadSerializer(many=True, allow_null=True))
     def get_starting_threads(self, finding: Finding) -> list[dict[str, Any]] | None:
         """Null for a finding of another rule than start.slow_phase."""
-        found = starting_threads_of(finding)
-        return None if found is None else list(StartingThreadSerializer(found, many=True).data)
+        threads = starting_threads_of(finding)
+        return None if threads is None else list(StartingThreadSerializer(threads, many=True).data)
 
     @extend_schema_field(FlameGraphSerializer(allow_null=True))
     def get_flame_graph(self, finding: Finding) -> dict[str, Any] | None:

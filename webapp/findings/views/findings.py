@@ -74,7 +74,7 @@ def findings(request: HttpRequest) -> HttpResponse:
             ),
         ),
         "page": listed,
-        "rows": [(one, SEVERITY_BADGES.get(one.severity)) for one in listed.rows],
+        "rows": [(row, SEVERITY_BADGES.get(row.severity)) for row in listed.rows],
         "matching": capped_count(filters.qs),
         "closed_lately": [] if listed.rows or filters.is_narrowed else _closed_lately(),
     }
@@ -92,43 +92,55 @@ def _closed_lately() -> list[Finding]:
 
 
 def finding(request: HttpRequest, pk: int) -> HttpResponse:
-    found = Finding.objects.filter(pk=row_number(pk)).first() or _withdrawn(pk)
-    if isinstance(found, WithdrawnFinding):
-        return _taken_back(request, found)
-    rule = rule_of(found)
-    about = shown(found)
+    withdrawn_finding = Finding.objects.filter(pk=row_number(pk)).first() or _withdrawn(pk)
+    if isinstance(withdrawn_finding, WithdrawnFinding):
+        return _taken_back(request, withdrawn_finding)
+    rule = rule_of(withdrawn_finding)
+    about = shown(withdrawn_finding)
     job = (
-        JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id)
+        JobCurrent.objects.filter(
+            cluster=withdrawn_finding.cluster, job_id=withdrawn_finding.job_id
+        )
         .only("cluster", "job_id", "name")
         .first()
     )
-    first, last = drawable(found.first_seen), drawable(found.last_seen)
-    beside = Finding.objects.of_job(found.cluster, found.job_id).filter(
+    first, last = drawable(withdrawn_finding.first_seen), drawable(withdrawn_finding.last_seen)
+    beside = Finding.objects.of_job(withdrawn_finding.cluster, withdrawn_finding.job_id).filter(
         first_seen__lte=last + LEAST_AIR, last_seen__gte=first - LEAST_AIR
     )
     context: dict[str, Any] = {
-        "finding": found,
+        "finding": withdrawn_finding,
         "shown": about,
         "rule": rule,
         "runbook": f"rules/{rule.id}.html" if rule else "",
         "thresholds": rows(rule) if rule else [],
-        "confidence_means": CONFIDENCE_MEANS.get(found.confidence, ""),
+        "confidence_means": CONFIDENCE_MEANS.get(withdrawn_finding.confidence, ""),
         "job": job,
-        "hosts": hosts_of(found.data, found.related),
-        "beside": [shown(one) for one in beside.exclude(pk=found.pk).worst_first()[:MOST_BESIDE]]
-        if found.job_id
+        "hosts": hosts_of(withdrawn_finding.data, withdrawn_finding.related),
+        "beside": [
+            shown(one)
+            for one in beside.exclude(pk=withdrawn_finding.pk).worst_first()[:MOST_BESIDE]
+        ]
+        if withdrawn_finding.job_id
         else [],
-        "details": json.dumps(found.data, indent=2, ensure_ascii=False) if found.data else "",
+        "details": json.dumps(withdrawn_finding.data, indent=2, ensure_ascii=False)
+        if withdrawn_finding.data
+        else "",
     }
-    if job and (sampled := sampled_vertex_of(found)):
+    if job and (sampled := sampled_vertex_of(withdrawn_finding)):
         context |= {
-            "flame": flame_graph_of(found.cluster, found.job_id, sampled.vertex_id, timezone.now()),
+            "flame": flame_graph_of(
+                withdrawn_finding.cluster,
+                withdrawn_finding.job_id,
+                sampled.vertex_id,
+                timezone.now(),
+            ),
             "vertex": {"vertex_id": sampled.vertex_id, "name": sampled.name},
-            "may_ask": may_operate(request.user) and found.state == FindingState.OPEN,
+            "may_ask": may_operate(request.user) and withdrawn_finding.state == FindingState.OPEN,
         }
-    if job and (vertex_id := dumped_vertex_of(found)):
+    if job and (vertex_id := dumped_vertex_of(withdrawn_finding)):
         context["dumped_vertex_id"] = vertex_id
-    if (starting := starting_threads_of(found)) is not None:
+    if (starting := starting_threads_of(withdrawn_finding)) is not None:
         context |= {
             "shows_starting": True,
             "starting": starting,

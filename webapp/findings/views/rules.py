@@ -43,7 +43,7 @@ def rules(request: HttpRequest) -> HttpResponse:
             [
                 (
                     rule,
-                    [threshold_row(one, rule.id) for one in rule.thresholds],
+                    [threshold_row(threshold, rule.id) for threshold in rule.thresholds],
                     open_now.get(rule.id, 0),
                 )
                 for rule in of
@@ -64,6 +64,6 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
         "runbook": f"rules/{found.id}.html",
         "thresholds": rows(found),
         "open_total": open_now.count(),
-        "open": [shown(one) for one in open_now.worst_first()[:MOST_FINDINGS]],
+        "open": [shown(finding) for finding in open_now.worst_first()[:MOST_FINDINGS]],
     }
     return render(request, "rules/rule.html", context)

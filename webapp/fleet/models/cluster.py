@@ -255,7 +255,7 @@ class Cluster(LogStoreFields):
     def _check_entered(self, setting: Setting) -> None:
         entered = getattr(self, setting.field)
         if setting.holds == "places" and not (
-            isinstance(entered, list) and all(isinstance(one, str) and one for one in entered)
+            isinstance(entered, list) and all(isinstance(text, str) and text for text in entered)
         ):
             raise ValidationError({setting.field: gettext("Give a list of paths or globs.")})
         for place in entered if setting.holds == "places" else [entered]:
@@ -318,16 +318,17 @@ class Cluster(LogStoreFields):
     def shown_address(self) -> str:
         """The first of those by which it is seen; "" where it has files of logs alone."""
         declared = [
-            one
+            setting
             for source in source_registry.sources()
             if source.suffices
-            for one in source.settings
+            for setting in source.settings
         ]
         return next(
             (
                 entered
-                for one in declared
-                if one.holds in ("address", "place") and (entered := getattr(self, one.field))
+                for setting in declared
+                if setting.holds in ("address", "place")
+                and (entered := getattr(self, setting.field))
             ),
             "",
         )
@@ -397,12 +398,12 @@ class Cluster(LogStoreFields):
 
 _FIELDS = Cluster._meta.concrete_fields
 ENTERED = tuple(
-    one.name
-    for one in _FIELDS
-    if one.editable and one.name not in {"id", "name", "kind", "enabled"}
+    field.name
+    for field in _FIELDS
+    if field.editable and field.name not in {"id", "name", "kind", "enabled"}
 )
 """What people enter of a cluster, but for its name and whatever is never shown."""
-SECRETS = tuple(one.name for one in _FIELDS if one.name.endswith("_encrypted"))
+SECRETS = tuple(field.name for field in _FIELDS if field.name.endswith("_encrypted"))
 """What is written and never shown."""
 READ_FIELDS = frozenset({*ENTERED, *SECRETS}) - HOW_READ
 """What is read of a cluster, and as whom: changed by who sees the whole fleet alone."""

@@ -77,14 +77,14 @@ def note_tick(now: datetime) -> None:
 
 def _taken_at(rows: list[DueWork], now: datetime) -> dict[str, datetime]:
     """By queue, when its worker last took up or ended something; now while it holds something."""
-    found: dict[str, datetime] = {}
+    instants: dict[str, datetime] = {}
     for row in rows:
         signs = [now] if row.is_held(now) else [row.last_started_at, row.last_finished_at]
         queue = _queue_of(row)
-        found[queue] = max(
-            [found.get(queue, datetime.min.replace(tzinfo=UTC)), *filter(None, signs)]
+        instants[queue] = max(
+            [instants.get(queue, datetime.min.replace(tzinfo=UTC)), *filter(None, signs)]
         )
-    return found
+    return instants
 
 
 def _queue_of(row: DueWork) -> str:

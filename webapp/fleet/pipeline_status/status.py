@@ -73,8 +73,8 @@ def status(now: datetime) -> PipelineStatus:
         problems = tuple(writability.problems() + alarms.problems(now))
     if not scopes.current().is_everything:
         problems = tuple(
-            Problem(one.code, "", gettext("An administrator of Weir sees what it is."))
-            for one in problems
+            Problem(problem.code, "", gettext("An administrator of Weir sees what it is."))
+            for problem in problems
         )
     work = DueWork.objects.filter(key=CYCLE).first()
     live = Cluster.objects.collected()

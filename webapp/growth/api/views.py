@@ -128,7 +128,7 @@ class _Asked(serializers.Serializer[Any]):
     days = serializers.ChoiceField(WINDOWS, default=DEFAULT_DAYS)
 
     def validate_by(self, given: str) -> str:
-        known = [one for one in groupings() if one != JOB]
+        known = [grouping for grouping in groupings() if grouping != JOB]
         if given not in known:
             raise serializers.ValidationError(f"Must be one of {', '.join(known)}.")
         return given

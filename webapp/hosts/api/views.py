@@ -180,13 +180,13 @@ class HostsView(APIView):
     )
     def get(self, request: Request) -> Response:
         asked = given(HostsOfTimeFilters, request)
-        found, matching = host_rows(asked, *span_of(asked.values))
+        hosts, matching = host_rows(asked, *span_of(asked.values))
         after = max(asked.values.get("after") or 0, 0)
         document = {
             "total": len(matching),
             "after": after,
-            "since": found.since,
-            "is_cut": found.is_cut,
+            "since": hosts.since,
+            "is_cut": hosts.is_cut,
         }
         return Response(
             HostsSerializer({**document, "hosts": matching[after : after + PAGE_SIZE]}).data
@@ -206,7 +206,7 @@ class HostView(APIView):
     def get(self, request: Request, host: str) -> Response:
         asked = given(HostFilters, request).values
         known = lookup.clusters_of(host)
-        clusters = [one for one in known if asked.get("cluster") in (None, one)]
+        clusters = [text for text in known if asked.get("cluster") in (None, text)]
         if not clusters:
             raise Http404
         return Response(as_document(host, clusters, *span_of(asked)))

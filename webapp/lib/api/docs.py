@@ -65,5 +65,5 @@ def _resolved(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, A
     reference = schema.get("$ref", "") or next(
         (part.get("$ref", "") for part in schema.get("allOf", ())), ""
     )
-    found: dict[str, Any] = components[reference.rsplit("/", 1)[-1]] if reference else schema
-    return found
+    component: dict[str, Any] = components[reference.rsplit("/", 1)[-1]] if reference else schema
+    return component

@@ -45,7 +45,10 @@ def described(filters: type[ListFilters], required: Collection[str] = ()) -> lis
     # The writer of YAML takes no subclass of str, as messages are.
     return [
         OpenApiParameter(
-            name, one.schema, required=name in required, description=str.__str__(str(one.about))
+            name,
+            parameter.schema,
+            required=name in required,
+            description=str.__str__(str(parameter.about)),
         )
-        for name, one in parameters
+        for name, parameter in parameters
     ]

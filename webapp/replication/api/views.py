@@ -66,8 +66,8 @@ class ReplicationSerializer(serializers.Serializer[JobReplication]):
     rounds = RoundSerializer(many=True, help_text="complete copies, the newest 200")
 
 
-def as_document(found: JobReplication) -> dict[str, Any]:
-    return dict(ReplicationSerializer(found).data)
+def as_document(replication: JobReplication) -> dict[str, Any]:
+    return dict(ReplicationSerializer(replication).data)
 
 
 class ReplicationView(APIView):
@@ -77,7 +77,7 @@ class ReplicationView(APIView):
         responses={200: ReplicationSerializer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
-        found = job_replication(job_or_404(cluster, job_id), timezone.now())
-        if found is None:
+        replication = job_replication(job_or_404(cluster, job_id), timezone.now())
+        if replication is None:
             raise Http404("No copy of the checkpoints of this job was asked for.")
-        return Response(as_document(found))
+        return Response(as_document(replication))

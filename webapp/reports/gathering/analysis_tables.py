@@ -18,12 +18,12 @@ TROUBLED: frozenset[analysed.Tone] = frozenset({"warn", "crit"})
 
 
 def tables(job: JobCurrent, since: datetime, until: datetime, now: datetime) -> Iterator[Table]:
-    for one in all_analyses().values():
-        if not one.in_report:
+    for analysis in all_analyses().values():
+        if not analysis.in_report:
             continue
-        document = one.answer(job, analysed.Asked(since, until, now))
+        document = analysis.answer(job, analysed.Asked(since, until, now))
         if document.verdict.tone in TROUBLED:
-            yield _table(one.title, document)
+            yield _table(analysis.title, document)
 
 
 def _table(title: str, document: analysed.Document) -> Table:

@@ -30,15 +30,22 @@ class Bursts:
     @property
     def worst(self) -> FileSystemCalls | None:
         """Where several jobs meet in the worst second, the one with most calls."""
-        return next((one for one in self.file_systems if one.peak and len(one.together) > 1), None)
+        return next(
+            (system for system in self.file_systems if system.peak and len(system.together) > 1),
+            None,
+        )
 
 
 def read(start: datetime, end: datetime) -> Bursts | None:
     """None where nothing took a checkpoint in this time."""
-    began, found = fleet_calls.bursts(end)
-    if not found or began + WINDOW < start:
+    began, file_systems = fleet_calls.bursts(end)
+    if not file_systems or began + WINDOW < start:
         return None
-    return Bursts(began, tuple(found[:MOST_FILE_SYSTEMS]), max(len(found) - MOST_FILE_SYSTEMS, 0))
+    return Bursts(
+        began,
+        tuple(file_systems[:MOST_FILE_SYSTEMS]),
+        max(len(file_systems) - MOST_FILE_SYSTEMS, 0),
+    )
 
 
 def table(bursts: Bursts) -> Table:
@@ -52,7 +59,7 @@ def table(bursts: Bursts) -> Table:
         message("If staggered"),
         message("Most calls by"),
     )
-    rows = tuple(_row(one) for one in bursts.file_systems)
+    rows = tuple(_row(system) for system in bursts.file_systems)
     note = message(
         "of the {seconds:number} minutes from {start:name} on, by the files of each checkpoint",
         seconds=fleet_calls.SECONDS // 60,
@@ -65,28 +72,30 @@ def table(bursts: Bursts) -> Table:
     return Table(message("Calls to file systems"), columns, rows, (1, 2, 3, 4, 5, 6), note)
 
 
-def _row(one: FileSystemCalls) -> tuple[str, ...]:
-    name, jobs = one.file_system or message("not known"), count_text(one.jobs)
-    if one.unknown:
-        jobs += message(", {unknown:name} of them not known", unknown=count_text(one.unknown))
-    if one.peak_at is None:
+def _row(system_calls: FileSystemCalls) -> tuple[str, ...]:
+    name, jobs = system_calls.file_system or message("not known"), count_text(system_calls.jobs)
+    if system_calls.unknown:
+        jobs += message(
+            ", {unknown:name} of them not known", unknown=count_text(system_calls.unknown)
+        )
+    if system_calls.peak_at is None:
         return name, jobs, "–", "–", "–", "–", "–", message("no audit counted their files")
-    gains = one.staggered_peak < one.steady_peak
+    gains = system_calls.staggered_peak < system_calls.steady_peak
     return (
         name,
         jobs,
-        f"{one.per_s:,.1f}",
-        f"{one.peak:,.0f}",
-        day_and_clock_text(one.peak_at),
-        count_text(len(one.together)),
+        f"{system_calls.per_s:,.1f}",
+        f"{system_calls.peak:,.0f}",
+        day_and_clock_text(system_calls.peak_at),
+        count_text(len(system_calls.together)),
         message(
             "{staggered_peak:count} of {steady_peak:count}",
-            staggered_peak=one.staggered_peak,
-            steady_peak=one.steady_peak,
+            staggered_peak=system_calls.staggered_peak,
+            steady_peak=system_calls.steady_peak,
         )
         if gains
         else message("no gain"),
-        _names([job.name for job in one.together]),
+        _names([job.name for job in system_calls.together]),
     )
 
 
@@ -99,16 +108,16 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + more
 
 
-def sentence(one: FileSystemCalls, start: datetime) -> str:
+def sentence(system_calls: FileSystemCalls, start: datetime) -> str:
     """``start``: of the minutes looked at, which are not all of the time reported."""
     name, minutes = (
-        one.file_system or message("a file system that is not known"),
+        system_calls.file_system or message("a file system that is not known"),
         fleet_calls.SECONDS // 60,
     )
     together = message(
         "{together:name} jobs write checkpoints at once: {peak:count} calls to {name:name}",
-        together=count_text(len(one.together)),
-        peak=one.peak,
+        together=count_text(len(system_calls.together)),
+        peak=system_calls.peak,
         name=name,
     )
     return message(

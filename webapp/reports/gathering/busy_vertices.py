@@ -58,19 +58,19 @@ def tables(job: JobCurrent, scope: ReportScope, dumped: JobThreads) -> Iterator[
 def _vertices(job: JobCurrent, scope: ReportScope) -> dict[str, str]:
     """Id → name."""
     names = {one["vertex_id"]: one.get("name") for one in (job.graph or {}).get("vertices") or ()}
-    found: dict[str, str] = {}
+    vertices: dict[str, str] = {}
     rows = Finding.objects.of_job(job.cluster, job.job_id).filter(
         rule__in=(BUSY, LATE, SLOW_SYNC), first_seen__lte=scope.end, last_seen__gte=scope.start
     )
     for finding in rows.worst_first().only("rule", "data", "subject")[:MOST_FINDINGS]:
         sampled = sampled_vertex_of(finding)
         vertex_id = sampled.vertex_id if sampled else slow_vertex_of(finding)
-        if vertex_id and len(found) < MOST_VERTICES:
-            found.setdefault(
+        if vertex_id and len(vertices) < MOST_VERTICES:
+            vertices.setdefault(
                 vertex_id,
                 texts.name(names.get(vertex_id) or (sampled and sampled.name) or vertex_id),
             )
-    return found
+    return vertices
 
 
 def _of_graph(row: FlameGraph, scope: ReportScope) -> Iterator[Row]:
@@ -89,16 +89,20 @@ def _of_graph(row: FlameGraph, scope: ReportScope) -> Iterator[Row]:
 def _of_dumps(vertex_id: str, scope: ReportScope, dumped: JobThreads) -> Iterator[Row]:
     """What most of its threads did, alike ones as one."""
     alike: dict[tuple[str, str], list[ShownThread]] = {}
-    for one in dumped.taskmanagers:
-        if one.row and one.row.taken_at and scope.start <= one.row.taken_at <= scope.end:
-            for thread in one.of_job:
+    for taskmanager in dumped.taskmanagers:
+        if (
+            taskmanager.row
+            and taskmanager.row.taken_at
+            and scope.start <= taskmanager.row.taken_at <= scope.end
+        ):
+            for thread in taskmanager.of_job:
                 if thread.vertex_id == vertex_id:
                     alike.setdefault(
-                        (thread.does, day_and_clock_text(one.row.taken_at)), []
+                        (thread.does, day_and_clock_text(taskmanager.row.taken_at)), []
                     ).append(thread)
     most: list[tuple[tuple[str, str], list[ShownThread]]] = sorted(
-        alike.items(), key=lambda one: -len(one[1])
+        alike.items(), key=lambda pair: -len(pair[1])
     )
     for (does, at), threads in most[:MOST_OF_A_VERTEX]:
-        subtasks = sorted({one.subtask for one in threads if one.subtask is not None})
+        subtasks = sorted({thread.subtask for thread in threads if thread.subtask is not None})
         yield message("thread dump"), at, list_text(map(str, subtasks)), texts.bounded(does)

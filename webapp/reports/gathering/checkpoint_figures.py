@@ -59,7 +59,7 @@ def outlines(job: JobCurrent, scope: ReportScope) -> list[Outline]:
     """The newest ``MOST`` of the range, oldest first."""
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
     rows = facts.order_by("-trigger_time", "-id").values_list(
-        *(one.name for one in fields(Outline))
+        *(field.name for field in fields(Outline))
     )[:MOST]
     return [Outline(*row) for row in reversed(rows)]
 
@@ -77,7 +77,7 @@ def figures(
     }
     if not kept_one_by_one:
         return _by_hours(job, scope, settings)
-    own = [one for one in seen if not one.is_savepoint]
+    own = [outline for outline in seen if not outline.is_savepoint]
     counts = facts_of.outcome_counts(
         facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
     )
@@ -85,7 +85,11 @@ def figures(
         outcome: counts[outcome] for outcome in OUTCOMES if outcome not in UNSETTLED_OUTCOMES
     }
     gap = _longest_gap(job, scope, own)
-    lost = [one.checkpointed_bytes for one in seen if one.failed or one.outcome == "aborted"]
+    lost = [
+        outline.checkpointed_bytes
+        for outline in seen
+        if outline.failed or outline.outcome == "aborted"
+    ]
     wasted = [size for size in lost if size is not None]
     return CheckpointFigures(
         settled=counts["total"],
@@ -110,9 +114,11 @@ def kept_one_by_one(scope: ReportScope, now: datetime, *, is_recording: bool) ->
 
 def points(seen: Sequence[Outline], limit: int) -> tuple[ReportedCheckpoint, ...]:
     """The worst of each slice of time; one query."""
-    kept = worst_in_buckets(seen, limit, lambda one: one.trigger_time, lambda one: one.badness)
+    kept = worst_in_buckets(
+        seen, limit, lambda outline: outline.trigger_time, lambda outline: outline.badness
+    )
     rows = (
-        CheckpointFact.objects.filter(pk__in=[one.pk for one in kept])
+        CheckpointFact.objects.filter(pk__in=[outline.pk for outline in kept])
         .order_by("trigger_time", "id")
         .values(*facts_of.POINT_COLUMNS, "checkpointed_bytes")
     )
@@ -168,7 +174,11 @@ def _longest_gap(
         begins, is_first = last, False
     instants = [
         begins,
-        *sorted(one.ended_at for one in own if one.outcome == "completed" and one.ended_at <= ends),
+        *sorted(
+            outline.ended_at
+            for outline in own
+            if outline.outcome == "completed" and outline.ended_at <= ends
+        ),
         ends,
     ]
     starts_here = is_first and job.start_time is not None and job.start_time >= scope.start

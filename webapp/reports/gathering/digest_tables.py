@@ -19,18 +19,18 @@ def tables(week: Week) -> tuple[Table, ...]:
 def _jobs(week: Week) -> Table:
     rows = tuple(
         (
-            one.name,
-            one.cluster,
-            count_text(one.critical),
-            count_text(one.warning),
+            job_week.name,
+            job_week.cluster,
+            count_text(job_week.critical),
+            count_text(job_week.warning),
             message(
                 "{failed:name} of {settled:name}",
-                failed=count_text(one.failed),
-                settled=count_text(one.settled),
+                failed=count_text(job_week.failed),
+                settled=count_text(job_week.settled),
             ),
-            one.reason,
+            job_week.reason,
         )
-        for one in week.worst
+        for job_week in week.worst
     )
     columns = (
         message("Job"),
@@ -62,13 +62,13 @@ def _jobs(week: Week) -> Table:
 def _new(week: Week) -> Table:
     rows = tuple(
         (
-            one.severity,
-            one.title,
-            one.job_name or one.cluster,
-            day_and_clock_text(one.first_seen),
-            "open" if one.is_open else "ended",
+            finding.severity,
+            finding.title,
+            finding.job_name or finding.cluster,
+            day_and_clock_text(finding.first_seen),
+            "open" if finding.is_open else "ended",
         )
-        for one in week.began[:MOST_NEW]
+        for finding in week.began[:MOST_NEW]
     )
     note = message(
         "{began_count:name} began, {ended_count:name} ended, {open_count:name} are open",
@@ -110,13 +110,13 @@ def _alerts(week: Week) -> Table:
 def _clusters(week: Week) -> Table:
     rows = tuple(
         (
-            one.cluster,
-            count_text(one.jobs),
-            count_text(one.completed),
-            count_text(one.failed),
-            success_text(one.success),
+            checkpoint.cluster,
+            count_text(checkpoint.jobs),
+            count_text(checkpoint.completed),
+            count_text(checkpoint.failed),
+            success_text(checkpoint.success),
         )
-        for one in week.checkpoints
+        for checkpoint in week.checkpoints
     )
     columns = (
         message("Cluster"),
@@ -138,16 +138,16 @@ def _clusters(week: Week) -> Table:
 def _storage(week: Week) -> Table:
     rows = tuple(
         (
-            one.root,
-            bytes_text(one.bytes),
-            "–" if one.raw_bytes is None else bytes_text(one.raw_bytes),
-            _signed(one.grown_bytes),
-            bytes_text(one.orphan_bytes),
-            _signed(one.orphans_grown_bytes),
-            count_text(one.missing_files),
-            day_and_clock_text(one.as_of),
+            root.root,
+            bytes_text(root.bytes),
+            "–" if root.raw_bytes is None else bytes_text(root.raw_bytes),
+            _signed(root.grown_bytes),
+            bytes_text(root.orphan_bytes),
+            _signed(root.orphans_grown_bytes),
+            count_text(root.missing_files),
+            day_and_clock_text(root.as_of),
         )
-        for one in week.roots
+        for root in week.roots
     )
     columns = (
         message("Root"),
@@ -173,14 +173,14 @@ def _storage(week: Week) -> Table:
 def _kept(week: Week) -> Table:
     rows = tuple(
         (
-            one.root,
-            count_text(one.savepoints),
-            bytes_text(one.savepoint_bytes),
-            day_and_clock_text(one.oldest) if one.oldest else UNKNOWN,
-            count_text(one.ended_jobs),
-            bytes_text(one.ended_bytes),
+            snapshots.root,
+            count_text(snapshots.savepoints),
+            bytes_text(snapshots.savepoint_bytes),
+            day_and_clock_text(snapshots.oldest) if snapshots.oldest else UNKNOWN,
+            count_text(snapshots.ended_jobs),
+            bytes_text(snapshots.ended_bytes),
         )
-        for one in week.kept
+        for snapshots in week.kept
     )
     columns = (
         message("Root"),

@@ -25,7 +25,7 @@ def days_text(start: datetime, end: datetime) -> str:
 
 
 def summary(week: Week) -> Summary:
-    critical = sum(one.critical for one in week.worst)
+    critical = sum(job_week.critical for job_week in week.worst)
     return Summary(
         tone="crit"
         if critical
@@ -75,11 +75,11 @@ def _happened(week: Week) -> tuple[str, ...]:
     return tuple(
         message(
             "{name:name} on {cluster:name}: {reason:name}.",
-            name=one.name,
-            cluster=one.cluster,
-            reason=one.reason,
+            name=job_week.name,
+            cluster=job_week.cluster,
+            reason=job_week.reason,
         )
-        for one in week.worst[:MOST_LINES]
+        for job_week in week.worst[:MOST_LINES]
     )
 
 
@@ -123,7 +123,7 @@ def _impact(week: Week) -> tuple[str, ...]:
                 settled=count_text(settled),
             )
         )
-    grown = [one.grown_bytes for one in week.roots if one.grown_bytes is not None]
+    grown = [root.grown_bytes for root in week.roots if root.grown_bytes is not None]
     if grown:
         total = sum(grown)
         said.append(
@@ -133,7 +133,7 @@ def _impact(week: Week) -> tuple[str, ...]:
                 abs=bytes_text(abs(total)),
             )
         )
-    orphans = sum(one.orphan_bytes for one in week.roots)
+    orphans = sum(root.orphan_bytes for root in week.roots)
     if orphans:
         said.append(message("{orphans:name} in it are orphaned.", orphans=bytes_text(orphans)))
     if week.bursts and week.bursts.worst:
@@ -149,7 +149,7 @@ def _impact(week: Week) -> tuple[str, ...]:
 
 def _kpis(week: Week, critical: int) -> tuple[Kpi, ...]:
     settled = week.completed + week.failed
-    grown = [one.grown_bytes for one in week.roots if one.grown_bytes is not None]
+    grown = [root.grown_bytes for root in week.roots if root.grown_bytes is not None]
     fired = sum(count for _rule, count, _acknowledged in week.alerts)
     return (
         Kpi(

@@ -104,7 +104,7 @@ def _grouped(events: Iterable[LogEvent]) -> tuple[LogExcerpt, ...]:
         ]
         if len(shown) >= MOST_EXCERPTS:
             break
-    return tuple(sorted(shown, key=lambda one: one.at))
+    return tuple(sorted(shown, key=lambda excerpt: excerpt.at))
 
 
 def _excerpt(event: LogEvent, more: int) -> LogExcerpt:

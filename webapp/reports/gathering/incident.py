@@ -35,7 +35,7 @@ def gather(
     """
     clusters = {
         cluster.name: cluster
-        for cluster in Cluster.objects.filter(name__in={one.cluster for one in scope.jobs})
+        for cluster in Cluster.objects.filter(name__in={job.cluster for job in scope.jobs})
     }
     recordings = {
         name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING
@@ -59,9 +59,9 @@ def gather(
     findings, findings_left_out = rule_findings.gathered(scope)
     alerted, alerts_left_out = alerts.gathered(scope)
     moments, moments_left_out = timeline.timeline(
-        [moment for one in gathered for moment in one.moments], findings, alerted
+        [moment for job in gathered for moment in job.moments], findings, alerted
     )
-    stories = summary.worst_first([one.story for one in gathered], findings)
+    stories = summary.worst_first([job.story for job in gathered], findings)
     first_screen = summary.summary(gathered, findings, alerted, scope)
     cut = [
         message(
@@ -89,7 +89,7 @@ def gather(
         )
         if len(scope.jobs) > MOST_WITH_TABLES
         else "",
-        *(f"{one.story.name}: {what}" for one in gathered for what in _cut_of(one)),
+        *(f"{job.story.name}: {what}" for job in gathered for what in _cut_of(job)),
     ]
     return Document(
         kind=INCIDENT,

@@ -70,7 +70,11 @@ def of_roots() -> tuple[KeptSnapshots, ...]:
             )
         )
     return tuple(
-        sorted(found, key=lambda one: (-(one.savepoint_bytes + one.ended_bytes), one.root))[
-            :MOST_ROOTS
-        ]
+        sorted(
+            found,
+            key=lambda snapshots: (
+                -(snapshots.savepoint_bytes + snapshots.ended_bytes),
+                snapshots.root,
+            ),
+        )[:MOST_ROOTS]
     )

@@ -29,7 +29,11 @@ def rows(job: JobCurrent, scope: ReportScope) -> tuple[ReportedMissingFile, ...]
         for data in found.order_by("-last_seen").values_list("data", flat=True)[:MOST_FILES]
         for file in data.get("files") or ()
     ]
-    return tuple(one for path in list(dict.fromkeys(told))[:MOST_FILES] if (one := _reported(path)))
+    return tuple(
+        missing_file
+        for path in list(dict.fromkeys(told))[:MOST_FILES]
+        if (missing_file := _reported(path))
+    )
 
 
 def _reported(path: str) -> ReportedMissingFile | None:
@@ -39,9 +43,9 @@ def _reported(path: str) -> ReportedMissingFile | None:
         return None
     owner = found.owner
     causes = tuple(
-        (LABELS[one.key], VERDICTS[one.verdict].word, texts.bounded(one.because))
-        for one in found.causes
-        if one.verdict != RULED_OUT
+        (LABELS[cause.key], VERDICTS[cause.verdict].word, texts.bounded(cause.because))
+        for cause in found.causes
+        if cause.verdict != RULED_OUT
     )
     return ReportedMissingFile(
         path=texts.bounded(found.path),
@@ -56,4 +60,6 @@ def _reported(path: str) -> ReportedMissingFile | None:
 
 
 def _operators(found: Triage) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts.name(one.operator, one.operator_id) for one in found.handles))
+    return tuple(
+        dict.fromkeys(texts.name(handle.operator, handle.operator_id) for handle in found.handles)
+    )

@@ -29,22 +29,24 @@ def gathered(scope: ReportScope) -> tuple[tuple[ReportedFinding, ...], int]:
     return reported(found.order_by(*WORST_FIRST)[:MOST_ROWS])
 
 
-def reported(found: Collection[Finding]) -> tuple[tuple[ReportedFinding, ...], int]:
+def reported(findings: Collection[Finding]) -> tuple[tuple[ReportedFinding, ...], int]:
     """Findings as matters, the worst first, of two equally bad ones that which explains the other;
     and how many were left out.
     """
     of_job: dict[tuple[str, str], list[Finding]] = {}
-    for one in found:
-        of_job.setdefault((one.cluster, one.job_id), []).append(one)
+    for finding in findings:
+        of_job.setdefault((finding.cluster, finding.job_id), []).append(finding)
     shown = [matter for rows in of_job.values() for matter in matters(rows)]
     shown.sort(
-        key=lambda one: (
-            -one.finding.severity_rank,
-            precedence(one.finding.rule),
-            one.finding.first_seen,
+        key=lambda finding: (
+            -finding.finding.severity_rank,
+            precedence(finding.finding.rule),
+            finding.finding.first_seen,
         )
     )
-    return tuple(_reported(one) for one in _fairly(shown)), max(len(shown) - MOST_REPORTED, 0)
+    return tuple(_reported(finding) for finding in _fairly(shown)), max(
+        len(shown) - MOST_REPORTED, 0
+    )
 
 
 def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
@@ -53,8 +55,8 @@ def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
     """
     counts: Counter[tuple[str, str]] = Counter()
     places = []
-    for number, one in enumerate(shown):
-        job = (one.finding.cluster, one.finding.job_id)
+    for number, finding in enumerate(shown):
+        job = (finding.finding.cluster, finding.finding.job_id)
         places.append((counts[job], number))
         counts[job] += 1
     return [
@@ -73,8 +75,10 @@ def rank(finding: ReportedFinding) -> int:
     return ranks.get(finding.severity, 0)
 
 
-def of_job(found: Sequence[ReportedFinding], cluster: str, job_id: str) -> list[ReportedFinding]:
-    return [one for one in found if (one.cluster, one.job_id) == (cluster, job_id)]
+def of_job(findings: Sequence[ReportedFinding], cluster: str, job_id: str) -> list[ReportedFinding]:
+    return [
+        finding for finding in findings if (finding.cluster, finding.job_id) == (cluster, job_id)
+    ]
 
 
 def _reported(shown: PresentedFinding) -> ReportedFinding:
@@ -99,13 +103,13 @@ def _reported(shown: PresentedFinding) -> ReportedFinding:
         episodes=shown.episodes,
         figures=tuple(
             Figure(
-                texts.name(one.name),
-                texts.bounded(one.value),
-                texts.bounded(one.compared),
-                texts.bounded(one.note),
-                one.at,
+                texts.name(figure.name),
+                texts.bounded(figure.value),
+                texts.bounded(figure.compared),
+                texts.bounded(figure.note),
+                figure.at,
             )
-            for one in shown.figures[:MOST_FIGURES]
+            for figure in shown.figures[:MOST_FIGURES]
         ),
         path=tuple(texts.name(step) for step in shown.longest_way[:30]),
         excess_bytes=_whole(row.data.get("excess_bytes")) if isinstance(row.data, dict) else None,

@@ -37,11 +37,11 @@ class ReportScope:
         """Of models with ``cluster`` and ``job_id``: rows of these jobs, and of their clusters as a
         whole (with no job).
         """
-        found = Q(job_id="", cluster__in={one.cluster for one in self.jobs})
-        for cluster in {one.cluster for one in self.jobs}:
+        found = Q(job_id="", cluster__in={job.cluster for job in self.jobs})
+        for cluster in {job.cluster for job in self.jobs}:
             found |= Q(
                 cluster=cluster,
-                job_id__in=[one.job_id for one in self.jobs if one.cluster == cluster],
+                job_id__in=[job.job_id for job in self.jobs if job.cluster == cluster],
             )
         return found
 
@@ -58,7 +58,7 @@ def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
     which the caller leaves out.
     """
     return JobCurrent.objects.filter(
-        cluster__in={one.cluster for one in keys}, job_id__in={one.job_id for one in keys}
+        cluster__in={key.cluster for key in keys}, job_id__in={key.job_id for key in keys}
     )
 
 
@@ -70,7 +70,7 @@ def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope
     for job in jobs:
         if JobKey(job.cluster, job.job_id) in keys:
             lived = [one for one in line_of(job) if lived_in(one, scope.start, scope.end)]
-            keys.update(dict.fromkeys(JobKey(one.cluster, one.job_id) for one in lived))
+            keys.update(dict.fromkeys(JobKey(job.cluster, job.job_id) for job in lived))
     return replace(scope, jobs=tuple(keys)[:MOST_JOBS])
 
 

@@ -6,21 +6,21 @@ from webapp.reports import texts
 from webapp.reports.document import ReportedStart
 
 
-def rows(found: JobStarts) -> tuple[ReportedStart, ...]:
+def rows(starts: JobStarts) -> tuple[ReportedStart, ...]:
     """Newest first."""
-    return tuple(_reported(one) for one in found.starts)
+    return tuple(_reported(start) for start in starts.starts)
 
 
-def _reported(one: Start) -> ReportedStart:
-    parts = tuple((phase.name, float(phase.duration_ms)) for phase in one.phases)
-    slowest = straggler(one)
+def _reported(start: Start) -> ReportedStart:
+    parts = tuple((phase.name, float(phase.duration_ms)) for phase in start.phases)
+    slowest = straggler(start)
     return ReportedStart(
-        one.at,
-        one.kind,
-        one.total_ms,
-        one.usual_total_ms,
+        start.at,
+        start.kind,
+        start.total_ms,
+        start.usual_total_ms,
         parts,
-        one.tasks,
-        one.held_up_ms,
+        start.tasks,
+        start.held_up_ms,
         texts.name(slowest) if slowest else "",
     )

@@ -59,7 +59,7 @@ def of_roots(start: datetime, end: datetime) -> tuple[RootGrowth, ...]:
         for root in last
         if last[root].as_of >= start
     ]
-    return tuple(sorted(growths, key=lambda one: (-(one.grown_bytes or 0), -one.bytes)))[
+    return tuple(sorted(growths, key=lambda growth: (-(growth.grown_bytes or 0), -growth.bytes)))[
         :MOST_ROOTS
     ]
 

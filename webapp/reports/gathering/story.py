@@ -62,9 +62,9 @@ def of_job(
     excerpts, events_cut = events.excerpts(job, scope)
     of_starts = job_starts(job, scope.start, scope.end)
     uploads = [
-        one.checkpointed_bytes
-        for one in seen
-        if one.outcome == "completed" and one.checkpointed_bytes is not None
+        outline.checkpointed_bytes
+        for outline in seen
+        if outline.outcome == "completed" and outline.checkpointed_bytes is not None
     ]
     story = JobStory(
         cluster=job.cluster,
@@ -107,7 +107,7 @@ def of_job(
 
 def _signs(marks: MarksOfTime, seen: Sequence[Outline]) -> tuple[datetime, ...]:
     """Failed checkpoints, restarts and failures: the first and the last of them."""
-    signs = [*(one.ended_at for one in seen if one.failed), *marks.signs]
+    signs = [*(outline.ended_at for outline in seen if outline.failed), *marks.signs]
     return (min(signs), max(signs)) if signs else ()
 
 

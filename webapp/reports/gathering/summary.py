@@ -36,8 +36,8 @@ def summary(
     alerts: Sequence[ReportedAlert],
     scope: ReportScope,
 ) -> Summary:
-    stories = worst_first([one.story for one in gathered], findings)
-    notable = [one for one in findings if is_notable(one)]
+    stories = worst_first([job.story for job in gathered], findings)
+    notable = [finding for finding in findings if is_notable(finding)]
     began, ended = _span(gathered, notable)
     return Summary(
         tone=_tone(stories, notable),
@@ -63,7 +63,7 @@ def title(stories: Sequence[JobStory], findings: Sequence[ReportedFinding], head
             name=stories[0].name,
             stories=plural(len(stories) - 1, "{count:count} other job", "{count:count} other jobs"),
         )
-    worst = symptom([one for one in findings if is_notable(one)])
+    worst = symptom([finding for finding in findings if is_notable(finding)])
     return message(
         "{name:name}: {trouble:text}",
         name=stories[0].name,
@@ -74,7 +74,9 @@ def title(stories: Sequence[JobStory], findings: Sequence[ReportedFinding], head
 def worst_first(stories: Sequence[JobStory], findings: Sequence[ReportedFinding]) -> list[JobStory]:
     def badness(story: JobStory) -> tuple[bool, int, int, int, int]:
         own = [
-            rank(one) for one in of_job(findings, story.cluster, story.job_id) if is_notable(one)
+            rank(finding)
+            for finding in of_job(findings, story.cluster, story.job_id)
+            if is_notable(finding)
         ]
         return (
             story.state == "FAILED",
@@ -89,12 +91,12 @@ def worst_first(stories: Sequence[JobStory], findings: Sequence[ReportedFinding]
 
 def symptom(notable: Sequence[ReportedFinding]) -> ReportedFinding | None:
     """The worst of what people notice, else the worst."""
-    noticed = [one for one in notable if one.rule.split(".", 1)[0] in _SYMPTOMS]
+    noticed = [finding for finding in notable if finding.rule.split(".", 1)[0] in _SYMPTOMS]
     return next(iter([*noticed, *notable]), None)
 
 
 def _tone(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> str:
-    if any(one.severity == "critical" for one in notable) or any(
+    if any(finding.severity == "critical" for finding in notable) or any(
         story.state == "FAILED" for story in stories
     ):
         return "crit"
@@ -104,17 +106,23 @@ def _tone(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> st
 
 
 def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> str:
-    troubled = {(one.cluster, one.job_id) for one in notable if one.job_id}
+    troubled = {(finding.cluster, finding.job_id) for finding in notable if finding.job_id}
     worst = symptom(
         [
-            one
-            for one in notable
-            if not stories or (one.cluster, one.job_id) == (stories[0].cluster, stories[0].job_id)
+            finding
+            for finding in notable
+            if not stories
+            or (finding.cluster, finding.job_id) == (stories[0].cluster, stories[0].job_id)
         ]
         or notable
     )
     if worst is not None:
-        alike = sum(one.rule == worst.rule and one.job_id == worst.job_id for one in notable) - 1
+        alike = (
+            sum(
+                finding.rule == worst.rule and finding.job_id == worst.job_id for finding in notable
+            )
+            - 1
+        )
         gathered = worst.title + (
             message(", and {alike:number} more like it", alike=alike) if alike else ""
         )
@@ -150,8 +158,8 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
         if several:
             worst = symptom(of_job(notable, story.cluster, story.job_id))
             of_worst = [message("{title:text}.", title=worst.title)] if worst else []
-            found = join_messages([*of_worst, *said], " ") or message("nothing found.")
-            lines.append(message("{name:name}: {found:message}", name=story.name, found=found))
+            messages = join_messages([*of_worst, *said], " ") or message("nothing found.")
+            lines.append(message("{name:name}: {found:message}", name=story.name, found=messages))
         else:
             lines += said
     if len(stories) > MOST_LINES:
@@ -238,8 +246,8 @@ def _span(
 ) -> tuple[datetime | None, datetime | None]:
     """From the first sign of trouble to the last."""
     signs = [at for job in gathered for at in job.signs]
-    firsts = [*(one.first_seen for one in notable), *signs]
-    lasts = [*(one.last_seen for one in notable), *signs]
+    firsts = [*(finding.first_seen for finding in notable), *signs]
+    lasts = [*(finding.last_seen for finding in notable), *signs]
     return min(firsts, default=None), max(lasts, default=None)
 
 
@@ -253,7 +261,7 @@ def _when(
         return message("Looked at: {range:name}.", range=_range(scope.start, scope.end))
     still = (
         message(" Still going on when this report was made.")
-        if any(one.is_open for one in notable)
+        if any(finding.is_open for finding in notable)
         else ""
     )
     if ended - began < timedelta(seconds=1):
@@ -279,8 +287,8 @@ def _range(start: datetime, end: datetime) -> str:
 def _causes(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> tuple[Point, ...]:
     """That which explains comes before what it explains; one of each rule and job."""
     points = [
-        Point(_lead(one, stories), _cause(one))
-        for one in _one_of_each(notable, stories)[:MOST_CAUSES]
+        Point(_lead(finding, stories), _cause(finding))
+        for finding in _one_of_each(notable, stories)[:MOST_CAUSES]
     ]
     if points:
         return tuple(points)
@@ -313,18 +321,18 @@ def _lead(finding: ReportedFinding, stories: Sequence[JobStory]) -> str:
 
 def _actions(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> tuple[Point, ...]:
     steps: dict[str, Point] = {}
-    for one in _one_of_each(notable, stories):
+    for finding in _one_of_each(notable, stories):
         steps.setdefault(
-            one.next_step,
+            finding.next_step,
             Point(
-                one.rule_title
+                finding.rule_title
                 if len(stories) < 2
                 else message(
                     "{job_name:name}: {rule_title:text}",
-                    job_name=one.job_name,
-                    rule_title=one.rule_title,
+                    job_name=finding.job_name,
+                    rule_title=finding.rule_title,
                 ),
-                one.next_step,
+                finding.next_step,
             ),
         )
     if steps:
@@ -349,8 +357,10 @@ def _one_of_each(
     each, so that none is missed.
     """
     first: dict[tuple[str, ...], ReportedFinding] = {}
-    for one in notable:
-        first.setdefault((one.cluster, one.job_id, "" if len(stories) > 1 else one.rule), one)
+    for finding in notable:
+        first.setdefault(
+            (finding.cluster, finding.job_id, "" if len(stories) > 1 else finding.rule), finding
+        )
     return list(first.values())
 
 
@@ -420,16 +430,19 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
                 unknown=unknown,
             )
         )
-    excess = sum(one.excess_bytes or 0 for one in notable)
+    excess = sum(finding.excess_bytes or 0 for finding in notable)
     if excess:
         said.append(message("{excess:name} were uploaded in excess.", excess=bytes_text(excess)))
-    for one in notable:
-        if one.rule in ("pressure.root", "pressure.outbound") and one.last_seen > one.first_seen:
+    for finding in notable:
+        if (
+            finding.rule in ("pressure.root", "pressure.outbound")
+            and finding.last_seen > finding.first_seen
+        ):
             said.append(
                 message(
                     "Records were back-pressured by {subject:name} for at least {first_seen:name}.",
-                    subject=one.subject,
-                    first_seen=span_text(one.first_seen, one.last_seen),
+                    subject=finding.subject,
+                    first_seen=span_text(finding.first_seen, finding.last_seen),
                 )
             )
     if story.state == "FAILED":
@@ -452,18 +465,18 @@ def _downtime(story: JobStory) -> list[str]:
             if story.restarts
             else []
         )
-    known = [one for one in story.outages if one.downtime_ms is not None]
-    least = [one for one in story.outages if one.downtime_ms is None]
+    known = [outage for outage in story.outages if outage.downtime_ms is not None]
+    least = [outage for outage in story.outages if outage.downtime_ms is None]
     said: list[str] = []
     if known:
         each = join_messages(
             (
                 message(
                     "{at:name} UTC {downtime_ms:name}",
-                    at=f"{one.at:%H:%M:%S}",
-                    downtime_ms=duration_text(one.downtime_ms),
+                    at=f"{outage.at:%H:%M:%S}",
+                    downtime_ms=duration_text(outage.downtime_ms),
                 )
-                for one in known[:MOST_OUTAGES]
+                for outage in known[:MOST_OUTAGES]
             ),
             ", ",
         )
@@ -476,14 +489,14 @@ def _downtime(story: JobStory) -> list[str]:
         said.append(
             message(
                 "Down for {sum:name} in {times:message}: {each:message}{more:message}.",
-                sum=duration_text(sum(one.downtime_ms or 0 for one in known)),
+                sum=duration_text(sum(outage.downtime_ms or 0 for outage in known)),
                 times=times,
                 each=each,
                 more=more,
             )
         )
     if least:
-        at_least_ms = sum(one.at_least_ms or 0 for one in least)
+        at_least_ms = sum(outage.at_least_ms or 0 for outage in least)
         certain = (
             message(", at least {at_least_ms:name} in all", at_least_ms=duration_text(at_least_ms))
             if at_least_ms
@@ -496,7 +509,7 @@ def _downtime(story: JobStory) -> list[str]:
                 certain=certain,
             )
         )
-    again = [one.reprocessed_ms for one in story.outages if one.reprocessed_ms is not None]
+    again = [outage.reprocessed_ms for outage in story.outages if outage.reprocessed_ms is not None]
     if again:
         oldest = message(
             "the restored checkpoints were up to {max:name} old", max=duration_text(max(again))
@@ -515,22 +528,24 @@ def _kpis(
     stories: Sequence[JobStory], notable: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert]
 ) -> tuple[Kpi, ...]:
     settled, failed = (
-        sum(one.checkpoints.settled for one in stories),
-        sum(one.checkpoints.failed for one in stories),
+        sum(story.checkpoints.settled for story in stories),
+        sum(story.checkpoints.failed for story in stories),
     )
-    gaps = [one.checkpoints for one in stories if one.checkpoints.longest_gap_ms is not None]
-    longest = max(gaps, key=lambda one: one.longest_gap_ms or 0, default=None)
-    restarts = sum(one.restarts for one in stories)
+    gaps = [story.checkpoints for story in stories if story.checkpoints.longest_gap_ms is not None]
+    longest = max(gaps, key=lambda gap: gap.longest_gap_ms or 0, default=None)
+    restarts = sum(story.restarts for story in stories)
     down_ms = sum(
-        outage.downtime_ms or outage.at_least_ms or 0 for one in stories for outage in one.outages
+        outage.downtime_ms or outage.at_least_ms or 0
+        for story in stories
+        for outage in story.outages
     )
     down = (
         message("down for {down_ms:name}", down_ms=duration_text(down_ms))
         if down_ms
         else message("in this time")
     )
-    critical = sum(one.severity == "critical" for one in notable)
-    acknowledged = sum(bool(one.acknowledged_by) for one in alerts)
+    critical = sum(finding.severity == "critical" for finding in notable)
+    acknowledged = sum(bool(alert.acknowledged_by) for alert in alerts)
     due = (
         message("due every {interval_ms:name}", interval_ms=duration_text(longest.interval_ms))
         if longest and longest.interval_ms

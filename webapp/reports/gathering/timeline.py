@@ -52,14 +52,14 @@ def timeline(
         moment for finding in findings if is_notable(finding) for moment in [_of_finding(finding)]
     ]
     moments += [moment for alert in alerts for moment in _of_alert(alert)]
-    return tuple(sorted(most_important(moments), key=lambda one: one.at)), max(
+    return tuple(sorted(most_important(moments), key=lambda moment: moment.at)), max(
         len(moments) - MOST_MOMENTS, 0
     )
 
 
 def most_important(moments: Iterable[Moment]) -> tuple[Moment, ...]:
     """At most as many as a time line holds, in no order."""
-    return tuple(sorted(moments, key=lambda one: -_RANK.get(one.tone, 0))[:MOST_MOMENTS])
+    return tuple(sorted(moments, key=lambda moment: -_RANK.get(moment.tone, 0))[:MOST_MOMENTS])
 
 
 def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
@@ -73,14 +73,18 @@ def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
                 else _TONE_OF_MARK.get(mark.kind, "done")
             )
             yield Moment(mark.at, mark.kind, tone, _marked(mark), job_name=story.name)
-    for one in story.exceptions:
-        where = " on ".join(filter(None, (one.task, one.host)))
-        more = message("; {more:number} more of its name before", more=one.more) if one.more else ""
+    for exception in story.exceptions:
+        where = " on ".join(filter(None, (exception.task, exception.host)))
+        more = (
+            message("; {more:number} more of its name before", more=exception.more)
+            if exception.more
+            else ""
+        )
         yield Moment(
-            one.at,
+            exception.at,
             "exception",
             "crit",
-            message("Exception {name:name}", name=one.name),
+            message("Exception {name:name}", name=exception.name),
             message("in {where:name}{more:message}", where=where, more=more),
             job_name=story.name,
         )
@@ -106,31 +110,38 @@ def _marked(mark: ChartMark) -> str:
 
 
 def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:
-    own = [one for one in outlines if not one.is_savepoint]
-    for savepoint in (one for one in outlines if one.is_savepoint):
+    own = [outline for outline in outlines if not outline.is_savepoint]
+    for savepoint in (outline for outline in outlines if outline.is_savepoint):
         yield _savepoint(savepoint, name)
     runs = [
         list(run)
         for failed, run in groupby(
-            own, key=lambda one: (one.failed, one.outcome, one.reason) if one.failed else None
+            own,
+            key=lambda outline: (
+                (outline.failed, outline.outcome, outline.reason) if outline.failed else None
+            ),
         )
         if failed
     ]
     if len(runs) > MOST_RUNS:
         failures = sorted(
-            (one for one in own if one.failed), key=lambda one: (one.outcome, one.reason or "")
+            (outline for outline in own if outline.failed),
+            key=lambda outline: (outline.outcome, outline.reason or ""),
         )
         runs = [
-            list(run) for _key, run in groupby(failures, key=lambda one: (one.outcome, one.reason))
+            list(run)
+            for _key, run in groupby(
+                failures, key=lambda failure: (failure.outcome, failure.reason)
+            )
         ]
     for run in runs:
-        run.sort(key=lambda one: one.trigger_time)
+        run.sort(key=lambda outline: outline.trigger_time)
         yield _run(run, own, name)
         after = next(
             (
-                one
-                for one in own
-                if one.outcome == "completed" and one.trigger_time > run[-1].trigger_time
+                outline
+                for outline in own
+                if outline.outcome == "completed" and outline.trigger_time > run[-1].trigger_time
             ),
             None,
         )
@@ -161,8 +172,9 @@ def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:
 def _run(run: Sequence[Outline], own: Sequence[Outline], name: str) -> Moment:
     first, last = run[0], run[-1]
     between = sum(
-        first.trigger_time < one.trigger_time < last.trigger_time and one.outcome == "completed"
-        for one in own
+        first.trigger_time < outline.trigger_time < last.trigger_time
+        and outline.outcome == "completed"
+        for outline in own
     )
     detail = join_messages(
         filter(
@@ -200,31 +212,31 @@ def _run(run: Sequence[Outline], own: Sequence[Outline], name: str) -> Moment:
     return Moment(first.ended_at, "checkpoint", "crit", title, detail, last.ended_at, name)
 
 
-def _savepoint(one: Outline, name: str) -> Moment:
+def _savepoint(outline: Outline, name: str) -> Moment:
     took = (
-        [message("took {end_to_end_ms:name}", end_to_end_ms=duration_text(one.end_to_end_ms))]
-        if one.end_to_end_ms is not None
+        [message("took {end_to_end_ms:name}", end_to_end_ms=duration_text(outline.end_to_end_ms))]
+        if outline.end_to_end_ms is not None
         else []
     )
     wrote = (
         [
             message(
                 "wrote {checkpointed_bytes:name}",
-                checkpointed_bytes=bytes_text(one.checkpointed_bytes),
+                checkpointed_bytes=bytes_text(outline.checkpointed_bytes),
             )
         ]
-        if one.checkpointed_bytes is not None
+        if outline.checkpointed_bytes is not None
         else []
     )
-    tone = "crit" if one.failed else "done"
+    tone = "crit" if outline.failed else "done"
     return Moment(
-        one.ended_at,
+        outline.ended_at,
         "savepoint",
         tone,
         message(
             "Savepoint {checkpoint_id:number} {outcome:name}",
-            checkpoint_id=one.checkpoint_id,
-            outcome=one.outcome,
+            checkpoint_id=outline.checkpoint_id,
+            outcome=outline.outcome,
         ),
         join_messages([*took, *wrote], ", "),
         job_name=name,

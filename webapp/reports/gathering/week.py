@@ -80,11 +80,11 @@ class Week:
 
     @property
     def completed(self) -> int:
-        return sum(one.completed for one in self.checkpoints)
+        return sum(checkpoint.completed for checkpoint in self.checkpoints)
 
     @property
     def failed(self) -> int:
-        return sum(one.failed for one in self.checkpoints)
+        return sum(checkpoint.failed for checkpoint in self.checkpoints)
 
 
 def read(start: datetime, end: datetime) -> tuple[Week, int]:
@@ -195,7 +195,10 @@ def _checkpoints(hours: Any) -> tuple[ClusterCheckpoints, ...]:
     return tuple(
         sorted(
             checkpoints,
-            key=lambda one: (one.success if one.success is not None else 2, one.cluster),
+            key=lambda checkpoint: (
+                checkpoint.success if checkpoint.success is not None else 2,
+                checkpoint.cluster,
+            ),
         )
     )
 
@@ -228,8 +231,8 @@ def _by_rule(
     rows = [
         (
             rows[0].rule_title,
-            sum(one.episodes for one in rows),
-            len({(one.cluster, one.job_id) for one in rows}),
+            sum(row.episodes for row in rows),
+            len({(row.cluster, row.job_id) for row in rows}),
             rows[0],
         )
         for rows in groups.values()

@@ -40,13 +40,13 @@ _COPY_WORDS = {
 
 
 def _replication(job: JobCurrent, now: datetime) -> Iterator[Table]:
-    found = job_replication(job, now)
-    if found is None:
+    replication = job_replication(job, now)
+    if replication is None:
         return
-    copy = found.replica
+    copy = replication.replica
     rows = (
-        ("State", _COPY_WORDS.get(found.badge.english, found.badge.english)),
-        (message("Behind its origin"), duration_text(found.lag_ms)),
+        ("State", _COPY_WORDS.get(replication.badge.english, replication.badge.english)),
+        (message("Behind its origin"), duration_text(replication.lag_ms)),
         ("Checkpoint", _known(copy.checkpoint_id)),
         (message("Restore from"), texts.bounded(copy.location or "–")),
     )
@@ -63,11 +63,15 @@ def _replication(job: JobCurrent, now: datetime) -> Iterator[Table]:
 def _threads(scope: ReportScope, dumped: JobThreads) -> Iterator[Table]:
     """Of dumps that were taken in the time of the report."""
     rows = []
-    for one in dumped.taskmanagers:
-        if one.row and one.row.taken_at and scope.start <= one.row.taken_at <= scope.end:
+    for taskmanager in dumped.taskmanagers:
+        if (
+            taskmanager.row
+            and taskmanager.row.taken_at
+            and scope.start <= taskmanager.row.taken_at <= scope.end
+        ):
             rows += [
                 (texts.name(task.thread.name), texts.bounded(task.does), str(task.in_a_row))
-                for task in one.of_job
+                for task in taskmanager.of_job
             ]
     if rows:
         left_out = (

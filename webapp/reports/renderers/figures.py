@@ -57,7 +57,7 @@ def charts_of(document: Document) -> list[JobCharts]:
         for number, story in enumerate(document.stories[:MOST_JOBS_DRAWN])
     ]
     days = [JobCharts("", (_days(document),))] if document.days else []
-    return [*days, *(one for one in drawn if one.charts)]
+    return [*days, *(charts for charts in drawn if charts.charts)]
 
 
 def _of_job(number: int, story: JobStory, document: Document) -> Iterator[Chart]:
@@ -99,18 +99,24 @@ def _events(story: JobStory, findings: Sequence[ReportedFinding]) -> list[Annota
     report.
     """
     own = [
-        one
-        for one in findings
-        if (one.cluster, one.job_id) == (story.cluster, story.job_id) and one.severity != "info"
+        finding
+        for finding in findings
+        if (finding.cluster, finding.job_id) == (story.cluster, story.job_id)
+        and finding.severity != "info"
     ]
-    found = [
-        Annotation(one.first_seen, one.severity, one.title, f"#finding-{one.number}") for one in own
+    annotations = [
+        Annotation(
+            finding.first_seen, finding.severity, finding.title, f"#finding-{finding.number}"
+        )
+        for finding in own
     ]
-    return [Annotation(mark.at, mark.kind, mark.label) for mark in story.marks] + found
+    return [Annotation(mark.at, mark.kind, mark.label) for mark in story.marks] + annotations
 
 
 def _bar(point: ReportedCheckpoint) -> CheckpointBar:
-    return CheckpointBar(**{one.name: getattr(point, one.name) for one in fields(CheckpointPoint)})
+    return CheckpointBar(
+        **{field.name: getattr(point, field.name) for field in fields(CheckpointPoint)}
+    )
 
 
 def _is_sized(point: ReportedCheckpoint) -> bool:

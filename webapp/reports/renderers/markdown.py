@@ -79,10 +79,10 @@ def _lines(document: Document) -> Iterator[str]:
         gettext("Sources"),
         [
             (
-                f"* {told(one.name, about)}: "
-                f"{instant_text(one.as_of)}{f' ({told(one.note)})' if one.note else ''}"
+                f"* {told(source.name, about)}: "
+                f"{instant_text(source.as_of)}{f' ({told(source.note)})' if source.note else ''}"
             )
-            for one in document.sources
+            for source in document.sources
         ],
     )
     yield from part(
@@ -107,7 +107,10 @@ def _timeline(document: Document, about: PresentedReport) -> Iterator[str]:
     if not document.timeline:
         return
     shown_moments = document.timeline[:MOST_MOMENTS]
-    rows = [(_at(one), f"{_MARKS.get(one.tone, '■')} {_said(one, about)}") for one in shown_moments]
+    rows = [
+        (_at(moment), f"{_MARKS.get(moment.tone, '■')} {_said(moment, about)}")
+        for moment in shown_moments
+    ]
     yield from table(gettext("Time line"), ("UTC", gettext("What")), rows)
     if len(document.timeline) > MOST_MOMENTS:
         more = len(document.timeline) - MOST_MOMENTS

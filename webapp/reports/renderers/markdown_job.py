@@ -51,9 +51,13 @@ def job_lines(story: JobStory, about: PresentedReport) -> Iterator[str]:
             "counted": _counted(story.counters.flink),
         }
         yield f"  {_counted(story.counters.weir)}. {told(story.counters.why)}"
-    for one in story.exceptions:
-        thrown = {"name": plain(one.name), "task": told(one.task), "at": instant_text(one.at)}
-        more = gettext(", and %(more)s more") % {"more": one.more} if one.more else ""
+    for exception in story.exceptions:
+        thrown = {
+            "name": plain(exception.name),
+            "task": told(exception.task),
+            "at": instant_text(exception.at),
+        }
+        more = gettext(", and %(more)s more") % {"more": exception.more} if exception.more else ""
         yield gettext("* exception %(name)s in %(task)s, %(at)s") % thrown + more
     yield ""
     if story.outages:
@@ -64,7 +68,7 @@ def job_lines(story: JobStory, about: PresentedReport) -> Iterator[str]:
             gettext("Parts"),
             gettext("Processed again"),
         )
-        yield from table(gettext("Outages"), columns, [_outage(one) for one in story.outages])
+        yield from table(gettext("Outages"), columns, [_outage(outage) for outage in story.outages])
     if story.starts:
         phases = (
             gettext("Scheduled (UTC)"),
@@ -75,7 +79,7 @@ def job_lines(story: JobStory, about: PresentedReport) -> Iterator[str]:
             gettext("Tasks"),
             gettext("Held up"),
         )
-        yield from table(gettext("Starts"), phases, [_start(one) for one in story.starts])
+        yield from table(gettext("Starts"), phases, [_start(start) for start in story.starts])
     for lost in story.missing_files:
         yield from _missing(lost)
     for one_table in story.tables:
@@ -132,32 +136,32 @@ def _missing(lost: ReportedMissingFile) -> Iterator[str]:
     )
 
 
-def _outage(one: Outage) -> tuple[str, ...]:
-    is_known = one.downtime_ms is not None or one.at_least_ms is None
+def _outage(outage: Outage) -> tuple[str, ...]:
+    is_known = outage.downtime_ms is not None or outage.at_least_ms is None
     down = (
-        duration_text(one.downtime_ms)
+        duration_text(outage.downtime_ms)
         if is_known
-        else gettext("at least %(ms)s") % {"ms": duration_text(one.at_least_ms)}
+        else gettext("at least %(ms)s") % {"ms": duration_text(outage.at_least_ms)}
     )
     return (
-        day_and_clock_text(one.at),
+        day_and_clock_text(outage.at),
         down,
-        count_text(one.restarts),
-        _parts(one.parts),
-        duration_text(one.reprocessed_ms),
+        count_text(outage.restarts),
+        _parts(outage.parts),
+        duration_text(outage.reprocessed_ms),
     )
 
 
-def _start(one: ReportedStart) -> tuple[str, ...]:
-    held_up = {"ms": duration_text(one.held_up_ms), "task": one.held_up_by}
-    by = gettext("%(ms)s by %(task)s") % held_up if one.held_up_by else "–"
-    took = duration_text(one.total_ms), duration_text(one.usual_ms)
+def _start(start: ReportedStart) -> tuple[str, ...]:
+    held_up = {"ms": duration_text(start.held_up_ms), "task": start.held_up_by}
+    by = gettext("%(ms)s by %(task)s") % held_up if start.held_up_by else "–"
+    took = duration_text(start.total_ms), duration_text(start.usual_ms)
     return (
-        day_and_clock_text(one.at),
-        localised(one.kind),
+        day_and_clock_text(start.at),
+        localised(start.kind),
         *took,
-        _parts(one.parts),
-        count_text(one.tasks),
+        _parts(start.parts),
+        count_text(start.tasks),
         by,
     )
 

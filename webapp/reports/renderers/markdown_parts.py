@@ -71,7 +71,7 @@ def shown_table(shown: Table, about: PresentedReport) -> Iterator[str]:
     rows = [[localised(cell) for cell in row] for row in shown.rows]
     note, empty = localised(shown.note), localised(shown.empty)
     yield from table(
-        localised(shown.title), [localised(one) for one in shown.columns], rows, empty, note
+        localised(shown.title), [localised(column) for column in shown.columns], rows, empty, note
     )
 
 

@@ -16,9 +16,12 @@ HEADS = ("field", "type", "unit", "meaning")
 
 
 def pages() -> dict[str, str]:
-    shown = (one for name, one in SERVING_TABLES.items() if name not in INTERNAL)
+    shown = (
+        serving_table for name, serving_table in SERVING_TABLES.items() if name not in INTERNAL
+    )
     parts = [
-        f"## {one.name}\n\n{_capital(one.row)}.\n\n{table(HEADS, _rows(one))}" for one in shown
+        f"## {serving_table.name}\n\n{_capital(serving_table.row)}.\n\n{table(HEADS, _rows(serving_table))}"
+        for serving_table in shown
     ]
     return {"reference/fields.md": "\n\n".join((INTRODUCTION.strip(), *parts)) + "\n"}
 
@@ -28,5 +31,5 @@ def _capital(text: str) -> str:
 
 
 def _rows(of: ServingTable) -> Iterator[tuple[str, ...]]:
-    for one in of.columns:
-        yield f"`{one.name}`", one.kind, one.unit or "–", plain(one.meaning) or "–"
+    for column in of.columns:
+        yield f"`{column.name}`", column.kind, column.unit or "–", plain(column.meaning) or "–"

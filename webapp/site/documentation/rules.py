@@ -57,17 +57,22 @@ def _rule(rule: Rule) -> str:
             table(
                 heads,
                 [
-                    (f"`{one.key}`", _value(one, one.default), _range(one), one.reason)
-                    for one in rule.thresholds
+                    (
+                        f"`{threshold.key}`",
+                        _value(threshold, threshold.default),
+                        _range(threshold),
+                        threshold.reason,
+                    )
+                    for threshold in rule.thresholds
                 ],
             )
         )
     return "\n\n".join([*parts, runbook])
 
 
-def _range(one: Threshold) -> str:
-    return f"{one.minimum:.12g} to {one.maximum:.12g}"
+def _range(threshold: Threshold) -> str:
+    return f"{threshold.minimum:.12g} to {threshold.maximum:.12g}"
 
 
-def _value(one: Threshold, value: float) -> str:
-    return f"{value:.12g} {one.unit}".strip()
+def _value(threshold: Threshold, value: float) -> str:
+    return f"{value:.12g} {threshold.unit}".strip()

@@ -62,5 +62,5 @@ def accepted_values() -> dict[str, str]:
         elif read is number:
             found[name] = f"{rest[1]} to {rest[2]}"
         else:
-            found[name] = next((one for one in rest if isinstance(one, str) and " " in one), "")
+            found[name] = next((text for text in rest if isinstance(text, str) and " " in text), "")
     return {name: text for name, text in found.items() if text}

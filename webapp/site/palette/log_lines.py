@@ -132,22 +132,22 @@ def _rules(event: LogEvent | None) -> Iterator[Hit]:
     if event is None:
         return
     kind = rule_kind(event.kind, event.to_state)
-    for one in all_rules().values():
+    for rule in all_rules().values():
         # What a checkpoint became, rules read off its row, which has what lines told: of expired
         # ones, ``checkpoint.expired``.
-        if kind in one.reads or one.id == event.kind.replace("_", ".", 1):
+        if kind in rule.reads or rule.id == event.kind.replace("_", ".", 1):
             yield Hit(
-                localised(one.title),
-                reverse("rule", args=[one.id]),
-                gettext("%(id)s judges this") % {"id": one.id},
+                localised(rule.title),
+                reverse("rule", args=[rule.id]),
+                gettext("%(id)s judges this") % {"id": rule.id},
             )
 
 
 def _missing_file(text: str) -> Iterator[Hit]:
-    found = _MISSING_FILE.search(text)
-    if found:
+    match = _MISSING_FILE.search(text)
+    if match:
         yield Hit(
             gettext("Who wrote, needed and removed the file"),
-            f"{reverse('missing-file')}?{urlencode({'path': found['path']})}",
+            f"{reverse('missing-file')}?{urlencode({'path': match['path']})}",
             gettext("triage of a missing file"),
         )

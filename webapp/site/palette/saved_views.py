@@ -21,5 +21,12 @@ def saved_views(text: str, user: User) -> Iterator[Group]:
     if found := list(named[:MOST_OF_GROUP]):
         yield Group(
             gettext("Saved views"),
-            [Hit(one.name, one.address, str(PAGES.get(one.page, one.page))) for one in found],
+            [
+                Hit(
+                    saved_view.name,
+                    saved_view.address,
+                    str(PAGES.get(saved_view.page, saved_view.page)),
+                )
+                for saved_view in found
+            ],
         )

@@ -106,9 +106,9 @@ def of_code(path: str, source: str) -> Iterator[Message]:
                 f"{path}:{call.lineno}: {name}() of an f-string; use a plain text with %(name)s"
             )
         texts = [
-            one.value
-            for one in call.args
-            if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            constant.value
+            for constant in call.args
+            if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
         ]
         if message := _of_call(name, texts):
             yield Message(*message, [path])
@@ -116,10 +116,10 @@ def of_code(path: str, source: str) -> Iterator[Message]:
 
 def _declared(call: ast.Call, name: str) -> Iterator[str]:
     """Words of things that translate them when they are shown."""
-    by_name = {one.arg: one.value for one in call.keywords}
+    by_name = {keyword.arg: keyword.value for keyword in call.keywords}
     arguments = dict(enumerate(call.args)) | by_name
     for place in _DECLARED[name]:
-        yield from (one for one in _words_of(arguments.get(place)) if one)
+        yield from (text for text in _words_of(arguments.get(place)) if text)
 
 
 def _words_of(node: ast.AST | None) -> Iterator[str]:

@@ -85,7 +85,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
             acknowledged_control(),
         ),
         "page": listed,
-        "rows": [(one, state_badge(one), severity_badge(one.severity)) for one in listed.rows],
+        "rows": [(row, state_badge(row), severity_badge(row.severity)) for row in listed.rows],
         "matching": capped_count(filters.qs),
         "closed_lately": [] if listed.rows or filters.is_narrowed else _closed_lately(),
     }
@@ -136,14 +136,14 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         .defer("evidence", "fired")
     )
     alert_rows = [
-        (one, alert_badge(one), badges(one))
-        for one in sorted(alerts[:MOST_ALERTS], key=lambda one: not one.is_open)
+        (alert, alert_badge(alert), badges(alert))
+        for alert in sorted(alerts[:MOST_ALERTS], key=lambda alert: not alert.is_open)
     ]
     story = timeline(found, of_it, time_range)
     moments, of_matter = list(story.moments), matters(of_it)
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
-    cause = next((one for one in of_it if one.is_cause), None)
-    named = FindingHost.objects.filter(finding__in=[one.finding.pk for one in of_it])
+    cause = next((member for member in of_it if member.is_cause), None)
+    named = FindingHost.objects.filter(finding__in=[member.finding.pk for member in of_it])
     receivers = told(of_incident.values("uid"))
     context: dict[str, Any] = {
         "incident": found,
@@ -156,11 +156,11 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "told": receivers,
         "unnotified": None
         if receivers
-        else _why_nobody([one for one, _, _ in alert_rows], of_it, now),
+        else _why_nobody([alert for alert, _, _ in alert_rows], of_it, now),
         "matters": of_matter,
         "matters_first": of_matter[:MATTERS_SHOWN],
         "matters_shown": MATTERS_SHOWN,
-        "members": [(one, shown(one.finding)) for one in of_it],
+        "members": [(member, shown(member.finding)) for member in of_it],
         "hosts": named.order_by("host").values_list("host", flat=True).distinct()[: MOST_HOSTS + 1],
         "more_findings": found.finding_count - len(of_it),
         "alerts": alert_rows[:ALERTS_SHOWN],
@@ -181,14 +181,14 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
 
 
 def _why_nobody(alerts: list[Alert], of_it: list[Member], now: datetime) -> Unnotified:
-    return why_nobody(alerts, now) if alerts else why_no_alert([one.finding for one in of_it])
+    return why_nobody(alerts, now) if alerts else why_no_alert([member.finding for member in of_it])
 
 
 def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]:
     """By day, each with its shape."""
     return [
-        (day, [(one, SHAPES.get(one.tone, "■")) for one in of_day])
-        for day, of_day in groupby(moments, key=lambda one: day_text(one.at))
+        (day, [(moment, SHAPES.get(moment.tone, "■")) for moment in of_day])
+        for day, of_day in groupby(moments, key=lambda moment: day_text(moment.at))
     ]
 
 

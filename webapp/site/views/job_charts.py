@@ -128,17 +128,17 @@ def _annotations(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
 def _findings(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
     """Where each notable matter began; a click opens it."""
     start, end = view.time_range.from_time, view.time_range.to_time
-    found = of_job(
+    findings = of_job(
         view.job.cluster, view.job.job_id, start, end, is_past=True, attempts=attempts.ids
     )
     return [
         Annotation(
-            one.finding.first_seen,
-            "critical" if one.severity.tone == "crit" else "warning",
-            one.finding.title,
-            reverse("finding", args=(one.finding.pk,)),
+            finding.finding.first_seen,
+            "critical" if finding.severity.tone == "crit" else "warning",
+            finding.finding.title,
+            reverse("finding", args=(finding.finding.pk,)),
         )
-        for one in (*found.current, *found.of_others)
+        for finding in (*findings.current, *findings.of_others)
     ]
 
 

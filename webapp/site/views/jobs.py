@@ -58,11 +58,13 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     event_filters = JobEventFilters.of_page(request.GET, events)
     thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
-    found = of_job(cluster, job_id, start, end, is_past=view.is_past, attempts=attempts.ids)
-    blamed = blame(view.job.graph, found.origins)
+    findings = of_job(cluster, job_id, start, end, is_past=view.is_past, attempts=attempts.ids)
+    blamed = blame(view.job.graph, findings.origins)
     # The graph of a past job shows the time that its origin is about, not the calm after it.
     drawn_to = (
-        max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
+        max((origin.finding.last_seen for origin in findings.origins), default=end)
+        if view.is_past
+        else end
     )
     windows = newest_windows(cluster, job_id, start, min(drawn_to, end))
     judgement = (
@@ -96,10 +98,10 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "event_kinds": list(events.order_by("kind").values_list("kind", flat=True).distinct()),
         "exceptions": exceptions[:EXCEPTIONS_SHOWN],
         "more_exceptions": len(exceptions) > EXCEPTIONS_SHOWN,
-        "findings": found,
+        "findings": findings,
         "alerts": open_alerts(cluster, job_id),
-        "deductions": found.deductions(view.job.health),
-        "what_if_rule": found.in_full[0].finding.rule if found.in_full else "pressure.root",
+        "deductions": findings.deductions(view.job.health),
+        "what_if_rule": findings.in_full[0].finding.rule if findings.in_full else "pressure.root",
         "health": health_badge_of(view.job),
         "unknowns": judgement.unknowns if judgement else [],
         "coverage": _coverage(view, judgement),

@@ -43,12 +43,19 @@ def pipeline(request: HttpRequest) -> HttpResponse:
     of_skips = SkipFilters.of_page(request.GET, SkippedInput.objects.all())
     shown_runs = page(filters.qs, filters.order, request.GET.get("runs", ""), RUNS_A_PAGE)
     skips = page(of_skips.qs, of_skips.order, request.GET.get("skips", ""), SKIPS_A_PAGE)
-    found, alarms = status(now), list(PipelineAlarm.objects.filter(cleared_at__isnull=True))
+    pipeline_status, alarms = (
+        status(now),
+        list(PipelineAlarm.objects.filter(cleared_at__isnull=True)),
+    )
     recorded = {(alarm.code, alarm.subject) for alarm in alarms}
     context: dict[str, Any] = {
-        "status": found,
+        "status": pipeline_status,
         "alarms": alarms,
-        "unrecorded": [one for one in found.problems if (one.code, one.subject) not in recorded],
+        "unrecorded": [
+            problem
+            for problem in pipeline_status.problems
+            if (problem.code, problem.subject) not in recorded
+        ],
         "cleared": PipelineAlarm.objects.filter(cleared_at__isnull=False).order_by("-cleared_at")[
             :CLEARED_SHOWN
         ],

@@ -127,15 +127,15 @@ class StorageFilesView(APIView):
         filters = given(FileFilters, request)
         wanted = filters.wanted
         figures = audited_or_404(wanted.root)
-        found, unreadable = read(figures, wanted, FILES_A_PAGE)
+        page, unreadable = read(figures, wanted, FILES_A_PAGE)
         if unreadable:
             raise NotFound(unreadable)
-        rows = StorageFileSerializer(found.rows, many=True).data
+        rows = StorageFileSerializer(page.rows, many=True).data
         return Response(
             {
                 "audit_id": figures.audit.audit_id,
-                "after": found.after or None,
-                "incomplete": found.incomplete,
+                "after": page.after or None,
+                "incomplete": page.incomplete,
                 "results": rows,
             }
         )
@@ -161,7 +161,7 @@ class XrayView(APIView):
         named = given(XrayParameters, request).values
         try:
             file = located(named.get("path", ""))
-            found = xray_cache.xray(file)
+            xray = xray_cache.xray(file)
             compared = (
                 asdict(xray_cache.comparison(file, located(named["with"])))
                 if named.get("with")
@@ -180,9 +180,9 @@ class XrayView(APIView):
         )
         return Response(
             {
-                "xray": asdict(found),
-                "self_contained": found.self_contained,
-                "relocatable": found.relocatable,
+                "xray": asdict(xray),
+                "self_contained": xray.self_contained,
+                "relocatable": xray.relocatable,
                 "resolvable": audited.resolvable if audited else None,
                 "compared_with": compared,
             }

@@ -42,10 +42,10 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
     settle_left_behind(lease, record)
     row = _begin(request, lease, record)
     try:
-        found = listings.list_all(request, row.run_dir, record.say)
-        row.as_of = listings.as_of(found)
+        root_listings = listings.list_all(request, row.run_dir, record.say)
+        row.as_of = listings.as_of(root_listings)
         row.previous = _previous(row.as_of)
-        _write_request(row, request, found)
+        _write_request(row, request, root_listings)
         with lease.writing():
             row.save(update_fields=["as_of", "previous"])
         _run_spark(row, request, lease, record)
@@ -98,7 +98,7 @@ def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAud
             fresh=request.fresh,
             run_dir=run_dir,
             manifest_path=f"{run_dir}/manifest.json",
-            withheld={one.root.uri: one.withheld for one in request.roots if one.withheld},
+            withheld={root.root.uri: root.withheld for root in request.roots if root.withheld},
         )
 
 
@@ -134,14 +134,14 @@ def _is_lost(audit: StorageAudit) -> bool:
 
 
 def _write_request(
-    row: StorageAudit, request: AuditRequest, found: list[listings.RootListing]
+    row: StorageAudit, request: AuditRequest, root_listings: list[listings.RootListing]
 ) -> None:
     known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now(), request.jobs_left_out())
     one = {
         "audit_id": row.audit_id,
         "as_of": row.as_of.isoformat() if row.as_of else None,
         "age_guard_h": row.age_guard_h,
-        "roots": [listings.request_of(listing) for listing in found],
+        "roots": [listings.request_of(listing) for listing in root_listings],
         "spellings": [list(pair) for pair in request.spellings.aliases],
         "jobs": f"{row.run_dir}/jobs.parquet",
     }

@@ -38,24 +38,24 @@ def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) ->
         raise Refused("An inventory lists one root: name that root alone.")
     if request.as_of is not None:
         refuse_future(request.as_of, timezone.now(), "The instant of the audit")
-    found = []
+    listings = []
     visited = VisitedDirectories()
-    for number, one in enumerate(request.roots):
+    for number, root in enumerate(request.roots):
         folder = f"{run_dir}/listing-{number}"
-        say(f"listing {one.root.uri}" + (f" at {one.root.read_at}" if one.root.read_at else ""))
-        listed = _listed(request, one, folder, visited)
+        say(f"listing {root.root.uri}" + (f" at {root.root.read_at}" if root.root.read_at else ""))
+        listed = _listed(request, root, folder, visited)
         unlisted = [skip for skip in listed.unlisted if skip.reason != SECOND_NAME]
         say(
-            f"{one.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, "
+            f"{root.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, "
             f"{len(unlisted)} directories not listed"
         )
         for skip in listed.unlisted:
             if skip.reason == SECOND_NAME:
                 say(f"{skip.subject}: {skip.detail}")
-        found.append(RootListing(one, folder, listed))
+        listings.append(RootListing(root, folder, listed))
     return [
         replace(listing, doubted=tuple(visited.skips_of(listing.asked.root.uri)))
-        for listing in found
+        for listing in listings
     ]
 
 
@@ -65,18 +65,18 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
 
 
 def _listed(
-    audit: AuditRequest, one: RequestedRoot, folder: str, visited: VisitedDirectories
+    audit: AuditRequest, root: RequestedRoot, folder: str, visited: VisitedDirectories
 ) -> Listed:
     if audit.inventory:
         return import_inventory(
             audit.inventory,
-            one.root,
+            root.root,
             folder,
             audit.as_of or _written_at(audit.inventory),
             spellings=audit.spellings,
         )
     return list_root(
-        one.root,
+        root.root,
         folder,
         threads=settings.WEIR.storage_threads,
         spellings=audit.spellings,
@@ -99,16 +99,16 @@ def _written_at(inventory: str) -> datetime:
 
 def request_of(listing: RootListing) -> dict[str, Any]:
     """As :mod:`spark_jobs.audit_request` reads it."""
-    one = listing.asked
+    root = listing.asked
     skips = [*listing.listed.unlisted, *listing.doubted]
     return {
-        "uri": one.root.uri,
-        "read_at": one.root.read_at,
+        "uri": root.root.uri,
+        "read_at": root.root.read_at,
         "listing": listing.folder,
-        "clusters": list(one.clusters),
-        "blind": list(one.blind),
-        "blind_elsewhere": list(one.blind_elsewhere),
-        "attested": one.attested,
+        "clusters": list(root.clusters),
+        "blind": list(root.blind),
+        "blind_elsewhere": list(root.blind_elsewhere),
+        "attested": root.attested,
         "unlisted": [
             {"subject": skip.subject, "reason": skip.reason, "detail": skip.detail}
             for skip in skips

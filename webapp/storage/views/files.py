@@ -27,7 +27,7 @@ def files(request: HttpRequest) -> HttpResponse:
     filters = FileFilters.of_page(request.GET)
     wanted = filters.wanted
     figures = audited_or_404(wanted.root)
-    found, unreadable = (
+    page, unreadable = (
         read(figures, wanted, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
     )
     reasons = _reasons([wanted.verdict] if wanted.verdict else NOT_LIVE)
@@ -48,8 +48,8 @@ def files(request: HttpRequest) -> HttpResponse:
             ),
         ),
         "wanted": wanted,
-        "found": found,
-        "rows": [_row(row, figures.audit.age_guard_h) for row in found.rows],
+        "found": page,
+        "rows": [_row(row, figures.audit.age_guard_h) for row in page.rows],
         "unreadable": unreadable,
     }
     return render(request, "storage/files.html", context)

@@ -30,14 +30,14 @@ def storage(request: HttpRequest) -> HttpResponse:
     registered = list(StorageRoot.objects.prefetch_related("clusters"))
     figures = {row.root: row for row in latest().select_related("audit").order_by("-bytes", "root")}
     young = defaultdict(list)
-    for one in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=YOUNG):
-        young[one.audit_id, one.root].append(one)
+    for verdict_figures in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=YOUNG):
+        young[verdict_figures.audit_id, verdict_figures.root].append(verdict_figures)
     replicated = factors_of(registered)
     rows = [
         _row(root, figures.pop(root.uri, None), young, now) | {"replicated": replicated[root.uri]}
         for root in registered
     ]
-    rows += [_row(None, found, young, now) for found in figures.values()]
+    rows += [_row(None, figure, young, now) for figure in figures.values()]
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)
     suggested = suggestions()

@@ -180,8 +180,8 @@ def _findings(uri: str) -> list[Any]:
         Finding.objects.open().filter(rule__startswith="storage.", data__root=uri).worst_first()
     )
     return [
-        (one, SEVERITY_BADGES.get(one.severity))
-        for one in open_ones.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]
+        (finding, SEVERITY_BADGES.get(finding.severity))
+        for finding in open_ones.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]
     ]
 
 

@@ -155,6 +155,6 @@ def _others(directory: str, path: str) -> list[CheckpointStorage]:
 
 def _names_of(found: Xray) -> dict[str, JobCurrent]:
     """By directory."""
-    of_jobs = [one.path for one in found.directories if one.job_id][:JOBS_NAMED]
+    of_jobs = [directory.path for directory in found.directories if directory.job_id][:JOBS_NAMED]
     owners = {directory: owner_of(directory) for directory in of_jobs}
     return {directory: job for directory, job in owners.items() if job}

@@ -140,8 +140,8 @@ def operators(
         ),
     )
     shown = tuple(
-        _operator(one, by_subtask[one.operator_id], finished, kinds, inline, files, uploaded)
-        for one in ordered[:MOST_OPERATORS]
+        _operator(pair, by_subtask[pair.operator_id], finished, kinds, inline, files, uploaded)
+        for pair in ordered[:MOST_OPERATORS]
     )
     return shown, len(ordered) - len(shown)
 

@@ -112,16 +112,16 @@ def _called(name: str, known: Mapping[str, AnalysisT]) -> AnalysisT:
 
 def _listed() -> Iterator[str]:
     every: dict[str, Declaration[Any, Any]] = dict(all_analyses())
-    every |= {f"ROOT {name}": one for name, one in all_root_analyses().items()}
-    every |= {f"--fleet {name}": one for name, one in all_fleet_analyses().items()}
-    for called, one in every.items():
-        yield f"{called:18} {one.title}: {one.summary}"
-        for name, parameter in one.parameters.parameters().items():
+    every |= {f"ROOT {name}": analysis for name, analysis in all_root_analyses().items()}
+    every |= {f"--fleet {name}": analysis for name, analysis in all_fleet_analyses().items()}
+    for called, declaration in every.items():
+        yield f"{called:18} {declaration.title}: {declaration.summary}"
+        for name, parameter in declaration.parameters.parameters().items():
             yield f"{'':18} --set {name}=…  {parameter.about}"
 
 
 def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilters:
-    values: Mapping[str, str] = dict(one.partition("=")[::2] for one in given)
+    values: Mapping[str, str] = dict(text.partition("=")[::2] for text in given)
     known = analysis.parameters.parameters()
     if unknown := sorted(values.keys() - known.keys()):
         raise CommandError(

@@ -50,13 +50,13 @@ def _words(found: Triage) -> Iterator[str]:
         f"{found.seen.as_of.isoformat() if found.seen else 'by no audit whose list is kept'}"
     )
     yield f"  gone by              {found.gone_by.isoformat() if found.gone_by else 'not known'}"
-    for one in found.referrers:
+    for referrer in found.referrers:
         ended = {True: "ended", False: "has not ended", None: "not known whether it ended"}[
-            one.ended
+            referrer.ended
         ]
         yield (
-            f"  needed by            {one.metadata_path} (job "
-            f"{one.job_name or one.job_id or 'not known'}: {ended})"
+            f"  needed by            {referrer.metadata_path} (job "
+            f"{referrer.job_name or referrer.job_id or 'not known'}: {ended})"
         )
     for handle in found.handles:
         yield (

@@ -89,10 +89,10 @@ class Command(PreparedCommand):
     def _endpoint(self, name: str | None) -> Endpoint | None:
         if name is None:
             return None
-        found: Endpoint | None = Endpoint.objects.filter(name=name).first()
-        if found is None:
+        endpoint: Endpoint | None = Endpoint.objects.filter(name=name).first()
+        if endpoint is None:
             raise CommandError(f"There is no endpoint {name}.", returncode=REFUSED)
-        return found
+        return endpoint
 
 
 def _json(row: Delivery) -> str:

@@ -23,9 +23,9 @@ VARIABLE = "WEIR_CLUSTER_SECRET"
 STORE_VARIABLE = "WEIR_LOG_STORE_SECRET"
 PROMETHEUS_VARIABLE = "WEIR_PROMETHEUS_SECRET"
 OPTIONS = {
-    one.option: one.field
-    for one in source_registry.settings()
-    if one.option and one.field != "log_store_url"
+    setting.option: setting.field
+    for setting in source_registry.settings()
+    if setting.option and setting.field != "log_store_url"
 } | {
     "--prometheus-labels": "prometheus_selector",
     "--prometheus-ca": "prometheus_ca_file",

@@ -50,11 +50,13 @@ class Command(PreparedCommand):
         if options["by"] not in (known := groupings()):
             raise CommandError(f"It can be grouped by {', '.join(known)}.", returncode=REFUSED)
         if options["quotas"]:
-            found = uses(window, timezone.now())
+            quota_uses = uses(window, timezone.now())
             if options["json"]:
-                print_document(self.stdout, {"quotas": QuotaUseSerializer(found, many=True).data})
+                print_document(
+                    self.stdout, {"quotas": QuotaUseSerializer(quota_uses, many=True).data}
+                )
                 return
-            print_lines(self.stdout, _quotas(found))
+            print_lines(self.stdout, _quotas(quota_uses))
         elif options["by"] != JOB:
             if options["json"]:
                 print_document(self.stdout, groups_document(options["by"], window))
@@ -109,9 +111,9 @@ def _sizes(state: float | None, state_per_day: float | None, uploaded: float | N
 def _groups(by: str, window: int) -> Iterator[str]:
     yield f"{'':<40}{'jobs':>6}{'state':>10}{'a day':>16}{'uploaded':>10}{'unref.':>10}"
     for group in groups_by(by, window, timezone.now()):
-        one = group.figures
-        sizes = _sizes(one.state_bytes, one.state_bytes_per_day, one.uploaded_bytes)
-        yield f"{group.name[:39]:<40}{group.jobs:>6,}{sizes}{bytes_text(one.unreferenced_bytes):>10}"
+        figures = group.figures
+        sizes = _sizes(figures.state_bytes, figures.state_bytes_per_day, figures.uploaded_bytes)
+        yield f"{group.name[:39]:<40}{group.jobs:>6,}{sizes}{bytes_text(figures.unreferenced_bytes):>10}"
 
 
 def _quotas(found: Any) -> Iterator[str]:

@@ -71,7 +71,7 @@ class Command(PreparedCommand):
     def _one(
         self, host: str, cluster: str | None, start: datetime, end: datetime, as_json: bool
     ) -> None:
-        clusters = [one for one in lookup.clusters_of(host) if cluster in (None, one)]
+        clusters = [text for text in lookup.clusters_of(host) if cluster in (None, text)]
         if not clusters:
             raise CommandError(f"No job was seen on a host called {host}.", returncode=REFUSED)
         if as_json:

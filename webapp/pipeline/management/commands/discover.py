@@ -72,14 +72,15 @@ class Command(PreparedCommand):
 
 def _as_json(source: DiscoverySource, listing: Listing, changes: Changes) -> dict[str, Any]:
     found = asdict(changes) | {
-        "refused": [asdict(one) for one in (*listing.refused, *changes.refused)]
+        "refused": [asdict(target) for target in (*listing.refused, *changes.refused)]
     }
     clusters: list[dict[str, Any]] = [
-        {"name": one.name, "url": one.url, "labels": dict(one.labels)} for one in listing.clusters
+        {"name": cluster.name, "url": cluster.url, "labels": dict(cluster.labels)}
+        for cluster in listing.clusters
     ]
-    for listed, one in zip(clusters, listing.clusters, strict=True):
-        if one.operator:
-            listed["operator"] = one.operator.said
+    for listed, cluster in zip(clusters, listing.clusters, strict=True):
+        if cluster.operator:
+            listed["operator"] = cluster.operator.said
     return {
         "source": source.name,
         "kind": source.kind,
@@ -102,13 +103,16 @@ def _in_words(source: DiscoverySource, listing: Listing, changes: Changes) -> st
         more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
         lines += [f"  {word:8} {', '.join(names[:NAMES_SHOWN])}{more}"] if names else []
     lines += [
-        f"  broken   {one.name}: {one.operator.said}"
-        for one in listing.clusters
-        if one.operator and one.operator.state == "broken"
+        f"  broken   {cluster.name}: {cluster.operator.said}"
+        for cluster in listing.clusters
+        if cluster.operator and cluster.operator.state == "broken"
     ]
     return "\n".join(
         [
             *lines,
-            *(f"  refused  {one.what}: {one.why}" for one in (*listing.refused, *changes.refused)),
+            *(
+                f"  refused  {target.what}: {target.why}"
+                for target in (*listing.refused, *changes.refused)
+            ),
         ]
     )

@@ -31,8 +31,8 @@ class Command(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         job, now = job_named(options["cluster"], options["job"]), timezone.now()
-        found = job_threads(job, job.last_seen_at or job.as_of, now, options["vertex"])
-        asked = want_all(job.cluster, found.taskmanager_ids, now, getuser())
+        threads = job_threads(job, job.last_seen_at or job.as_of, now, options["vertex"])
+        asked = want_all(job.cluster, threads.taskmanager_ids, now, getuser())
         self.stdout.write(
-            found.why or f"{asked} of {len(found.taskmanagers)} TaskManagers are asked.",
+            threads.why or f"{asked} of {len(threads.taskmanagers)} TaskManagers are asked.",
         )

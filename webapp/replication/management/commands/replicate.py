@@ -79,22 +79,22 @@ class Command(PreparedCommand):
                 source=options["source"],
                 every_s=options["every"],
             )
-        found = job_replication(job, timezone.now())
-        if found is None:
+        replication = job_replication(job, timezone.now())
+        if replication is None:
             raise CommandError(
                 "No copy of this job was asked for: name a DESTINATION.", returncode=REFUSED
             )
         if options["stop"]:
-            found.replica.enabled = False
-            found.replica.save(update_fields=["enabled"])
-            findings.close(found.replica, timezone.now())
+            replication.replica.enabled = False
+            replication.replica.save(update_fields=["enabled"])
+            findings.close(replication.replica, timezone.now())
         elif not options["show"]:
-            self._copy(found.replica)
-            found = job_replication(job, timezone.now()) or found
+            self._copy(replication.replica)
+            replication = job_replication(job, timezone.now()) or replication
         if options["json"]:
-            print_document(self.stdout, as_document(found))
+            print_document(self.stdout, as_document(replication))
         else:
-            print_lines(self.stdout, _words(found, stopped=options["stop"]))
+            print_lines(self.stdout, _words(replication, stopped=options["stop"]))
 
     def _copy(self, replica: Replica) -> None:
         work_keys.wake(replica, timezone.now())
@@ -108,8 +108,8 @@ class Command(PreparedCommand):
             )
 
 
-def _words(found: JobReplication, *, stopped: bool) -> Iterator[str]:
-    copy = found.replica
+def _words(replication: JobReplication, *, stopped: bool) -> Iterator[str]:
+    copy = replication.replica
     if stopped:
         yield f"The copy at {copy.destination} stays as it is, and is no longer kept up to date."
     if copy.checkpoint_id is None:
@@ -119,10 +119,10 @@ def _words(found: JobReplication, *, stopped: bool) -> Iterator[str]:
         f"Checkpoint {copy.checkpoint_id} is at {copy.location}: {count_text(copy.files)} files, "
         f"{bytes_text(copy.bytes)}."
     )
-    yield f"It lies {duration_text(found.lag_ms)} behind: so much would be lost with the original."
-    if found.rounds and found.rounds[0].checkpoint_id == copy.checkpoint_id:
-        one = found.rounds[0]
-        copied = f"{count_text(one.copied_files)} files ({bytes_text(one.copied_bytes)})"
-        yield f"Its round copied {copied} and kept {count_text(one.kept_files)}."
+    yield f"It lies {duration_text(replication.lag_ms)} behind: so much would be lost with the original."
+    if replication.rounds and replication.rounds[0].checkpoint_id == copy.checkpoint_id:
+        replica_round = replication.rounds[0]
+        copied = f"{count_text(replica_round.copied_files)} files ({bytes_text(replica_round.copied_bytes)})"
+        yield f"Its round copied {copied} and kept {count_text(replica_round.kept_files)}."
     if copy.trouble:
         yield f"The last try failed: {copy.trouble}"

@@ -26,7 +26,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         found = matching(sentences(), no_terms_only=options["no_terms"])
         print_lines(
-            self.stdout, (f"{one.path}:{one.line}: {_marked(one)}{one.text}" for one in found)
+            self.stdout,
+            (
+                f"{sentence.path}:{sentence.line}: {_marked(sentence)}{sentence.text}"
+                for sentence in found
+            ),
         )
 
 

@@ -128,16 +128,22 @@ class Command(PreparedCommand):
         return row
 
     def _suggest(self, as_json: bool) -> None:
-        for one in suggestions():
+        for suggestion in suggestions():
             if as_json:
                 self.stdout.write(
                     json.dumps(
-                        {"uri": one.uri, "kind": one.kind, "clusters": one.clusters, "why": one.why}
+                        {
+                            "uri": suggestion.uri,
+                            "kind": suggestion.kind,
+                            "clusters": suggestion.clusters,
+                            "why": suggestion.why,
+                        }
                     )
                 )
             else:
                 self.stdout.write(
-                    f"{one.uri}  {one.kind}, used by {', '.join(one.clusters)} (from {one.why})"
+                    f"{suggestion.uri}  {suggestion.kind}, used by "
+                    f"{', '.join(suggestion.clusters)} (from {suggestion.why})"
                 )
 
 
@@ -146,5 +152,5 @@ def known_root(written: str) -> StorageRoot | None:
 
     Raises ``ValidationError``.
     """
-    found: StorageRoot | None = StorageRoot.objects.filter(uri=placed(written, "").uri).first()
-    return found
+    root: StorageRoot | None = StorageRoot.objects.filter(uri=placed(written, "").uri).first()
+    return root
