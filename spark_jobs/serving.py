@@ -568,8 +568,8 @@ SKIPPED_INPUT = ServingTable(
     ),
 )
 
-FINDING_SIGHT = ServingTable(
-    "finding_sight",
+FINDING_OCCURRENCE = ServingTable(
+    "finding_occurrence",
     (
         "what one rule found of one subject in one judged window; those close together make one "
         "finding"
@@ -655,7 +655,7 @@ SERVING_TABLES: dict[str, ServingTable] = {
         JOB_HOST,
         HOST_EVENT,
         SKIPPED_INPUT,
-        FINDING_SIGHT,
+        FINDING_OCCURRENCE,
         JOB_JUDGEMENT,
     )
 }

@@ -25,7 +25,7 @@ from ingest.lake.store import Lake
 from ingest.prometheus.collector import read_metrics
 from ingest.recordings.importer import import_recording
 from ingest.sources import ClusterSource, LogSource, PrometheusSource
-from spark_jobs.serving import FINDING_SIGHT, JOB_JUDGEMENT
+from spark_jobs.serving import FINDING_OCCURRENCE, JOB_JUDGEMENT
 from tests.first_cycles import CLUSTER, cycled
 
 FOLDER = Path(__file__).parent / "fixtures" / "fleet"
@@ -95,7 +95,7 @@ def judged(folder: Path, way: Way, home: Path) -> Judged:
 
 def of_lake(lake: Lake, home: Path) -> Judged:
     """What a first cycle over it finds."""
-    sights, windows = cycled(lake, home, FINDING_SIGHT, JOB_JUDGEMENT)
+    sights, windows = cycled(lake, home, FINDING_OCCURRENCE, JOB_JUDGEMENT)
     unknown = {(row["job_id"], one["rule"]) for row in windows for one in row["unknowns"]}
     return Judged(
         tuple(

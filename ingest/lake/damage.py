@@ -16,7 +16,7 @@ from ingest.lake.tables import Table
 from ingest.messages import message
 
 MAX_FILES_CHECKED = 5_000
-_SAID_CHARS = 200
+_REASON_CHARS = 200
 
 
 class LakeDamaged(Refused):
@@ -100,4 +100,4 @@ def _first_line(error: BaseException) -> str:
     line = next(
         (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
     )
-    return line.rstrip(".")[:_SAID_CHARS]
+    return line.rstrip(".")[:_REASON_CHARS]

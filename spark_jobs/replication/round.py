@@ -237,13 +237,13 @@ class _Run:
             size = Path(moved.path).stat().st_size
             target = self.replica.at(plan.metadata_name)
             tree.copy_first(moved.path, target, size, (None, self.replica.reading))
-        said = {
+        manifest = {
             "checkpoint_id": plan.checkpoint_id,
             "plan": plan.name,
             "at": datetime.now(UTC).isoformat(),
             "metadata_bytes": size,
         }
-        self.replica.write(plan.round, records.COMPLETE, json.dumps(said).encode())
+        self.replica.write(plan.round, records.COMPLETE, json.dumps(manifest).encode())
 
     def _mover(self, plan: Plan) -> Callable[[str], str]:
         names = {entry.path: entry.name for entry in plan.entries}
@@ -337,8 +337,8 @@ class _Run:
 
 
 def _failed(failures: list[Failure]) -> NotCopied:
-    told = f"{len(failures):,} files were not copied, the first: {failures[0].why}"
-    return Overtaken(told) if any(failure.gone for failure in failures) else NotCopied(told)
+    text = f"{len(failures):,} files were not copied, the first: {failures[0].why}"
+    return Overtaken(text) if any(failure.gone for failure in failures) else NotCopied(text)
 
 
 @contextmanager

@@ -215,12 +215,12 @@ class Cycle(ABC):
 
     @cached_property
     def _executions(self) -> Made:
-        told = self._mapped(
+        reported = self._mapped(
             self._read_events.rows.select(executions.TOLD.names),
             executions.telling_batches,
             executions.TOLD,
         )
-        rows = self._in_order({"carried": self._carried_executions, "told": told}, CLUSTER)
+        rows = self._in_order({"carried": self._carried_executions, "told": reported}, CLUSTER)
         return self._made("state/executions", rows, executions.learnt_batches, LEARNT_EXECUTION)
 
     @cached_property

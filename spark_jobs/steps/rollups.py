@@ -68,9 +68,9 @@ def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     """
     back: dict[Any, int] = {}
     dated = [row for row in kept if row["trigger_time"] is not None]
-    told_at: dict[Any, list[Row]] = defaultdict(list)
+    notified_at: dict[Any, list[Row]] = defaultdict(list)
     for row in dated:
-        told_at[_key(row)].append(row)
+        notified_at[_key(row)].append(row)
         if row["retracted"]:
             back[_fact(row)] = max(row["commit_seq"], back.get(_fact(row), 0))
     for row in dated:
@@ -79,7 +79,7 @@ def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     for newest_row in newest_by(
         dated, _KEY, ("counts", "is_there", "final", "observed_at", "commit_seq")
     ):
-        yield {**newest_row, "as_of": _latest(told_at[_key(newest_row)], "observed_at")}
+        yield {**newest_row, "as_of": _latest(notified_at[_key(newest_row)], "observed_at")}
 
 
 def _latest(rows: Iterable[Row], name: str) -> int | None:

@@ -310,7 +310,7 @@ def _numbered_checkpoints(
     return [
         row
         | {
-            "is_told": row["modified"] is not None and row["modified"] < as_of[row["audit_id"]],
+            "is_covered": row["modified"] is not None and row["modified"] < as_of[row["audit_id"]],
             "previous_no": previous.get(number, -1),
             "job_no": jobs.of((row["audit_id"], row["job_directory"], row["job_id"])),
             "home_no": -1

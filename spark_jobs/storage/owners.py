@@ -99,12 +99,12 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
             for_one = len(clusters) == 1 and allowed
             declared = for_one and alone and unreported
             # Another application of this id may have written there whom nobody remembers.
-            is_told_apart = for_one or not is_given(job["job_id"])
+            is_distinguished = for_one or not is_given(job["job_id"])
             if reported or declared or (allowed and unreported):
                 found.append(
                     job
                     | directory
-                    | {"writes": (reported and allowed and is_told_apart) or declared}
+                    | {"writes": (reported and allowed and is_distinguished) or declared}
                 )
     return found
 

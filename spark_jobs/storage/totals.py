@@ -130,7 +130,7 @@ def of_roots(
             "not_attested": not root["attested"],
             TWO_NAMES: key in named_twice,
             "in_doubt": in_doubt > 0,
-            "blind_cluster": root["blind"],
+            "unreachable_cluster": root["unreachable"],
         }
         not_cleanable = [reason for reason, is_one in reasons.items() if is_one]
         found.append(

@@ -79,9 +79,9 @@ def _judged(rows: DataFrame) -> tuple[float, tuple[int, int, int]]:
     folds = WorkerRows(
         folding.in_order(parts), partial(folded_batches, settings=Settings()), FOLDED
     )
-    jobs = folds.frame().where(F.size("job_judgement") > 0).select("finding_sight")
-    roots = F.size(F.filter("finding_sight", lambda sight: sight["rule"] == "pressure.root"))
-    sights = F.size("finding_sight")
+    jobs = folds.frame().where(F.size("job_judgement") > 0).select("finding_occurrence")
+    roots = F.size(F.filter("finding_occurrence", lambda sight: sight["rule"] == "pressure.root"))
+    sights = F.size("finding_occurrence")
     counted = jobs.agg(
         F.count(F.lit(1)).alias("jobs"), F.sum(sights).alias("sights"), F.sum(roots).alias("roots")
     ).collect()[0]

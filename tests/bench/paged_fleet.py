@@ -93,7 +93,7 @@ def root_uri(number: int) -> str:
 
 def fill_jobs(size: Size, now: datetime) -> list[JobCurrent]:
     for number in range(size.clusters):
-        seen = {} if number % 50 else {"blind_since": now}
+        seen = {} if number % 50 else {"unreachable_since": now}
         cluster(
             cluster_name(number),
             at=now,
@@ -467,7 +467,7 @@ def fill_storage(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:
         of = audit(f"storage-{size.days - day}", as_of=now - timedelta(days=day), roots=uris)
         for number, uri in enumerate(uris):
             root_figures(of, uri, bytes=(number + 1) * 10**12, live_bytes=(number + 1) * 9 * 10**11)
-            for reason in ("unreferenced", "ended", "unknown", "young"):
+            for reason in ("unreferenced", "ended", "unknown", "recent"):
                 verdict_figures(of, uri, reason=reason)
         if day < 2:
             _create(

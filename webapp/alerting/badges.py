@@ -13,7 +13,7 @@ STATES: dict[str, Badge] = {
     AlertState.RESOLVED: Badge("resolved", "●", "ok"),
 }
 MUTES: dict[str, Badge] = {
-    Mute.BLIND: Badge("cluster not seen", "?", "unknown"),
+    Mute.UNREACHABLE: Badge("cluster not seen", "?", "unknown"),
     Mute.MAINTENANCE: Badge("in maintenance", "■", "unknown"),
     Mute.SILENCE: Badge("silenced", "■", "unknown"),
 }

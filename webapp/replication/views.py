@@ -46,11 +46,11 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
                 },
             }
         )
-    said = gettext(
+    note_form = gettext(
         "Grows by a second each second, and falls when a newer copy is complete; instants are "
         "%(zone)s."
     )
-    note = said % {"zone": shown_zone.label()}
+    note = note_form % {"zone": shown_zone.label()}
     return JsonResponse(answer(lag_over_time(points), note))
 
 

@@ -86,7 +86,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     yield (
         "weir_cluster_visibility",
         (
-            "How each cluster is seen now: live, blind (it does not answer), new, paused, broken "
+            "How each cluster is seen now: live, unreachable (it does not answer), new, paused, broken "
             "or "
             "suspended (by its operator)."
         ),

@@ -102,13 +102,15 @@ def _kept(name: str, record: RunRecord) -> Iterator[Path]:
         path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", errors="replace", delay=True
     )
     file.setFormatter(log_lines.formatter(settings.WEIR.log_format))
-    said = logging.getLogger("spark_jobs.said")
+    progress_log = logging.getLogger("spark_jobs.said")
     noted = _Noted(record)
     handlers: list[logging.Handler] = [file, noted]
 
     def say(line: str) -> None:
         record.say(line[:LINE_CHARS])
-        file.handle(said.makeRecord(said.name, logging.INFO, "", 0, "%s", (line,), None))
+        file.handle(
+            progress_log.makeRecord(progress_log.name, logging.INFO, "", 0, "%s", (line,), None)
+        )
 
     for logger in map(logging.getLogger, LOGGERS):
         for handler in handlers:

@@ -17,7 +17,7 @@ from ingest.redaction.texts import redact
 from spark_jobs.serving import ServingTable
 from webapp.lib.chunks import chunks
 from webapp.lib.messages.fields import decoded, encoded
-from webapp.work.texts import bounded, clean_text, discreet_json, discreet_text, storable
+from webapp.work.texts import bounded, clean_text, redacted_json, redacted_text, storable
 
 Row = Mapping[str, Any]
 Values = list[list[Any]]
@@ -130,14 +130,14 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
             if name in table.key:
                 return partial(bounded, longest=longest, unique=True) if longest else clean_text
             return lambda text: (
-                bounded(discreet_text(text), longest, unique=False)
+                bounded(redacted_text(text), longest, unique=False)
                 if longest
-                else clean_text(discreet_text(text))
+                else clean_text(redacted_text(text))
             )
         case "message":
-            return _discreet_message
+            return _redacted_message
         case "json" | "messages":
-            return discreet_json
+            return redacted_json
         case "real":
             return _finite
         case "instant":
@@ -146,7 +146,7 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
             return _as_is
 
 
-def _discreet_message(document: str | None) -> str | None:
+def _redacted_message(document: str | None) -> str | None:
     shown = decoded(document)
     return shown if shown is None else encoded(storable(redact(shown)))
 

@@ -163,7 +163,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 remembered=list_text(remembered),
             )
         )
-    if not window.vertex_states and _state_is_untold(window):
+    if not window.vertex_states and _state_is_unreported(window):
         raise NotJudged(
             message(
                 "full state of each subtask, which the REST API gives for a checkpoint since Flink "
@@ -172,7 +172,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
 
 
-def _state_is_untold(window: JobWindow) -> bool:
+def _state_is_unreported(window: JobWindow) -> bool:
     """Checkpoints completed, and REST either told nothing of the job or had the time to tell of one
     of them.
     """

@@ -223,7 +223,7 @@ def test_what_was_read_for_two_audits_of_a_root_counts_once_for_each(
 
 
 def test_two_audits_of_a_root_say_the_same_of_its_files(recorded: Recorded) -> None:
-    for verdict in ("live", "orphan", "young", "kept"):
+    for verdict in ("live", "orphan", "recent", "kept"):
         assert recorded.second.paths("I", verdict) == recorded.second.paths(TWIN, verdict)
 
 

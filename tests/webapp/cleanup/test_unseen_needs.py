@@ -162,7 +162,7 @@ def test_a_cluster_that_cannot_be_seen_may_have_an_heir_of_which_nobody_has_hear
     fleet = Fleet(home)
     forked(fleet)
     fleet.application("app-b", 8)
-    Cluster.objects.filter(name="app-b").update(last_success_at=OLD, blind_since=OLD)
+    Cluster.objects.filter(name="app-b").update(last_success_at=OLD, unreachable_since=OLD)
     JobCurrent.objects.filter(cluster="app-b").delete()
     fleet.audit_twice()
     assert not fleet.clean_up_all()

@@ -317,7 +317,7 @@ def test_ranges_older_than_single_checkpoints_are_kept_are_counted_by_the_hour()
 
 def test_a_cluster_that_is_not_seen_is_said_to_be_unknown():
     of = expiring()
-    Cluster.objects.update(blind_since=MADE, last_error="connection refused")
+    Cluster.objects.update(unreachable_since=MADE, last_error="connection refused")
     assert any("cannot be seen now (connection refused)" in line for line in told(of).unknowns)
 
 

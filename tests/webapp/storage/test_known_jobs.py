@@ -46,7 +46,7 @@ def test_only_a_job_seen_to_have_ended_is_terminal(told):
 
 
 def test_jobs_of_a_cluster_that_cannot_be_seen_are_not_seen(told):
-    cluster("dark", at=NOW - timedelta(hours=3), blind_since=NOW - timedelta(hours=2))
+    cluster("dark", at=NOW - timedelta(hours=3), unreachable_since=NOW - timedelta(hours=2))
     job("dark", at=NOW, name="lost")
     job(at=NOW, name="seen")
     assert {name: row["seen"] for name, row in told().items()} == {"lost": False, "seen": True}

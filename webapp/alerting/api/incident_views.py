@@ -113,10 +113,10 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        incident, said = self._found(uid), CommentSerializer(data=request.data)
-        said.is_valid(raise_exception=True)
+        incident, serializer = self._found(uid), CommentSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         incident_actions.acknowledge(
-            incident, request.user, said.validated_data["comment"], timezone.now()
+            incident, request.user, serializer.validated_data["comment"], timezone.now()
         )
         return Response(IncidentSerializer(incident).data)
 

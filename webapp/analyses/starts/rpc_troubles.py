@@ -67,11 +67,11 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     lines = LogEvent.objects.filter(
         cluster=job.cluster, job_id=job.job_id, ts__gte=span["gte"], ts__lte=span["lte"]
     )
-    told = lines.filter(
+    reported = lines.filter(
         kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)
     ).order_by("-ts", "-id")
     columns = ("ts", "kind", "reason", "vertex_id", "vertex_name", "subtask", "attempt", "id")
-    rows = list(told.values_list(*columns)[: MOST_LINES + 1])
+    rows = list(reported.values_list(*columns)[: MOST_LINES + 1])
     of_second = (
         lines.filter(kind=STATE_REQUEST)
         .annotate(second=TruncSecond("ts"))

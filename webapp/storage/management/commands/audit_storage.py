@@ -89,7 +89,7 @@ class Command(PreparedCommand):
             roots = audit_request.named(options["roots"], options["at"])
         else:
             rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
-            roots = audit_request.registered(rows, audit_request.blind_clusters())
+            roots = audit_request.registered(rows, audit_request.unreachable_clusters())
         if not roots:
             raise CommandError(
                 "No root is registered: name one, or add it with manage.py add_storage_root.",
