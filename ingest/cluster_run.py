@@ -89,9 +89,7 @@ class ClusterRun:
         return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
 
     def take(self, name: str, found: SourceRead) -> None:
-        """Keep what a source gave; where the cluster has no address of its own, it stands for
-        it.
-        """
+        """Keep what a source gave; where the cluster has no address of its own, it stands for it."""
         self.cursor[name] = found.cursor
         self.observed += found.observed
         if found.skips:

@@ -41,9 +41,8 @@ class ClusterOutcome:
     """What a cycle did for one cluster; ``cursor`` is the next one, to be saved now.
 
     ``reachable`` is about the cluster's own REST endpoint (or History Server, where it has no
-    other);
-    ``error`` is one sentence. ``metrics_interval_s`` is how often healthy jobs are sampled at
-    present, and ``sampling_reason`` why.
+    other); ``error`` is one sentence. ``metrics_interval_s`` is how often healthy jobs are sampled
+    at present, and ``sampling_reason`` why.
     """
 
     cluster: str
@@ -111,9 +110,7 @@ def collect_shard(
 
 
 async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
-    """All endpoints of one cluster, one after the other: nothing of it waits for another
-    cluster.
-    """
+    """All endpoints of one cluster, one after the other: nothing of it waits for another cluster."""
     began = time.monotonic()
     for source in sources():
         if not source.files and source.wanted(run):

@@ -1,8 +1,8 @@
 """Serving tables: what Spark hands to the web, declared once, plain Python.
 
 Spark jobs write these as Parquet under a run directory, the web's loader upserts them by ``key``
-into the model of the same name; a contract test holds the Django fields against this page.
-A ``json`` column is text holding a JSON document, a ``message`` column one message
+into the model of the same name; a contract test holds the Django fields against this page. A
+``json`` column is text holding a JSON document, a ``message`` column one message
 (:mod:`ingest.messages`) as such a document, a ``messages`` column a document with messages in it.
 Units are in the names. ``as_of`` is the newest observation a row rests on: an older row never
 replaces a newer one. What rules read of a row too is declared by its sample

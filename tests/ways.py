@@ -2,8 +2,8 @@
 by each way of reading it.
 
 ``plain``: REST and log files in Flink's own layout. ``fleet``: REST, metrics of tasks from
-Prometheus, logs as JSON inside CRI.
-``alone``: Prometheus and those logs, the JobManager is not asked.
+Prometheus, logs as JSON inside CRI. ``alone``: Prometheus and those logs, the JobManager is not
+asked.
 """
 
 import asyncio
@@ -172,14 +172,12 @@ class Series:
 
 def _scraped(folder: Path, url: str) -> Iterator[tuple[Any, ...]]:
     step_s = json.loads((folder / "played.json").read_text())["step_s"]
-    client, source = (
-        Series(folder),
-        ClusterSource(
-            CLUSTER,
-            url,
-            prometheus=PrometheusSource("http://prometheus"),
-            metrics_interval_s=step_s,
-        ),
+    client = Series(folder)
+    source = ClusterSource(
+        CLUSTER,
+        url,
+        prometheus=PrometheusSource("http://prometheus"),
+        metrics_interval_s=step_s,
     )
     cursor: dict[str, Any] = {"until_s": client.first_s - step_s}
     for at_s in (

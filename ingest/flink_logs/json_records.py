@@ -178,18 +178,14 @@ def _pod(document: Mapping[str, Any]) -> str:
         name = document.get("container_name")
         return name[:500] if isinstance(name, str) else ""
     if isinstance(of_pod, dict):
-        pod, container = (
-            of_pod.get("pod_name") or of_pod.get("pod"),
-            of_pod.get("container_name") or of_pod.get("container"),
-        )
+        pod = of_pod.get("pod_name") or of_pod.get("pod")
+        container = of_pod.get("container_name") or of_pod.get("container")
         names = (
             named.get("name") if isinstance(named, dict) else named for named in (pod, container)
         )
         return "/".join(name for name in names if isinstance(name, str))[:500]
-    host, unit = (
-        document.get("_HOSTNAME"),
-        document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER"),
-    )
+    host = document.get("_HOSTNAME")
+    unit = document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER")
     return f"{host}/{unit}"[:500] if isinstance(host, str) and isinstance(unit, str) else ""
 
 

@@ -47,8 +47,7 @@ protocol.
 
 
 OnAnswer = Callable[[str, int, Any], None]
-"""Called with every answer: path, status (0 = none came), decoded body or ``{"errors":
-[text]}``.
+"""Called with every answer: path, status (0 = none came), decoded body or ``{"errors": [text]}``.
 """
 
 

@@ -1,6 +1,4 @@
-"""Reads one job once: what is due of it, in the order of what matters, within the cycle's
-budget.
-"""
+"""Reads one job once: what is due of it, in the order of what matters, within the cycle's budget."""
 
 import asyncio
 import json

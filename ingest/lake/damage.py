@@ -28,8 +28,7 @@ def readable_errors(
     table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str
 ) -> Iterator[None]:
     """Errors of the Delta and Parquet libraries as one sentence. ``folder`` is the table's own,
-    where it lies on this machine;
-    ``in_files`` says what is wrong with its data files.
+    where it lies on this machine; ``in_files`` says what is wrong with its data files.
     """
     try:
         yield

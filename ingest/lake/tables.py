@@ -89,11 +89,9 @@ def columns_of(record: type) -> tuple[Column, ...]:
 
 
 def _column(name: str, hint: Any) -> Column:
-    plain, meaning, unit = (
-        hint,
-        "",
-        next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), ""),
-    )
+    plain = hint
+    meaning = ""
+    unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     if get_origin(hint) is Annotated:
         plain, meaning, *stated = get_args(hint)
         unit = stated[0] if stated else unit

@@ -273,10 +273,8 @@ class _NotKnown(WebHdfsError):
 def _refusal(answer: requests.Response, host: str) -> OSError:
     try:
         exception = decoded(answer.content[:65_536], lenient=True)[0]["RemoteException"]
-        kind, detail = (
-            str(exception["exception"]),
-            str(exception["message"]).partition("\n")[0][:300],
-        )
+        kind = str(exception["exception"])
+        detail = str(exception["message"]).partition("\n")[0][:300]
     except (ValueError, RecursionError, LookupError, TypeError):
         return WebHdfsError(
             message(

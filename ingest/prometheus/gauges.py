@@ -2,10 +2,9 @@
 rows that the REST API gives of them.
 
 Their names go on after the task's scope with operator, state or number of the input, so a figure is
-known by what its name ends with.
-A Prometheus puts those of one name together over the subtasks of a vertex, as Flink does for REST:
-a vertex of a thousand subtasks and ten states is some hundred series. Samples that were pushed are
-put together here.
+known by what its name ends with. A Prometheus puts those of one name together over the subtasks of
+a vertex, as Flink does for REST: a vertex of a thousand subtasks and ten states is some hundred
+series. Samples that were pushed are put together here.
 """
 
 import re
@@ -62,10 +61,8 @@ def gauge_rows(job_id: str, found: Iterable[Series]) -> Iterator[tuple[datetime,
     for series in found:
         name, vertex = series.labels.get("__name__", ""), series.labels.get("task_id", "")
         if of_gauge(name) and is_flink_id(vertex):
-            subtask, attempt = (
-                number_in(series.labels.get("subtask_index")),
-                number_in(series.labels.get("task_attempt_num")),
-            )
+            subtask = number_in(series.labels.get("subtask_index"))
+            attempt = number_in(series.labels.get("task_attempt_num"))
             for at, value in series.samples:
                 attempts = by_vertex.setdefault((vertex, at), {}).setdefault(subtask or 0, {})
                 attempts.setdefault(attempt or 0, []).append((name, value))

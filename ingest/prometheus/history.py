@@ -2,9 +2,8 @@
 tasks of jobs that run now.
 
 Read back from the newest to the oldest, a part each cycle, so that the last hours are there first.
-The rows have a source of their own:
-charts show them, rules do not judge by them. What ended before is not news, and what rules compare
-a window with was not seen then.
+The rows have a source of their own: charts show them, rules do not judge by them. What ended before
+is not news, and what rules compare a window with was not seen then.
 """
 
 from collections.abc import Iterator, Mapping

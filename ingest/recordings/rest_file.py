@@ -114,11 +114,9 @@ def _recorded(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -
         )
     try:
         fields = Fields(entry)
-        at, path, status = (
-            _time(fields.raw("ts")),
-            fields.the_text("path"),
-            fields.the_whole("status"),
-        )
+        at = _time(fields.raw("ts"))
+        path = fields.the_text("path")
+        status = fields.the_whole("status")
     except Skipped as error:
         return Recorded(
             previous_at,

@@ -187,9 +187,7 @@ class Player:
                 older.replace(self._logs / f"{name}.{number}")
 
     def _write_checkpoints(self, now_ms: int) -> None:
-        """Those of the turn before are there until whoever audits has seen that their jobs
-        ended.
-        """
+        """Those of the turn before are there until whoever audits has seen that their jobs ended."""
         *before, turn = self.turns
         if now_ms - turn.began_ms > LINGER_MS:
             for ended in before:

@@ -41,11 +41,10 @@ def annotations(
 
     Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost,
     operator. ``subject`` is the savepoint's id, the restored snapshot, the final state, the
-    rescaled vertex, the TaskManager or the operator's word; "" for the others.
-    ``jobs`` and ``events`` each once, ``jobs`` in order of time. ``outages``: see
-    :mod:`spark_jobs.fold.downtime`;
-    ``lost``: mentions of TaskManagers that were lost, see :mod:`spark_jobs.fold.lost_taskmanagers`;
-    ``types``: see :mod:`spark_jobs.fold.snapshots`.
+    rescaled vertex, the TaskManager or the operator's word; "" for the others. ``jobs`` and
+    ``events`` each once, ``jobs`` in order of time. ``outages``: see
+    :mod:`spark_jobs.fold.downtime`; ``lost``: mentions of TaskManagers that were lost, see
+    :mod:`spark_jobs.fold.lost_taskmanagers`; ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
     logged = log_mentions(events, outages, types)
     recreated = (
@@ -97,10 +96,8 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
 
 
 def _folded(mentions: Sequence[Mention]) -> dict[str, Any]:
-    dated, worded = (
-        min(mentions, key=lambda mention: (mention.by_log, mention.at_ms)),
-        min(mentions, key=lambda mention: mention.words),
-    )
+    dated = min(mentions, key=lambda mention: (mention.by_log, mention.at_ms))
+    worded = min(mentions, key=lambda mention: mention.words)
     return {
         "kind": dated.kind,
         "subject": dated.subject,

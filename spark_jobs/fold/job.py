@@ -59,9 +59,8 @@ class JobResult:
     where no window was judged.
 
     ``retracted``: keys of facts that turned out to be others. ``new_annotations``: those that did
-    not come out before in these words.
-    ``known``: all facts at hand. ``new_starts``, ``new_hosts``: those that did not come out before
-    as they are now.
+    not come out before in these words. ``known``: all facts at hand. ``new_starts``, ``new_hosts``:
+    those that did not come out before as they are now.
     """
 
     facts: list[dict[str, Any]]

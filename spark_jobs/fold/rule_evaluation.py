@@ -45,8 +45,8 @@ class Settings:
     """What operators set for rules: overrides of thresholds, and what audits of the storage found
     of recovery points.
 
-    ``recovery_points``: the fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``.
-    The narrowest override wins. Overrides that make no sense are left out, and logged.
+    ``recovery_points``: the fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``. The
+    narrowest override wins. Overrides that make no sense are left out, and logged.
     """
 
     overrides: InitVar[Sequence[Scoped]] = ()

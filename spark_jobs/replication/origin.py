@@ -64,10 +64,8 @@ class Origin:
     def checkpoints(self, source: str) -> Iterator[Found]:
         """Newest first. Raises ``OSError`` where the directory cannot be listed."""
         root = self.root_of(source)
-        listable, below = (
-            directories(root.reading),
-            root.readable(source).removeprefix(root.reading),
-        )
+        listable = directories(root.reading)
+        below = root.readable(source).removeprefix(root.reading)
         try:
             numbered = [
                 (int(match[1]), entry.name)

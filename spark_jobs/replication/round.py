@@ -247,10 +247,8 @@ class _Run:
 
     def _mover(self, plan: Plan) -> Callable[[str], str]:
         names = {entry.path: entry.name for entry in plan.entries}
-        source, target = (
-            plan.metadata_path.removesuffix("/_metadata"),
-            plan.metadata_name.removesuffix("/_metadata"),
-        )
+        source = plan.metadata_path.removesuffix("/_metadata")
+        target = plan.metadata_name.removesuffix("/_metadata")
 
         def moved(path: str) -> str:
             found = canonical(path, self.origin.spellings)

@@ -61,10 +61,9 @@ def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     """Rows of the lake's ``checkpoint_facts`` of one job → each key once, as the database holds it.
 
     What was recorded before a key was taken back is void, whatever it was: so commits decide about
-    that, as they follow the chain of runs.
-    Of the rest, as for the loader, a settled one counts before an open one, then the newest. A key
-    that stays taken back has no figures; its ``as_of`` is that of what was taken back, so that the
-    roll-up without it replaces the one with it.
+    that, as they follow the chain of runs. Of the rest, as for the loader, a settled one counts
+    before an open one, then the newest. A key that stays taken back has no figures; its ``as_of``
+    is that of what was taken back, so that the roll-up without it replaces the one with it.
     """
     back: dict[Any, int] = {}
     dated = [row for row in kept if row["trigger_time"] is not None]
@@ -147,9 +146,7 @@ def _sizes(start_ms: int, counted: Iterable[Row]) -> dict[str, Any]:
 
 
 def _slope(x: Sequence[float], y: Sequence[int]) -> float | None:
-    """By least squares, rounded: sums of floats depend on the order of rows in their last
-    digits.
-    """
+    """By least squares, rounded: sums of floats depend on the order of rows in their last digits."""
     if len(x) < 2 or max(x) - min(x) < SLOPE_SPAN_H:
         return None
     middle_x, middle_y = math.fsum(x) / len(x), math.fsum(y) / len(y)

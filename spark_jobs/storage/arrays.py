@@ -1,6 +1,4 @@
-"""Columns of one partition as arrays: what is done for each file is done for all of them at
-once.
-"""
+"""Columns of one partition as arrays: what is done for each file is done for all of them at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -110,10 +110,8 @@ class Judged:
 
 
 def judge(inputs: Inputs, engine: Engine) -> Judged:
-    roots, jobs = (
-        sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"])),
-        inputs.jobs,
-    )
+    roots = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"]))
+    jobs = inputs.jobs
     read = engine.run(
         partial(snapshots.read_checkpoints, spellings_of=inputs.spellings_of),
         {"parsed": inputs.parsed},
@@ -180,10 +178,8 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ]
     )
     chains = _chains(sums, jobs_of.keys, roots)
-    unlisted, unread_rows = (
-        plain_rows(engine.collected(of_paths["unlisted_metadata"])),
-        sums.rows("unread_checkpoints"),
-    )
+    unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
+    unread_rows = sums.rows("unread_checkpoints")
     unread = history.unread(unread_rows, metadata, unlisted, jobs, sole, roots)
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole)
     elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))

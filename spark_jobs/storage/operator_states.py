@@ -137,11 +137,9 @@ def _of_lists(
     named = table.group_by(["code", "name", "mode"]).aggregate(
         [("offsets", "sum"), ("offsets", "max")]
     )
-    mode, of, elements = (
-        column(named, "mode"),
-        arrays.numbers(column(named, "code")),
-        arrays.numbers(column(named, "offsets_sum")),
-    )
+    mode = column(named, "mode")
+    of = arrays.numbers(column(named, "code"))
+    elements = arrays.numbers(column(named, "offsets_sum"))
     which = {
         "elements": np.ones(len(of), np.bool_),
         "union_elements": arrays.flags(pc.equal(mode, "UNION")),

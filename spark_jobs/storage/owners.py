@@ -81,9 +81,9 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     """Each directory with each job that ``writes`` it, or that nobody can say does not.
 
     A job writes a directory if its last checkpoint was reported there. Of one that never reported
-    any, the operator may have said it: the root is registered for one
-    cluster alone, and holds one directory of that id. A job of that id and of an allowed cluster
-    of which no directory is known at all may write to any of them.
+    any, the operator may have said it: the root is registered for one cluster alone, and holds one
+    directory of that id. A job of that id and of an allowed cluster of which no directory is known
+    at all may write to any of them.
     """
     of_this_id = by(directories, "audit_id", "root", "job_id")
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
@@ -113,11 +113,10 @@ def owners(writers: Iterable[Row]) -> list[Row]:
     """Per job directory: how many clusters have ``claims`` to it, and what is known of the job.
 
     ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may. ``cluster``
-    and ``job_name`` are null unless there is one claim.
-    ``began_at``: of a run that did not go on from this directory: what is older is of runs that
-    nobody remembers.
-    ``failed`` are checkpoints that provably never completed. Where two clusters may write it,
-    the answers are those that keep most.
+    and ``job_name`` are null unless there is one claim. ``began_at``: of a run that did not go on
+    from this directory: what is older is of runs that nobody remembers. ``failed`` are checkpoints
+    that provably never completed. Where two clusters may write it, the answers are those that keep
+    most.
     """
     found = []
     for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():

@@ -78,10 +78,8 @@ def resolve(
         elsewhere, texts.take(pa.array(elsewhere)).to_pylist(), directories, strict=True
     ):
         own[at] = path.startswith(f"{directory.rstrip('/')}/")
-    bytes_of, segmented = (
-        arrays.numbers(column(references, "bytes")),
-        arrays.flags(column(references, "segmented")),
-    )
+    bytes_of = arrays.numbers(column(references, "bytes"))
+    segmented = arrays.flags(column(references, "segmented"))
     return Resolved(
         checkpoint=checkpoint,
         path=paths.references,
@@ -111,10 +109,8 @@ def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
         }
     )
     distinct = named.group_by(["path", "offset"]).aggregate([("bytes", "max")])
-    at, size = (
-        arrays.numbers(column(distinct, "path")),
-        arrays.numbers(column(distinct, "bytes_max")),
-    )
+    at = arrays.numbers(column(distinct, "path"))
+    size = arrays.numbers(column(distinct, "bytes_max"))
     sums = arrays.sums(at, size, paths.size)
     sums[~arrays.marked(at[arrays.known(size)], paths.size)] = arrays.UNKNOWN
     return sums

@@ -347,10 +347,8 @@ def _lines(
     modified = files.number("modified")
     age_from = np.maximum(modified, files.number("first_seen_at"))
     as_of, guarded_from = files.of_directory("as_of"), files.of_directory("guarded_from")
-    last_completed_at, in_flight_since = (
-        files.of_directory("last_completed_at"),
-        files.of_directory("in_flight_since"),
-    )
+    last_completed_at = files.of_directory("last_completed_at")
+    in_flight_since = files.of_directory("in_flight_since")
     claims, suspects = files.of_directory("claims"), files.of_directory("suspects")
     seen, terminal = files.is_of_directory("seen"), files.is_of_directory("terminal")
 

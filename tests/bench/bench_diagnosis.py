@@ -163,10 +163,8 @@ def _windows(ids: DataFrame) -> DataFrame:
     """One row a vertex, its readings by subtask."""
     exploded = ids.withColumn("place", F.explode(F.sequence(F.lit(0), F.lit(VERTICES - 1))))
     is_pressured = F.col("number") % PRESSURED_EVERY == 0
-    held, is_origin = (
-        is_pressured & (F.col("place") < ORIGIN),
-        is_pressured & (F.col("place") == ORIGIN),
-    )
+    held = is_pressured & (F.col("place") < ORIGIN)
+    is_origin = is_pressured & (F.col("place") == ORIGIN)
 
     def either(of_held: float, of_origin: float, of_others: float) -> Column:
         return (

@@ -185,10 +185,9 @@ def _happened(
     host = host_of(job_number, number % HOSTS_OF_A_JOB)
     if number % 10 == 0:
         busy = number // 10 % BUSY_HOSTS * 101 % size.hosts
-        host, job_number = (
-            host_name(busy),
-            busy % size.clusters
-            + number // 500 % 20 * size.clusters % (len(jobs) - size.clusters + 1),
+        host = host_name(busy)
+        job_number = busy % size.clusters + number // 500 % 20 * size.clusters % (
+            len(jobs) - size.clusters + 1
         )
     of, kind = jobs[job_number], KINDS[number % len(KINDS)]
     return HostEvent(

@@ -222,9 +222,7 @@ def rows_of(of: Audited, table: str, run: str) -> list[str]:
 def test_an_orphan_goes_to_quarantine_and_is_purged_by_the_namenode_and_nothing_else_is(
     home, tmp_path_factory, monkeypatch
 ):
-    """In an HDFS of its own: the other's namespace is read-only since its image was written
-    down.
-    """
+    """In an HDFS of its own: the other's namespace is read-only since its image was written down."""
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
     with Hdfs(tmp_path_factory.mktemp("cleaned")) as hdfs:
         monkeypatch.setenv("FSSPEC_WEBHDFS_USER", hdfs.user)

@@ -18,23 +18,17 @@ class Incident:
 
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``:
     how fast one file of a checkpoint can be written. ``jar_bytes_per_s``: how fast the first
-    TaskManager can fetch jars.
-    ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``:
-    completed checkpoints, after which the job is cancelled, its newest checkpoint claimed by a
-    second job, and old files deleted before that one restarts.
+    TaskManager can fetch jars. ``savepoint_after``: completed checkpoints, after which a savepoint
+    is taken. ``claimed_after``: completed checkpoints, after which the job is cancelled, its newest
+    checkpoint claimed by a second job, and old files deleted before that one restarts.
     ``killed_after``: completed checkpoints, after each of which a TaskManager is killed, and
-    started again a few seconds later.
-    ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to
-    run with 2.
-    ``restored_from``: a checkpoint below the root, from which the job is started once more beside
-    itself.
-    ``reports_metrics``: each process answers Prometheus, see
-    :attr:`tests.lab.configuration.Layout.metrics_ports`.
-    ``prints_json``: each process prints its log as JSON besides, which is kept as a container
-    runtime would.
+    started again a few seconds later. ``rescaled_after``: completed checkpoints, after which every
+    vertex of parallelism 4 is asked to run with 2. ``restored_from``: a checkpoint below the root,
+    from which the job is started once more beside itself. ``reports_metrics``: each process answers
+    Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`. ``prints_json``: each
+    process prints its log as JSON besides, which is kept as a container runtime would.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written
-    down.
-    ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
+    down. ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
     """
 
     name: str

@@ -20,11 +20,9 @@ MUTES: dict[str, Badge] = {
 NO_LONGER_WATCHED = Badge("no longer watched", "■", "unknown")
 ACKNOWLEDGED = Badge("acknowledged", "✓", "done")
 FLAPPING = Badge("flapping", "≈", "warn")
-ACTIVE, PLANNED, OVER = (
-    Badge("active", "●", "warn"),
-    Badge("planned", "○", "done"),
-    Badge("over", "■", "unknown"),
-)
+ACTIVE = Badge("active", "●", "warn")
+PLANNED = Badge("planned", "○", "done")
+OVER = Badge("over", "■", "unknown")
 
 
 def state_badge(alert: Alert) -> Badge:

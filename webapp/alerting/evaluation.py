@@ -100,9 +100,7 @@ def _is_fresh(group: AlertGroup, now: datetime) -> bool:
 
 
 def _look_again(now: datetime) -> None:
-    """Ask for a look when the next group is due, if that is before the next tick would bring
-    one.
-    """
+    """Ask for a look when the next group is due, if that is before the next tick would bring one."""
     due = (
         AlertGroup.objects.filter(next_due_at__gt=now, next_due_at__lte=now + SOON)
         .order_by("next_due_at")

@@ -205,10 +205,8 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
 
 def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """An open alert and an episode of it."""
-    life, events = (
-        replace(last, rank=episode.rank) if episode.first_seen >= last.episode_at else last,
-        list[Event](),
-    )
+    life = replace(last, rank=episode.rank) if episode.first_seen >= last.episode_at else last
+    events = list[Event]()
     is_same = last.overlaps(episode) and (
         last.quiet_since is None or not episode.is_open or episode.first_seen <= last.episode_at
     )

@@ -191,9 +191,7 @@ class FindingHost(models.Model):
 
 @scoped(also_of_all=True)
 class ThresholdOverride(models.Model):
-    """A threshold set by somebody; the narrowest scope wins: a job before its cluster before
-    all.
-    """
+    """A threshold set by somebody; the narrowest scope wins: a job before its cluster before all."""
 
     key = models.CharField(max_length=100, help_text="<rule id>.<name>")
     value = models.FloatField()

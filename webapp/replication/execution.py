@@ -55,11 +55,9 @@ def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
 def _run(request: Request, record: RunRecord) -> Result:
     """Its process is on this machine."""
     with tempfile.TemporaryDirectory(prefix="weir-replication-") as folder:
-        asked, answer, attempt = (
-            Path(folder, "request.json"),
-            Path(folder, "result.json"),
-            record.row.attempt,
-        )
+        asked = Path(folder, "request.json")
+        answer = Path(folder, "result.json")
+        attempt = record.row.attempt
         asked.write_text(request.text())
         command = ["replicate", "--request", str(asked), "--out", str(answer), "--attempt", attempt]
         spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)

@@ -20,8 +20,8 @@ class Unreferenced:
     """Files that nothing refers to and that are not yet orphans.
 
     ``provable_from``: when an audit can prove the last of them at the latest, None where that takes
-    a job's next checkpoint only.
-    ``awaits_job``: some of them also wait for their job to complete a checkpoint.
+    a job's next checkpoint only. ``awaits_job``: some of them also wait for their job to complete a
+    checkpoint.
     """
 
     files: int

@@ -93,9 +93,7 @@ def _why(arguments: Sequence[str], error: BaseException) -> str:
 
 @contextmanager
 def _kept(name: str, record: RunRecord) -> Iterator[Path]:
-    """Lines that the job says and logs go to ``record`` and to a log file, whose path is
-    yielded.
-    """
+    """Lines that the job says and logs go to ``record`` and to a log file, whose path is yielded."""
     path = _log_file(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     file = RotatingFileHandler(

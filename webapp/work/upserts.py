@@ -37,8 +37,7 @@ def upsert(
 
     An existing row is replaced by one that rests on the same or newer observations (``as_of``);
     where the table knows settled rows, a settled one always replaces an open one and never the
-    other way round.
-    ``derived`` adds columns of the web's own, computed from the row.
+    other way round. ``derived`` adds columns of the web's own, computed from the row.
     """
     convert = [_converter(table, model, name) for name in table.column_names]
     values = [
@@ -76,12 +75,10 @@ def _copy(target: str, names: Sequence[str], table: ServingTable, values: Values
     """COPY into a temporary table, then one statement: 34,000 rows/s where INSERT … VALUES made
     4,500.
     """
-    columns, keys, incoming, into = (
-        _quoted(names),
-        _quoted(table.key),
-        _quoted([f"incoming_{target}"]),
-        _quoted([target]),
-    )
+    columns = _quoted(names)
+    keys = _quoted(table.key)
+    incoming = _quoted([f"incoming_{target}"])
+    into = _quoted([target])
     with connection.cursor() as cursor:
         cursor.execute(
             f"CREATE TEMPORARY TABLE {incoming} ON COMMIT DROP AS SELECT {columns} FROM {into} "

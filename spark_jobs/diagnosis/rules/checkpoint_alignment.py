@@ -1,6 +1,4 @@
-"""Barriers of different channels arrive far apart: tasks wait between the first and the last
-one.
-"""
+"""Barriers of different channels arrive far apart: tasks wait between the first and the last one."""
 
 from collections.abc import Iterator
 

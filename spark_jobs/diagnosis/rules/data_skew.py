@@ -24,11 +24,9 @@ LACKING = message("records and state per subtask")
 RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
 STATE_KEPT_MS = 600_000
 """A window knows the state of the newest checkpoint in each ten minutes."""
-MIN_RECORDS, MIN_STATE, BUSY = (
-    f"{RULE}.min_records_per_s",
-    f"{RULE}.min_state_bytes",
-    f"{RULE}.busy_ratio",
-)
+MIN_RECORDS = f"{RULE}.min_records_per_s"
+MIN_STATE = f"{RULE}.min_state_bytes"
+BUSY = f"{RULE}.busy_ratio"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,10 @@ from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "memory.step_after_restart"
-STEP, RESTARTS, LEFT, CRITICAL = (
-    f"{RULE}.step_bytes",
-    f"{RULE}.restarts",
-    f"{RULE}.restarts_left",
-    f"{RULE}.critical_restarts_left",
-)
+STEP = f"{RULE}.step_bytes"
+RESTARTS = f"{RULE}.restarts"
+LEFT = f"{RULE}.restarts_left"
+CRITICAL = f"{RULE}.critical_restarts_left"
 MOST_FALLS = 0.2
 """Of the steps: where levels fall now and then, what was left behind is freed after all, by a
 collection that unloads classes.

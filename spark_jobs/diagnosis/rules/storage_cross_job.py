@@ -2,8 +2,7 @@
 leave it.
 
 That is how incremental checkpoints are meant to work, and it is why an old job's directory must not
-be deleted by hand or by age:
-it may be the only place of files that a running job restores from.
+be deleted by hand or by age: it may be the only place of files that a running job restores from.
 """
 
 from collections.abc import Iterator

@@ -77,12 +77,10 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         sample.small_files < limits[f"{RULE}.files"] and per_s < limits[rate]
     ):
         return
-    at_ms, key, part, many = (
-        sample.audited_at_ms,
-        f"{RULE}.files",
-        f"{RULE}.share",
-        f"{RULE}.very_many_files",
-    )
+    at_ms = sample.audited_at_ms
+    key = f"{RULE}.files"
+    part = f"{RULE}.share"
+    many = f"{RULE}.very_many_files"
     severity: Severity = (
         "warning" if sample.small_files >= limits[many] or per_s >= limits[rate] else "info"
     )

@@ -1,6 +1,4 @@
-"""Event time stands still while records flow: windows stay open, timers do not fire, state
-grows.
-"""
+"""Event time stands still while records flow: windows stay open, timers do not fire, state grows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +31,7 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """An input that emits nothing: the whole vertex (``subtasks`` empty), or some subtasks of
-    it.
-    """
+    """An input that emits nothing: the whole vertex (``subtasks`` empty), or some subtasks of it."""
 
     vertex_id: str
     subtasks: tuple[int, ...]

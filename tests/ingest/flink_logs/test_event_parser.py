@@ -283,11 +283,9 @@ def test_of_a_producers_configuration_only_the_time_out_of_its_transactions_is_r
         "ProducerConfig values: \n\tacks = -1\n\tclient.id = "
         "producer-orders-0-7\n{}\tvalue.serializer = class a.B\n"
     )
-    timeout, none, named = (
-        "\ttransaction.timeout.ms = 3600000\n",
-        "\ttransactional.id = null\n",
-        "\ttransactional.id = orders-0-7\n",
-    )
+    timeout = "\ttransaction.timeout.ms = 3600000\n"
+    none = "\ttransactional.id = null\n"
+    named = "\ttransactional.id = orders-0-7\n"
     of_kafka_4 = timeout + "\ttransaction.two.phase.commit.enable = false\n" + named
     for lines in (timeout + named, of_kafka_4):
         event = read(told.format(lines))

@@ -55,9 +55,7 @@ def test_every_stream_ends_resolved_and_told(stream, every_s):
 @settings(max_examples=examples(60, 500), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600)))
 def test_notices_of_one_subject_alternate(stream, every_s):
-    """Nobody is told twice that it fires unless it grew worse, and every end follows a
-    beginning.
-    """
+    """Nobody is told twice that it fires unless it grew worse, and every end follows a beginning."""
     same_rank = [Span(span.start, span.end) for span in stream]
     kinds = [
         kind for _, kind in Player().play(same_rank, every_s, stream[-1].end + LONG_AFTER).notices

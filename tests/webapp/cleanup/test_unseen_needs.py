@@ -297,11 +297,9 @@ def test_a_second_writer_of_a_shared_directory_is_not_forgotten_with_its_row(hom
 
 def test_an_old_checkpoint_of_a_higher_number_does_not_stand_for_the_newest_one(home: Path) -> None:
     fleet = Fleet(home)
-    world, before, lately = (
-        fleet.application("app-a"),
-        OLD - timedelta(days=9),
-        NOW - timedelta(days=31),
-    )
+    world = fleet.application("app-a")
+    before = OLD - timedelta(days=9)
+    lately = NOW - timedelta(days=31)
     world.checkpoint(
         REPEATED, 50, [world.file(world.job(REPEATED) / "shared", at=before)], at=before
     )

@@ -66,9 +66,7 @@ def read(viewer: Client, address: str) -> str:
 
 
 def green(viewer: Client, fleet: dict[str, JobCurrent]) -> dict[str, list[str]]:
-    """Lines of each page that claim that something is well; the legend of a chart claims
-    nothing.
-    """
+    """Lines of each page that claim that something is well; the legend of a chart claims nothing."""
     texts = {name: read(viewer, path).splitlines() for name, path in pages(fleet).items()}
     found = {
         name: [

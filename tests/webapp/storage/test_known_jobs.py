@@ -108,10 +108,8 @@ def test_an_id_that_another_checkpoint_used_too_is_not_told(told):
 
 def test_the_same_job_id_on_two_clusters_is_two_jobs(told):
     cluster("other", at=NOW)
-    one, two = (
-        job(at=NOW, name="one", job_id="d" * 32),
-        job("other", at=NOW, name="two", job_id="d" * 32),
-    )
+    one = job(at=NOW, name="one", job_id="d" * 32)
+    two = job("other", at=NOW, name="two", job_id="d" * 32)
     fact(one, 1, NOW - timedelta(minutes=5), outcome="expired")
     fact(two, 2, NOW - timedelta(minutes=5), outcome="in_progress", final=False)
     rows = told()

@@ -38,10 +38,8 @@ def noted(name: str, options: dict[str, Any]) -> Iterator[None]:
         yield
         outcome, status = Outcome.DONE, 0
     except CommandError as error:
-        outcome, status = (
-            (Outcome.REFUSED if error.returncode == preparation.REFUSED else Outcome.FAILED),
-            error.returncode,
-        )
+        outcome = Outcome.REFUSED if error.returncode == preparation.REFUSED else Outcome.FAILED
+        status = error.returncode
         raise
     except SystemExit as ending:
         status = ending.code if isinstance(ending.code, int) else 1

@@ -99,10 +99,8 @@ class SavedViewViews(ListView):
         responses={200: SavedViewSerializer, **ERRORS, **NOT_FOUND},
     )
     def update(self, request: Request, pk: str) -> Response:
-        row, given = (
-            rows.own(me(request), int(pk)),
-            _valid(SavedViewChangeSerializer(data=request.data)),
-        )
+        row = rows.own(me(request), int(pk))
+        given = _valid(SavedViewChangeSerializer(data=request.data))
         rows.change(row, given["name"], is_shared=given["is_shared"])
         return Response(SavedViewSerializer(row).data)
 

@@ -57,10 +57,8 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        found, serializer = (
-            get_object_or_404(self.get_queryset(), uid=uid),
-            _valid(CommentSerializer(data=request.data)),
-        )
+        found = get_object_or_404(self.get_queryset(), uid=uid)
+        serializer = _valid(CommentSerializer(data=request.data))
         if not actions.acknowledge([uid], request.user, serializer["comment"], timezone.now()):
             found.refresh_from_db()
             by = found.acknowledged_name
@@ -86,10 +84,8 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def comment(self, request: Request, uid: str) -> Response:
-        found, serializer = (
-            get_object_or_404(self.get_queryset(), uid=uid),
-            _valid(CommentSerializer(data=request.data)),
-        )
+        found = get_object_or_404(self.get_queryset(), uid=uid)
+        serializer = _valid(CommentSerializer(data=request.data))
         actions.comment_on(found, request.user, serializer["comment"], timezone.now())
         return Response(AlertWithStorySerializer(found).data)
 

@@ -108,10 +108,8 @@ def job_calls(
 ) -> JobCalls:
     least, most = files.written_file_bytes(unknown=False), files.written_file_bytes(unknown=True)
     plainly, safely = ways_to_write(release(version))
-    written, in_file = (
-        calls_to_write(most, files.metadata_bytes, safely=safely),
-        files.file_of != NOT_IN_FILE,
-    )
+    written = calls_to_write(most, files.metadata_bytes, safely=safely)
+    in_file = files.file_of != NOT_IN_FILE
     unknown = []
     if plainly != safely:
         unknown.append(

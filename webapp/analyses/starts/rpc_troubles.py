@@ -42,9 +42,9 @@ class TroubledSecond:
 class RpcTroubles:
     """Of the hour up to ``until``: requests for slots and calls about tasks that timed out,
     partitions that were not found. ``seconds`` worst first. ``cut``: there were more lines than are
-    read. ``is_known``: any log of the job was read for that hour.
-    ``state_requests``: consumers asked the JobManager for the state of a partition; None where no
-    line says so: Flink logs it at DEBUG.
+    read. ``is_known``: any log of the job was read for that hour. ``state_requests``: consumers
+    asked the JobManager for the state of a partition; None where no line says so: Flink logs it at
+    DEBUG.
     """
 
     until: datetime

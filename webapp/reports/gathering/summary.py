@@ -529,10 +529,8 @@ def _downtime(story: JobStory) -> list[str]:
 def _kpis(
     stories: Sequence[JobStory], notable: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert]
 ) -> tuple[Kpi, ...]:
-    settled, failed = (
-        sum(story.checkpoints.settled for story in stories),
-        sum(story.checkpoints.failed for story in stories),
-    )
+    settled = sum(story.checkpoints.settled for story in stories)
+    failed = sum(story.checkpoints.failed for story in stories)
     gaps = [story.checkpoints for story in stories if story.checkpoints.longest_gap_ms is not None]
     longest = max(gaps, key=lambda gap: gap.longest_gap_ms or 0, default=None)
     restarts = sum(story.restarts for story in stories)

@@ -74,8 +74,8 @@ def registered(
     rows: Sequence[StorageRoot], unreachable: Iterable[str]
 ) -> tuple[RequestedRoot, ...]:
     """All of ``rows`` in one audit. An attestation counts only where the audit sees everything that
-    may refer into the root:
-    every registered root, and every directory that live clusters are known to write to.
+    may refer into the root: every registered root, and every directory that live clusters are known
+    to write to.
     """
     unseen = set(unreachable)
     missing = (

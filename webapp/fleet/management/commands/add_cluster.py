@@ -209,10 +209,8 @@ class Command(PreparedCommand):
 
 
 def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -> None:
-    meaning, value = (
-        str(field.help_text or field.verbose_name),
-        field.name.rpartition("_")[2].upper(),
-    )
+    meaning = str(field.help_text or field.verbose_name)
+    value = field.name.rpartition("_")[2].upper()
     if isinstance(field, models.BooleanField):
         parser.add_argument(option, action="store_true", help=meaning)
     elif isinstance(field, models.JSONField):
