@@ -72,8 +72,7 @@ def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
     if stat.S_ISLNK(link.st_mode):
         raise LeadsElsewhere(
             f"{path} is a link, and links below a root are not followed; replace it by what it "
-            "leads to, "
-            "or register what it leads to as a root of its own"
+            "leads to, or register what it leads to as a root of its own"
         )
     return link
 

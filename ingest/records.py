@@ -302,16 +302,14 @@ class VertexGauges:
         int | None,
         (
             "of a vertex that several feed: epoch, the least of its inputs and subtasks; null = "
-            "none "
-            "yet, or all ended"
+            "none yet, or all ended"
         ),
     ] = None
     sent_watermark_ms: Annotated[
         int | None,
         "of a vertex that feeds such a one: epoch, which its last operator sent on, the least of "
-        "the subtasks; "
-        "of such a one that feeds no other: which its first operator did; null = none yet, ended, "
-        "or the chain ends with several operators",
+        "the subtasks; of such a one that feeds no other: which its first operator did; null = "
+        "none yet, ended, or the chain ends with several operators",
     ] = None
 
 

@@ -48,8 +48,7 @@ _RAW = Column(
     "int",
     (
         "each file as often as the listing says that it is stored; null where it does not say so "
-        "of "
-        "each"
+        "of each"
     ),
 )
 
@@ -194,8 +193,7 @@ STORAGE_OPERATOR_STATE = ServingTable(
     "storage_operator_state",
     (
         "operator state of one operator in one retained checkpoint; operators with little of it "
-        "left "
-        "out"
+        "left out"
     ),
     ("audit_id", "metadata_path", "operator_id"),
     (

@@ -190,9 +190,8 @@ JOB_CURRENT = ServingTable(
             "flink_counts",
             "json",
             "checkpoints and savepoints as Flink counts them since its JobManager leads the job, "
-            "of one answer: {at: epoch ms, total, "
-            "completed, failed, in_progress, restored}; failed has aborted ones and, since 1.14, "
-            "refusals before the start too",
+            "of one answer: {at: epoch ms, total, completed, failed, in_progress, restored}; "
+            "failed has aborted ones and, since 1.14, refusals before the start too",
         ),
         Column("first_seen_at", "instant"),
         Column("last_seen_at", "instant", "when any source last showed the job"),
@@ -444,8 +443,7 @@ JOB_START = ServingTable(
             "int",
             (
                 "of a restart: from there until the job's state was RUNNING; with cancel_ms where "
-                "no "
-                "log was read"
+                "no log was read"
             ),
         ),
         Column(
@@ -469,8 +467,7 @@ JOB_START = ServingTable(
             "int",
             (
                 "tasks that took three times as long as the median task of their vertex, and a "
-                "second "
-                "longer"
+                "second longer"
             ),
             required=True,
         ),
@@ -513,8 +510,7 @@ JOB_HOST = ServingTable(
             "int",
             (
                 "that these take at least: the most of one vertex, since subtasks of one vertex "
-                "share "
-                "none"
+                "share none"
             ),
             required=True,
         ),
@@ -598,8 +594,7 @@ FINDING_OCCURRENCE = ServingTable(
             "messages",
             (
                 "[{name, value, unit, threshold, comparison, threshold_key, at_ms, note}], the "
-                "figure "
-                "that matters most first"
+                "figure that matters most first"
             ),
             required=True,
         ),
@@ -613,8 +608,7 @@ JOB_JUDGEMENT = ServingTable(
     "job_judgement",
     (
         "which windows of one job a run judged; what was found in them earlier is replaced by what "
-        "the "
-        "run found"
+        "the run found"
     ),
     ("cluster", "job_id"),
     (

@@ -110,8 +110,7 @@ REASONS: dict[str, dict[str, str]] = {
         ),
         "referrer_lost": message(
             "It was not listed when a checkpoint that referred to files of its job was gone "
-            "without having been seen discarded: "
-            "that one may need it."
+            "without having been seen discarded: that one may need it."
         ),
         "referrer_unread": message(
             "A checkpoint refers to it where this audit did not look: audit all roots, register "

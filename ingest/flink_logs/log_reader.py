@@ -379,8 +379,7 @@ class LogReader:
                 "no_date",
                 (
                     "Its times have no date; name the file by its day (2026-11-21) or declare it "
-                    "with "
-                    "--date."
+                    "with --date."
                 ),
                 1,
             )
@@ -396,8 +395,7 @@ class LogReader:
                 "bad_json",
                 (
                     f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and "
-                    "was "
-                    "skipped."
+                    "was skipped."
                 ),
             )
             return True

@@ -173,8 +173,7 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             "vertex_starts",
             (
                 "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks "
-                "of "
-                "the job did"
+                "of the job did"
             ),
             ("cluster", "job_id", "vertex_id", "ts"),
             "ts",
@@ -233,8 +232,7 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             "references",
             (
                 "one state handle in one _metadata; ordinal 0 stands for the file itself and is "
-                "there "
-                "only if all others are"
+                "there only if all others are"
             ),
             (
                 "cluster",

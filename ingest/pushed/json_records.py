@@ -65,8 +65,7 @@ def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, A
             if damages > MAX_DAMAGES or may_be_in_vain < 0:
                 raise Refused(
                     f"The body has {damages:,} places without a whole JSON object, the last one at "
-                    f"{written!r}; "
-                    "send JSON objects, one a line or in a list."
+                    f"{written!r}; send JSON objects, one a line or in a list."
                 ) from error
             line = text.find("\n", begun)
             at = len(text) if line < 0 else line

@@ -138,8 +138,7 @@ class CheckpointSample:
         str | None,
         (
             "Flink's CheckpointFailureReason name, e.g. CHECKPOINT_EXPIRED, TASK_FAILURE where "
-            "lost to "
-            "a failed task; null where completed"
+            "lost to a failed task; null where completed"
         ),
     ] = None
     reason_text: Annotated[
@@ -201,16 +200,14 @@ class CheckpointSample:
         Documents,
         (
             "[{vertex_id, vertex_name, subtask, attempt, execution_id, container, host, at, "
-            "reason, "
-            "exception, log_line}]"
+            "reason, exception, log_line}]"
         ),
     ] = ()
     not_acknowledged: Annotated[
         Documents,
         (
             "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure "
-            "or "
-            "expiry"
+            "or expiry"
         ),
     ] = ()
     late_messages: Annotated[
@@ -382,8 +379,7 @@ class UploadedFiles:
         str | None,
         (
             "directory of the snapshot restored from, for the first checkpoint after a restore, "
-            "else "
-            "of the last completed checkpoint"
+            "else of the last completed checkpoint"
         ),
     ] = None
     kept_bytes: Annotated[int | None, "RocksDB files that are still the same files"] = None

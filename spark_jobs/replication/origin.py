@@ -55,8 +55,7 @@ class Origin:
         if root is None or root.uri in self.withheld:
             raise Refused(
                 f"{path} is below no registered storage root that this copy may read. Register its "
-                "root, or "
-                "have somebody who sees every cluster of that root ask for the copy again "
+                "root, or have somebody who sees every cluster of that root ask for the copy again "
                 "(manage.py replicate, with its destination)."
             )
         return root

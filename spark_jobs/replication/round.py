@@ -81,8 +81,7 @@ def refuse_taken(request: Request) -> None:
     if any(overlapping(place, other, origin.spellings) for other in others):
         raise Refused(
             f"The destination {request.destination} is taken: a copy lies neither in or around a "
-            "storage root nor in or around "
-            "another copy. Name another directory."
+            "storage root nor in or around another copy. Name another directory."
         )
 
 
@@ -222,8 +221,7 @@ class _Run:
         if refused:
             raise NotCopied(
                 f"Checkpoint {plan.checkpoint_id} is not copied: it needs {len(refused):,} of "
-                f"{len(plan.entries):,} "
-                f"files from elsewhere. The first: {refused[0]}"
+                f"{len(plan.entries):,} files from elsewhere. The first: {refused[0]}"
             )
 
     def _complete(self, plan: Plan) -> None:

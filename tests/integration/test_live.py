@@ -92,8 +92,7 @@ def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     )
     watched.declines = weir.rows(
         "SELECT checkpoint_id, vertex_name, subtask, attempt, container, host, detail FROM "
-        "fleet_logevent "
-        f"WHERE cluster = '{CLUSTER}' AND kind = 'checkpoint_declined'"
+        f"fleet_logevent WHERE cluster = '{CLUSTER}' AND kind = 'checkpoint_declined'"
     )
     watched.pressure_windows = weir.rows(
         f"SELECT count(*) FROM pressure_pressurewindow WHERE cluster = '{CLUSTER}'"

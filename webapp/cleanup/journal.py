@@ -212,9 +212,8 @@ class Journal:
     def _damaged(self, chunk: int, how: str) -> PlanDamaged:
         return PlanDamaged(
             f"The journal of plan {self._plan[:12]} {how}: chunk {chunk} of {self._verb}. Nothing "
-            "is moved or deleted on its word: "
-            f"restore {self._folder.uri}/journal from a backup (or the WEIR_SECRET_KEY that sealed "
-            "it), then continue."
+            f"is moved or deleted on its word: restore {self._folder.uri}/journal from a backup "
+            "(or the WEIR_SECRET_KEY that sealed it), then continue."
         )
 
     def counts(self) -> Counter[str]:

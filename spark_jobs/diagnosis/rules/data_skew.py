@@ -345,9 +345,8 @@ def _next_step(name: str, uneven: Uneven) -> str:
     if uneven.of == "state":
         return message(
             "Its records are not known to be uneven: look at the state of single keys of "
-            "{name:name}, such as a list or map that only grows, a window or a join side "
-            "that is never cleared. Set a state time-to-live or clear it; else divide the "
-            "key.",
+            "{name:name}, such as a list or map that only grows, a window or a join side that is "
+            "never cleared. Set a state time-to-live or clear it; else divide the key.",
             name=name,
         )
     if uneven.is_source:

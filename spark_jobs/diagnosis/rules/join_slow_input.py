@@ -213,10 +213,9 @@ def _by_its_feeders(
         ),
         next_step=(
             message(
-                "Look at {slow:name}: its sources (lag, idle partitions) and operators that "
-                "are busy or back-pressured. Where it is late by nature, align the sources "
-                "(withWatermarkAlignment, 1.15 and later) so that the faster does not run "
-                "ahead.",
+                "Look at {slow:name}: its sources (lag, idle partitions) and operators that are "
+                "busy or back-pressured. Where it is late by nature, align the sources "
+                "(withWatermarkAlignment, 1.15 and later) so that the faster does not run ahead.",
                 slow=slow,
             )
         ),

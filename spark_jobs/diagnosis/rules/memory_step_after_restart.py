@@ -31,17 +31,15 @@ METASPACE, DIRECT = "metaspace", message("direct memory")
 _ACTION = {
     METASPACE: (
         message(
-            "Take a heap dump of the TaskManager and look for what refers to several class "
-            "loaders of the job: a thread, timer or cache that close() does not end. "
-            "Libraries that do so belong into Flink's lib folder. "
-            "taskmanager.memory.jvm-metaspace.size only buys time."
+            "Take a heap dump of the TaskManager and look for what refers to several class loaders "
+            "of the job: a thread, timer or cache that close() does not end. Libraries that do so "
+            "belong into Flink's lib folder. taskmanager.memory.jvm-metaspace.size only buys time."
         )
     ),
     DIRECT: (
         message(
-            "Look for clients and buffers that close() does not release: threads that "
-            "outlive their task keep them. taskmanager.memory.task.off-heap.size only buys "
-            "time."
+            "Look for clients and buffers that close() does not release: threads that outlive "
+            "their task keep them. taskmanager.memory.task.off-heap.size only buys time."
         )
     ),
 }

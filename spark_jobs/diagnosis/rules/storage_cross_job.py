@@ -78,10 +78,9 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
             others=plural(len(others), "{count:count} other job", "{count:count} other jobs"),
         ),
         cause=message(
-            "The job, or one before it, was restored in CLAIM or LEGACY mode from "
-            "{names:name}, and its incremental checkpoints still share files with the "
-            "snapshot it began with. {snapshots:message} cannot be restored without those "
-            "files.",
+            "The job, or one before it, was restored in CLAIM or LEGACY mode from {names:name}, "
+            "and its incremental checkpoints still share files with the snapshot it began with. "
+            "{snapshots:message} cannot be restored without those files.",
             names=names,
             snapshots=snapshots,
         ),
@@ -133,10 +132,9 @@ def _independence(ended: bool | None) -> str:
         )
     if ended:
         return message(
-            "The job has ended and takes no checkpoint any more. Keep these directories as "
-            "long as one of its snapshots may be restored; a job that is restored from it "
-            "in NO_CLAIM mode copies the files with its first checkpoint and needs them no "
-            "longer."
+            "The job has ended and takes no checkpoint any more. Keep these directories as long as "
+            "one of its snapshots may be restored; a job that is restored from it in NO_CLAIM mode "
+            "copies the files with its first checkpoint and needs them no longer."
         )
     return message(
         "To become independent of them, trigger a full checkpoint (`flink checkpoint "

@@ -160,12 +160,11 @@ OLD_JOB = "85d268e6fbc19411185f7e4868a44178"
         ),
         (
             "DefaultOperatorStateBackend snapshot (FsCheckpointStorageLocation "
-            "{fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem"
-            "@70442baf, checkpointDirectory=xxxxxxxx, sharedStateDirectory=xxxxxxxx, "
-            "taskOwnedStateDirectory=xxxxxx, metadataFilePath=xxxxxx, "
-            "reference=(default), fileStateSizeThreshold=1024}, synchronous part) in thread "
-            "Thread[Async calls on Source: xxxxxx _source -> "
-            "Filter (27/70),5,Flink Task Threads] took 0 ms.",
+            "{fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem@70442baf, "
+            "checkpointDirectory=xxxxxxxx, sharedStateDirectory=xxxxxxxx, "
+            "taskOwnedStateDirectory=xxxxxx, metadataFilePath=xxxxxx, reference=(default), "
+            "fileStateSizeThreshold=1024}, synchronous part) in thread Thread[Async calls on "
+            "Source: xxxxxx _source -> Filter (27/70),5,Flink Task Threads] took 0 ms.",
             {
                 "kind": "backend_sync_done",
                 "task": ("Source: xxxxxx _source -> Filter"),

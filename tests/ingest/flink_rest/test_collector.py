@@ -466,8 +466,7 @@ def test_a_job_whose_metrics_are_missing_right_after_it_was_initialized_is_not_t
             500,
             (
                 "org.apache.flink.runtime.dispatcher.UnavailableDispatcherOperationException: "
-                "shutting "
-                "down"
+                "shutting down"
             ),
         ),
         (

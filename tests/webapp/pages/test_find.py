@@ -115,8 +115,7 @@ def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_
     one = job(at=now, name="payments", job_id="5a1b" * 8)
     line = (
         "2026-11-21 10:20:30,123 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator "
-        "[] - Checkpoint 12 of job"
-        f" {one.job_id} expired before completing."
+        f"[] - Checkpoint 12 of job {one.job_id} expired before completing."
     )
     links, note = found(viewer, line)["Log line"]
     base = f"/jobs/{one.cluster}/{one.job_id}/"

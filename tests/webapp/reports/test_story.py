@@ -204,8 +204,7 @@ def test_the_cost_of_outages_is_their_downtime_and_what_was_processed_again():
         "For 1 restart it is not known when all tasks ran again, at least 2.0 s in all.",
         (
             "Processed again: the records of 3 min 20 s; the restored checkpoints were up to 2 min "
-            "20 "
-            "s old."
+            "20 s old."
         ),
     )
     assert any(

@@ -122,8 +122,7 @@ def job_calls(
         unknown.append(
             message(
                 "Which of {files:count} shared files this checkpoint uploaded is not known (Flink "
-                "reports it since 1.15): "
-                "counted as if it had uploaded all of them.",
+                "reports it since 1.15): counted as if it had uploaded all of them.",
                 files=len(most) - len(least),
             )
         )

@@ -383,9 +383,8 @@ def _debloating(found: JobBackend) -> str:
         )
         return message(
             "Buffer debloating is on: what is in flight before a vertex is consumed within "
-            "{longest:name} at most. Barriers wait no longer than that for data before "
-            "them; taskmanager.network.memory.buffer-debloat.target (1 s by default) sets "
-            "it.",
+            "{longest:name} at most. Barriers wait no longer than that for data before them; "
+            "taskmanager.network.memory.buffer-debloat.target (1 s by default) sets it.",
             longest=duration_text(longest),
         )
     return message(

@@ -236,9 +236,8 @@ def _verdict(transactions: JobTransactions) -> Verdict:
         return Verdict(
             "unknown",
             message(
-                "The transaction time-out of its sinks is not known: no log of its "
-                "TaskManagers has it, and nobody entered it. Whether transactions fit into it "
-                "is unknown."
+                "The transaction time-out of its sinks is not known: no log of its TaskManagers "
+                "has it, and nobody entered it. Whether transactions fit into it is unknown."
             ),
         )
     if sinks.open_ms is None:

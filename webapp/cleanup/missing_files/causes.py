@@ -112,8 +112,7 @@ def _age(known: Circumstances) -> Cause:
             LIKELY,
             gettext(
                 "%(went)s, in whole directories: the %(gone_directories)s that were idle longest. "
-                "That is what a rule by "
-                "the age of directories does."
+                "That is what a rule by the age of directories does."
             )
             % {"went": went, "gone_directories": count_text(seen.gone_directories)},
         )
@@ -214,8 +213,7 @@ def _end(known: Circumstances) -> Cause:
         LIKELY,
         gettext(
             "It ended as %(owner_state)s under DELETE_ON_CANCELLATION: Flink then discards its "
-            "checkpoints with all "
-            "their files, also those that other jobs refer to."
+            "checkpoints with all their files, also those that other jobs refer to."
         )
         % {"owner_state": known.owner_state},
     )

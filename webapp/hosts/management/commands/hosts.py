@@ -35,9 +35,8 @@ WIDTHS = {
 class Command(PreparedCommand):
     help = (
         "Print hosts with what happened on them in a time, the worst first, or what happened on "
-        "one: a table, or with --json one object a "
-        "line (of one host, one object). Exit code 0, or 2 where the host is unknown or an option "
-        "is wrong."
+        "one: a table, or with --json one object a line (of one host, one object). Exit code 0, or "
+        "2 where the host is unknown or an option is wrong."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
