@@ -131,15 +131,15 @@ def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
 
 def lost(previous: Sequence[Manifest], audits: Sequence[Audit]) -> set[str]:
     """``LOST`` of the audits before, by the names that directories have now."""
-    found = set(
+    causes = set(
         Here()
         .read(state_files(previous, ("storage_lost",)), LOST)
         .column("job_directory")
         .to_pylist()
     )
     for spellings in spellings_of(audits).values():
-        found = {canonical(directory, spellings) for directory in found}
-    return found
+        causes = {canonical(directory, spellings) for directory in causes}
+    return causes
 
 
 def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:

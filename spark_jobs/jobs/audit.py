@@ -141,15 +141,15 @@ class AuditRun:
     def _before(self) -> dict[str, Any]:
         """What the audits before left: usually there is one, which had the same spellings."""
         files = {"known": audit_inputs.OF_FILES, "earlier": audit_inputs.OF_REFERENCES}
-        found = {
+        states = {
             name: self.engine.read(audit_inputs.state_files(self.previous, of), BEFORE[name])
             for name, of in files.items()
         }
         spellings = list(audit_inputs.spellings_of(self.audits).values())
         if not self.previous or (len(self.previous) == 1 and not spellings):
-            return found
+            return states
         made: dict[str, Any] = self.engine.run(
-            partial(brought_together, spellings_of=spellings), found, BEFORE, ("path",)
+            partial(brought_together, spellings_of=spellings), states, BEFORE, ("path",)
         )
         return made
 
