@@ -7,7 +7,7 @@ cluster is known to write.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import pyarrow as pa
 
@@ -109,10 +109,11 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     return found
 
 
-def owners(writers: Iterable[Row]) -> list[Row]:
+def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
     """Per job directory: how many clusters have ``claims`` to it, and what is known of the job.
 
-    ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may. ``cluster``
+    ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may, with one
+    that nobody remembers where there was any (``shared``: ``carried.JOB_DIRECTORIES``). ``cluster``
     and ``job_name`` are null unless there is one claim.
     ``began_at``: of a run that did not go on from this directory: what is older is of runs that
     nobody remembers.
@@ -121,12 +122,16 @@ def owners(writers: Iterable[Row]) -> list[Row]:
     """
     found = []
     for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():
-        suspects = len({job["cluster"] for job in of})
+        # One job that is known by the names of two clusters began once.
+        began = {job["started_at"] or job["cluster"] for job in of}
+        is_shared = key[-2] in shared or len(began) > 1
+        suspects = max(len({job["cluster"] for job in of}), 1 + is_shared)
         claims = suspects if any(job["writes"] for job in of) else 0
         found.append(
             {
                 **dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True)),
                 "suspects": suspects,
+                "shared": is_shared,
                 "claims": claims,
                 "cluster": largest(job["cluster"] for job in of) if claims == 1 else None,
                 "job_name": largest(job["name"] for job in of) if claims == 1 else None,
