@@ -175,11 +175,11 @@ DOUBTS = {
     ),
     "restored_from_gone": message(
         "A job runs that was restored from a snapshot which is gone, and has completed no "
-        "checkpoint since."
+        "checkpoint since, or reads on from there (ForSt)."
     ),
     "restored_from_elsewhere": message(
         "A job runs that was restored from a snapshot outside of these roots, and has completed "
-        "none since."
+        "none since, or reads on from there (ForSt)."
     ),
     "restored_from_unknown": message(
         "A job runs that was restored from a snapshot of which no path is known, and has none of "

@@ -12,7 +12,17 @@ import pyarrow as pa
 from ingest.messages import message, message_document
 from spark_jobs.storage.layout_columns import placed
 from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, may_run, root_around
-from spark_jobs.storage.plain import Key, Row, by, is_less, key_of, keys, largest, smallest
+from spark_jobs.storage.plain import (
+    US_PER_S,
+    Key,
+    Row,
+    by,
+    is_less,
+    key_of,
+    keys,
+    largest,
+    smallest,
+)
 from spark_jobs.storage_words import TWO_NAMES
 
 OF_METADATA = (
@@ -149,16 +159,23 @@ def restored_from_gone(
 ) -> list[Row]:
     """Jobs that may run on files which only a snapshot named that was not read: it is gone, or lies
     elsewhere.
+
+    Until their next checkpoint; a database in checkpoint storage reads on from a checkpoint of
+    another job.
     """
     read = keys(snapshots, "audit_id", "directory")
     found = []
     for job in may_run(restores):
         path = job["restored_path"]
-        if is_less(job["restored_at"], job["last_completed_at"]) or (job["audit_id"], path) in read:
+        is_of_other = job["from_prefix"] is None and job["from_job_id"] != job["job_id"]
+        reads_on = job["reads_restored"] and is_of_other
+        has_moved_on = not reads_on and is_less(job["restored_at"], job["last_completed_at"])
+        if has_moved_on or (job["audit_id"], path) in read:
             continue
         root = root_around(job["audit_id"], path, roots)
         detail = message(
-            "Job {job_id:name} was restored from it and has completed no checkpoint since.",
+            "Job {job_id:name} was restored from it, and has completed no checkpoint since or "
+            "reads on from there (ForSt).",
             job_id=job["job_id"],
         )
         reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
@@ -175,16 +192,14 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
     """
     found = []
     for job in may_run(jobs):
-        began_at = job["started_at"] if job["restored_at"] is None else job["restored_at"]
+        began_at = largest((job["started_at"], job["restored_at"]))
         may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job[
             "restore_unread"
         ]
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
-        if (
-            may_be
-            and not is_less(began_at, job["last_completed_at"])
-            and not is_less(job["restored_at"], found_at)
-        ):
+        found_after = None if found_at is None else found_at - CLOCKS_APART_S * US_PER_S
+        has_own = job["restored_at"] is not None and is_less(began_at, found_after)
+        if may_be and not is_less(began_at, job["last_completed_at"]) and not has_own:
             detail = message(
                 "Job of {cluster:name}; wait for its next checkpoint and audit again.",
                 cluster=job["cluster"],

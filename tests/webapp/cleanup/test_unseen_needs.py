@@ -144,7 +144,7 @@ def test_a_job_of_which_no_restore_was_read_though_flink_counts_one_keeps_all(ho
     fleet = Fleet(home)
     forked(fleet)
     fleet.application("app-b", 8)
-    counts = {"at": NOW.isoformat(), "checkpoints_total": 0, "checkpoints_restored": 1}
+    counts = {"at": NOW.isoformat(), "total": 0, "restored": 1}
     tell(
         "app-b",
         restored_path=None,
@@ -152,6 +152,24 @@ def test_a_job_of_which_no_restore_was_read_though_flink_counts_one_keeps_all(ho
         restored_checkpoint_id=None,
         flink_counts=counts,
     )
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_a_job_that_started_again_and_of_which_nothing_was_read_since_keeps_all(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    forked(fleet)
+    other = fleet.application("app-b", start_time=NOW - timedelta(days=1))
+    savepoint = "savepoint-123456-0123456789ab"
+    other.savepoint(savepoint, [other.file(other.root / "x", at=OLD)], at=OLD)
+    of_run_before = {
+        "restored_path": f"file:{other.root}/{savepoint}",
+        "restored_at": OLD,
+        "flink_counts": {"at": OLD.isoformat(), "total": 0, "restored": 1},
+    }
+    tell("app-b", **of_run_before, **NOTHING_COMPLETED)
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 

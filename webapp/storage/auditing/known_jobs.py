@@ -19,6 +19,7 @@ from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.instants import of_json
 
 JOBS_AT_ONCE = 200
 MOST_ENDED = 1_000
@@ -77,13 +78,15 @@ def is_restore_unread(job: Mapping[str, Any]) -> bool:
     """Whether the job may have been restored without anybody having read from what.
 
     Flink answers with a plan, but neither with counts nor with settings, where a job takes no
-    checkpoints.
+    checkpoints. What was read before the job started (again, under its id) is of the run before.
     """
-    if job["restored_at"] is not None:
+    began, counts = job["start_time"], job["flink_counts"]
+    if job["restored_at"] is not None and not (began and job["restored_at"] < began):
         return False
-    if job["flink_counts"] is None:
+    read_at = of_json(counts["at"]) if counts else None
+    if counts is None or (began and read_at and read_at < began):
         return bool(job["graph__isnull"] or job["checkpoint_config"])
-    return bool(job["flink_counts"].get("checkpoints_restored"))
+    return bool(counts.get("restored"))
 
 
 def reads_restored(checkpoint_config: dict[str, Any] | None) -> bool:
