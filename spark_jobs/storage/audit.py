@@ -175,7 +175,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
             *doubts.of_other_spellings(alike.spellings),
             *doubts.of_twins(alike.twins),
             *doubts.same_metadata(retained),
-            *doubts.restored_from_gone(restores, retained, roots),
+            *doubts.restored_from_gone(restores, retained, newest, roots),
             *doubts.restored_from_unknown(jobs, newest),
             *doubts.writes_elsewhere(jobs, job_directories, roots),
             *doubts.no_checkpoint_found(jobs, restores, writers, newest, roots),

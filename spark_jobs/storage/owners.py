@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence, Set
 
 import pyarrow as pa
 
+from ingest.storage.layout import QUARANTINE_SUFFIX
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, placed
 from spark_jobs.storage.plain import US_PER_S, Row, by, is_below, key_of, keys, largest, smallest
 
@@ -90,6 +91,8 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     of_jobs = by(jobs, "audit_id", "job_id")
     found = []
     for directory in directories:
+        if f"{QUARANTINE_SUFFIX}/" in directory["job_directory"]:
+            continue  # of another Weir, or of a root within this one
         clusters = clusters_of[key_of(directory, ("audit_id", "root"))]
         alone = len(of_this_id[key_of(directory, ("audit_id", "root", "job_id"))]) == 1
         for job in of_jobs.get((directory["audit_id"], directory["job_id"]), ()):
