@@ -2,8 +2,8 @@
 
 Whoever may write below a root can put a link there, at any moment, also between a look and an act.
 So each directory is opened in the one above it (``openat`` with ``O_NOFOLLOW``), and files are
-named within the last: nothing on the way can lead out.
-A root is named by an operator: links on the way to it are followed, once, when it is opened.
+named within the last: nothing on the way can lead out. A root is named by an operator: links on the
+way to it are followed, once, when it is opened.
 """
 
 import os
@@ -49,8 +49,8 @@ def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
 def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) -> Iterator[int]:
     """A descriptor to name files by, of the directory that ``names`` lead to. It cannot be listed.
 
-    With ``make`` directories that are not there are made, but for the root.
-    Raises ``LeadsElsewhere`` where one is a link, else ``OSError``.
+    With ``make`` directories that are not there are made, but for the root. Raises
+    ``LeadsElsewhere`` where one is a link, else ``OSError``.
     """
     here = os.open(root, _PASSING | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -72,8 +72,7 @@ def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
     if stat.S_ISLNK(link.st_mode):
         raise LeadsElsewhere(
             f"{path} is a link, and links below a root are not followed; replace it by what it "
-            "leads to, "
-            "or register what it leads to as a root of its own"
+            "leads to, or register what it leads to as a root of its own"
         )
     return link
 

@@ -43,7 +43,7 @@ class Shard:
 
 @dataclass(slots=True)
 class ClusterRun:
-    """``cursor`` has a part for each source; ``told`` are fields of the outcome that a source
+    """``cursor`` has a part for each source; ``outcome`` has fields of the outcome that a source
     fills.
     """
 
@@ -56,7 +56,7 @@ class ClusterRun:
     error: str | None = None
     requests: int = 0
     jobs_seen: int = 0
-    told: dict[str, Any] = field(default_factory=dict)
+    outcome: dict[str, Any] = field(default_factory=dict)
     took_s: float = 0
     stalled_s: float = 0
 
@@ -89,9 +89,7 @@ class ClusterRun:
         return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
 
     def take(self, name: str, found: SourceRead) -> None:
-        """Keep what a source gave; where the cluster has no address of its own, it stands for
-        it.
-        """
+        """Keep what a source gave; where the cluster has no address of its own, it stands for it."""
         self.cursor[name] = found.cursor
         self.observed += found.observed
         if found.skips:

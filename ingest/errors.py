@@ -1,8 +1,7 @@
 """Errors of the ingest stage, by what a caller does about them.
 
 ``Retryable`` may succeed later, ``Skipped`` is reported and passed over, ``Refused`` stops the
-command.
-No message ever carries a password, a token or the user part of a URL.
+command. No message ever carries a password, a token or the user part of a URL.
 """
 
 from ingest.redaction.texts import redact

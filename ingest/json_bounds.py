@@ -3,10 +3,10 @@
 
 So values are counted before any is built, by the characters that separate them. Those inside of
 texts count too, which only ever makes the count too high: the largest true answer, a job of 8,000
-vertices, holds some 800,000; a vertex of 5,000 subtasks or 5,000 TaskManagers hold less.
-How deep values are nested is bounded by the decoder itself. A number that is longer than any that
-is measured stays the text that it is:
-to convert or to write one takes time by the square of its length.
+vertices, holds some 800,000; a vertex of 5,000 subtasks or 5,000 TaskManagers hold less. How deep
+values are nested is bounded by the decoder itself. A number that is longer than any that is
+measured stays the text that it is: to convert or to write one takes time by the square of its
+length.
 """
 
 import json

@@ -69,7 +69,7 @@ class JsonFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        said = {
+        fields = {
             "time": datetime.fromtimestamp(record.created, UTC)
             .isoformat(timespec="milliseconds")
             .replace("+00:00", "Z"),
@@ -83,7 +83,7 @@ class JsonFormatter(logging.Formatter):
             "exception": redact(self.formatException(record.exc_info)) if record.exc_info else None,
         }
         return json.dumps(
-            {name: value for name, value in said.items() if value not in (None, "")},
+            {name: value for name, value in fields.items() if value not in (None, "")},
             ensure_ascii=False,
         )
 

@@ -141,9 +141,9 @@ def quoted(text: str) -> Message:
 
 def join_messages(parts: Iterable[str], separator: str = "") -> Message:
     """Messages and punctuation, one after the other."""
-    said = [part for part in parts if part]
-    template = separator.join(f"{{part{at}:text}}" for at in range(len(said)))
-    return Message(template, {f"part{at}": part for at, part in enumerate(said)})
+    present = [part for part in parts if part]
+    template = separator.join(f"{{part{at}:text}}" for at in range(len(present)))
+    return Message(template, {f"part{at}": part for at, part in enumerate(present)})
 
 
 def in_sentence(word: str) -> str:

@@ -74,5 +74,5 @@ def _message(event: OperatorEvent) -> str:
         if event.path and not any(character.isspace() for character in event.path)
         else ""
     )
-    said = " ".join(event.message.split())
-    return f"Kubernetes operator: {event.reason or 'Event'} of job {event.job_id}{where}: {said}"
+    text = " ".join(event.message.split())
+    return f"Kubernetes operator: {event.reason or 'Event'} of job {event.job_id}{where}: {text}"

@@ -2,9 +2,8 @@
 from its fields.
 
 Each field has its type, its meaning and, where the name does not end with it, its unit (see
-:mod:`ingest.lake.tables`).
-``cluster``, ``observed_at`` and ``source`` are added by :class:`Observed`, ``commit_seq`` and
-``date`` by the lake writer.
+:mod:`ingest.lake.tables`). ``cluster``, ``observed_at`` and ``source`` are added by
+:class:`Observed`, ``commit_seq`` and ``date`` by the lake writer.
 
 * Instants are timezone-aware UTC, kept to the millisecond; durations are ``*_ms``; sizes are
   ``*_bytes``.
@@ -303,16 +302,14 @@ class VertexGauges:
         int | None,
         (
             "of a vertex that several feed: epoch, the least of its inputs and subtasks; null = "
-            "none "
-            "yet, or all ended"
+            "none yet, or all ended"
         ),
     ] = None
     sent_watermark_ms: Annotated[
         int | None,
         "of a vertex that feeds such a one: epoch, which its last operator sent on, the least of "
-        "the subtasks; "
-        "of such a one that feeds no other: which its first operator did; null = none yet, ended, "
-        "or the chain ends with several operators",
+        "the subtasks; of such a one that feeds no other: which its first operator did; null = "
+        "none yet, ended, or the chain ends with several operators",
     ] = None
 
 

@@ -41,9 +41,8 @@ class ClusterOutcome:
     """What a cycle did for one cluster; ``cursor`` is the next one, to be saved now.
 
     ``reachable`` is about the cluster's own REST endpoint (or History Server, where it has no
-    other);
-    ``error`` is one sentence. ``metrics_interval_s`` is how often healthy jobs are sampled at
-    present, and ``sampling_reason`` why.
+    other); ``error`` is one sentence. ``metrics_interval_s`` is how often healthy jobs are sampled
+    at present, and ``sampling_reason`` why.
     """
 
     cluster: str
@@ -111,9 +110,7 @@ def collect_shard(
 
 
 async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
-    """All endpoints of one cluster, one after the other: nothing of it waits for another
-    cluster.
-    """
+    """All endpoints of one cluster, one after the other: nothing of it waits for another cluster."""
     began = time.monotonic()
     for source in sources():
         if not source.files and source.wanted(run):
@@ -121,13 +118,13 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
                 if found := await source.read(run):
                     run.take(source.name, found)
             except Exception as error:
-                said = _said(run, source, error)
+                error_text = _reason(run, source, error)
                 run.reachable = run.reachable and run.rest is not None
                 reason = "unreachable" if not run.reachable else "error"
-                run.error = run.error or said
+                run.error = run.error or error_text
                 run.skip(
                     "rest",
-                    Skip(message("cluster {name:name}", name=run.cluster.name), reason, said),
+                    Skip(message("cluster {name:name}", name=run.cluster.name), reason, error_text),
                 )
     run.took_s = time.monotonic() - began
     run.stalled_s = stall.total_s_since(began)
@@ -140,8 +137,8 @@ def _read_files(run: ClusterRun) -> None:
                 if found := source.read(run):
                     run.take(source.name, found)
             except Exception as error:
-                said = _said(run, source, error)
-                run.error = run.error or (said if isinstance(error, IngestError) else None)
+                reason = _reason(run, source, error)
+                run.error = run.error or (reason if isinstance(error, IngestError) else None)
                 run.skip(
                     source.name,
                     Skip(
@@ -151,12 +148,12 @@ def _read_files(run: ClusterRun) -> None:
                             name2=run.cluster.name,
                         ),
                         "unreadable_file",
-                        said,
+                        reason,
                     ),
                 )
 
 
-def _said(run: ClusterRun, source: Source, error: Exception) -> str:
+def _reason(run: ClusterRun, source: Source, error: Exception) -> str:
     """The failure of one source, even an unexpected one, is its own, and that of no other source or
     cluster.
     """
@@ -191,5 +188,5 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         sampling_reason=rest.sampling_reason if rest else "",
         took_s=run.took_s,
         stalled_s=run.stalled_s,
-        **run.told,
+        **run.outcome,
     )

@@ -30,9 +30,7 @@ STALL_CHECK_S = 0.25
 
 
 class Stall:
-    """How long the event loop did not get to run: then time-outs say nothing about who was
-    asked.
-    """
+    """How long the event loop did not get to run: then time-outs say nothing about who was asked."""
 
     def __init__(self) -> None:
         self._stalls: list[tuple[float, float]] = []

@@ -55,8 +55,8 @@ class Source:
     returns a :class:`ingest.source_read.SourceRead`, or None where nothing was due. It is a
     coroutine where it asks over a network (on the event loop, all clusters of a shard at once), a
     function where it reads ``files`` (in the collector's thread, once the endpoints are read).
-    ``wanted``: whether.
-    The first of its settings declares it; ``suffices``: a cluster may have this source alone.
+    ``wanted``: whether. The first of its settings declares it; ``suffices``: a cluster may have
+    this source alone.
 
     ``probe`` is as ``reader`` what a connection test asks; it gets
     :class:`ingest.source_read.ProbeNotes` to fill, too. ``subject``: what did not answer, where it

@@ -43,8 +43,7 @@ class Spellings:
     """Prefixes that mean other ones: name services, other authorities of one storage, mount points.
 
     ``aliases`` are pairs (from, to), in any spelling; the longest ``from`` wins, and what it leads
-    to is looked up again.
-    Raises ``BadUri`` where one is no URI or where they go round in a circle.
+    to is looked up again. Raises ``BadUri`` where one is no URI or where they go round in a circle.
     """
 
     aliases: tuple[tuple[str, str], ...] = ()

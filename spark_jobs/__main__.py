@@ -57,9 +57,7 @@ def _ending(words: Sequence[str], error: Exception) -> tuple[str, int]:
 
 @contextmanager
 def _exits_on_sigterm() -> Iterator[None]:
-    """Within this block SIGTERM ends the process as an exception would: blocks are left in
-    order.
-    """
+    """Within this block SIGTERM ends the process as an exception would: blocks are left in order."""
 
     def leave(_signal: int, _frame: FrameType | None) -> None:
         sys.exit(TERMINATED)

@@ -44,8 +44,8 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
         "as_of": round(audit.as_of.timestamp() * US_PER_S),
         "age_guard_h": audit.age_guard_h,
         "clusters": list(root.clusters),
-        "blind": bool(root.blind),
-        "any_blind": bool(root.blind or root.blind_elsewhere),
+        "unreachable": bool(root.unreachable),
+        "any_unreachable": bool(root.unreachable or root.unreachable_elsewhere),
         "attested": root.attested,
         "unlisted": sum(_doubt_of(directory) == "unlisted" for directory in root.unlisted),
         "known_authorities": sorted(

@@ -61,7 +61,7 @@ JOB_SCHEMA = pa.schema(
 ``last_completed_path``: where its newest checkpoint was written, which tells the directory that the
 job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
 did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
-not blind. ``started_at``: of its present run, which one of the same id may have gone before.
+not unreachable. ``started_at``: of its present run, which one of the same id may have gone before.
 ``restore_unread``: nobody has read whether it was restored. ``reads_restored``: as long as it runs
 its database may read the files of what it was restored from, whatever its checkpoints refer to;
 null counts as false. ``in_flight_since``: when the oldest pending checkpoint was triggered.
@@ -83,8 +83,8 @@ class AuditedRoot:
     """``uri`` is canonical. ``listing`` is a directory or glob of Parquet; ``read_at`` where its
     files are read instead.
 
-    ``clusters`` may write below it (none named: any). ``blind`` are those of them that cannot be
-    seen at present, ``blind_elsewhere`` the others: a job of theirs may have been restored from
+    ``clusters`` may write below it (none named: any). ``unreachable`` are those of them that cannot be
+    seen at present, ``unreachable_elsewhere`` the others: a job of theirs may have been restored from
     here.
     """
 
@@ -92,8 +92,8 @@ class AuditedRoot:
     listing: str
     read_at: str | None = None
     clusters: tuple[str, ...] = ()
-    blind: tuple[str, ...] = ()
-    blind_elsewhere: tuple[str, ...] = ()
+    unreachable: tuple[str, ...] = ()
+    unreachable_elsewhere: tuple[str, ...] = ()
     attested: bool = False
     unlisted: tuple[UnlistedDirectory, ...] = ()
 
@@ -161,8 +161,8 @@ def _root(raw: Mapping[str, Any], folder: str, spellings: Spellings) -> AuditedR
         listing=_beside(folder, raw["listing"]),
         read_at=raw.get("read_at") or None,
         clusters=tuple(raw.get("clusters") or ()),
-        blind=tuple(raw.get("blind") or ()),
-        blind_elsewhere=tuple(raw.get("blind_elsewhere") or ()),
+        unreachable=tuple(raw.get("unreachable") or ()),
+        unreachable_elsewhere=tuple(raw.get("unreachable_elsewhere") or ()),
         attested=bool(raw.get("attested")),
         unlisted=tuple(
             UnlistedDirectory(**{name: str(text or "") for name, text in one.items()})

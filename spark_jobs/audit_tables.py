@@ -2,9 +2,8 @@
 
 ``AUDIT_TABLES`` are loaded into the database: bounded by roots, jobs and checkpoints.
 ``FILE_TABLES`` hold a row for each file or reference and stay Parquet in the run directory of the
-audit; pages and plans read them piece by piece.
-Texts are codes of :mod:`spark_jobs.storage_words`. ``cluster`` and ``job_id`` are empty in a key
-where nobody knows them.
+audit; pages and plans read them piece by piece. Texts are codes of :mod:`spark_jobs.storage_words`.
+``cluster`` and ``job_id`` are empty in a key where nobody knows them.
 
 A new column: its line here, what fills it (``spark_jobs/storage/``), the field of the same name in
 ``webapp/storage/models/`` and a migration; ``tests/webapp/storage/test_contract.py`` compares. What
@@ -49,8 +48,7 @@ _RAW = Column(
     "int",
     (
         "each file as often as the listing says that it is stored; null where it does not say so "
-        "of "
-        "each"
+        "of each"
     ),
 )
 
@@ -195,8 +193,7 @@ STORAGE_OPERATOR_STATE = ServingTable(
     "storage_operator_state",
     (
         "operator state of one operator in one retained checkpoint; operators with little of it "
-        "left "
-        "out"
+        "left out"
     ),
     ("audit_id", "metadata_path", "operator_id"),
     (

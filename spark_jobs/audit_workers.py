@@ -33,11 +33,11 @@ def worked(
     """``MADE``. Files of a task that failed and was run again lie beside the others, and nobody
     knows of them.
     """
-    told: dict[str, pa.Table] | None = None
+    tables: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):
-        told = told or {name: read(file, None) for name, file in known.items()}
+        tables = tables or {name: read(file, None) for name, file in known.items()}
         task = uuid.uuid4().hex
-        for name, rows in step(parts, told).items():
+        for name, rows in step(parts, tables).items():
             if rows.num_rows:
                 file = write(rows.cast(schemas[name]), f"{folders[name]}/part-{task}.parquet")
                 yield pa.RecordBatch.from_pylist(

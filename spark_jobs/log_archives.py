@@ -2,9 +2,9 @@
 written by Spark.
 
 A batch of files goes in two steps. *Stage*: one pass over the raw text writes the records worth
-keeping. *Commit*:
-they are stamped with the version that brings them, and their files join the Delta table in one
-commit. The step under the table's lock thus touches only what is kept, not the raw text.
+keeping. *Commit*: they are stamped with the version that brings them, and their files join the
+Delta table in one commit. The step under the table's lock thus touches only what is kept, not the
+raw text.
 """
 
 import json

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
-    FINDING_SIGHT,
+    FINDING_OCCURRENCE,
     HOST_EVENT,
     JOB_ANNOTATION,
     JOB_CURRENT,
@@ -36,7 +36,7 @@ NESTED: tuple[ServingTable, ...] = (
     JOB_START,
     JOB_CURRENT,
     SIZE_TREND,
-    FINDING_SIGHT,
+    FINDING_OCCURRENCE,
     JOB_JUDGEMENT,
     LOG_EVENT,
     PRESSURE_WINDOW,

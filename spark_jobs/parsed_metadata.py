@@ -81,7 +81,7 @@ class ParsedMetadata:
         for _ in range(ROUNDS + 1):
             rows, parsed = self._read(looked_for)
             parts += rows
-            looked_for = found_anew(self.engine, _failures(parsed), wanted)
+            looked_for = find_replacements(self.engine, _failures(parsed), wanted)
             if not looked_for.num_rows:
                 break
             wanted = pa.concat_tables([wanted, looked_for])
@@ -172,7 +172,7 @@ def _failures(parsed: ds.Dataset | None) -> pa.Table:
     return parsed.to_table(columns=FAILED.names, filter=pc.is_valid(ds.field("failure")))
 
 
-def found_anew(engine: Engine, failed: pa.Table, wanted: pa.Table) -> pa.Table:
+def find_replacements(engine: Engine, failed: pa.Table, wanted: pa.Table) -> pa.Table:
     """What came after files that vanished, as ``wanted`` rows; one look into each job's
     directory.
     """

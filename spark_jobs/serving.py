@@ -1,8 +1,8 @@
 """Serving tables: what Spark hands to the web, declared once, plain Python.
 
 Spark jobs write these as Parquet under a run directory, the web's loader upserts them by ``key``
-into the model of the same name; a contract test holds the Django fields against this page.
-A ``json`` column is text holding a JSON document, a ``message`` column one message
+into the model of the same name; a contract test holds the Django fields against this page. A
+``json`` column is text holding a JSON document, a ``message`` column one message
 (:mod:`ingest.messages`) as such a document, a ``messages`` column a document with messages in it.
 Units are in the names. ``as_of`` is the newest observation a row rests on: an older row never
 replaces a newer one. What rules read of a row too is declared by its sample
@@ -190,9 +190,8 @@ JOB_CURRENT = ServingTable(
             "flink_counts",
             "json",
             "checkpoints and savepoints as Flink counts them since its JobManager leads the job, "
-            "of one answer: {at: epoch ms, total, "
-            "completed, failed, in_progress, restored}; failed has aborted ones and, since 1.14, "
-            "refusals before the start too",
+            "of one answer: {at: epoch ms, total, completed, failed, in_progress, restored}; "
+            "failed has aborted ones and, since 1.14, refusals before the start too",
         ),
         Column("first_seen_at", "instant"),
         Column("last_seen_at", "instant", "when any source last showed the job"),
@@ -444,8 +443,7 @@ JOB_START = ServingTable(
             "int",
             (
                 "of a restart: from there until the job's state was RUNNING; with cancel_ms where "
-                "no "
-                "log was read"
+                "no log was read"
             ),
         ),
         Column(
@@ -469,8 +467,7 @@ JOB_START = ServingTable(
             "int",
             (
                 "tasks that took three times as long as the median task of their vertex, and a "
-                "second "
-                "longer"
+                "second longer"
             ),
             required=True,
         ),
@@ -513,8 +510,7 @@ JOB_HOST = ServingTable(
             "int",
             (
                 "that these take at least: the most of one vertex, since subtasks of one vertex "
-                "share "
-                "none"
+                "share none"
             ),
             required=True,
         ),
@@ -568,8 +564,8 @@ SKIPPED_INPUT = ServingTable(
     ),
 )
 
-FINDING_SIGHT = ServingTable(
-    "finding_sight",
+FINDING_OCCURRENCE = ServingTable(
+    "finding_occurrence",
     (
         "what one rule found of one subject in one judged window; those close together make one "
         "finding"
@@ -598,8 +594,7 @@ FINDING_SIGHT = ServingTable(
             "messages",
             (
                 "[{name, value, unit, threshold, comparison, threshold_key, at_ms, note}], the "
-                "figure "
-                "that matters most first"
+                "figure that matters most first"
             ),
             required=True,
         ),
@@ -613,8 +608,7 @@ JOB_JUDGEMENT = ServingTable(
     "job_judgement",
     (
         "which windows of one job a run judged; what was found in them earlier is replaced by what "
-        "the "
-        "run found"
+        "the run found"
     ),
     ("cluster", "job_id"),
     (
@@ -655,7 +649,7 @@ SERVING_TABLES: dict[str, ServingTable] = {
         JOB_HOST,
         HOST_EVENT,
         SKIPPED_INPUT,
-        FINDING_SIGHT,
+        FINDING_OCCURRENCE,
         JOB_JUDGEMENT,
     )
 }

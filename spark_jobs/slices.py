@@ -27,11 +27,9 @@ def oldest(
     for table, last in to_seq.items():
         known = from_seq.get(table, 0)
         if last > known:
-            rows, times, at = (
-                _rows_of_commits(lake, table, known, last),
-                lake.commit_times(table, known),
-                0,
-            )
+            rows = _rows_of_commits(lake, table, known, last)
+            times = lake.commit_times(table, known)
+            at = 0
             for seq in range(known + 1, last + 1):
                 at = max(at, times.get(seq, 0))  # clocks of several machines write
                 waiting.append((at, seq, table, rows[seq]))

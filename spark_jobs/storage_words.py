@@ -11,7 +11,7 @@ from ingest.messages import message
 LIVE = "live"
 RETAINED_WASTE = "retained_waste"
 ORPHAN = "orphan"
-YOUNG = "young"
+RECENT = "recent"
 KEPT = "kept"
 
 VERDICTS = {
@@ -21,7 +21,7 @@ VERDICTS = {
         "checkpoint of its own."
     ),
     ORPHAN: message("Flink wrote it and nothing refers to it any more."),
-    YOUNG: message("Nothing refers to it, but it is too early to say that nothing will."),
+    RECENT: message("Nothing refers to it, but it is too early to say that nothing will."),
     KEPT: message("It may be needed, or Weir cannot know: it stays."),
 }
 """Every file has exactly one.
@@ -49,12 +49,12 @@ REASONS: dict[str, dict[str, str]] = {
             "any checkpoint in flight."
         ),
     },
-    YOUNG: {
+    RECENT: {
         "age_guard": message(
             "Written or first seen by Weir less than the age guard before this audit."
         ),
         "in_flight": message("Not older than the oldest checkpoint that its job has in flight."),
-        "ended_lately": message(
+        "ended_recently": message(
             "Its job completed a checkpoint less than the age guard ago and has ended: its last "
             "one may not be listed yet."
         ),
@@ -110,8 +110,7 @@ REASONS: dict[str, dict[str, str]] = {
         ),
         "referrer_lost": message(
             "It was not listed when a checkpoint that referred to files of its job was gone "
-            "without having been seen discarded: "
-            "that one may need it."
+            "without having been seen discarded: that one may need it."
         ),
         "referrer_unread": message(
             "A checkpoint refers to it where this audit did not look: audit all roots, register "
@@ -204,7 +203,7 @@ NOT_CLEANABLE = {
         "looks dead under the other."
     ),
     "in_doubt": message("The audit has doubts."),
-    "blind_cluster": message("A cluster of this root cannot be seen at present."),
+    "unreachable_cluster": message("A cluster of this root cannot be seen at present."),
     "first_audit": message("Nothing can be an orphan before a second audit."),
 }
 """Why no plan can be made for a root."""

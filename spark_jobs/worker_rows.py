@@ -45,9 +45,8 @@ class WorkerRows:
         file for each task that made any.
 
         Files are named without the folder. Others may lie beside them, of tasks that failed and
-        were run again.
-        ``unrepeated``: columns whose values are each there once, in which Parquet would look for
-        repetitions in vain.
+        were run again. ``unrepeated``: columns whose values are each there once, in which Parquet
+        would look for repetitions in vain.
         """
         filesystem, path = fsspec.core.url_to_fs(folder)
         filesystem.makedirs(path, exist_ok=True)

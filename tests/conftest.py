@@ -95,8 +95,7 @@ ON_WARM_SPARK = (
     "spark_jobs/test_cluster_audits.py",
     "webapp/pipeline/test_lost_runs_spark.py",
 )
-"""Homes that take minutes to fill are filled once, and one server compiles what all of these
-run.
+"""Homes that take minutes to fill are filled once, and one server compiles what all of these run.
 """
 IN_ONE_SESSION = ("spark_jobs/", "contracts/")
 """A JVM takes half a minute of CPU until it has loaded and compiled what these have in common."""

@@ -190,17 +190,13 @@ def leader_map(url, cluster_id="orders", namespace="shop", *, before_1_15=False)
     }
     session = "0f8e6a8e-2c9b-4a4e-9d6a-3a2f1f0d5c11"
     if before_1_15:
-        name, data = (
-            f"{cluster_id}-restserver-leader",
-            {"address": url, "sessionId": session} if url else {},
-        )
+        name = f"{cluster_id}-restserver-leader"
+        data = {"address": url, "sessionId": session} if url else {}
     else:
-        name, data = (
-            f"{cluster_id}-cluster-config-map",
-            {
-                "org.apache.flink.k8s.leader.dispatcher": f"{session},pekko.tcp://flink@10.0.0.1:6123"
-            },
-        )
+        name = f"{cluster_id}-cluster-config-map"
+        data = {
+            "org.apache.flink.k8s.leader.dispatcher": f"{session},pekko.tcp://flink@10.0.0.1:6123"
+        }
         data |= {"org.apache.flink.k8s.leader.restserver": f"{session},{url}"} if url else {}
     held = json.dumps(
         {

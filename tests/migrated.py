@@ -2,8 +2,8 @@
 that needs one begins with a copy.
 
 Making one takes seconds of CPU, in each of dozens of homes and for each process of pytest, whose
-own database begins with it, too.
-It lies beside what pytest keeps, under a name that changes with the code.
+own database begins with it, too. It lies beside what pytest keeps, under a name that changes with
+the code.
 """
 
 import fcntl

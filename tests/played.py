@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spark_jobs.serving import FINDING_SIGHT
+from spark_jobs.serving import FINDING_OCCURRENCE
 from tests.first_cycles import served
 
 FOLDER = Path(__file__).parent / "fixtures" / "incidents"
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
 def _judged(played: str) -> tuple[dict[str, Any], ...]:
     """What a run of the cycle in this process leaves."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = served(FOLDER / played, Path(folder), FINDING_SIGHT)
+        rows = served(FOLDER / played, Path(folder), FINDING_OCCURRENCE)
     return tuple(
         sorted(rows, key=lambda row: (row["window_start"], row["rule"], row["subject_id"]))
     )

@@ -38,9 +38,7 @@ EPOCH_MS = Clock(round(NOON.timestamp() * 1000), 1)
 
 
 def lake_values(table: str, rows: Iterable[Row], clock: Clock) -> Iterator[dict[str, Any]]:
-    """Rows of a lake table; cluster, job, observation and commit have defaults, all else is
-    None.
-    """
+    """Rows of a lake table; cluster, job, observation and commit have defaults, all else is None."""
     declared = ALL_TABLES[table]
     default = {
         "cluster": "c",

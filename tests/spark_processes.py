@@ -209,9 +209,7 @@ class SparkProcess:
 def run_cycle(
     lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str
 ) -> "subprocess.Popen[str]":
-    """Start one cycle of the pipeline as the web does: a client process that prints its
-    progress.
-    """
+    """Start one cycle of the pipeline as the web does: a client process that prints its progress."""
     return run_job("cycle", lake, run_dir, attempt, environment, *more)
 
 

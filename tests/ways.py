@@ -2,8 +2,8 @@
 by each way of reading it.
 
 ``plain``: REST and log files in Flink's own layout. ``fleet``: REST, metrics of tasks from
-Prometheus, logs as JSON inside CRI.
-``alone``: Prometheus and those logs, the JobManager is not asked.
+Prometheus, logs as JSON inside CRI. ``alone``: Prometheus and those logs, the JobManager is not
+asked.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from ingest.lake.store import Lake
 from ingest.prometheus.collector import read_metrics
 from ingest.recordings.importer import import_recording
 from ingest.sources import ClusterSource, LogSource, PrometheusSource
-from spark_jobs.serving import FINDING_SIGHT, JOB_JUDGEMENT
+from spark_jobs.serving import FINDING_OCCURRENCE, JOB_JUDGEMENT
 from tests.first_cycles import CLUSTER, cycled
 
 FOLDER = Path(__file__).parent / "fixtures" / "fleet"
@@ -95,7 +95,7 @@ def judged(folder: Path, way: Way, home: Path) -> Judged:
 
 def of_lake(lake: Lake, home: Path) -> Judged:
     """What a first cycle over it finds."""
-    sights, windows = cycled(lake, home, FINDING_SIGHT, JOB_JUDGEMENT)
+    sights, windows = cycled(lake, home, FINDING_OCCURRENCE, JOB_JUDGEMENT)
     unknown = {(row["job_id"], one["rule"]) for row in windows for one in row["unknowns"]}
     return Judged(
         tuple(
@@ -172,14 +172,12 @@ class Series:
 
 def _scraped(folder: Path, url: str) -> Iterator[tuple[Any, ...]]:
     step_s = json.loads((folder / "played.json").read_text())["step_s"]
-    client, source = (
-        Series(folder),
-        ClusterSource(
-            CLUSTER,
-            url,
-            prometheus=PrometheusSource("http://prometheus"),
-            metrics_interval_s=step_s,
-        ),
+    client = Series(folder)
+    source = ClusterSource(
+        CLUSTER,
+        url,
+        prometheus=PrometheusSource("http://prometheus"),
+        metrics_interval_s=step_s,
     )
     cursor: dict[str, Any] = {"until_s": client.first_s - step_s}
     for at_s in (

@@ -102,10 +102,8 @@ class _Handler(BaseHTTPRequestHandler):
             name.lower(): value for name, value in parse_qsl(parts.query, keep_blank_values=True)
         }
         body = self._body()
-        op, name = (
-            said.get("op", ""),
-            unquote(parts.path).removeprefix(PREFIX).removeprefix(DATANODE),
-        )
+        op = said.get("op", "")
+        name = unquote(parts.path).removeprefix(PREFIX).removeprefix(DATANODE)
         path = self.server.folder / name.strip("/")
         at_datanode = parts.path.startswith(DATANODE)
         self.server.asked.append(
@@ -117,10 +115,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif at_datanode:
             status, content = (201 if op == "CREATE" else 200), self._datanode(path, said, body)
         elif (op == "OPEN" and path.exists()) or op in ("CREATE", "APPEND"):
-            status, location = (
-                307,
-                f"{self.server.datanode}{parts.path.removeprefix(PREFIX)}?{parts.query}",
-            )
+            status = 307
+            location = f"{self.server.datanode}{parts.path.removeprefix(PREFIX)}?{parts.query}"
         else:
             status, content = self._namenode(op, path, name, said)
         self.send_response(status)

@@ -88,10 +88,10 @@ def _events(args: argparse.Namespace, skips: list[Skip]) -> Iterator[LogEvent]:
                 if event:
                     found += 1
                     yield event
-        print(f"{redact(file.path)}: {_told(file.path, forms, kept, found)}", file=sys.stderr)
+        print(f"{redact(file.path)}: {_summary(file.path, forms, kept, found)}", file=sys.stderr)
 
 
-def _told(path: str, forms: Counter[tuple[str, str]], kept: int, found: int) -> str:
+def _summary(path: str, forms: Counter[tuple[str, str]], kept: int, found: int) -> str:
     """What the file was taken for, and what became of its records."""
     if not forms:
         return f"no log records; {_first_line(path)}"

@@ -1,8 +1,7 @@
 """Load a recorded bundle (REST answers and logs of a cluster) into the lake, recorded times kept.
 
 The folder is one recording: rest.jsonl (or rest.jsonl.gz) and logs/, as `python -m ingest record`
-writes it.
-Importing it again is allowed and changes nothing that is shown.
+writes it. Importing it again is allowed and changes nothing that is shown.
 """
 
 import argparse

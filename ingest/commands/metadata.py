@@ -3,8 +3,8 @@ changing anything.
 
 Directories are searched for `_metadata`. With --json one header line for each file and one line for
 each handle, named as in Flink's own objects; else tables for people. A file is read to its end
-before anything of it is printed.
-Exit code 1 where a file is incomplete, damaged, of an unknown version or cannot be read.
+before anything of it is printed. Exit code 1 where a file is incomplete, damaged, of an unknown
+version or cannot be read.
 """
 
 import argparse

@@ -1,3 +1,1 @@
-"""Clusters that are found and not typed in: what declared sources list, as addresses with
-labels.
-"""
+"""Clusters that are found and not typed in: what declared sources list, as addresses with labels."""

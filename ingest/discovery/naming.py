@@ -100,11 +100,9 @@ def _name(source: DiscoverySource, labels: Mapping[str, str]) -> str:
 
 
 def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
-    address, scheme, path = (
-        labels["__address__"],
-        labels.get("__scheme__") or source.scheme,
-        labels.get("__metrics_path__", ""),
-    )
+    address = labels["__address__"]
+    scheme = labels.get("__scheme__") or source.scheme
+    path = labels.get("__metrics_path__", "")
     if scheme not in ("http", "https"):
         raise _Refused(
             message(

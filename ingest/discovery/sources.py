@@ -1,6 +1,4 @@
-"""What a source of clusters is: where it is read, how its clusters are named, labelled and
-asked.
-"""
+"""What a source of clusters is: where it is read, how its clusters are named, labelled and asked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,11 +49,10 @@ class DiscoverySource:
     ``kubernetes`` is given.
 
     ``cluster`` names a cluster out of its labels, ``{label}`` by ``{label}``; "" takes the label
-    ``cluster``, else host and port.
-    ``labels`` are given to each of its clusters, made of its own in the same way. ``hosts``: globs,
-    one of which each address must fit;
-    empty where any may be listed. ``auth``, ``tls`` and ``logs`` are of the clusters, ``own_…`` of
-    the address that lists them.
+    ``cluster``, else host and port. ``labels`` are given to each of its clusters, made of its own
+    in the same way. ``hosts``: globs, one of which each address must fit; empty where any may be
+    listed. ``auth``, ``tls`` and ``logs`` are of the clusters, ``own_…`` of the address that lists
+    them.
     """
 
     name: str

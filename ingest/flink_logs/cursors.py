@@ -27,10 +27,10 @@ class FileCursor:
 
     ``pending``: bytes behind ``offset`` belong to a record whose end was not read. ``more``: the
     cycle's budget ended before the file did. ``seen`` are the newest records' counts, see
-    :class:`record_splitter.RecordCounts`.
-    Where a file holds several streams (envelope, process, output), ``streams`` says from where on
-    each is needed again that has an unfinished record; of the others everything before ``settled``
-    was returned. ``prefixes``: what stood around records before ``offset``.
+    :class:`record_splitter.RecordCounts`. Where a file holds several streams (envelope, process,
+    output), ``streams`` says from where on each is needed again that has an unfinished record; of
+    the others everything before ``settled`` was returned. ``prefixes``: what stood around records
+    before ``offset``.
     """
 
     path: str

@@ -19,7 +19,7 @@ _HOST_AND_TAG = rb"(?P<host>[A-Za-z0-9._:-]{1,255}+) (?P<tag>[^\[\]:\s]{1,255}+)
 COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
 
-class Peeled(NamedTuple):
+class Stripped(NamedTuple):
     """``process`` names who printed the line, as far as its envelope says; ``whole`` is false where
     the rest of the line is to come.
 
@@ -87,16 +87,18 @@ _PREFIXES = (
 )
 
 
-def cri(line: bytes) -> Peeled | None:
+def cri(line: bytes) -> Stripped | None:
     """A line of Kubernetes' container runtimes."""
     match = _CRI.match(line)
     if match is None:
         return None
     stamp, stream, tag = match.groups()
-    return Peeled("Kubernetes (CRI)", "", stream.decode(), line[match.end() :], tag == b"F", stamp)
+    return Stripped(
+        "Kubernetes (CRI)", "", stream.decode(), line[match.end() :], tag == b"F", stamp
+    )
 
 
-def docker(line: bytes) -> Peeled | None:
+def docker(line: bytes) -> Stripped | None:
     """A line of Docker's ``json-file`` in which nothing is escaped but its end; the others are
     decoded.
     """
@@ -104,10 +106,10 @@ def docker(line: bytes) -> Peeled | None:
     if match is None:
         return None
     content, end, stream, stamp = match.groups()
-    return Peeled("Docker json-file", "", stream.decode(), content, bool(end), stamp)
+    return Stripped("Docker json-file", "", stream.decode(), content, bool(end), stamp)
 
 
-def prefixed(line: bytes) -> Iterator[Peeled]:
+def prefixed(line: bytes) -> Iterator[Stripped]:
     """What a line may be behind a prefix: of syslog and journald, of ``kubectl logs`` and of
     ``docker compose logs``; best first.
     """
@@ -123,7 +125,7 @@ def prefixed(line: bytes) -> Iterator[Peeled]:
                 for part in (named.get("host"), named.get("tag"))
                 if part and part != b"-"
             ]
-            yield Peeled(
+            yield Stripped(
                 prefix.name,
                 "/".join(parts),
                 "",

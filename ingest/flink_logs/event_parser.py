@@ -1,8 +1,7 @@
 """A log record → its typed event, by the pattern table.
 
 ``spark_jobs.transforms.event_batches`` makes columns of the same; a contract test holds both to the
-same events.
-Everything that is derived after the expression matched is written down here once:
+same events. Everything that is derived after the expression matched is written down here once:
 
 * ``detail``: the lines below the first one, of more than 16,384 characters their beginning and the
   innermost cause;
@@ -142,7 +141,7 @@ _CONTAINED = contained()
 
 _NOTHING: Texts = (None,) * len(READ_FIELDS)
 _UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, lambda texts: texts, (), None)
-_SAID = READ_FIELDS.index("reason_text")
+_REASON_TEXT = READ_FIELDS.index("reason_text")
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 
@@ -186,16 +185,16 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
             return None
         texts, detail = (*texts[:place], match[1], *texts[place + 1 :]), None
     reason = entry.reason or None
-    said = texts[_SAID]
-    if said is None and detail is None:
+    reason_text = texts[_REASON_TEXT]
+    if reason_text is None and detail is None:
         return entry.kind, texts, reason, None, line[:MESSAGE_CHARS], None
-    said = said or cause_line(detail)
-    if said:
-        said = said[:MESSAGE_CHARS]
-        reason = reason or _reason(entry.kind, detail, said)
+    reason_text = reason_text or cause_line(detail)
+    if reason_text:
+        reason_text = reason_text[:MESSAGE_CHARS]
+        reason = reason or _reason(entry.kind, detail, reason_text)
     elif detail:
         reason = reason or _reason(entry.kind, detail, None)
-    return entry.kind, texts, reason, said, line[:MESSAGE_CHARS], detail
+    return entry.kind, texts, reason, reason_text, line[:MESSAGE_CHARS], detail
 
 
 def cause_line(detail: str | None) -> str | None:
@@ -309,10 +308,10 @@ def _typed(texts: Texts) -> dict[str, Any]:
 
 def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:
     if kind in CHECKPOINT_FAILURE_KINDS:
-        _, found, said = (detail or "").rpartition("CheckpointException: ")
+        _, found, text = (detail or "").rpartition("CheckpointException: ")
         # A decline as 1.13 and 1.14 print it: the trace begins with the sentence and names no
         # class.
-        first = (said if found else detail or "").partition("\n")[0]
+        first = (text if found else detail or "").partition("\n")[0]
         reason = reason_of(first) if found else reason_of(reason_text) or reason_of(first)
         return reason.code if reason else None
     if kind in FAILURE_KINDS:

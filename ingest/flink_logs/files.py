@@ -311,9 +311,9 @@ def why(error: BaseException, *, remote: bool) -> str:
     """A remote server's own words are left out: the URI may have been entered to probe an internal
     server.
     """
-    said = getattr(error, "strerror", None) or ("" if remote else str(error))
+    text = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
-    return said or (
+    return text or (
         message("it answered {status:number}", status=status)
         if isinstance(status, int)
         else type(error).__name__

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from ingest.flink_logs.envelopes import Peeled
+from ingest.flink_logs.envelopes import Stripped
 
 MAX_JSON_BYTES = 1024 * 1024
 MAX_CAUSES = 20
@@ -72,7 +72,7 @@ class JsonRecord(NamedTuple):
     process: str
 
 
-def read(line: bytes, zone: ZoneInfo) -> JsonRecord | Peeled | None:
+def read(line: bytes, zone: ZoneInfo) -> JsonRecord | Stripped | None:
     """What a line is; ``None`` where it is some other object.
 
     Raises ``ValueError`` with the reason where it is no JSON that is read.
@@ -139,7 +139,7 @@ def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonReco
     )
 
 
-def _envelope(document: dict[str, Any], names: _Names) -> Peeled | None:
+def _envelope(document: dict[str, Any], names: _Names) -> Stripped | None:
     text = _first(document, names.lines, (str,)) if names.is_envelope else None
     if text is None:
         return None
@@ -152,7 +152,7 @@ def _envelope(document: dict[str, Any], names: _Names) -> Peeled | None:
     ended = text.endswith("\n")
     content = (text[:-1] if ended else text).encode("utf-8", "replace")
     envelope = "Docker json-file" if of_docker else "JSON of a log shipper"
-    return Peeled(
+    return Stripped(
         envelope, _pod(document), stream, content, ended or not of_docker, str(stamp).encode()
     )
 
@@ -178,18 +178,14 @@ def _pod(document: Mapping[str, Any]) -> str:
         name = document.get("container_name")
         return name[:500] if isinstance(name, str) else ""
     if isinstance(of_pod, dict):
-        pod, container = (
-            of_pod.get("pod_name") or of_pod.get("pod"),
-            of_pod.get("container_name") or of_pod.get("container"),
-        )
+        pod = of_pod.get("pod_name") or of_pod.get("pod")
+        container = of_pod.get("container_name") or of_pod.get("container")
         names = (
             named.get("name") if isinstance(named, dict) else named for named in (pod, container)
         )
         return "/".join(name for name in names if isinstance(name, str))[:500]
-    host, unit = (
-        document.get("_HOSTNAME"),
-        document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER"),
-    )
+    host = document.get("_HOSTNAME")
+    unit = document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER")
     return f"{host}/{unit}"[:500] if isinstance(host, str) and isinstance(unit, str) else ""
 
 
@@ -248,10 +244,10 @@ def _trace(thrown: Any, causes: int = 0) -> str:
         if isinstance(thrown.get(name), str):
             return str(thrown[name])
     kind = _first(thrown, ("name", "exception_class", "className", "type", "class"), (str,)) or ""
-    said = _first(thrown, ("message", "exception_message", "localizedMessage"), (str,))
+    text = _first(thrown, ("message", "exception_message", "localizedMessage"), (str,))
     frames = _first(thrown, ("extendedStackTrace", "stackTrace", "stacktrace"), (list,)) or []
     lines = [
-        f"{kind}: {said}" if said is not None else kind,
+        f"{kind}: {text}" if text is not None else kind,
         *(_frame(frame) for frame in frames[:MAX_FRAMES]),
     ]
     if causes < MAX_CAUSES and (cause := _trace(thrown.get("cause"), causes + 1)):

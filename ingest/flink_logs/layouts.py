@@ -25,10 +25,9 @@ class Layout:
     in order.
 
     ``second`` is the time up to the second, ``fraction`` what follows it and ``offset`` from UTC
-    what follows that;
-    ``second_regex`` takes a second, and its offset, apart into ``second_parts`` (``yMdHms`` in the
-    layout's order).
-    ``zone`` overrides the zone declared for the source, an offset both.
+    what follows that; ``second_regex`` takes a second, and its offset, apart into ``second_parts``
+    (``yMdHms`` in the layout's order). ``zone`` overrides the zone declared for the source, an
+    offset both.
     """
 
     name: str

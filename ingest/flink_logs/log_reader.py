@@ -29,7 +29,6 @@ from ingest.flink_logs.json_records import read as read_json
 from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.line_layouts import LineLayouts, uncoloured
 from ingest.flink_logs.log_streams import LogStream, StreamKey
-from ingest.flink_logs.peeling import BEFORE, Peeler
 from ingest.flink_logs.record_splitter import (
     MAX_RECORD_BYTES,
     Keep,
@@ -38,6 +37,7 @@ from ingest.flink_logs.record_splitter import (
     RecordSplitter,
 )
 from ingest.flink_logs.routine_json import is_routine
+from ingest.flink_logs.stripping import BEFORE, EnvelopeStripper
 from ingest.records import LogRecord, Skip
 from ingest.redaction.texts import redact
 
@@ -95,8 +95,8 @@ class LogReader:
         self._skipped: Counter[str] = Counter()
         self._streams: OrderedDict[StreamKey, LogStream] = OrderedDict()
         self._lines = LineLayouts(layout, zone, day)
-        self._peeler = Peeler(self._lines, zone)
-        self._peeler.known = dict.fromkeys(begin.prefixes, BEFORE)
+        self._stripper = EnvelopeStripper(self._lines, zone)
+        self._stripper.known = dict.fromkeys(begin.prefixes, BEFORE)
         self._out: list[tuple[str, RawRecord]] = []
 
     @property
@@ -142,7 +142,7 @@ class LogReader:
         }
         if begun and len(self._streams) > 1:
             found |= {"settled": self._carry_at, "streams": begun}
-        if prefixes := self._peeler.known_before(self.resume_offset):
+        if prefixes := self._stripper.known_before(self.resume_offset):
             found["prefixes"] = prefixes
         return found
 
@@ -151,7 +151,7 @@ class LogReader:
         if not self._lines.are_own(head):
             for line in head.split(b"\n")[:-1]:
                 if not self._lines.own(line):
-                    self._peeler.peeled(line)
+                    self._stripper.stripped(line)
 
     def feed(self, data: bytes) -> list[LogRecord]:
         """Take the next bytes; returns the records that they complete."""
@@ -216,7 +216,7 @@ class LogReader:
     def _take(self, block: bytes, at: int) -> None:
         """Whole lines. Where all of them are of one kind they are taken as one."""
         plain = self._streams.get(_PLAIN)
-        if at < self._settled or self._peeler.known or (plain and not self._is_own(plain)):
+        if at < self._settled or self._stripper.known or (plain and not self._is_own(plain)):
             self._take_each(block, at)
         elif self._lines.are_own(block):
             stream = self._stream(_PLAIN)
@@ -250,20 +250,22 @@ class LogReader:
     def _take_each(self, block: bytes, at: int) -> None:
         run: tuple[list[bytes], list[int], list[bytes]] = ([], [], [])
         last: LogStream | None = None
-        objects_are_bare = not self._peeler.may_wrap(block)
+        objects_are_bare = not self._stripper.may_wrap(block)
         for line, here in self._lines_of(block, at, objects_are_bare):
-            self._peeler.at = here
+            self._stripper.at = here
             bare = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
-            peeled = None if bare else self._peeler.peeled(line)
-            content, stamp = (line, b"") if peeled is None else (peeled.content, peeled.stamp)
+            stripped = None if bare else self._stripper.stripped(line)
+            content, stamp = (line, b"") if stripped is None else (stripped.content, stripped.stamp)
             stream = self._stream(
-                _PLAIN if peeled is None else (peeled.envelope, peeled.process, peeled.stream)
+                _PLAIN
+                if stripped is None
+                else (stripped.envelope, stripped.process, stripped.stream)
             )
             if here < stream.floor:
                 continue
-            if peeled is not None and (stream.partial or not peeled.whole):
+            if stripped is not None and (stream.partial or not stripped.whole):
                 content, here = self._joined(stream, content, here)
-                if not peeled.whole:
+                if not stripped.whole:
                     stream.partial, stream.partial_at = content, here
                     continue
             if stream is not last and run[0] and last is not None:
@@ -377,8 +379,7 @@ class LogReader:
                 "no_date",
                 (
                     "Its times have no date; name the file by its day (2026-11-21) or declare it "
-                    "with "
-                    "--date."
+                    "with --date."
                 ),
                 1,
             )
@@ -394,8 +395,7 @@ class LogReader:
                 "bad_json",
                 (
                     f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and "
-                    "was "
-                    "skipped."
+                    "was skipped."
                 ),
             )
             return True

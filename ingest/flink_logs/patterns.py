@@ -112,8 +112,7 @@ _TASK_PATTERNS = (
         rf"(?: on {t.LOCATION_OR_NONE}| with failure cause:(?: {t.REST:reason_text})?)?",
         (
             f"Source: clicks (1/2) ({t.SAMPLE_EXECUTION}) switched from RUNNING to FAILED on "
-            "tm-1:4-d1 "
-            "@ host-1 (dataPort=44467)."
+            "tm-1:4-d1 @ host-1 (dataPort=44467)."
         ),
         contains=" switched from ",
     ),
@@ -138,8 +137,7 @@ _TASK_PATTERNS = (
         rf": true"
         rf"|{t.MS:alignment_ms} ms, snapshot duration {t.SIGNED_MS:duration_ms} ms)",
         "parse (2/2)#0 - finished synchronous part of checkpoint 7. Alignment duration: 1 ms, "
-        "snapshot duration 4 ms, "
-        "is unaligned checkpoint : false",
+        "snapshot duration 4 ms, is unaligned checkpoint : false",
         contains=" part of checkpoint ",
     ),
     _pattern(
@@ -148,8 +146,7 @@ _TASK_PATTERNS = (
         rf"{t.TASK_ATTEMPT} - did NOT finish synchronous part of checkpoint {t.CHECKPOINT}",
         (
             "parse (2/2)#0 - did NOT finish synchronous part of checkpoint 7. Alignment duration: "
-            "1 "
-            "ms, snapshot duration 4 ms"
+            "1 ms, snapshot duration 4 ms"
         ),
         contains=" part of checkpoint ",
     ),
@@ -160,8 +157,7 @@ _TASK_PATTERNS = (
         rf" Asynchronous start delay: {t.SIGNED_MS:duration_ms} ms",
         (
             "parse (2/2)#0 - started executing asynchronous part of checkpoint 7. Asynchronous "
-            "start "
-            "delay: 2 ms"
+            "start delay: 2 ms"
         ),
         contains=" part of checkpoint ",
     ),
@@ -193,8 +189,7 @@ _TASK_PATTERNS = (
         ),
         (
             "enrich (2/4)#0 - asynchronous part of checkpoint 21 could not be completed because it "
-            "was "
-            "closed before."
+            "was closed before."
         ),
         contains=" part of checkpoint ",
     ),
@@ -207,8 +202,7 @@ _TASK_PATTERNS = (
         rf"Thread\[(?:Async calls on )?{t.TASK} \({t.SUBTASK}\)"
         rf"(?:#{t.ATTEMPT})?,[0-9]{{1,2}},[^\],\n]*\] took {t.MS:duration_ms} ms",
         f"DefaultOperatorStateBackend snapshot ({t.SAMPLE_LOCATION}, synchronous part) in thread "
-        "Thread[parse (2/2)#0,5,Flink Task Threads]"
-        " took 1 ms.",
+        "Thread[parse (2/2)#0,5,Flink Task Threads] took 1 ms.",
         contains=" part) in thread ",
     ),
     _pattern(
@@ -219,8 +213,7 @@ _TASK_PATTERNS = (
             rf"{t.MS:duration_ms} ms"
         ),
         f"Asynchronous incremental RocksDB snapshot ({t.SAMPLE_LOCATION}, asynchronous part) in "
-        "thread "
-        "Thread[AsyncOperations-thread-1,5,Flink Task Threads] took 43 ms.",
+        "thread Thread[AsyncOperations-thread-1,5,Flink Task Threads] took 43 ms.",
         contains=" part) in thread ",
     ),
     _pattern(
@@ -240,8 +233,7 @@ _TASK_PATTERNS = (
         rf"{t.INT:count} before completing"
         rf" current checkpoint {t.CHECKPOINT}",
         f"parse (1/2)#0 ({t.SAMPLE_EXECUTION}): Received checkpoint barrier for checkpoint 9 "
-        "before completing current checkpoint 8. "
-        "Skipping current checkpoint.",
+        "before completing current checkpoint 8. Skipping current checkpoint.",
         contains=": Received checkpoint barrier for checkpoint ",
     ),
     _pattern(
@@ -282,8 +274,7 @@ _CHECKPOINT_PATTERNS = (
         rf"(?:, checkpointDuration=| in ){t.MS:duration_ms} ms",
         (
             f"Completed checkpoint 5 for job {t.SAMPLE_JOB} (1058577 bytes, checkpointDuration=230 "
-            "ms, "
-            "finalizationTime=12 ms)."
+            "ms, finalizationTime=12 ms)."
         ),
     ),
     _pattern(
@@ -356,8 +347,7 @@ _CHECKPOINT_PATTERNS = (
         rf"from task {t.EXECUTION} of job {t.JOB}"
         rf" at {t.LOCATION_OR_NONE}(?: : {t.REST:reason_text})?",
         "Received decline message for unknown (too old?) checkpoint attempt 4 from task "
-        f"{t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB}"
-        f" {t.SAMPLE_AT} : Checkpoint was declined.",
+        f"{t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB} {t.SAMPLE_AT} : Checkpoint was declined.",
     ),
     _pattern(
         "acknowledge_failed",
@@ -393,8 +383,7 @@ _CHECKPOINT_PATTERNS = (
             rf"{t.REST:reason_text}"
         ),
         f"Checkpoint triggering task Source: clicks (1/2) of job {t.SAMPLE_JOB} is not in state "
-        "RUNNING but SCHEDULED instead. "
-        "Aborting checkpoint.",
+        "RUNNING but SCHEDULED instead. Aborting checkpoint.",
         reason="NOT_ALL_REQUIRED_TASKS_RUNNING",
     ),
     _pattern(
@@ -407,8 +396,7 @@ _CHECKPOINT_PATTERNS = (
         ),
         (
             f"Failed to trigger or complete checkpoint 4 for job {t.SAMPLE_JOB}. (0 consecutive "
-            "failed "
-            "attempts so far)"
+            "failed attempts so far)"
         ),
     ),
     _pattern(
@@ -420,8 +408,7 @@ _CHECKPOINT_PATTERNS = (
         ),
         (
             f"Failed to trigger checkpoint 4 for job {t.SAMPLE_JOB}. (2 consecutive failed "
-            "attempts so "
-            "far)"
+            "attempts so far)"
         ),
     ),
     _pattern(
@@ -433,8 +420,7 @@ _CHECKPOINT_PATTERNS = (
         ),
         (
             f"Triggering Checkpoint 4 for job {t.SAMPLE_JOB} failed due to java.io.IOException: "
-            "disk "
-            "full"
+            "disk full"
         ),
     ),
     _pattern(
@@ -479,8 +465,7 @@ _CHECKPOINT_PATTERNS = (
         ),
         (
             f"Could not send aborted message of checkpoint 4 to task {t.SAMPLE_EXECUTION} "
-            "belonging to "
-            f"job {t.SAMPLE_JOB}."
+            f"belonging to job {t.SAMPLE_JOB}."
         ),
     ),
     _pattern(
@@ -492,10 +477,8 @@ _CHECKPOINT_PATTERNS = (
             rf"store[^\n]*? located at '{t.ANY:path}'"
         ),
         "An error occurred while writing checkpoint 4 to the underlying metadata store. Flink was "
-        "not able to determine whether the "
-        "metadata was successfully persisted. The corresponding state located at 's3://b/c/chk-4' "
-        "won't be discarded and needs to be "
-        "cleaned up manually.",
+        "not able to determine whether the metadata was successfully persisted. The corresponding "
+        "state located at 's3://b/c/chk-4' won't be discarded and needs to be cleaned up manually.",
     ),
     _pattern(
         "checkpoint_retained",
@@ -540,8 +523,7 @@ _CHECKPOINT_PATTERNS = (
         rf" @ {t.INT:trigger_time} for [0-9a-f]{{32}}(?: located at {t.REST:path})?",
         (
             f"Restoring job {t.SAMPLE_JOB} from Savepoint 7 @ 1795234350123 for {t.SAMPLE_JOB} "
-            "located "
-            "at file:/data/sp/savepoint-26eb67-f0."
+            "located at file:/data/sp/savepoint-26eb67-f0."
         ),
     ),
     _pattern(
@@ -550,8 +532,7 @@ _CHECKPOINT_PATTERNS = (
         rf"Starting job {t.JOB} from savepoint {t.ANY:path} \([^()\n]{{0,40}}\)",
         (
             f"Starting job {t.SAMPLE_JOB} from savepoint file:/data/sp/savepoint-26eb67-f0 "
-            "(allowing "
-            "non restored state)"
+            "(allowing non restored state)"
         ),
     ),
     _pattern(
@@ -637,8 +618,7 @@ _CHECKPOINT_PATTERNS = (
         rf" {t.MS:duration_ms}ms",
         (
             "Time from receiving all checkpoint barriers/RPC for checkpoint 9 to executing it "
-            "exceeded "
-            "threshold: 30012ms"
+            "exceeded threshold: 30012ms"
         ),
     ),
     _pattern(
@@ -674,8 +654,7 @@ _JOB_PATTERNS = (
         ),
         (
             "Deploying enrich (2/4) (attempt #0) to slot "
-            "container_e24_1566836790522_8088_04_013155_1 "
-            "on host-1"
+            "container_e24_1566836790522_8088_04_013155_1 on host-1"
         ),
     ),
     _pattern(
@@ -856,8 +835,7 @@ _TASKMANAGER_PATTERNS = (
         rf"Received task {t.TASK_ATTEMPT} \({t.EXECUTION}\), deploy into slot",
         (
             f"Received task enrich (2/4)#0 ({t.SAMPLE_EXECUTION}), deploy into slot with "
-            "allocation id "
-            f"{t.SAMPLE_JOB}."
+            f"allocation id {t.SAMPLE_JOB}."
         ),
     ),
     _pattern(
@@ -889,8 +867,7 @@ _TASKMANAGER_PATTERNS = (
         rf"Task '{t.TASK}' did not react to cancelling signal[^\n]*? for {t.INT:count} seconds",
         (
             "Task 'enrich (2/4)#0' did not react to cancelling signal - interrupting; it is stuck "
-            "for "
-            "30 seconds in method:"
+            "for 30 seconds in method:"
         ),
     ),
     _pattern(
@@ -899,8 +876,7 @@ _TASKMANAGER_PATTERNS = (
         rf"Task {t.TASK} has no state updates since last materialization",
         (
             "Task enrich (2/4)#0 has no state updates since last materialization, skip this one "
-            "and "
-            "schedule the next one in 600 seconds"
+            "and schedule the next one in 600 seconds"
         ),
         contains=" has no state updates since last materialization",
     ),
@@ -986,12 +962,10 @@ _TASKMANAGER_PATTERNS = (
         rf"means "
         rf"{t.ANY} or recovery took longer than '{t.WORD}' \({t.MS:timeout_ms}ms\)",
         "Unable to commit transaction (KafkaCommittable{producerId=1, epoch=0, "
-        "transactionalId=orders-0-7}) because its producer is "
-        "already fenced. This means that you either have a different producer with the same "
-        "'transactional.id' (this is unlikely with "
+        "transactionalId=orders-0-7}) because its producer is already fenced. This means that you "
+        "either have a different producer with the same 'transactional.id' (this is unlikely with "
         "the 'KafkaSink' as all generated ids are unique and shouldn't be reused) or recovery took "
-        "longer "
-        "than 'transaction.timeout.ms' (60000ms).",
+        "longer than 'transaction.timeout.ms' (60000ms).",
     ),
     _pattern(
         "transaction_timeout_set",

@@ -69,8 +69,7 @@ REASONS: tuple[FailureReason, ...] = (
         "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
         (
             "The checkpoint was aborted due to exception of other subtasks sharing the "
-            "ChannelState "
-            "file."
+            "ChannelState file."
         ),
     ),
     FailureReason("CHECKPOINT_EXPIRED", "Checkpoint expired before completing.", counts=True),

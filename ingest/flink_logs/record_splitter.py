@@ -2,8 +2,8 @@
 
 A record reaches from its header to the next one. Its text is those bytes without trailing line
 ends, cut at 256 KiB; ``record_hash`` is the start of the SHA-256 of exactly these bytes. In the
-message, what is not UTF-8 and NULs become U+FFFD and CRLF becomes LF.
-``ordinal`` counts records of equal time and hash within one file.
+message, what is not UTF-8 and NULs become U+FFFD and CRLF becomes LF. ``ordinal`` counts records of
+equal time and hash within one file.
 """
 
 import re

@@ -37,12 +37,11 @@ class Answer:
 class JobAnswers:
     """Answers about one job. Whatever was not requested or not answered is ``None`` or absent.
 
-    ``overview`` holds this job's entry of ``/jobs/overview`` as its body (see ``listed_jobs``);
-    it alone is enough for a job record. ``plan``, ``config``, ``checkpoint_config`` and
-    ``jobmanager_config`` seldom change: keep and pass the last answer again.
-    ``subtasks`` is keyed by (checkpoint id, vertex id). ``metrics`` holds any number of answers per
-    vertex, from ``/vertices/:vid/metrics?get=0.name,…`` or
-    ``/vertices/:vid/subtasks/:i/metrics?get=name,…``.
+    ``overview`` holds this job's entry of ``/jobs/overview`` as its body (see ``listed_jobs``); it
+    alone is enough for a job record. ``plan``, ``config``, ``checkpoint_config`` and
+    ``jobmanager_config`` seldom change: keep and pass the last answer again. ``subtasks`` is keyed
+    by (checkpoint id, vertex id). ``metrics`` holds any number of answers per vertex, from
+    ``/vertices/:vid/metrics?get=0.name,…`` or ``/vertices/:vid/subtasks/:i/metrics?get=name,…``.
     """
 
     job_id: str

@@ -47,8 +47,7 @@ protocol.
 
 
 OnAnswer = Callable[[str, int, Any], None]
-"""Called with every answer: path, status (0 = none came), decoded body or ``{"errors":
-[text]}``.
+"""Called with every answer: path, status (0 = none came), decoded body or ``{"errors": [text]}``.
 """
 
 
@@ -220,10 +219,10 @@ class RestClient:
             async with await self._send(path) as response:
                 if response.status != 200:
                     # Read in any case, so that the connection serves again.
-                    said = await beginning(
+                    body = await beginning(
                         response.content.iter_any(), _encoding(response), ERROR_BODY_BYTES, path
                     )
-                    raise fault_of_status(response.status, path, said.decode(errors="replace"))
+                    raise fault_of_status(response.status, path, body.decode(errors="replace"))
                 if (response.content_length or 0) > self._max_bytes:
                     raise too_large(path, self._max_bytes)
                 return await read_body(

@@ -147,11 +147,9 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
 def _job_from_json(fields: Any) -> JobCursor:
     if not isinstance(fields, dict):
         return JobCursor()
-    vertices, checkpoints, gauges = (
-        fields.get("vertices"),
-        fields.get("checkpoints"),
-        fields.get("gauges"),
-    )
+    vertices = fields.get("vertices")
+    checkpoints = fields.get("checkpoints")
+    gauges = fields.get("gauges")
     reported = fields.get("told")
     return JobCursor(
         modified_ms=int(_number(fields.get("modified_ms"))),

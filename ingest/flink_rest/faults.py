@@ -71,13 +71,13 @@ _SAYING = (
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
-def not_yet(status: int, said: str) -> str | None:
+def not_yet(status: int, body: str) -> str | None:
     """Which of ``NOT_YET`` an error of Flink's is; ``said`` is how its body begins."""
     return next(
         (
             reason
             for reason, parts in _SAYING
-            if status == 500 and all(part in said for part in parts)
+            if status == 500 and all(part in body for part in parts)
         ),
         None,
     )
@@ -102,7 +102,7 @@ def lasting(path: str, reason: str) -> str:
     )
 
 
-def fault_of_status(status: int, path: str, said: str = "") -> Fault:
+def fault_of_status(status: int, path: str, body: str = "") -> Fault:
     """The fault that an answer with any status but 200 means; ``said`` is how its body begins.
 
     The body is not repeated: an address that was entered by hand may lead to a server other than
@@ -127,7 +127,7 @@ def fault_of_status(status: int, path: str, said: str = "") -> Fault:
         return BadAnswer(
             message("{answered:message}.", answered=answered), "not_found", path, status
         )
-    reason = not_yet(status, said)
+    reason = not_yet(status, body)
     if reason == NOT_MEASURED:
         return BadAnswer(
             message(

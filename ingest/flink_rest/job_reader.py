@@ -1,6 +1,4 @@
-"""Reads one job once: what is due of it, in the order of what matters, within the cycle's
-budget.
-"""
+"""Reads one job once: what is due of it, in the order of what matters, within the cycle's budget."""
 
 import asyncio
 import json
@@ -75,7 +73,7 @@ class JobReader:
         budget = Budget(self.limits.requests_per_job, self.session.budget)
         path = f"/jobs/{job.job_id}/checkpoints"
         reading.checkpoints = await self.session.get(path, may_be_gone=True)
-        cursor.initializing_at = self.session.tell_what_lasts([path], cursor.initializing_at)
+        cursor.initializing_at = self.session.skip_what_lasts([path], cursor.initializing_at)
         troubled = self._notice_failures(reading.checkpoints, cursor) or troubled
         await self._read_job(job, reading, cursor, budget, now_s, troubled)
         if not job.terminal:

@@ -53,10 +53,8 @@ def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.Job
     The JobManager answers ``/jobs/:id`` out of a cache, so it may still say RUNNING when the
     overview knows better.
     """
-    answered, listed = (
-        results.parse(jobs.job_state, reading.job),
-        results.parse(jobs.job_state, reading.overview),
-    )
+    answered = results.parse(jobs.job_state, reading.job)
+    listed = results.parse(jobs.job_state, reading.overview)
     if (
         reading.overview
         and listed

@@ -91,9 +91,7 @@ def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits)
 
 
 class Budget:
-    """Counts requests down, its parent's too; ``left_out`` counts what was due and not
-    requested.
-    """
+    """Counts requests down, its parent's too; ``left_out`` counts what was due and not requested."""
 
     def __init__(self, requests: int, parent: "Budget | None" = None) -> None:
         self._left, self._parent = requests, parent

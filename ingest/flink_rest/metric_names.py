@@ -1,7 +1,7 @@
 """Which metrics Weir wants, under every id that Flink 1.12 to 2.3 gives them.
 
-Each table maps our column to its known ids, best first; the first id that has a value wins.
-A request may name all of them: Flink leaves unknown ids out of its answer.
+Each table maps our column to its known ids, best first; the first id that has a value wins. A
+request may name all of them: Flink leaves unknown ids out of its answer.
 
 The reporter's name follows in ``ingest/prometheus/names.py``, OTLP's in
 ``ingest/pushed/otlp_metrics.py``; rows are made of series in ``ingest/prometheus/rows.py`` alone.

@@ -54,11 +54,9 @@ def probe(source: ClusterSource, timeout_s: float = 30) -> Probe:
 
 
 async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
-    notes, run = (
-        ProbeNotes(),
-        ClusterRun(
-            cluster, {}, Shard(lambda: datetime.now(UTC), 0, RequestLimits(), gates=Gates(1))
-        ),
+    notes = ProbeNotes()
+    run = ClusterRun(
+        cluster, {}, Shard(lambda: datetime.now(UTC), 0, RequestLimits(), gates=Gates(1))
     )
     asked = [source for source in sources() if source.probe and source.wanted(run)]
     # Together: a source that hangs must not eat the time of those that answer.

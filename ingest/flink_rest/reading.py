@@ -34,7 +34,7 @@ async def read_history_server(run: ClusterRun) -> SourceRead:
 async def ask_flame_graphs(run: ClusterRun) -> None:
     version = run.rest.flink_version if run.rest else None
     async with run.client(run.cluster.url) as client:
-        run.told["flame_graphs"] = await flame_graphs.request(
+        run.outcome["flame_graphs"] = await flame_graphs.request(
             client, run.cluster.flame_graphs, version, run.shard.at
         )
 
@@ -44,5 +44,7 @@ async def ask_thread_dumps(run: ClusterRun) -> None:
     more = taskmanagers_of(run.slow_to_start, thread_dumps.DUMPS_PER_CYCLE)
     wanted = tuple(dict.fromkeys((*run.cluster.thread_dumps, *more)))
     async with run.client(run.cluster.url) as client:
-        run.told["thread_dumps"] = await thread_dumps.request(client, wanted, version, run.shard.at)
-    run.told["starting"] = run.slow_to_start
+        run.outcome["thread_dumps"] = await thread_dumps.request(
+            client, wanted, version, run.shard.at
+        )
+    run.outcome["starting"] = run.slow_to_start

@@ -1,6 +1,4 @@
-"""Path of an answer → its place in a reading; for answers that were recorded or archived
-earlier.
-"""
+"""Path of an answer → its place in a reading; for answers that were recorded or archived earlier."""
 
 import re
 from datetime import UTC, datetime

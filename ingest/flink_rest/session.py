@@ -65,7 +65,7 @@ class RestSession:
         """As ``get``, within the budget."""
         return await self.get(path, may_be_gone=may_be_gone) if self.budget.take() else None
 
-    def tell_what_lasts(self, asked: Iterable[str], since_s: float) -> float:
+    def skip_what_lasts(self, asked: Iterable[str], since_s: float) -> float:
         """Skip what of ``asked`` Flink cannot tell yet, where it could not ``since_s`` either (0:
         it could), for too long.
 

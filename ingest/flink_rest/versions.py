@@ -21,8 +21,7 @@ def release(version: str | None) -> tuple[int, ...] | None:
     not begin with a release.
 
     A snapshot or candidate counts as the release that it is to become; what a vendor appends is no
-    part of it. Compare with (1, 13):
-    a release of two numbers is any patch of it.
+    part of it. Compare with (1, 13): a release of two numbers is any patch of it.
     """
     match = _VERSION.match(version or "")
     return tuple(int(number) for number in match.groups() if number is not None) if match else None
@@ -51,8 +50,6 @@ def is_known(version: str | None) -> bool:
 
 
 def has_time_metrics(version: str | None) -> bool:
-    """Busy and back-pressured time per subtask exist from 1.13 on; assumed of an unknown
-    release.
-    """
+    """Busy and back-pressured time per subtask exist from 1.13 on; assumed of an unknown release."""
     found = release(version)
     return found is None or found >= (1, 13)

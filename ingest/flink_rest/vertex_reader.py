@@ -89,7 +89,7 @@ class VertexReader:
             for vertex_id, path in paths.items()
             if vertex_id not in reading.backpressure
         ]
-        cursor.not_measured_at = self._session.tell_what_lasts(unknown, cursor.not_measured_at)
+        cursor.not_measured_at = self._session.skip_what_lasts(unknown, cursor.not_measured_at)
 
     async def _read_placement(
         self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor

@@ -85,10 +85,8 @@ def attempts_checksum(reading: JobAnswers) -> int | None:
 
 
 def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> None:
-    placed_answer, ratio_answer = (
-        reading.vertices.get(vertex_id),
-        reading.backpressure.get(vertex_id),
-    )
+    placed_answer = reading.vertices.get(vertex_id)
+    ratio_answer = reading.backpressure.get(vertex_id)
     measured = _measured(reading.metrics.get(vertex_id, ()), results)
     placements = results.parse(vertices.placements, placed_answer) or {}
     ratios = results.parse(vertices.backpressured_ratios, ratio_answer) or {}

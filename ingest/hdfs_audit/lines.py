@@ -1,11 +1,10 @@
 """One line of an HDFS audit log.
 
 Source: ``FSNamesystem.DefaultAuditLogger`` of Hadoop 2 and 3 with the layout ``%d{ISO8601} %p
-%c{2}: %m%n`` of its log4j.properties:
-fields ``allowed``, ``ugi``, ``ip``, ``cmd``, ``src``, ``dst``, ``perm`` in this order, each behind
-a tab; newer ones come after them.
-Shippers make spaces of tabs. A NameNode logs what names a path; addBlock, fsync and complete, which
-each written file costs, it does not.
+%c{2}: %m%n`` of its log4j.properties: fields ``allowed``, ``ugi``, ``ip``, ``cmd``, ``src``,
+``dst``, ``perm`` in this order, each behind a tab; newer ones come after them. Shippers make spaces
+of tabs. A NameNode logs what names a path; addBlock, fsync and complete, which each written file
+costs, it does not.
 """
 
 import re

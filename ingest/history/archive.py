@@ -22,9 +22,8 @@ def job_readings(content: bytes, at: datetime) -> tuple[list[JobAnswers], list[S
     skipped documents.
 
     The job stands as it ended, so the time of observation is its end, or ``at`` where that is
-    unknown.
-    Raises ``Skipped`` where the file is no archive, for example because Flink has not finished
-    writing it.
+    unknown. Raises ``Skipped`` where the file is no archive, for example because Flink has not
+    finished writing it.
     """
     skips: list[Skip] = []
     documents = dict(_documents(content, skips))

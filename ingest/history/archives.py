@@ -45,8 +45,7 @@ def read_archives(
     safe.
 
     Records are observed at the end of their job. A bad archive is a skip and is not tried again
-    until it changes;
-    a directory that cannot be listed is a skip and leaves the cursor as it is.
+    until it changes; a directory that cannot be listed is a skip and leaves the cursor as it is.
     """
     known = _stamps(cursor)
     try:

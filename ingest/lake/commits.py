@@ -1,9 +1,9 @@
 """Commits to a table of the lake, whichever it is, without a JVM.
 
 Writers agree on ``commit_seq`` by optimistic commits: a writer stamps the next version and commits
-without automatic rebase;
-the one that loses re-stamps and tries again. So rows become visible in the order of ``commit_seq``,
-and compaction, which moves rows into new files, neither adds nor renumbers any.
+without automatic rebase; the one that loses re-stamps and tries again. So rows become visible in
+the order of ``commit_seq``, and compaction, which moves rows into new files, neither adds nor
+renumbers any.
 """
 
 import contextlib
@@ -30,8 +30,8 @@ def append(
     """Write the readings, one commit per table that has rows; returns table name → version.
     ``tables`` is by name of the raw table.
 
-    Safe to repeat: the same rows again are duplicates by the table's identity, which every
-    reader folds. Raises the storage's own error when a commit does not succeed in two minutes, and
+    Safe to repeat: the same rows again are duplicates by the table's identity, which every reader
+    folds. Raises the storage's own error when a commit does not succeed in two minutes, and
     ``LakeDamaged`` where a table cannot be written, once all others are.
     """
     versions: dict[str, int] = {}
@@ -93,9 +93,7 @@ def _open(lake: LakeReader, table: Table) -> DeltaTable:
 
 @contextlib.contextmanager
 def _writers_turn(lake: LakeReader, table: Table) -> Iterator[None]:
-    """On a local disk writers queue instead of racing; elsewhere optimistic commits alone
-    decide.
-    """
+    """On a local disk writers queue instead of racing; elsewhere optimistic commits alone decide."""
     root = lake.local_root
     if root is None:
         yield

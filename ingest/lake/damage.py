@@ -16,7 +16,7 @@ from ingest.lake.tables import Table
 from ingest.messages import message
 
 MAX_FILES_CHECKED = 5_000
-_SAID_CHARS = 200
+_REASON_CHARS = 200
 
 
 class LakeDamaged(Refused):
@@ -28,8 +28,7 @@ def readable_errors(
     table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str
 ) -> Iterator[None]:
     """Errors of the Delta and Parquet libraries as one sentence. ``folder`` is the table's own,
-    where it lies on this machine;
-    ``in_files`` says what is wrong with its data files.
+    where it lies on this machine; ``in_files`` says what is wrong with its data files.
     """
     try:
         yield
@@ -100,4 +99,4 @@ def _first_line(error: BaseException) -> str:
     line = next(
         (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
     )
-    return line.rstrip(".")[:_SAID_CHARS]
+    return line.rstrip(".")[:_REASON_CHARS]

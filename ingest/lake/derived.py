@@ -2,9 +2,8 @@
 by ``ingest`` alone.
 
 What Spark reads itself, out of log archives and ``_metadata``, are rows as ``ingest`` makes them,
-in tables of the same columns.
-What a cycle derives from all that makes no cycle run: there ``source`` is the attempt that wrote a
-row, ``observed_at`` the newest observation it rests on.
+in tables of the same columns. What a cycle derives from all that makes no cycle run: there
+``source`` is the attempt that wrote a row, ``observed_at`` the newest observation it rests on.
 
 Spark commits to these through :mod:`ingest.lake.derived_commits` alone. Readers take a raw table
 and the rows of it that Spark read (``READ_BY_SPARK``) as one (``with_same_rows``). A table from

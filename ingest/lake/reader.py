@@ -85,9 +85,7 @@ class LakeReader:
         )
 
     def has_news(self, table: str, after: int) -> bool:
-        """Whether any commit later than version ``after`` brought news
-        (:mod:`ingest.lake.news`).
-        """
+        """Whether any commit later than version ``after`` brought news (:mod:`ingest.lake.news`)."""
         delta = self.open_or_none(ALL_TABLES[table])
         later = delta.version() - after if delta else 0
         if delta is None or later <= 0:

@@ -89,11 +89,9 @@ def columns_of(record: type) -> tuple[Column, ...]:
 
 
 def _column(name: str, hint: Any) -> Column:
-    plain, meaning, unit = (
-        hint,
-        "",
-        next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), ""),
-    )
+    plain = hint
+    meaning = ""
+    unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     if get_origin(hint) is Annotated:
         plain, meaning, *stated = get_args(hint)
         unit = stated[0] if stated else unit
@@ -175,8 +173,7 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             "vertex_starts",
             (
                 "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks "
-                "of "
-                "the job did"
+                "of the job did"
             ),
             ("cluster", "job_id", "vertex_id", "ts"),
             "ts",
@@ -235,8 +232,7 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             "references",
             (
                 "one state handle in one _metadata; ordinal 0 stands for the file itself and is "
-                "there "
-                "only if all others are"
+                "there only if all others are"
             ),
             (
                 "cluster",

@@ -75,7 +75,7 @@ async def read_store(run: ClusterRun) -> SourceRead | None:
         found = await read_lines(
             client, store, run.part(SOURCE), run.part("logs"), run.shard.at, max_bytes=share_bytes
         )
-    run.told["log_store"] = found
+    run.outcome["log_store"] = found
     if not _is_alone(run.cluster, store):
         return SourceRead((), found.cursor, found.skips)
     return SourceRead((), found.cursor, found.skips, found.error is None, found.error)

@@ -38,9 +38,7 @@ def numbers(rows: npt.NDArray[np.int64], known: npt.NDArray[np.bool_] | None = N
 
 
 def text(pieces: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> pa.Array:
-    """Strings of ``lengths`` bytes each (-1: null), their UTF-8 bytes in row order in
-    ``pieces``.
-    """
+    """Strings of ``lengths`` bytes each (-1: null), their UTF-8 bytes in row order in ``pieces``."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(np.maximum(lengths, 0), out=offsets[1:])
     # Batches are cut long before 2 GiB of text.

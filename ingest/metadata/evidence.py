@@ -214,8 +214,7 @@ class _Reader:
         if listed is None or self._is_of_others(resolved):
             raise ValueError(
                 "it is below no registered storage root of this cluster, and in no directory that "
-                "WEIR_READ_DIRS lists; "
-                "register the root to have it read"
+                "WEIR_READ_DIRS lists; register the root to have it read"
             )
         return resolved, listed
 

@@ -7,9 +7,8 @@ Nearly all bytes of a large ``_metadata`` are such entries::
 
 All files of one checkpoint directory have paths of one length and SST files names of one length, so
 the next entries are compared column by column against the first one, and stay bytes until a
-consumer wants columns.
-Anything else (longer names, non-ASCII, other handles) ends the run and is left to the reader of
-single handles.
+consumer wants columns. Anything else (longer names, non-ASCII, other handles) ends the run and is
+left to the reader of single handles.
 """
 
 from array import array

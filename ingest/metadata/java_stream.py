@@ -14,15 +14,13 @@ from ingest.messages import message
 from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.window import Window
 
-_NULL, _REFERENCE, _CLASS, _OBJECT, _STRING, _END_OF_BLOCK, _ENUM = (
-    0x70,
-    0x71,
-    0x72,
-    0x73,
-    0x74,
-    0x78,
-    0x7E,
-)
+_NULL = 0x70
+_REFERENCE = 0x71
+_CLASS = 0x72
+_OBJECT = 0x73
+_STRING = 0x74
+_END_OF_BLOCK = 0x78
+_ENUM = 0x7E
 _FIRST_HANDLE = 0x7E0000
 _WRITE_METHOD, _SERIALIZABLE = 0x01, 0x02
 _PRIMITIVES = {

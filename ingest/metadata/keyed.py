@@ -237,10 +237,8 @@ def _inline_increment(reading: Reading, place: Place) -> tuple[Keyed, list[Part]
     window = reading.window
     reading.in_doubt = True
     first, count = _range(reading)
-    start, end = (
-        window.int64(message("the first sequence number of changes")),
-        window.int64(message("the last sequence number of changes")),
-    )
+    start = window.int64(message("the first sequence number of changes"))
+    end = window.int64(message("the last sequence number of changes"))
     position, size = window.position, 0
     for _ in range(window.count(message("the number of changes"))):
         window.int32(message("the key group of a change"))

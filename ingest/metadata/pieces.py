@@ -7,8 +7,8 @@
 ``raw-op``, ``keygroups``, ``shared``, ``private``, ``meta`` (of incremental state), ``stream`` and
 ``other`` (changelog), ``changelog-handle`` (a changelog as such, no bytes of its own),
 ``channel-input``, ``channel-output``. Raw keyed state has ``raw-`` before it, and what lies within
-a changelog ``changelog-materialized-`` or ``changelog-``.
-Class names are those of Flink 1.20, also for files of older releases.
+a changelog ``changelog-materialized-`` or ``changelog-``. Class names are those of Flink 1.20, also
+for files of older releases.
 """
 
 from array import array

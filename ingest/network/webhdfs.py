@@ -74,7 +74,7 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
     def info(self, path: str, **options: Any) -> dict[str, Any]:
         path = self._strip_protocol(path)
         return _entry(
-            _told(self._document("GETFILESTATUS", path), "GETFILESTATUS", "FileStatus"), path
+            _field(self._document("GETFILESTATUS", path), "GETFILESTATUS", "FileStatus"), path
         )
 
     def ls(self, path: str, detail: bool = False, **options: Any) -> list[Any]:
@@ -104,12 +104,12 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
                 page = self._document(
                     BATCH, path, **({} if after is None else {"startAfter": after})
                 )
-                statuses = _told(
+                statuses = _field(
                     page, BATCH, "DirectoryListing", "partialListing", "FileStatuses", "FileStatus"
                 )
-                remaining = _told(page, BATCH, "DirectoryListing", "remainingEntries")
+                remaining = _field(page, BATCH, "DirectoryListing", "remainingEntries")
             except _NotKnown:
-                statuses = _told(
+                statuses = _field(
                     self._document("LISTSTATUS", path), "LISTSTATUS", "FileStatuses", "FileStatus"
                 )
                 remaining = 0
@@ -160,7 +160,7 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             )
 
     def _done(self, op: str, method: str, path: str, **parameters: str) -> bool:
-        return _told(self._document(op, path, method, **parameters), op, "boolean") is True
+        return _field(self._document(op, path, method, **parameters), op, "boolean") is True
 
     def _document(self, op: str, path: str, method: str = "get", **parameters: str) -> Any:
         answer = self._call(op, method=method, path=path, **parameters)
@@ -272,8 +272,9 @@ class _NotKnown(WebHdfsError):
 
 def _refusal(answer: requests.Response, host: str) -> OSError:
     try:
-        told = decoded(answer.content[:65_536], lenient=True)[0]["RemoteException"]
-        kind, detail = str(told["exception"]), str(told["message"]).partition("\n")[0][:300]
+        exception = decoded(answer.content[:65_536], lenient=True)[0]["RemoteException"]
+        kind = str(exception["exception"])
+        detail = str(exception["message"]).partition("\n")[0][:300]
     except (ValueError, RecursionError, LookupError, TypeError):
         return WebHdfsError(
             message(
@@ -294,7 +295,7 @@ def _refusal(answer: requests.Response, host: str) -> OSError:
     )
 
 
-def _told(document: Any, op: str, *names: str) -> Any:
+def _field(document: Any, op: str, *names: str) -> Any:
     """What stands in an answer below these names of the published schema.
 
     Raises ``WebHdfsError``.
@@ -336,7 +337,8 @@ def _entry(status: Any, path: str) -> dict[str, Any]:
     milliseconds since 1970.
     """
     kind, length, modified = (
-        _told(status, message("a listing"), name) for name in ("type", "length", "modificationTime")
+        _field(status, message("a listing"), name)
+        for name in ("type", "length", "modificationTime")
     )
     if not isinstance(kind, str) or not all(
         type(number) is int and 0 <= number < 2**63 for number in (length, modified)

@@ -2,10 +2,9 @@
 rows that the REST API gives of them.
 
 Their names go on after the task's scope with operator, state or number of the input, so a figure is
-known by what its name ends with.
-A Prometheus puts those of one name together over the subtasks of a vertex, as Flink does for REST:
-a vertex of a thousand subtasks and ten states is some hundred series. Samples that were pushed are
-put together here.
+known by what its name ends with. A Prometheus puts those of one name together over the subtasks of
+a vertex, as Flink does for REST: a vertex of a thousand subtasks and ten states is some hundred
+series. Samples that were pushed are put together here.
 """
 
 import re
@@ -58,18 +57,18 @@ def gauges_query(scope: str, job_id: str) -> str:
 def gauge_rows(job_id: str, found: Iterable[Series]) -> Iterator[tuple[datetime, VertexGauges]]:
     """One row a vertex and instant, of the newest attempt of each subtask."""
     # (vertex, at) → subtask → attempt → (name, value)
-    told: dict[tuple[str, float], dict[int, dict[int, list[tuple[str, float]]]]] = {}
+    by_vertex: dict[tuple[str, float], dict[int, dict[int, list[tuple[str, float]]]]] = {}
     for series in found:
         name, vertex = series.labels.get("__name__", ""), series.labels.get("task_id", "")
         if of_gauge(name) and is_flink_id(vertex):
-            subtask, attempt = (
-                number_in(series.labels.get("subtask_index")),
-                number_in(series.labels.get("task_attempt_num")),
-            )
+            subtask = number_in(series.labels.get("subtask_index"))
+            attempt = number_in(series.labels.get("task_attempt_num"))
             for at, value in series.samples:
-                attempts = told.setdefault((vertex, at), {}).setdefault(subtask or 0, {})
+                attempts = by_vertex.setdefault((vertex, at), {}).setdefault(subtask or 0, {})
                 attempts.setdefault(attempt or 0, []).append((name, value))
-    for (vertex, at_s), subtasks in sorted(told.items(), key=lambda item: (item[0][1], item[0][0])):
+    for (vertex, at_s), subtasks in sorted(
+        by_vertex.items(), key=lambda item: (item[0][1], item[0][0])
+    ):
         if figures := _figures(
             [pair for attempts in subtasks.values() for pair in attempts[max(attempts)]]
         ):

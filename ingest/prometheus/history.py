@@ -2,9 +2,8 @@
 tasks of jobs that run now.
 
 Read back from the newest to the oldest, a part each cycle, so that the last hours are there first.
-The rows have a source of their own:
-charts show them, rules do not judge by them. What ended before is not news, and what rules compare
-a window with was not seen then.
+The rows have a source of their own: charts show them, rules do not judge by them. What ended before
+is not news, and what rules compare a window with was not seen then.
 """
 
 from collections.abc import Iterator, Mapping
@@ -137,7 +136,7 @@ async def read_history(
             start_s = max(at.oldest_s, at.before_s - CHUNK_S)
             try:
                 query = selector(TASK_NAMES, prometheus.selector, job_id)
-                told = await asked_series(client, query, (start_s, at.before_s - STEP_S, STEP_S))
+                series = await asked_series(client, query, (start_s, at.before_s - STEP_S, STEP_S))
             except Unanswered as error:
                 return SourceRead(
                     _observed(source.name, found),
@@ -152,8 +151,8 @@ async def read_history(
                         message("History was left out: {error:text}", error=str(error)),
                     )
                 )
-                told = []
-            read = list(rows.Subtasks(told).rows(job_id, placed=False))
+                series = []
+            read = list(rows.Subtasks(series).rows(job_id, placed=False))
             budget.spend(read)
             found += read
         at = at.after(job_id, is_last=not job_id or job_id == jobs[-1])

@@ -15,11 +15,9 @@ from ingest.records import TaskManager
 HISTORY = "prometheus_history"
 """The ``source`` of rows that were read back: charts show them, no rule judges by them."""
 
-TASK, JOB, TASKMANAGER = (
-    "flink_taskmanager_job_task_",
-    "flink_jobmanager_job_",
-    "flink_taskmanager_",
-)
+TASK = "flink_taskmanager_job_task_"
+JOB = "flink_jobmanager_job_"
+TASKMANAGER = "flink_taskmanager_"
 
 COUNTERS: Names = {"records_in": ("numRecordsIn",), "records_out": ("numRecordsOut",)}
 JOB_COUNTS: Names = {

@@ -31,4 +31,4 @@ async def read_prometheus(run: ClusterRun) -> None:
                     await read_history(client, run.cluster, run.part(HISTORY), metrics, budget),
                 )
     finally:
-        run.told["metrics_history"] = progress_in(run.part(HISTORY))
+        run.outcome["metrics_history"] = progress_in(run.part(HISTORY))

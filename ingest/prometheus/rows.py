@@ -43,10 +43,8 @@ class Subtasks:
 
     def _take(self, series: Series) -> None:
         column, rank = TASK_NAMES.get(series.labels.get("__name__", ""), ("", 0))
-        vertex, subtask = (
-            series.labels.get("task_id", ""),
-            number_in(series.labels.get("subtask_index")),
-        )
+        vertex = series.labels.get("task_id", "")
+        subtask = number_in(series.labels.get("subtask_index"))
         attempt = number_in(series.labels.get("task_attempt_num"))
         if not column or not is_flink_id(vertex) or subtask is None or subtask >= MAX_PARALLELISM:
             return

@@ -58,17 +58,14 @@ def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, A
             found, at = decoder.raw_decode(text, at)
             written = text[begun:at]
         except (ValueError, RecursionError) as error:
-            found, written, damages, may_be_in_vain = (
-                None,
-                text[begun : begun + SHOWN_CHARACTERS],
-                damages + 1,
-                may_be_in_vain - (_looked_at(error, len(text)) - begun),
-            )
+            found = None
+            written = text[begun : begun + SHOWN_CHARACTERS]
+            damages = damages + 1
+            may_be_in_vain = may_be_in_vain - (_looked_at(error, len(text)) - begun)
             if damages > MAX_DAMAGES or may_be_in_vain < 0:
                 raise Refused(
                     f"The body has {damages:,} places without a whole JSON object, the last one at "
-                    f"{written!r}; "
-                    "send JSON objects, one a line or in a list."
+                    f"{written!r}; send JSON objects, one a line or in a list."
                 ) from error
             line = text.find("\n", begun)
             at = len(text) if line < 0 else line

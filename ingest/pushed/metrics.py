@@ -39,10 +39,8 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
 
     Jobs and TaskManagers are told where the cluster has no REST address, which knows more of both.
     """
-    spool, step_s = (
-        MetricsSpool(Path(source.pushed_metrics)),
-        max(1, round(source.metrics_interval_s)),
-    )
+    spool = MetricsSpool(Path(source.pushed_metrics))
+    step_s = max(1, round(source.metrics_interval_s))
     newest = (int(at.timestamp()) // step_s - 1) * step_s
     until = cursor.get("until_s")
     after = (

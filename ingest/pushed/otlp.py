@@ -61,9 +61,7 @@ def from_json(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
-    """The answer that the protocol asks for; ``partialSuccess`` only where something was
-    skipped.
-    """
+    """The answer that the protocol asks for; ``partialSuccess`` only where something was skipped."""
     answer = ExportLogsServiceResponse()
     if rejected:
         answer.partial_success.rejected_log_records = rejected
@@ -138,14 +136,10 @@ def _of_json(document: Any, records: Count, parts: Count) -> Iterator[Entry | Sk
 
 
 def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
-    at, observed_at = (
-        _nanoseconds(record.get("timeUnixNano")),
-        _nanoseconds(record.get("observedTimeUnixNano")),
-    )
-    body, about = (
-        value_of_json(record.get("body"), parts),
-        attributes_of_json(record, "attributes", parts),
-    )
+    at = _nanoseconds(record.get("timeUnixNano"))
+    observed_at = _nanoseconds(record.get("observedTimeUnixNano"))
+    body = value_of_json(record.get("body"), parts)
+    about = attributes_of_json(record, "attributes", parts)
     return _Record(at, observed_at, record.get("severityText"), body, about)
 
 
@@ -169,10 +163,8 @@ def _entry(
         if isinstance(record.body, dict)
         else _of_appender(record, scope) or {"body": record.body}
     )
-    stamped, about = (
-        {**fields, "stamp": record.at or record.observed_at},
-        {**resource, **record.attributes},
-    )
+    stamped = {**fields, "stamp": record.at or record.observed_at}
+    about = {**resource, **record.attributes}
     entry = entry_of(stamped, about, process_at=processes)
     return entry or Skip(
         f"record of {record.at[:40] or 'no time'}", "no_text", "Its body has no text."

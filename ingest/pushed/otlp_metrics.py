@@ -59,10 +59,8 @@ _NAME, _GAUGE, _SUM = tag_of(1), tag_of(5), tag_of(7)
 _POINTS, _TEMPORALITY = tag_of(1), tag_of(2, is_number=True)
 _CUMULATIVE = b"\x02"
 
-_DELTA, _NO_NUMBER = (
-    "differences (delta), from which no total follows",
-    "no numbers, or of no instant",
-)
+_DELTA = "differences (delta), from which no total follows"
+_NO_NUMBER = "no numbers, or of no instant"
 
 
 @dataclass(slots=True)

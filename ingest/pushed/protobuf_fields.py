@@ -2,8 +2,8 @@
 of it: an empty message takes two bytes and becomes a hundred.
 
 Texts that are not UTF-8, and what is nested deeply, are sent by shippers that did not look into
-them: no decoder takes a message with any.
-Source: the encoding of protocol buffers; which fields are texts or messages is in the descriptor.
+them: no decoder takes a message with any. Source: the encoding of protocol buffers; which fields
+are texts or messages is in the descriptor.
 """
 
 import re

@@ -114,11 +114,9 @@ def _recorded(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -
         )
     try:
         fields = Fields(entry)
-        at, path, status = (
-            _time(fields.raw("ts")),
-            fields.the_text("path"),
-            fields.the_whole("status"),
-        )
+        at = _time(fields.raw("ts"))
+        path = fields.the_text("path")
+        status = fields.the_whole("status")
     except Skipped as error:
         return Recorded(
             previous_at,
@@ -134,12 +132,12 @@ def _recorded(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -
 
 def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> Recorded:
     if reason := _not_yet(status, answer.body):
-        told = (
+        skip = (
             Skip(answer.endpoint, "http_error", lasting(answer.endpoint, reason))
             if unknown.lasts(answer)
             else None
         )
-        return Recorded(answer.at, size_bytes, skip=told)
+        return Recorded(answer.at, size_bytes, skip=skip)
     unknown.since.pop(answer.endpoint, None)
     if 200 <= status < 300:
         if isinstance(answer.body, dict | list):

@@ -2,9 +2,8 @@
 savepoints cost, and full sizes.
 
 Before 1.15 REST reports how much a checkpoint uploaded; its full size is only in its file, of which
-no more than that is taken.
-They are found by the end of the path that Flink wrote, ``<job>/chk-N`` or ``savepoint-…``, since a
-recording lies somewhere else.
+no more than that is taken. They are found by the end of the path that Flink wrote, ``<job>/chk-N``
+or ``savepoint-…``, since a recording lies somewhere else.
 """
 
 from collections.abc import Iterator, Sequence

@@ -44,7 +44,7 @@ _LINE_START = re.compile(
     r"(?:^|\n)[ \t]*(?:export[ ]|set[ ]|-[ ]|\#[ ]?|//[ ]?){0,2}[\"']?\Z", re.VERBOSE
 )
 _DUMP = re.compile(r"(?:[Pp]roperty|[Oo]ption|[Cc]onfig(?:uration)?)\w{0,10}:?[ ]{1,4}\Z")
-_PARSER_SAYS = re.compile(
+_PARSER_MESSAGE = re.compile(
     r"(?:un(?:expected|recognized|known)|expected|next|current|last|first)[ ]\Z", re.IGNORECASE
 )
 _ORDINARY = frozenset(
@@ -106,7 +106,7 @@ def _held(text: str, start: int, end: int) -> tuple[Value, str] | None:
     if (
         sort is None
         or (start and text[start - 1] == "$")
-        or _PARSER_SAYS.search(text, max(0, start - 16), start)
+        or _PARSER_MESSAGE.search(text, max(0, start - 16), start)
     ):
         return None
     place = _place(text, start, start + len(name), name)

@@ -68,7 +68,7 @@ class Player:
         No turn begins unless ``awake``.
         """
         if self._past_ms and not self._past:
-            self._tell_past(now_ms - self._past_ms)
+            self._report_past(now_ms - self._past_ms)
         if not self.turns:
             first_ms = now_ms - self.tape.length_ms * 3 // 5 - self.tape.length_ms - GAP_MS
             self._begin(first_ms)
@@ -131,7 +131,7 @@ class Player:
         }
         return Turn(began_ms, ids, Shift(began_ms - self.tape.began_ms, self.tape.began_ms, names))
 
-    def _tell_past(self, began_ms: int) -> None:
+    def _report_past(self, began_ms: int) -> None:
         """A turn of long ago, as a whole. What it left is laid out once: whoever removes it since
         then meant it.
 
@@ -187,9 +187,7 @@ class Player:
                 older.replace(self._logs / f"{name}.{number}")
 
     def _write_checkpoints(self, now_ms: int) -> None:
-        """Those of the turn before are there until whoever audits has seen that their jobs
-        ended.
-        """
+        """Those of the turn before are there until whoever audits has seen that their jobs ended."""
         *before, turn = self.turns
         if now_ms - turn.began_ms > LINGER_MS:
             for ended in before:

@@ -40,9 +40,7 @@ def to_local(here: Any, name: str, there: LocalFiles, target: str) -> None:
 
 
 def within(filesystem: Any, name: str, target: str) -> None:
-    """The store copies by itself and answers for the bytes; what can be compared is their
-    number.
-    """
+    """The store copies by itself and answers for the bytes; what can be compared is their number."""
     filesystem.cp_file(name, target)
     filesystem.invalidate_cache(filesystem._parent(target))
     made, wanted = filesystem.info(target).get("size"), filesystem.info(name).get("size")

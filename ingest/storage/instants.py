@@ -41,9 +41,8 @@ def refuse_future(instant: datetime, now: datetime, what: str) -> datetime:
     if instant > now + CLOCK_SKEW:
         raise Refused(
             f"{what} is {instant.isoformat()}, but now it is {now.isoformat(timespec='seconds')}: "
-            "a listing cannot have begun in the "
-            "future. Give the instant it began, or set the clock; what deleting later would do is "
-            "what the simulation of an age rule shows."
+            "a listing cannot have begun in the future. Give the instant it began, or set the "
+            "clock; what deleting later would do is what the simulation of an age rule shows."
         )
     return instant
 

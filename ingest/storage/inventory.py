@@ -107,8 +107,8 @@ def import_inventory(
     ``as_of`` is when the inventory was begun. Relative paths are below the root, ``/a`` is of the
     root's file system, and where there is a column for the bucket, paths are below that. Times are
     ISO 8601 (UTC where they do not say) or seconds or milliseconds since 1970; others are unknown.
-    Rows without a usable path or size are reported in ``unlisted``.
-    Raises ``Refused`` where the file cannot be read or lacks a column.
+    Rows without a usable path or size are reported in ``unlisted``. Raises ``Refused`` where the
+    file cannot be read or lacks a column.
     """
     snapshot = Snapshot(out_dir)
     snapshot.begin({"root": root.uri, "inventory": str(file), "as_of": as_of.isoformat()})

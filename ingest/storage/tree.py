@@ -5,8 +5,7 @@ ever overwrites a file or touches a directory's other contents, and a file is on
 it still is what was expected.
 
 ``within`` is the root that a path lies below, as its reader names it: no link below it is followed
-(``ingest/beneath.py``).
-Without it, only the entry itself must be no link.
+(``ingest/beneath.py``). Without it, only the entry itself must be no link.
 """
 
 import errno

@@ -69,9 +69,8 @@ def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) 
     """The holder in the newest window that overlaps ``from_ms``..``to_ms`` and has one; None where
     none is seen.
 
-    A job that has ended in the judged window had pressure before it did.
-    The judged window is walked by subtask, as the pressure rules do; of those before, only shares
-    of subtasks are kept.
+    A job that has ended in the judged window had pressure before it did. The judged window is
+    walked by subtask, as the pressure rules do; of those before, only shares of subtasks are kept.
     """
     if window.window_start_ms <= to_ms and window.at_ms >= from_ms:
         holder = _holder_now(window, limits)

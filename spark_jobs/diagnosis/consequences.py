@@ -2,9 +2,8 @@
 
 ``vertex``: both have to be about one vertex, by what the finding itself names (a barrier held by
 ``slow-enrich`` follows from the pressure of ``slow-enrich`` alone). ``job``: that they are of one
-job at one time is enough, since the job has but one of what is meant:
-one line of checkpoints, one attempt that runs. What is not declared does not follow, however near
-in time.
+job at one time is enough, since the job has but one of what is meant: one line of checkpoints, one
+attempt that runs. What is not declared does not follow, however near in time.
 
 What ties a finding to a vertex, or to a broken thing that other jobs name too, is read from its
 data in ``incidents``. ``tests/diagnosis/test_incidents.py`` says which incidents recordings and the

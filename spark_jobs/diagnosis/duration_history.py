@@ -66,9 +66,8 @@ class Durations:
     or of all where that is more.
 
     ``worst_hour`` None says that it is of all. ``p99_at_least_ms`` counts expired checkpoints as
-    well, each with the time it was given:
-    without them a history is the better, the more checkpoints expired. Both are None where too few
-    completed.
+    well, each with the time it was given: without them a history is the better, the more
+    checkpoints expired. Both are None where too few completed.
     """
 
     checkpoints: tuple[int, ...]

@@ -20,20 +20,20 @@ every 10 s.
 SLACK_MS = 15_000
 """So far apart figures of one event time may be by the moments they were taken at."""
 
-Untold = Literal["no_watermark", "in_flight", "marked_idle"]
+UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 
 
 @dataclass(frozen=True, slots=True)
 class Fed:
     """One sample. ``sent_ms``: feeder → watermark, in the order of the plan; None: none yet, ended,
-    or not known. ``untold``: why the distance between them says nothing of the inputs; None where
+    or not known. ``unknown_because``: why the distance between them says nothing of the inputs; None where
     it does.
     """
 
     vertex_id: str
     at_ms: int
     sent_ms: Mapping[str, int | None]
-    untold: Untold | None
+    unknown_because: UnknownBecause | None
 
     @property
     def known_ms(self) -> dict[str, int]:
@@ -69,7 +69,7 @@ def fed_samples(
                     vertex_id,
                     sample.at_ms,
                     sent,
-                    _untold(sample.received_watermark_ms, sample.sent_watermark_ms, sent),
+                    _why_unknown(sample.received_watermark_ms, sample.sent_watermark_ms, sent),
                 )
             )
     return found
@@ -93,9 +93,9 @@ def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
     )
 
 
-def _untold(
+def _why_unknown(
     received_ms: int, sent_on_ms: int | None, sent: Mapping[str, int | None]
-) -> Untold | None:
+) -> UnknownBecause | None:
     known = [one for one in sent.values() if one is not None]
     if len(known) < len(sent) or sent_on_ms is None:
         return "no_watermark"

@@ -50,9 +50,8 @@ class Finding:
 
     Identity over time is (cluster, job_id, rule, ``subject_id``); ``subject`` is its name for
     people. ``seen_at_ms`` is the instant of its newest evidence, at most the instant of judging.
-    ``evidence`` begins with the figure that matters most:
-    pages draw that one over time. ``data`` is JSON-compatible: what pages draw (vertex ids,
-    subtasks, hosts, log lines).
+    ``evidence`` begins with the figure that matters most: pages draw that one over time. ``data``
+    is JSON-compatible: what pages draw (vertex ids, subtasks, hosts, log lines).
     """
 
     rule: str

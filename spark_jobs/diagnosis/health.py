@@ -13,9 +13,8 @@ low  why =========  ====  ======  ===
 ==========================================================================
 
 Findings of one rule mostly have one cause, so the gravest of them counts in full and each further
-one 2 points, at most 10.
-Held vertices (``pressure.transit``) take nothing: their origin does. What storage costs
-(``storage.*``) is no illness of a job; where its newest checkpoint is not whole,
+one 2 points, at most 10. Held vertices (``pressure.transit``) take nothing: their origin does. What
+storage costs (``storage.*``) is no illness of a job; where its newest checkpoint is not whole,
 ``checkpoint.unprotected`` takes the points. Without data there is no health: unknown, never 100.
 """
 

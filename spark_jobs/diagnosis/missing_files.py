@@ -51,7 +51,9 @@ def missing_file(text: str | None) -> str | None:
     if not any(piece in text for piece in _MISSING) and "Cannot find" not in text:
         return None
     # The innermost cause says it as the storage does.
-    found = [(match.start(), match[1].strip()) for told in _TOLD for match in told.finditer(text)]
+    found = [
+        (match.start(), match[1].strip()) for pattern in _TOLD for match in pattern.finditer(text)
+    ]
     return max(found)[1] if found else None
 
 

@@ -304,11 +304,9 @@ def _all_rest(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
 
 
 def _rests(subtasks: Subtasks, index: int, most_busy: float, most_waiting: float) -> bool:
-    working, busy, waits = (
-        subtasks.working(index),
-        subtasks.busy(index),
-        subtasks.backpressured(index),
-    )
+    working = subtasks.working(index)
+    busy = subtasks.busy(index)
+    waits = subtasks.backpressured(index)
     if busy is None or waits is None:
         return working is not None and working < most_busy
     return busy < most_busy and waits < most_waiting

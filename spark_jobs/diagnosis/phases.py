@@ -283,10 +283,8 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
         at_ms=at_ms,
         note=message("{over:message}; time-out beside it", over=over),
     )
-    share, share_key = (
-        min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1)),
-        f"{rule_id}.dominates",
-    )
+    share = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1))
+    share_key = f"{rule_id}.dominates"
     yield limits.compared(
         message("share of the {words:message}", words=WORDS[phase]),
         share,

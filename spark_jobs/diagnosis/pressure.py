@@ -3,9 +3,9 @@ buffers were.
 
 Time metrics decide, pool usage corroborates. Traps, all of real clusters: an idle all-to-all output
 keeps one buffer per subpartition; input usage is over both kinds of buffers, so one hot channel
-among many shows in the floating ones only;
-a local channel has no buffers on the input side and reports 0 though blocked; before 1.13 nobody
-reports busy time and idle time includes the back-pressured part.
+among many shows in the floating ones only; a local channel has no buffers on the input side and
+reports 0 though blocked; before 1.13 nobody reports busy time and idle time includes the
+back-pressured part.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,11 +54,9 @@ class Subtasks:
 
     def working(self, subtask: int) -> float | None:
         """Share of the window it was not idle: busy, or waiting for its output."""
-        busy, backpressured, idle = (
-            self.busy(subtask),
-            self.backpressured(subtask),
-            value(self.window.idle_ratio, subtask),
-        )
+        busy = self.busy(subtask)
+        backpressured = self.backpressured(subtask)
+        idle = value(self.window.idle_ratio, subtask)
         if busy is not None and backpressured is not None:
             return min(1.0, busy + backpressured)
         if idle is None or (self.idle_has_backpressure and backpressured is None):
@@ -90,10 +88,8 @@ class Subtasks:
         Without the floating buffers, usage of all buffers together hides one hot channel unless it
         is 0.
         """
-        total, floating = (
-            value(self.window.in_pool_usage, subtask),
-            value(self.window.floating_usage, subtask),
-        )
+        total = value(self.window.in_pool_usage, subtask)
+        floating = value(self.window.floating_usage, subtask)
         return total == 0 if floating is None else max(total or 0.0, floating) < level
 
     def records_in_share(self, subtasks: Iterable[int]) -> float | None:

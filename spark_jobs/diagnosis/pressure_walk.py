@@ -17,8 +17,7 @@ from spark_jobs.diagnosis.topology import Topology, consumers, is_pointwise
 DEEPEST = 100
 
 Places = tuple[frozenset[str | None], ...]
-"""TaskManagers of the producers of one consumer subtask, a set for each edge; None where
-unknown.
+"""TaskManagers of the producers of one consumer subtask, a set for each edge; None where unknown.
 """
 
 Role = Literal["origin", "held", "mixed", "free", "unknown"]
@@ -42,8 +41,8 @@ class LeastWork:
     and to be its origin.
 
     Both must be at work whenever the producer waits. An origin is also slower than a producer that
-    is busy itself.
-    ``empty_clears``: an empty input over remote channels proves that a consumer holds nobody.
+    is busy itself. ``empty_clears``: an empty input over remote channels proves that a consumer
+    holds nobody.
     """
 
     passing: float
@@ -56,9 +55,8 @@ class Origin:
     """Subtasks of a consumer that hold a producer.
 
     ``full_input``: their input was seen full over channels that are not local. ``measured``: busy
-    time was reported.
-    ``working_at_most``: also of subtasks that did not tell enough. ``agrees``: it worked for as
-    long as the producer waited.
+    time was reported. ``working_at_most``: also of subtasks that did not tell enough. ``agrees``:
+    it worked for as long as the producer waited.
     """
 
     vertex_id: str
@@ -146,11 +144,9 @@ class Walk:
         roles: dict[Role, list[int]] = {}
         for index, producers in places.items():
             roles.setdefault(self._role(consumer, index, producers, least), []).append(index)
-        hot, mixed, silent = (
-            roles.get("origin", []),
-            roles.get("mixed", []),
-            roles.get("unknown", []),
-        )
+        hot = roles.get("origin", [])
+        mixed = roles.get("mixed", [])
+        silent = roles.get("unknown", [])
         passes, lacking, held_by_unknown = "held" in roles, bool(silent), False
         if mixed:
             beyond = self._beyond(target, mixed)
@@ -234,11 +230,9 @@ class Walk:
 
     def _role(self, consumer: Subtasks, index: int, producers: Places, least: LeastWork) -> Role:
         limits = self.limits
-        busy, backpressured, working = (
-            consumer.busy(index),
-            consumer.backpressured(index),
-            consumer.working(index),
-        )
+        busy = consumer.busy(index)
+        backpressured = consumer.backpressured(index)
+        working = consumer.working(index)
         if backpressured is not None and backpressured >= limits.held:
             return "held"
         never_waits = backpressured is not None and backpressured < limits.own_backpressure

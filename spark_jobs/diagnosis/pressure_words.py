@@ -66,10 +66,8 @@ def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
 
 def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held: Held) -> Evidence:
     """How long a held vertex waited."""
-    name, on = (
-        brief_name(window, held.vertex_id),
-        subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism),
-    )
+    name = brief_name(window, held.vertex_id)
+    on = subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
     return limits.compared(
         message("{name:name} back-pressured", name=name),
         held.ratio,

@@ -7,8 +7,8 @@ task fail is taken to be one rate for all tasks and times.
 
 Without the first limit the answer is exact: given that a checkpoint completes, each part by itself
 is carried once more (it failed) or not at all, so that between completed ones a share of parts ~
-f^c was carried c times, and one completes if none at the limit fails.
-With it, the chance of a part to fail is that under the condition that not too many do.
+f^c was carried c times, and one completes if none at the limit fails. With it, the chance of a part
+to fail is that under the condition that not too many do.
 """
 
 from collections.abc import Iterable

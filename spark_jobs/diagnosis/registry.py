@@ -53,8 +53,7 @@ class Rule:
     came for so long.
 
     ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one
-    audit to the next.
-    ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
+    audit to the next. ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
     ``needs``: fields of the sample. Where all of them are empty the rule is not asked: it finds
     nothing then, and of a job that has not ended it lacks ``lacking`` (nothing where that is "").
     """

@@ -21,8 +21,7 @@ Task = tuple[str | None, int | None]
 """Vertex and subtask."""
 
 SETTLED_MS = 10_000
-"""Twice as long without another restart stands for 'all tasks run' where nothing better is
-known.
+"""Twice as long without another restart stands for 'all tasks run' where nothing better is known.
 """
 SAME_MS = 1_000
 """Annotations are dated to the full second: a state change and an annotation closer than this are
@@ -95,9 +94,7 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
 
 
 def _ends(window: JobWindow) -> dict[int, int]:
-    """Ends by the log of the JobManager, with every task in view, of outages that it tells
-    whole.
-    """
+    """Ends by the log of the JobManager, with every task in view, of outages that it tells whole."""
     ends = {}
     for annotation in window.annotations:
         if (

@@ -138,8 +138,7 @@ class CheckpointSample:
         str | None,
         (
             "Flink's CheckpointFailureReason name, e.g. CHECKPOINT_EXPIRED, TASK_FAILURE where "
-            "lost to "
-            "a failed task; null where completed"
+            "lost to a failed task; null where completed"
         ),
     ] = None
     reason_text: Annotated[
@@ -201,16 +200,14 @@ class CheckpointSample:
         Documents,
         (
             "[{vertex_id, vertex_name, subtask, attempt, execution_id, container, host, at, "
-            "reason, "
-            "exception, log_line}]"
+            "reason, exception, log_line}]"
         ),
     ] = ()
     not_acknowledged: Annotated[
         Documents,
         (
             "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure "
-            "or "
-            "expiry"
+            "or expiry"
         ),
     ] = ()
     late_messages: Annotated[
@@ -226,9 +223,7 @@ class CheckpointSample:
 
 @dataclass(frozen=True, slots=True)
 class VertexState:
-    """Full state per subtask of one vertex in the newest completed checkpoint; empty before
-    1.15.
-    """
+    """Full state per subtask of one vertex in the newest completed checkpoint; empty before 1.15."""
 
     vertex_id: str
     checkpoint_id: int
@@ -384,8 +379,7 @@ class UploadedFiles:
         str | None,
         (
             "directory of the snapshot restored from, for the first checkpoint after a restore, "
-            "else "
-            "of the last completed checkpoint"
+            "else of the last completed checkpoint"
         ),
     ] = None
     kept_bytes: Annotated[int | None, "RocksDB files that are still the same files"] = None
@@ -452,16 +446,14 @@ class JobWindow:
     still running).
 
     ``checkpoints`` are the job's last ones up to ``at_ms``, oldest first, not only those of the
-    window;
-    ``annotations``, ``failures`` and ``events`` (the kinds that rules declare, a rule sees its own
-    alone) likewise.
-    ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its vertices did in this
-    window, ``past`` what they did in the windows before. ``uploads`` are known around restores and
-    savepoints whose ``_metadata`` could be read, ``recovery_point`` where an audit of the storage
-    found the newest retained checkpoint not to be whole. ``version``: (major, minor, patch), the
-    patch only where ``flink_version`` names one. ``taskmanagers`` are samples of those it has slots
-    on, before the window's end, oldest first: lately one of each minute, before that the last one
-    before each restart of the job.
+    window; ``annotations``, ``failures`` and ``events`` (the kinds that rules declare, a rule sees
+    its own alone) likewise. ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its
+    vertices did in this window, ``past`` what they did in the windows before. ``uploads`` are known
+    around restores and savepoints whose ``_metadata`` could be read, ``recovery_point`` where an
+    audit of the storage found the newest retained checkpoint not to be whole. ``version``: (major,
+    minor, patch), the patch only where ``flink_version`` names one. ``taskmanagers`` are samples of
+    those it has slots on, before the window's end, oldest first: lately one of each minute, before
+    that the last one before each restart of the job.
     """
 
     cluster: str

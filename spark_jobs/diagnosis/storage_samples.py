@@ -141,8 +141,8 @@ class StorageJobSample:
     of them that refer to files of other jobs. ``calls``: to the name service for one checkpoint, by
     the files that it wrote, with deleting them; ``interval_ms`` as configured. Of the
     ``files_written`` there would be at most ``files_merged`` if Flink merged them, and
-    ``files_inlined`` at an inline threshold of ``inline_bytes``.
-    ``operator_states``: of operators with much of it in the newest checkpoint.
+    ``files_inlined`` at an inline threshold of ``inline_bytes``. ``operator_states``: of operators
+    with much of it in the newest checkpoint.
     """
 
     root: str

@@ -16,10 +16,8 @@ def space_thresholds(
     """minimum_bytes, share, high_share and large_bytes of ``rule``; shares are 0…1 of the root's
     bytes.
     """
-    least, large = (
-        message("Less than a mebibyte is not worth anybody's time."),
-        message("From a hundred gibibytes on the space matters whatever its share of the root."),
-    )
+    least = message("Less than a mebibyte is not worth anybody's time.")
+    large = message("From a hundred gibibytes on the space matters whatever its share of the root.")
     return (
         Threshold(f"{rule}.minimum_bytes", 1 << 20, "bytes", 0, 1 << 60, least),
         Threshold(f"{rule}.share", share, "ratio", 0, 1, share_reason),
@@ -91,11 +89,10 @@ def clean_up_step(sample: StorageRootSample, what: str) -> str:
         else ""
     )
     return message(
-        "Let Weir make a clean-up plan for {what:text}, read it and approve it: the "
-        "button on the root's page, or `manage.py plan_cleanup {root:name}`. It moves "
-        "the files into quarantine, from where they can be brought "
-        "back.{barred:message} Do not delete by age: files of incremental checkpoints "
-        "are old and needed all the same.",
+        "Let Weir make a clean-up plan for {what:text}, read it and approve it: the button on the "
+        "root's page, or `manage.py plan_cleanup {root:name}`. It moves the files into quarantine, "
+        "from where they can be brought back.{barred:message} Do not delete by age: files of "
+        "incremental checkpoints are old and needed all the same.",
         what=what,
         root=sample.root,
         barred=barred,

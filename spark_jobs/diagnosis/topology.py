@@ -2,8 +2,7 @@
 between two vertices.
 
 Any directed graph is walked, also one with cycles (iterations), parallel edges (side outputs to one
-consumer)
-and edges to vertices the plan does not name.
+consumer) and edges to vertices the plan does not name.
 """
 
 from collections import deque

@@ -106,9 +106,11 @@ def transactions_of(
         triggered = sample.trigger_time_ms
     pending_from = _begin(triggered, began, at_ms)
     newest_start = starts[-1].at_ms if starts else 0
-    told = [(event.at_ms, event.fields.get("timeout_ms")) for event in events if event.kind in TOLD]
-    timeouts = [timeout for at, timeout in told if timeout and at >= newest_start] or [
-        timeout for _, timeout in told if timeout
+    reported = [
+        (event.at_ms, event.fields.get("timeout_ms")) for event in events if event.kind in TOLD
+    ]
+    timeouts = [timeout for at, timeout in reported if timeout and at >= newest_start] or [
+        timeout for _, timeout in reported if timeout
     ]
     restarts = [
         start.total_ms for start in starts if start.kind == "restart" and start.total_ms is not None

@@ -98,8 +98,7 @@ def whole_since(events: Iterable[LogEvent], kind: str) -> int:
 
 
 PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
-"""What is known of a checkpoint in progress, beside its key: all that :func:`as_known_at`
-leaves.
+"""What is known of a checkpoint in progress, beside its key: all that :func:`as_known_at` leaves.
 """
 
 

@@ -90,10 +90,8 @@ def observed_threshold(files: CheckpointFiles) -> tuple[int, int] | None:
     one to below the other. None where files are merged or one of both is missing.
     """
     of_task = files.subtask != NOT_IN_FILE
-    inline, apart = (
-        files.bytes[of_task & (files.file_of == NOT_IN_FILE)],
-        files.bytes[of_task & (files.file_of != NOT_IN_FILE)],
-    )
+    inline = files.bytes[of_task & (files.file_of == NOT_IN_FILE)]
+    apart = files.bytes[of_task & (files.file_of != NOT_IN_FILE)]
     if files.merged.any() or not len(inline) or not len(apart):
         return None
     return int(inline.max()), int(apart.min())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from spark_jobs.fold.rows import Row, grouped, rank
 
-MADE_ANEW = "CREATED"
+RECREATED = "CREATED"
 """The state from which a graph begins to run."""
 _OF_JOB = ("job_state", "job_terminal", "job_submitted")
 
@@ -22,7 +22,7 @@ def as_restarts(in_order: Sequence[Row]) -> Sequence[Row]:
     """
     if not any(event["to_state"] == "CANCELLING" for event in in_order):
         return in_order
-    told: dict[int, Row | None] = {}
+    replaced: dict[int, Row | None] = {}
     for of_process in grouped(
         (event for event in in_order if event["kind"] in _OF_JOB), "process"
     ).values():
@@ -39,13 +39,13 @@ def as_restarts(in_order: Sequence[Row]) -> Sequence[Row]:
                 cancelled.append(event)
             elif (
                 event["to_state"] == "RUNNING"
-                and event["from_state"] == MADE_ANEW
+                and event["from_state"] == RECREATED
                 and begun is not None
             ):
-                told |= {
+                replaced |= {
                     id(begun): {**begun, "to_state": "RESTARTING"},
                     **{id(entry): None for entry in cancelled},
                 }
                 begun, cancelled = None, []
-        told |= {id(entry): None for entry in cancelled}
-    return [row for event in in_order if (row := told.get(id(event), event)) is not None]
+        replaced |= {id(entry): None for entry in cancelled}
+    return [row for event in in_order if (row := replaced.get(id(event), event)) is not None]

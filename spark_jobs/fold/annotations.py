@@ -13,7 +13,7 @@ from ingest.messages import message
 from spark_jobs.fold.log_mentions import log_mentions
 from spark_jobs.fold.lost_taskmanagers import KIND as TASKMANAGER_LOST
 from spark_jobs.fold.mentions import Mention
-from spark_jobs.fold.rest_mentions import made_anew, rest_mentions
+from spark_jobs.fold.rest_mentions import recreated_restarts, rest_mentions
 from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
@@ -41,23 +41,24 @@ def annotations(
 
     Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost,
     operator. ``subject`` is the savepoint's id, the restored snapshot, the final state, the
-    rescaled vertex, the TaskManager or the operator's word; "" for the others.
-    ``jobs`` and ``events`` each once, ``jobs`` in order of time. ``outages``: see
-    :mod:`spark_jobs.fold.downtime`;
-    ``lost``: mentions of TaskManagers that were lost, see :mod:`spark_jobs.fold.lost_taskmanagers`;
-    ``types``: see :mod:`spark_jobs.fold.snapshots`.
+    rescaled vertex, the TaskManager or the operator's word; "" for the others. ``jobs`` and
+    ``events`` each once, ``jobs`` in order of time. ``outages``: see
+    :mod:`spark_jobs.fold.downtime`; ``lost``: mentions of TaskManagers that were lost, see
+    :mod:`spark_jobs.fold.lost_taskmanagers`; ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
     logged = log_mentions(events, outages, types)
-    anew = (mention for mention in made_anew(jobs) if not _is_logged(mention, logged, events))
+    recreated = (
+        mention for mention in recreated_restarts(jobs) if not _is_logged(mention, logged, events)
+    )
     restarted = [mention.at_ms for mention in logged if mention.kind == "restart"]
-    mentions = [*rest_mentions(jobs, types, restarted), *anew, *logged, *lost]
+    mentions = [*rest_mentions(jobs, types, restarted), *recreated, *logged, *lost]
     return [
         *(_folded(close) for close in _close_together(mentions)),
         *(_savepoint(fact) for fact in facts if fact["is_savepoint"]),
     ]
 
 
-def _is_logged(anew: Mention, logged: Iterable[Mention], events: Iterable[Row]) -> bool:
+def _is_logged(restart: Mention, logged: Iterable[Mention], events: Iterable[Row]) -> bool:
     """Whether the log has the restart for which a graph was made: it dates its beginning, REST only
     the graph.
     """
@@ -65,7 +66,7 @@ def _is_logged(anew: Mention, logged: Iterable[Mention], events: Iterable[Row]) 
         (
             mention.at_ms
             for mention in logged
-            if mention.kind == "restart" and mention.at_ms <= anew.at_ms
+            if mention.kind == "restart" and mention.at_ms <= restart.at_ms
         ),
         default=None,
     )
@@ -74,7 +75,7 @@ def _is_logged(anew: Mention, logged: Iterable[Mention], events: Iterable[Row]) 
         for event in events
         if event["kind"] == "job_state" and event["to_state"] == "RUNNING"
     )
-    return begun is not None and not any(begun < at < anew.at_ms for at in ran)
+    return begun is not None and not any(begun < at < restart.at_ms for at in ran)
 
 
 def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
@@ -95,10 +96,8 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
 
 
 def _folded(mentions: Sequence[Mention]) -> dict[str, Any]:
-    dated, worded = (
-        min(mentions, key=lambda mention: (mention.by_log, mention.at_ms)),
-        min(mentions, key=lambda mention: mention.words),
-    )
+    dated = min(mentions, key=lambda mention: (mention.by_log, mention.at_ms))
+    worded = min(mentions, key=lambda mention: mention.words)
     return {
         "kind": dated.kind,
         "subject": dated.subject,

@@ -69,8 +69,7 @@ class Checkpoints:
     to be others.
 
     ``known``: all facts at hand, those recomputed among them; ``older``: what is known of the
-    others. ``rows``: of those recomputed.
-    ``remembered``: fields of the job's next state.
+    others. ``rows``: of those recomputed. ``remembered``: fields of the job's next state.
     """
 
     recomputed: dict[CheckpointKey, dict[str, Any]]

@@ -20,7 +20,7 @@ from typing import Any
 
 from ingest.messages import join_messages, message
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
-from spark_jobs.fold.adaptive_restarts import MADE_ANEW
+from spark_jobs.fold.adaptive_restarts import RECREATED
 from spark_jobs.fold.retention import events_whole_from
 from spark_jobs.fold.rows import Row, grouped, iso, rank
 
@@ -129,7 +129,7 @@ def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
                 and len(outage.again) < len(outage.restarts)
             ):
                 outage.again.append(at)
-                if event["from_state"] == MADE_ANEW:
+                if event["from_state"] == RECREATED:
                     # Its tasks may be others: those that are deployed from now on.
                     outage.down.clear()
             elif state in TERMINAL_STATES or state in ("FAILING", "CANCELLING", "SUSPENDED"):

@@ -131,9 +131,7 @@ def sample(part: type[SampleT], row: Row) -> SampleT:
 
 
 def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
-    """For each field of a sample the column out of ``known`` that it is made of, if there is
-    one.
-    """
+    """For each field of a sample the column out of ``known`` that it is made of, if there is one."""
     columns = (
         (_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part]
     )

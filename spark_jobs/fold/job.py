@@ -38,7 +38,7 @@ from spark_jobs.fold.rows import Row, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
-from spark_jobs.fold.starts import TOLD_BY, Life, job_starts
+from spark_jobs.fold.starts import REPORTED_BY, Life, job_starts
 from spark_jobs.fold.state import JobState
 from spark_jobs.fold.taskmanagers import TaskManagerHistory, restarts_of
 from spark_jobs.fold.triggers import CheckpointKey, key_of
@@ -59,9 +59,8 @@ class JobResult:
     where no window was judged.
 
     ``retracted``: keys of facts that turned out to be others. ``new_annotations``: those that did
-    not come out before in these words.
-    ``known``: all facts at hand. ``new_starts``, ``new_hosts``: those that did not come out before
-    as they are now.
+    not come out before in these words. ``known``: all facts at hand. ``new_starts``, ``new_hosts``:
+    those that did not come out before as they are now.
     """
 
     facts: list[dict[str, Any]]
@@ -107,9 +106,9 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
             ),
         )
     facts = list(found.known.values())
-    lived, told = as_restarts(events), as_restarts(state.events)
+    lived, older_events = as_restarts(events), as_restarts(state.events)
     state = replace(state, outages=outages(lived, before.events, before.outages))
-    states = entered_states(state.answers, told)
+    states = entered_states(state.answers, older_events)
     taskmanagers = TaskManagerHistory(
         [*before.taskmanagers, *update.taskmanagers], restarts_of(states)
     )
@@ -118,12 +117,12 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     lost = lost_mentions(losses(state.taskmanager_lines, states))
     types = types_of(state.snapshots)
     annotated = annotations(
-        state.answers, [*facts, *found.older.savepoints], told, state.outages, lost, types
+        state.answers, [*facts, *found.older.savepoints], older_events, state.outages, lost, types
     )
     trend = size_trend(facts, annotated, found.older)
-    current = job_current(state.answers, facts, state.pressure, told, found.older, types) | {
-        "states": states or None
-    }
+    current = job_current(
+        state.answers, facts, state.pressure, older_events, found.older, types
+    ) | {"states": states or None}
     full_states = vertex_states(
         found.rows.vertex_checkpoints, found.recomputed, before.vertex_states
     )
@@ -154,19 +153,19 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         **found.remembered,
         **facts_remembered(found, before, latest[0] if latest else before.judged_start),
         vertex_states=full_states[-1:],
-        told_annotations=hashes,
+        reported_annotations=hashes,
     )
     recomputed = list(found.recomputed.values())
-    new_hosts, told_hosts = _new_hosts(update, before, state, ended_at(states))
-    state = replace(state, told_hosts=told_hosts)
+    new_hosts, reported_hosts = _new_hosts(update, before, state, ended_at(states))
+    state = replace(state, reported_hosts=reported_hosts)
     named = {line["container"] for line in update.taskmanager_lines}
-    lately_lost = (
+    recently_lost = (
         losses([line for line in state.taskmanager_lines if line["container"] in named], states)
         if named
         else []
     )
     happened = host_events(
-        recomputed, update.exceptions, lately_lost, state.taskmanagers, state.placements
+        recomputed, update.exceptions, recently_lost, state.taskmanagers, state.placements
     )
     besides = (new_starts, new_hosts, happened, surroundings.names)
     if latest is None:
@@ -224,8 +223,10 @@ def _starts(
     names: Names,
 ) -> Sequence[Row]:
     """Nothing is computed where nothing new tells of a start."""
-    is_told = update.vertex_starts or any(event["kind"] in TOLD_BY for event in update.events)
-    if not is_told and all(start["begun_at"] is not None for start in before.starts):
+    is_covered = update.vertex_starts or any(
+        event["kind"] in REPORTED_BY for event in update.events
+    )
+    if not is_covered and all(start["begun_at"] is not None for start in before.starts):
         return list(before.starts)
     return job_starts(
         Life(state.answers, events, before.events, states, state.outages, names),
@@ -244,14 +245,14 @@ def _new_hosts(
     """
     may_have_ended = ended_ms is not None and (update.answers or update.events)
     if (
-        before.told_hosts is not None
+        before.reported_hosts is not None
         and not may_have_ended
         and state.placements == before.placements
     ):
-        return [], before.told_hosts
+        return [], before.reported_hosts
     hosts = job_hosts(state.placements, ended_ms)
-    told = digest(hosts)
-    return (hosts if told != before.told_hosts else []), told
+    hosts_digest = digest(hosts)
+    return (hosts if hosts_digest != before.reported_hosts else []), hosts_digest
 
 
 def _new_annotations(
@@ -259,7 +260,7 @@ def _new_annotations(
 ) -> tuple[list[dict[str, Any]], list[int]]:
     """Annotations that did not come out before in the same words, and hashes of all."""
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
-    known = set(before.told_annotations)
+    known = set(before.reported_annotations)
     return [
         annotation
         for annotation, digest in zip(annotated, hashes, strict=True)

@@ -50,10 +50,8 @@ def job_logged(events: Sequence[Row]) -> dict[str, Any]:
         for event in events
         if event["kind"] == "restored"
     ]
-    state, restored = (
-        max(states, default=None),
-        max(restores, key=rank, default=(None, None, None, None)),
-    )
+    state = max(states, default=None)
+    restored = max(restores, key=rank, default=(None, None, None, None))
     return {
         "name": max(named)[1] if named else None,
         "state": state and state[2],

@@ -34,14 +34,11 @@ def job_current(
 
     A job that only a log or a checkpoint tells of has a row too. What the newest answer does not
     tell is taken from the newest one that did. ``facts`` and ``events`` each once; ``older``: facts
-    that are not among them any more.
-    ``types``: see :mod:`spark_jobs.fold.snapshots`.
+    that are not among them any more. ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
-    rest, logged, windows = (
-        job_reported(jobs),
-        job_logged(events),
-        newest_by(pressure, ("vertex_id",), ("window_start", "as_of")),
-    )
+    rest = job_reported(jobs)
+    logged = job_logged(events)
+    windows = newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
     state = _state(rest, logged)
     is_terminal = None if state is None else state in TERMINAL_STATES
     log_end = logged["state_at"] if is_terminal and logged["state"] == state else None

@@ -79,10 +79,8 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
             if at in begun:
                 label, detail = words_of(begun[at])
             elif at in part_of:
-                label, detail = (
-                    message("restart before all tasks ran again"),
-                    {"outage_began_at": iso(part_of[at]["at"])},
-                )
+                label = message("restart before all tasks ran again")
+                detail = {"outage_began_at": iso(part_of[at]["at"])}
             elif following is not None and following["to_state"] == "RUNNING":
                 detail = {
                     "began_at": iso(at),

@@ -72,10 +72,10 @@ def restore_words(
 ) -> tuple[str, str, dict[str, Any]]:
     """Subject, label and detail of a restore, the same whichever source reported it.
 
-    ``what``: what Flink calls it, "savepoint" or "checkpoint". The subject is the id alone.
-    A job that starts from another job's checkpoint *as a checkpoint* has claimed it; as a
-    "savepoint", it left it to its owner, by NO_CLAIM or LEGACY, which nothing reported tells apart.
-    A restart of a job from its own checkpoint is no claim at all.
+    ``what``: what Flink calls it, "savepoint" or "checkpoint". The subject is the id alone. A job
+    that starts from another job's checkpoint *as a checkpoint* has claimed it; as a "savepoint", it
+    left it to its owner, by NO_CLAIM or LEGACY, which nothing reported tells apart. A restart of a
+    job from its own checkpoint is no claim at all.
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path

@@ -38,11 +38,11 @@ _KINDS_OF_CHANGE = {
 
 
 def operator_mentions(event: Row) -> Iterator[Mention]:
-    reason, said = event["to_state"], event["reason_text"] or ""
-    change = said.partition(" ")[0]
+    reason, text = event["to_state"], event["reason_text"] or ""
+    change = text.partition(" ")[0]
     if reason not in WORDS or (reason == "SpecChanged" and change == "IGNORE"):
         return
     label = (
         _KINDS_OF_CHANGE.get(change, WORDS[reason]) if reason == "SpecChanged" else WORDS[reason]
     )
-    yield by_log(KIND, reason, label, {"said": said, "path": event["path"]}, event)
+    yield by_log(KIND, reason, label, {"said": text, "path": event["path"]}, event)

@@ -71,12 +71,12 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
     A Prometheus tells no states of the past, so that only the log dates what it counts.
     """
     counted = [row for row in jobs if row["restarts"] is not None]
-    anew = {row["observed_at"]: since for row, since in _graphs(jobs)}
+    recreated = {row["observed_at"]: since for row, since in _graphs(jobs)}
     for before, row in pairwise(counted):
         by_log = max((at for at in logged if at <= row["observed_at"]), default=None)
         dated = (
             _entered(row, "RESTARTING"),
-            max((at for seen, at in anew.items() if seen <= row["observed_at"]), default=None),
+            max((at for seen, at in recreated.items() if seen <= row["observed_at"]), default=None),
             by_log,
         )
         is_dated = any(
@@ -93,7 +93,7 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
             )
 
 
-def made_anew(jobs: Sequence[Row]) -> Iterator[Mention]:
+def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
     """Restarts under the adaptive scheduler, which dates only the graph that it made anew: the
     tasks were cancelled before.
     """

@@ -33,7 +33,7 @@ COLUMNS = (
     "related",
     "data",
 )
-"""Of ``finding_sight``, as fields of a finding."""
+"""Of ``finding_occurrence``, as fields of a finding."""
 MOST_RUNS = 500
 """Of judged minutes without a gap, for each job; a job that is asked steadily has one after
 months.
@@ -45,8 +45,8 @@ class Settings:
     """What operators set for rules: overrides of thresholds, and what audits of the storage found
     of recovery points.
 
-    ``recovery_points``: the fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``.
-    The narrowest override wins. Overrides that make no sense are left out, and logged.
+    ``recovery_points``: the fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``. The
+    narrowest override wins. Overrides that make no sense are left out, and logged.
     """
 
     overrides: InitVar[Sequence[Scoped]] = ()
@@ -105,7 +105,7 @@ def _if_allowed(key: str, value: float) -> dict[str, float]:
 def judged(
     windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None
 ) -> dict[str, Any]:
-    """Windows of one job, at least one, in order → what ``job_judgement`` and ``finding_sight`` get
+    """Windows of one job, at least one, in order → what ``job_judgement`` and ``finding_occurrence`` get
     of them.
     """
     occurrences: dict[tuple[str, str, int], dict[str, Any]] = {}

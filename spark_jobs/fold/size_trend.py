@@ -60,8 +60,7 @@ def size_trend(
 
     Fewer than ``MIN_POINTS`` since the last change point, or less than ``MIN_SPAN_MS``, leave the
     slope unknown, less than ``MIN_FORECAST_SPAN_MS`` the forecast; ``points``, ``from_time`` and
-    ``to_time`` say what there is.
-    ``older``: facts that are not among ``facts`` any more.
+    ``to_time`` say what there is. ``older``: facts that are not among ``facts`` any more.
     """
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:

@@ -3,8 +3,8 @@ not tell it.
 
 From Flink 1.15 on REST tells both, and the log the full one. Before, both tell one size, and that
 is the uploaded one: of an incremental checkpoint a part of the state, of a savepoint and with a
-state backend that always writes everything the whole.
-What both leave unknown, a ``_metadata`` that was read may tell.
+state backend that always writes everything the whole. What both leave unknown, a ``_metadata`` that
+was read may tell.
 """
 
 from typing import Any, NamedTuple

@@ -29,7 +29,7 @@ from spark_jobs.fold.start_tasks import answered, latest, logged
 
 SAME_MS = 1_000
 """Of changes of state to RUNNING, those so close together are one, by REST and by the log."""
-TOLD_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state"})
+REPORTED_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state"})
 """Kinds of log lines that tell of a start."""
 _BEFORE = ("detect", "graph", "cancel", "wait", "failed_attempts")
 PARTS = (*_BEFORE, "slots", "deploy", "restore")
@@ -95,11 +95,9 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
     at = start["at"]
     kind, begun_at, parts = _before(at, life, begins)
     if start.get("begun_at") is not None and "cancel" not in parts:
-        kind, begun_at, parts = (
-            start["kind"],
-            start["begun_at"],
-            {name: start[f"{name}_ms"] for name in _BEFORE},
-        )
+        kind = start["kind"]
+        begun_at = start["begun_at"]
+        parts = {name: start[f"{name}_ms"] for name in _BEFORE}
     if kind == "restart" and (start.get("kind") == "rescale" or _is_rescaled(life.answers, at)):
         kind = "rescale"
     return {

@@ -21,14 +21,13 @@ class JobState:
     ``anchors`` holds; those of others triggered up to ``released_to`` are in the lake only.
     ``facts``: all from ``facts_since`` on (None: all there ever were), and earlier ones without an
     outcome. ``stand_ins``: facts whose trigger no source reported. ``unplaced``: executions, by
-    checkpoint, whose task or host no source reported. ``outages``: those that ended.
-    ``starts``: as :mod:`spark_jobs.fold.starts` makes them. ``told_annotations``: hashes of those
-    that came out before.
-    ``told_hosts``: a hash of the hosts as they came out last.
-    ``vertex_windows``: what vertices did in the newest judged minutes, which are judged again where
-    anything else of them comes later.
-    ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all
-    judged minutes, as :func:`spark_jobs.fold.rule_evaluation.joined` tells them.
+    checkpoint, whose task or host no source reported. ``outages``: those that ended. ``starts``: as
+    :mod:`spark_jobs.fold.starts` makes them. ``reported_annotations``: hashes of those that came
+    out before. ``reported_hosts``: a hash of the hosts as they came out last. ``vertex_windows``:
+    what vertices did in the newest judged minutes, which are judged again where anything else of
+    them comes later. ``judged_start``, ``judged_to``: the newest judged window, and up to when.
+    ``judged_runs``: all judged minutes, as :func:`spark_jobs.fold.rule_evaluation.joined` tells
+    them.
     """
 
     answers: Sequence[Row] = ()
@@ -57,8 +56,8 @@ class JobState:
     starts: Sequence[Row] = ()
     taskmanager_lines: Sequence[Row] = ()
     taskmanagers: Sequence[Row] = ()
-    told_annotations: Sequence[int] = ()
-    told_hosts: int | None = None
+    reported_annotations: Sequence[int] = ()
+    reported_hosts: int | None = None
     judged_start: int | None = None
     judged_to: int | None = None
     judged_runs: Sequence[Row] = ()

@@ -92,9 +92,9 @@ class TaskManagerHistory:
             (-at, name) for name, at in newest.items() if at >= end_ms - GONE_AFTER_MS
         )[:TASKMANAGERS_KEPT]
         names = {name for _, name in present}
-        lately = self._thinned[bisect_left(self._instants, end_ms - RECENT_MS) : self._read]
+        recent = self._thinned[bisect_left(self._instants, end_ms - RECENT_MS) : self._read]
         every = [row for name in names for row in self._last_of_spell[name].values()]
-        every += [row for row in lately if row["taskmanager_id"] in names]
+        every += [row for row in recent if row["taskmanager_id"] in names]
         kept = {(row["ts"], row["taskmanager_id"]): row for row in every}
         return [kept[key] for key in sorted(kept)]
 

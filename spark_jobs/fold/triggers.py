@@ -11,8 +11,7 @@ from operator import itemgetter
 from spark_jobs.fold.rows import Row, first_known, least
 
 CLOCK_SLACK_MS = 10_000
-"""Lines of one process are in order; those of another host may be this much ahead of the
-trigger.
+"""Lines of one process are in order; those of another host may be this much ahead of the trigger.
 """
 
 TRIGGERED = "checkpoint_triggered"

@@ -76,10 +76,8 @@ class Recompute(Cycle):
         if reported is not None:
             return self.lake.rows_in("vertex_metrics", reported)
         # Far apart: of these times only what the jobs with news need is sent around.
-        window, start = (
-            [*JOB, "vertex_id", "window_start"],
-            floor_to("ts", WINDOW_S).alias("window_start"),
-        )
+        window = [*JOB, "vertex_id", "window_start"]
+        start = floor_to("ts", WINDOW_S).alias("window_start")
         touched = new.select(*JOB, "vertex_id", start).distinct()
         rows = self.lake.rows_in("vertex_metrics", spans(new, "ts", WINDOW_S)).withColumn(
             "window_start", start

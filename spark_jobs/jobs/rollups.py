@@ -97,10 +97,8 @@ def _roll_up(
 ) -> RunFiles:
     if args.most_rows_without_spark and lies_here(lake.root, run_dir.uri):
         with suppress(TooLarge):
-            small, name = (
-                SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark),
-                CHECKPOINT_ROLLUP.name,
-            )
+            small = SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark)
+            name = CHECKPOINT_ROLLUP.name
             new = small.new_rows(TABLE, {TABLE: args.from_seq}).select(list(NEW))
             days = merged(
                 (start, start + DAY)

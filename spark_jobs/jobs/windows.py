@@ -1,8 +1,7 @@
 """Print what the rules would read: every job window of a lake as one JSON object a line.
 
 For people who write rules: `registry.diagnose(window_from_plain(json.loads(line)))` judges a line
-without Spark.
-Nothing is loaded, and no run is made.
+without Spark. Nothing is loaded, and no run is made.
 """
 
 import argparse

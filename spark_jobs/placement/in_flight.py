@@ -34,10 +34,8 @@ def buffers_in_flight(
     """In plan order."""
     inputs, outputs = [0] * len(plan.vertices), [0] * len(plan.vertices)
     for edge in plan.edges:
-        source, target = (
-            plan.vertices[edge.source].parallelism,
-            plan.vertices[edge.target].parallelism,
-        )
+        source = plan.vertices[edge.source].parallelism
+        target = plan.vertices[edge.target].parallelism
         # Pointwise, each subtask of the larger side has one channel.
         channels = max(source, target) if edge.is_pointwise else source * target
         inputs[edge.target] += (

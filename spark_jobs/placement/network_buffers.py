@@ -3,9 +3,9 @@ Pipelined exchanges: streaming jobs.
 
 A subtask owns ``buffers_per_channel`` buffers for each input channel whose producer is on another
 TaskManager, and one for each subpartition that it writes with one more; that much has to be there
-or the task fails ("Insufficient number of network buffers").
-On top of it come floating buffers, per input gate and per result partition, as far as the pool has
-them (Flink: SingleInputGate, NettyShuffleUtils).
+or the task fails ("Insufficient number of network buffers"). On top of it come floating buffers,
+per input gate and per result partition, as far as the pool has them (Flink: SingleInputGate,
+NettyShuffleUtils).
 """
 
 from collections.abc import Sequence
@@ -47,10 +47,8 @@ def buffers_needed(
     least, most = np.zeros(taskmanagers, dtype=np.int64), np.zeros(taskmanagers, dtype=np.int64)
     tasks = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
     for edge in plan.edges:
-        source, target = (
-            plan.vertices[edge.source].parallelism,
-            plan.vertices[edge.target].parallelism,
-        )
+        source = plan.vertices[edge.source].parallelism
+        target = plan.vertices[edge.target].parallelism
         if edge.is_pointwise:
             written = _sum_by(
                 taskmanager_of[edge.source], consumers_of_each(source, target), taskmanagers

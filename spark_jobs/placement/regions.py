@@ -2,8 +2,8 @@
 lost.
 
 Tasks that exchange records directly, or through others, restart together
-(``jobmanager.execution.failover-strategy: region``, the default);
-one exchange of each with each makes its vertices one region. Pipelined exchanges: streaming jobs.
+(``jobmanager.execution.failover-strategy: region``, the default); one exchange of each with each
+makes its vertices one region. Pipelined exchanges: streaming jobs.
 """
 
 from collections.abc import Sequence

@@ -40,10 +40,8 @@ def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
             f"The job needs {needed} slots and the TaskManagers have {sum(slots_each)}: raise "
             "their number or their slots."
         )
-    filled, dealt = (
-        np.repeat(np.arange(len(slots_each)), slots_each)[:needed],
-        _dealt(slots_each)[:needed],
-    )
+    filled = np.repeat(np.arange(len(slots_each)), slots_each)[:needed]
+    dealt = _dealt(slots_each)[:needed]
     fewest = _fewest_tasks(plan)
     balanced = Placement(fewest, _spread_out(plan, fewest, dealt))
     return Simulated(Placement(_by_index(plan), filled), balanced)

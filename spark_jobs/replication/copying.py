@@ -15,8 +15,7 @@ from spark_jobs.replication.request import Request
 
 FILES_A_BATCH = 200
 BYTES_A_BATCH = 1 << 30
-"""What is copied again, at most, where a process is killed, and a batch of a file that is
-larger.
+"""What is copied again, at most, where a process is killed, and a batch of a file that is larger.
 """
 THREADS = 4
 MOST_FAILURES = 20

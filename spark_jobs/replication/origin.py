@@ -55,8 +55,7 @@ class Origin:
         if root is None or root.uri in self.withheld:
             raise Refused(
                 f"{path} is below no registered storage root that this copy may read. Register its "
-                "root, or "
-                "have somebody who sees every cluster of that root ask for the copy again "
+                "root, or have somebody who sees every cluster of that root ask for the copy again "
                 "(manage.py replicate, with its destination)."
             )
         return root
@@ -64,10 +63,8 @@ class Origin:
     def checkpoints(self, source: str) -> Iterator[Found]:
         """Newest first. Raises ``OSError`` where the directory cannot be listed."""
         root = self.root_of(source)
-        listable, below = (
-            directories(root.reading),
-            root.readable(source).removeprefix(root.reading),
-        )
+        listable = directories(root.reading)
+        below = root.readable(source).removeprefix(root.reading)
         try:
             numbered = [
                 (int(match[1]), entry.name)

@@ -34,14 +34,12 @@ from spark_jobs.replication.plan import BadPlan, Plan, read_plan
 from spark_jobs.replication.request import Request
 
 MARKER = "replica.json"
-PLAN, ORIGIN, COMPLETE, DELETING, FILES, FINISHED = (
-    "plan.jsonl",
-    "origin.metadata",
-    "complete.json",
-    "deleting.json",
-    "files.jsonl",
-    "finished.json",
-)
+PLAN = "plan.jsonl"
+ORIGIN = "origin.metadata"
+COMPLETE = "complete.json"
+DELETING = "deleting.json"
+FILES = "files.jsonl"
+FINISHED = "finished.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,8 @@ class Request:
     ``read_at`` where Weir reaches it.
 
     ``roots``: every registered root, canonical, and where it is read; nothing of the ``withheld``
-    ones is read.
-    ``aliases`` as of :class:`ingest.uris.Spellings`. ``taken``: other places that nothing is
-    written to, as ``roots``.
+    ones is read. ``aliases`` as of :class:`ingest.uris.Spellings`. ``taken``: other places that
+    nothing is written to, as ``roots``.
     """
 
     replica: str

@@ -81,8 +81,7 @@ def refuse_taken(request: Request) -> None:
     if any(overlapping(place, other, origin.spellings) for other in others):
         raise Refused(
             f"The destination {request.destination} is taken: a copy lies neither in or around a "
-            "storage root nor in or around "
-            "another copy. Name another directory."
+            "storage root nor in or around another copy. Name another directory."
         )
 
 
@@ -222,8 +221,7 @@ class _Run:
         if refused:
             raise NotCopied(
                 f"Checkpoint {plan.checkpoint_id} is not copied: it needs {len(refused):,} of "
-                f"{len(plan.entries):,} "
-                f"files from elsewhere. The first: {refused[0]}"
+                f"{len(plan.entries):,} files from elsewhere. The first: {refused[0]}"
             )
 
     def _complete(self, plan: Plan) -> None:
@@ -237,20 +235,18 @@ class _Run:
             size = Path(moved.path).stat().st_size
             target = self.replica.at(plan.metadata_name)
             tree.copy_first(moved.path, target, size, (None, self.replica.reading))
-        said = {
+        manifest = {
             "checkpoint_id": plan.checkpoint_id,
             "plan": plan.name,
             "at": datetime.now(UTC).isoformat(),
             "metadata_bytes": size,
         }
-        self.replica.write(plan.round, records.COMPLETE, json.dumps(said).encode())
+        self.replica.write(plan.round, records.COMPLETE, json.dumps(manifest).encode())
 
     def _mover(self, plan: Plan) -> Callable[[str], str]:
         names = {entry.path: entry.name for entry in plan.entries}
-        source, target = (
-            plan.metadata_path.removesuffix("/_metadata"),
-            plan.metadata_name.removesuffix("/_metadata"),
-        )
+        source = plan.metadata_path.removesuffix("/_metadata")
+        target = plan.metadata_name.removesuffix("/_metadata")
 
         def moved(path: str) -> str:
             found = canonical(path, self.origin.spellings)
@@ -337,8 +333,8 @@ class _Run:
 
 
 def _failed(failures: list[Failure]) -> NotCopied:
-    told = f"{len(failures):,} files were not copied, the first: {failures[0].why}"
-    return Overtaken(told) if any(failure.gone for failure in failures) else NotCopied(told)
+    text = f"{len(failures):,} files were not copied, the first: {failures[0].why}"
+    return Overtaken(text) if any(failure.gone for failure in failures) else NotCopied(text)
 
 
 @contextmanager

@@ -38,9 +38,8 @@ class SmallLake:
     :class:`TooLarge`.
 
     Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and
-    that of the derived one.
-    ``clusters``: the only ones whose rows are read; None for all. Without ``most_rows`` whoever
-    made it bounds what is read.
+    that of the derived one. ``clusters``: the only ones whose rows are read; None for all. Without
+    ``most_rows`` whoever made it bounds what is read.
     """
 
     lake: LakeReader

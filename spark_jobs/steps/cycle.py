@@ -2,9 +2,8 @@
 any → one result.
 
 All rows of a job come together with its state, and plain Python folds them. Where rows are needed
-that came longer ago, jobs say so;
-they are looked up, and these jobs are folded again. How rows are brought together is left to a
-small cycle and to Spark.
+that came longer ago, jobs say so; they are looked up, and these jobs are folded again. How rows are
+brought together is left to a small cycle and to Spark.
 
 A small cycle (``small/cycle.py``) calls the steps in its own process; with Spark
 (``jobs/recompute.py``) Python workers call them on all rows of a job, or of a cluster where one
@@ -137,10 +136,8 @@ class Cycle(ABC):
         """
         parts = dict(self._parts_of_life)
         if self._names_executions:
-            known, events = (
-                self._executions.rows,
-                self._read_events.rows.select(locations.LOSS.names),
-            )
+            known = self._executions.rows
+            events = self._read_events.rows.select(locations.LOSS.names)
             parts["executions"] = self._mapped(known, executions.newly_placed_batches, EXECUTION)
             lines = self._mapped(events, locations.loss_batches, locations.LOSS)
             rows = self._in_order({"executions": known, "lines": lines}, CLUSTER)
@@ -215,12 +212,12 @@ class Cycle(ABC):
 
     @cached_property
     def _executions(self) -> Made:
-        told = self._mapped(
+        reported = self._mapped(
             self._read_events.rows.select(executions.TOLD.names),
             executions.telling_batches,
             executions.TOLD,
         )
-        rows = self._in_order({"carried": self._carried_executions, "told": told}, CLUSTER)
+        rows = self._in_order({"carried": self._carried_executions, "told": reported}, CLUSTER)
         return self._made("state/executions", rows, executions.learnt_batches, LEARNT_EXECUTION)
 
     @cached_property

@@ -64,7 +64,7 @@ def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     return (batch.filter(batch["newly_placed"]).select(EXECUTION.names) for batch in batches)
 
 
-def executions(told: Sequence[Row], carried: Sequence[Row]) -> list[dict[str, Any]]:
+def executions(events: Sequence[Row], carried: Sequence[Row]) -> list[dict[str, Any]]:
     """What these lines of one cluster and earlier runs (``carried``: an earlier result) reported, a
     row per attempt.
 
@@ -73,13 +73,13 @@ def executions(told: Sequence[Row], carried: Sequence[Row]) -> list[dict[str, An
     tellings: dict[str, list[tuple[Any, Row]]] = defaultdict(list)
     for row in carried:
         tellings[row["execution_id"]].append((_order(row["deployed_at"], True, None), row))
-    for event in told:
+    for event in events:
         if event["execution_id"] is not None and event["kind"] != GRAPH_CREATED:
             order = _order(event["ts"], event["kind"] == DEPLOYED, event["process"])
             tellings[event["execution_id"]].append((order, event))
     known = [_learnt(key, reported) for key, reported in tellings.items()]
-    _take_deploy_lines_without_id(known, told)
-    _take_jobs(known, told, carried)
+    _take_deploy_lines_without_id(known, events)
+    _take_jobs(known, events, carried)
     placed_before = {row["execution_id"] for row in carried if _is_placed(row)}
     for row in known:
         row["newly_placed"] = _is_placed(row) and row["execution_id"] not in placed_before
@@ -102,7 +102,7 @@ def _learnt(execution_id: str, reported: list[tuple[Any, Row]]) -> dict[str, Any
         row[name] = next((of[name] for _, of in reported if of[name] is not None), None)
     times = [_time(of) for _, of in reported]
     deployed = [_time(of) for (later, *_), of in reported if not later]
-    row["first_told"] = min((at for at in times if at is not None), default=None)
+    row["first_reported"] = min((at for at in times if at is not None), default=None)
     row["deployed_at"] = min((at for at in deployed if at is not None), default=None)
     row["process"] = min(
         (of["process"] for _, of in reported if of.get("process") is not None), default=None
@@ -116,12 +116,12 @@ def _time(row: Row) -> Any:
     return row["ts"] if "ts" in row else row["deployed_at"]
 
 
-def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], told: Iterable[Row]) -> None:
+def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], reported: Iterable[Row]) -> None:
     """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was
     first reported is meant.
     """
     lines: dict[Any, list[Row]] = defaultdict(list)
-    for event in told:
+    for event in reported:
         if (
             event["kind"] == DEPLOYED
             and event["execution_id"] is None
@@ -130,11 +130,11 @@ def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], told: Iterabl
             lines[name].append(event)
     for row in known:
         meant = None
-        if row["host"] is None and row["task"] is not None and row["first_told"] is not None:
+        if row["host"] is None and row["task"] is not None and row["first_reported"] is not None:
             after = (
                 line
                 for line in lines.get(_subtask_of_log(row), ())
-                if line["ts"] >= row["first_told"]
+                if line["ts"] >= row["first_reported"]
             )
             meant = min(after, key=_by_content, default=None)
         if meant:
@@ -142,7 +142,7 @@ def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], told: Iterabl
                 name: meant[name] for name in ("attempt", "container", "host") if row[name] is None
             }
         if row["deployed_at"] is None:
-            row["deployed_at"] = meant["ts"] if meant else row["first_told"]
+            row["deployed_at"] = meant["ts"] if meant else row["first_reported"]
 
 
 def _subtask_of_log(row: Row) -> Any:
@@ -156,12 +156,12 @@ def _by_content(line: Row) -> Any:
 
 
 def _take_jobs(
-    known: Iterable[dict[str, Any]], told: Iterable[Row], carried: Iterable[Row]
+    known: Iterable[dict[str, Any]], reported: Iterable[Row], carried: Iterable[Row]
 ) -> None:
     """The job: from a line that names both, else from the execution graph, else where a log tells
     of one job only.
     """
-    with_job = [event for event in told if event["job_id"] is not None]
+    with_job = [event for event in reported if event["job_id"] is not None]
     of_graph: dict[str, str] = {}
     for row in (*(event for event in with_job if event["execution_id"] is not None), *carried):
         if row["job_id"] is not None:

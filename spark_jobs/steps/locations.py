@@ -67,16 +67,17 @@ class Places:
 
     def located(self, events: pa.RecordBatch) -> pa.RecordBatch:
         """Events with what is known of their execution filled in where they lack it."""
-        told = {
+        values_of = {
             name: plain(events[name])
             for name in ("kind", "process", "ts", "execution_id", *LOCATION)
         }
         for place, event in enumerate(
-            dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)
+            dict(zip(values_of, values, strict=True))
+            for values in zip(*values_of.values(), strict=True)
         ):
             for name, value in self._lacking(event):
-                told[name][place] = value
-        made = {name: pa.array(told[name], SERVED_EVENT.field(name).type) for name in LOCATION}
+                values_of[name][place] = value
+        made = {name: pa.array(values_of[name], SERVED_EVENT.field(name).type) for name in LOCATION}
         made["cluster"] = pa.array([self.cluster] * events.num_rows, pa.string())
         columns = [made[name] if name in made else events[name] for name in SERVED_EVENT.names]
         return pa.RecordBatch.from_arrays(columns, schema=SERVED_EVENT)

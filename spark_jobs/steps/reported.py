@@ -21,8 +21,7 @@ SKIP = pa.schema([*arrow_schema(SKIPPED_INPUT), ("job_id", pa.string())])
 
 Batches = Iterable[pa.RecordBatch]
 Wanted = Sequence[tuple[str, str, Sequence[str]]]
-"""Cluster, job and the keys of snapshots that it wants
-(:mod:`spark_jobs.fold.wanted_snapshots`).
+"""Cluster, job and the keys of snapshots that it wants (:mod:`spark_jobs.fold.wanted_snapshots`).
 """
 
 _READ_BY_NOBODY = ""

@@ -61,16 +61,15 @@ def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     """Rows of the lake's ``checkpoint_facts`` of one job → each key once, as the database holds it.
 
     What was recorded before a key was taken back is void, whatever it was: so commits decide about
-    that, as they follow the chain of runs.
-    Of the rest, as for the loader, a settled one counts before an open one, then the newest. A key
-    that stays taken back has no figures; its ``as_of`` is that of what was taken back, so that the
-    roll-up without it replaces the one with it.
+    that, as they follow the chain of runs. Of the rest, as for the loader, a settled one counts
+    before an open one, then the newest. A key that stays taken back has no figures; its ``as_of``
+    is that of what was taken back, so that the roll-up without it replaces the one with it.
     """
     back: dict[Any, int] = {}
     dated = [row for row in kept if row["trigger_time"] is not None]
-    told_at: dict[Any, list[Row]] = defaultdict(list)
+    notified_at: dict[Any, list[Row]] = defaultdict(list)
     for row in dated:
-        told_at[_key(row)].append(row)
+        notified_at[_key(row)].append(row)
         if row["retracted"]:
             back[_fact(row)] = max(row["commit_seq"], back.get(_fact(row), 0))
     for row in dated:
@@ -79,7 +78,7 @@ def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     for newest_row in newest_by(
         dated, _KEY, ("counts", "is_there", "final", "observed_at", "commit_seq")
     ):
-        yield {**newest_row, "as_of": _latest(told_at[_key(newest_row)], "observed_at")}
+        yield {**newest_row, "as_of": _latest(notified_at[_key(newest_row)], "observed_at")}
 
 
 def _latest(rows: Iterable[Row], name: str) -> int | None:
@@ -147,9 +146,7 @@ def _sizes(start_ms: int, counted: Iterable[Row]) -> dict[str, Any]:
 
 
 def _slope(x: Sequence[float], y: Sequence[int]) -> float | None:
-    """By least squares, rounded: sums of floats depend on the order of rows in their last
-    digits.
-    """
+    """By least squares, rounded: sums of floats depend on the order of rows in their last digits."""
     if len(x) < 2 or max(x) - min(x) < SLOPE_SPAN_H:
         return None
     middle_x, middle_y = math.fsum(x) / len(x), math.fsum(y) / len(y)

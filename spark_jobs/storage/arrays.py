@@ -1,6 +1,4 @@
-"""Columns of one partition as arrays: what is done for each file is done for all of them at
-once.
-"""
+"""Columns of one partition as arrays: what is done for each file is done for all of them at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -107,8 +105,8 @@ def sums(at: Numbers, values: Numbers, size: int) -> Numbers:
 
     A sum that no bigint holds is its largest.
     """
-    told = known(values)
-    at, values = at[told], values[told]
+    is_known = known(values)
+    at, values = at[is_known], values[is_known]
     if len(values) and values.max() > _LARGEST // len(values):
         exact = np.zeros(size, object)
         np.add.at(exact, at, values.astype(object))

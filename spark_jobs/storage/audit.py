@@ -112,10 +112,8 @@ class Judged:
 
 
 def judge(inputs: Inputs, engine: Engine) -> Judged:
-    roots, jobs = (
-        sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"])),
-        inputs.jobs,
-    )
+    roots = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"]))
+    jobs = inputs.jobs
     read = engine.run(
         partial(snapshots.read_checkpoints, spellings_of=inputs.spellings_of),
         {"parsed": inputs.parsed},
@@ -182,10 +180,8 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ]
     )
     chains = _chains(sums, jobs_of.keys, roots)
-    unlisted, unread_rows = (
-        plain_rows(engine.collected(of_paths["unlisted_metadata"])),
-        sums.rows("unread_checkpoints"),
-    )
+    unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
+    unread_rows = sums.rows("unread_checkpoints")
     unread = history.unread(unread_rows, metadata, unlisted, jobs, sole, roots)
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole)
     elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
@@ -313,7 +309,7 @@ def _numbered_checkpoints(
     return [
         row
         | {
-            "is_told": row["modified"] is not None and row["modified"] < as_of[row["audit_id"]],
+            "is_covered": row["modified"] is not None and row["modified"] < as_of[row["audit_id"]],
             "previous_no": previous.get(number, -1),
             "job_no": jobs.of((row["audit_id"], row["job_directory"], row["job_id"])),
             "home_no": -1

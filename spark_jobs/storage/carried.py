@@ -43,8 +43,7 @@ JOB_DIRECTORIES = pa.schema([("job_directory", pa.string())])
 the others are forgotten, its files would look as if they were of the one that is left.
 
 ``storage_lost``: where files were not listed when a checkpoint that referred to them was gone
-without having been seen discarded:
-of these files nothing is remembered.
+without having been seen discarded: of these files nothing is remembered.
 """
 APPEARS_WITHIN_H = 24
 """How long after its time of modification a file may appear: an object store gives the time at
@@ -196,10 +195,8 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
     at = arrays.places(
         arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
     )
-    as_of, is_whole = (
-        numbers(column(roots, "as_of"))[at],
-        numbers(column(roots, "unlisted"))[at] == 0,
-    )
+    as_of = numbers(column(roots, "as_of"))[at]
+    is_whole = numbers(column(roots, "unlisted"))[at] == 0
     modified, before = numbers(column(files, "modified")), numbers(column(files, "unlisted_at"))
     has_vanished_referrer = arrays.flags(pc.is_valid(column(files, "vanished_referrer")))
     is_recent = known(modified) & ~_must_be_listed(modified, as_of)

@@ -48,13 +48,15 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
     found = []
     for number, snapshot in enumerate(snapshots):
         sums = figures.get(number, nothing)
-        is_told = sums["untold_files"] == 0 and snapshot["unplaced"] == 0
+        is_covered = sums["uncovered_files"] == 0 and snapshot["unplaced"] == 0
         found.append(
             snapshot
             | sums
             | {
                 "self_contained": sums["foreign_files"] == 0 and snapshot["unplaced"] == 0,
-                "resolvable": False if sums["missing_files"] > 0 else (True if is_told else None),
+                "resolvable": False
+                if sums["missing_files"] > 0
+                else (True if is_covered else None),
             }
         )
     return found
@@ -124,7 +126,7 @@ def _is_waste(
         and row["seen"]
         and not needed_still
         # Of a job that began where nobody sees, nobody knows what it was restored from.
-        and not root["any_blind"]
+        and not root["any_unreachable"]
         # One of another run under the same id is not what this run's successor took over.
         and is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
         and is_at_most(row["modified"], _with_clocks_apart(row["last_completed_at"]))

@@ -41,8 +41,7 @@ OF_METADATA = (
 )
 TWO_NAMES_ADVICE = (
     "If it is one directory, declare the one name an alias of the other (WEIR_STORAGE_ALIASES) and "
-    "remove that root; "
-    "if it is a copy, remove the root that nobody restores from."
+    "remove that root; if it is a copy, remove the root that nobody restores from."
 )
 
 
@@ -95,8 +94,7 @@ def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Ro
             "unknown_authority",
             (
                 f"{row['metadata_path']} refers to it; declare in the spellings which root it "
-                "means, "
-                "or that it is another."
+                "means, or that it is another."
             ),
         )
         for row in outside
@@ -127,8 +125,7 @@ def of_twins(pairs: Iterable[Row]) -> list[Row]:
             TWO_NAMES,
             (
                 f"{pair['files']} files below it are also listed below {pair['other_directory']}, "
-                "such "
-                f"as {pair['path']}. {TWO_NAMES_ADVICE}"
+                f"such as {pair['path']}. {TWO_NAMES_ADVICE}"
             ),
         )
         for pair in pairs

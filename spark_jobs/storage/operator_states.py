@@ -93,9 +93,9 @@ def notable_operators(rows: pa.Table) -> pa.Table:
         **elements,
     }
     found = arrays.table(figures, OPERATORS).filter(pa.array(notable))
-    told = [states.get(int(number), "[]") for number in np.flatnonzero(notable)]
+    written = [states.get(int(number), "[]") for number in np.flatnonzero(notable)]
     return found.set_column(
-        OPERATORS.get_field_index("states"), "states", pa.array(told, pa.string())
+        OPERATORS.get_field_index("states"), "states", pa.array(written, pa.string())
     )
 
 
@@ -137,11 +137,9 @@ def _of_lists(
     named = table.group_by(["code", "name", "mode"]).aggregate(
         [("offsets", "sum"), ("offsets", "max")]
     )
-    mode, of, elements = (
-        column(named, "mode"),
-        arrays.numbers(column(named, "code")),
-        arrays.numbers(column(named, "offsets_sum")),
-    )
+    mode = column(named, "mode")
+    of = arrays.numbers(column(named, "code"))
+    elements = arrays.numbers(column(named, "offsets_sum"))
     which = {
         "elements": np.ones(len(of), np.bool_),
         "union_elements": arrays.flags(pc.equal(mode, "UNION")),
@@ -151,11 +149,11 @@ def _of_lists(
         name: arrays.sums(of[chosen], elements[chosen], size) for name, chosen in which.items()
     }
     return by_mode, {
-        number: _told(states) for (number,), states in by(named.to_pylist(), "code").items()
+        number: _as_json(states) for (number,), states in by(named.to_pylist(), "code").items()
     }
 
 
-def _told(states: list[Row]) -> str:
+def _as_json(states: list[Row]) -> str:
     def order(state: Row) -> tuple[int, str, str]:
         return -(state["offsets_sum"] or 0), state["name"] or "", state["mode"] or ""
 

@@ -82,9 +82,9 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     """Each directory with each job that ``writes`` it, or that nobody can say does not.
 
     A job writes a directory if its last checkpoint was reported there. Of one that never reported
-    any, the operator may have said it: the root is registered for one
-    cluster alone, and holds one directory of that id. A job of that id and of an allowed cluster
-    of which no directory is known at all may write to any of them.
+    any, the operator may have said it: the root is registered for one cluster alone, and holds one
+    directory of that id. A job of that id and of an allowed cluster of which no directory is known
+    at all may write to any of them.
     """
     of_this_id = by(directories, "audit_id", "root", "job_id")
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
@@ -102,12 +102,12 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
             for_one = len(clusters) == 1 and allowed
             declared = for_one and alone and unreported
             # Another application of this id may have written there whom nobody remembers.
-            is_told_apart = for_one or not is_given(job["job_id"])
+            is_distinguished = for_one or not is_given(job["job_id"])
             if reported or declared or (allowed and unreported):
                 found.append(
                     job
                     | directory
-                    | {"writes": (reported and allowed and is_told_apart) or declared}
+                    | {"writes": (reported and allowed and is_distinguished) or declared}
                 )
     return found
 
@@ -117,11 +117,10 @@ def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
 
     ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may, with one
     that nobody remembers where there was any (``shared``: ``carried.JOB_DIRECTORIES``). ``cluster``
-    and ``job_name`` are null unless there is one claim.
-    ``began_at``: of a run that did not go on from this directory: what is older is of runs that
-    nobody remembers.
-    ``failed`` are checkpoints that provably never completed. Where two clusters may write it,
-    the answers are those that keep most.
+    and ``job_name`` are null unless there is one claim. ``began_at``: of a run that did not go on
+    from this directory: what is older is of runs that nobody remembers. ``failed`` are checkpoints
+    that provably never completed. Where two clusters may write it, the answers are those that keep
+    most.
     """
     found = []
     for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():

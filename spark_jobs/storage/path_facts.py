@@ -38,7 +38,7 @@ CHECKPOINTS = pa.schema(
         ("metadata_path", _TEXT),
         ("directory", _TEXT),
         ("job_directory", _TEXT),
-        ("is_told", _FLAG),
+        ("is_covered", _FLAG),
         ("previous_no", _INT),
         ("job_no", _INT),
         ("home_no", _INT),
@@ -47,7 +47,7 @@ CHECKPOINTS = pa.schema(
 """Of checkpoints that were read, which are numbered in this order: by audit and path. -1 where
 there is none.
 
-``is_told``: it is older than the listing, which then says of every file whether it is there.
+``is_covered``: it is older than the listing, which then says of every file whether it is there.
 ``previous_no``: the one before it of the same job. ``job_no``: of audit, directory and id of its
 job; ``home_no`` the same, of what is no savepoint.
 """
@@ -73,7 +73,7 @@ SCHEMAS = {
             ("live_segment_bytes", _INT),
         ]
     ),
-    "unread": pa.schema([("audit_id", _TEXT), *REFERRED, ("is_told", _FLAG)]),
+    "unread": pa.schema([("audit_id", _TEXT), *REFERRED, ("is_covered", _FLAG)]),
     "not_found": pa.schema([("audit_id", _TEXT), ("path", _TEXT)]),
     "storage_absent": KNOWN_FILES,
     "storage_pending": REFERRED,
@@ -161,9 +161,9 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     absent = carried.absent_files(before.mine, is_listed, roots)
     # What a gone checkpoint missed while it was there may be in quarantine: the next audit has to
     # know who refers to it.
-    is_told = _are_below_whole(unread, roots)
+    is_covered = _are_below_whole(unread, roots)
     was_referred = paths.known[arrays.flags(pc.is_null(column(before.mine, "unreferenced_since")))]
-    is_told &= (arrays.marked(paths.listing, count) | arrays.marked(was_referred, count))[
+    is_covered &= (arrays.marked(paths.listing, count) | arrays.marked(was_referred, count))[
         paths.unread
     ]
     sums = sums_of(resolved, references, checkpoints, roots, count)
@@ -171,7 +171,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     not_found = pa.concat_tables([sums["not_found"], elsewhere])
     found = {
         "files": files,
-        "unread": unread.append_column("is_told", pa.array(is_told, pa.bool_())),
+        "unread": unread.append_column("is_covered", pa.array(is_covered, pa.bool_())),
         "storage_absent": pa.concat_tables([absent, before.others.select(KNOWN_FILES.names)]),
         "storage_pending": earlier.others.select(REFERRED.names),
         "unread_checkpoints": _checkpoints(unread, earlier.others, by_audit),

@@ -71,8 +71,8 @@ def placed_snapshots(snapshots: pa.Table) -> list[Row]:
 
     ``number`` is that of the directory, ``checkpoint_id`` what the file says.
     """
-    said = snapshots.rename_columns({"checkpoint_id": "written_id"})
-    placed = with_places(said, "metadata_path").rename_columns(
+    renamed = snapshots.rename_columns({"checkpoint_id": "written_id"})
+    placed = with_places(renamed, "metadata_path").rename_columns(
         {"checkpoint_id": "number", "written_id": "checkpoint_id"}
     )
     directory = directories_of(placed.column("metadata_path"))

@@ -28,7 +28,7 @@ FIGURES = (
     "foreign_bytes",
     "missing_files",
     "missing_bytes",
-    "untold_files",
+    "uncovered_files",
     "segmented_files",
     "segmented_file_bytes",
     "live_segment_bytes",
@@ -176,14 +176,14 @@ def sums_of(
     not_found = pa.table({"audit_id": audit_ids, "path": resolved.texts}).filter(
         pa.array(~resolved.found)
     )
-    told = pa.table(
+    listed = pa.table(
         {
             "audit_id": audit_ids,
             "metadata_path": column(references, "metadata_path"),
             "path": resolved.texts,
         }
     )
-    outside = told.filter(pa.array(resolved.root < 0))
+    outside = listed.filter(pa.array(resolved.root < 0))
     authority = pc.struct_field(
         pc.extract_regex(column(outside, "path"), AUTHORITY.replace("(", "(?P<authority>", 1)), [0]
     )
@@ -236,7 +236,7 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
             **counted("own", resolved.own),
             **counted("foreign", ~resolved.own),
             **counted("missing", resolved.missing),
-            "untold_files": arrays.counts(resolved.checkpoint[resolved.untold], size),
+            "uncovered_files": arrays.counts(resolved.checkpoint[resolved.uncovered], size),
             "segmented_files": arrays.counts(segmented, size),
             "segmented_file_bytes": arrays.sums(
                 segmented, resolved.on_disk[resolved.segmented], size

@@ -25,7 +25,7 @@ class Paths(NamedTuple):
 class Resolved(NamedTuple):
     """References with what is there, one for each checkpoint and path.
 
-    ``missing`` is what is surely not there, ``untold`` of what that cannot be known: below no
+    ``missing`` is what is surely not there, ``uncovered`` of what that cannot be known: below no
     audited root, below one that was not listed whole, and younger than the listing. ``own``: below
     the directory of the checkpoint or of its job.
     """
@@ -39,7 +39,7 @@ class Resolved(NamedTuple):
     root: Numbers
     found: Flags
     missing: Flags
-    untold: Flags
+    uncovered: Flags
     own: Flags
     placed: Placed
     texts: pa.Array
@@ -65,8 +65,10 @@ def resolve(
     unlisted = np.append(arrays.numbers(column(roots, "unlisted")), 0)[at_root]
     there = file_bytes[paths.references]
     found = arrays.known(there)
-    told = (
-        (at_root >= 0) & (unlisted == 0) & arrays.flags(column(checkpoints, "is_told"))[checkpoint]
+    is_covered = (
+        (at_root >= 0)
+        & (unlisted == 0)
+        & arrays.flags(column(checkpoints, "is_covered"))[checkpoint]
     )
     home = column(checkpoints, "job_directory").take(pa.array(checkpoint))
     own = arrays.flags(pc.equal(of_path.job_directory, home))
@@ -76,10 +78,8 @@ def resolve(
         elsewhere, texts.take(pa.array(elsewhere)).to_pylist(), directories, strict=True
     ):
         own[at] = path.startswith(f"{directory.rstrip('/')}/")
-    bytes_of, segmented = (
-        arrays.numbers(column(references, "bytes")),
-        arrays.flags(column(references, "segmented")),
-    )
+    bytes_of = arrays.numbers(column(references, "bytes"))
+    segmented = arrays.flags(column(references, "segmented"))
     return Resolved(
         checkpoint=checkpoint,
         path=paths.references,
@@ -89,8 +89,8 @@ def resolve(
         segmented=segmented,
         root=at_root,
         found=found,
-        missing=~found & told,
-        untold=~found & ~told,
+        missing=~found & is_covered,
+        uncovered=~found & ~is_covered,
         own=own,
         placed=of_path,
         texts=texts,
@@ -109,10 +109,8 @@ def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
         }
     )
     distinct = named.group_by(["path", "offset"]).aggregate([("bytes", "max")])
-    at, size = (
-        arrays.numbers(column(distinct, "path")),
-        arrays.numbers(column(distinct, "bytes_max")),
-    )
+    at = arrays.numbers(column(distinct, "path"))
+    size = arrays.numbers(column(distinct, "bytes_max"))
     sums = arrays.sums(at, size, paths.size)
     sums[~arrays.marked(at[arrays.known(size)], paths.size)] = arrays.UNKNOWN
     return sums

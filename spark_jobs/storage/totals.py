@@ -41,14 +41,10 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
     """Files and bytes by directory, verdict, kind and size: ``le_step`` is the exponent of the
     lowest power of two not below it.
     """
-    size, metadata = (
-        numbers(column(files, "bytes"), 0),
-        arrays.flags(is_metadata(column(files, "path"))),
-    )
-    segmented, copies = (
-        arrays.flags(column(files, "segmented")),
-        numbers(column(files, "replication"), 0),
-    )
+    size = numbers(column(files, "bytes"), 0)
+    metadata = arrays.flags(is_metadata(column(files, "path")))
+    segmented = arrays.flags(column(files, "segmented"))
+    copies = numbers(column(files, "replication"), 0)
     figures = {
         "le_step": np.searchsorted(_POWERS, size),
         "is_small": (size <= SMALL_FILE_BYTES) & ~metadata,
@@ -130,7 +126,7 @@ def of_roots(
             "not_attested": not root["attested"],
             TWO_NAMES: key in named_twice,
             "in_doubt": in_doubt > 0,
-            "blind_cluster": root["blind"],
+            "unreachable_cluster": root["unreachable"],
         }
         not_cleanable = [reason for reason, is_one in reasons.items() if is_one]
         found.append(

@@ -3,7 +3,7 @@ is left to keep it.
 
 needed     referred to by a retained checkpoint that is not waste, is one itself, or restored from
 by a job that may run kept       not a candidate, or something about it is not known waste
-referred to by waste only young      everything speaks against it but time orphan     nothing speaks
+referred to by waste only recent     everything speaks against it but time orphan     nothing speaks
 for it
 """
 
@@ -29,7 +29,7 @@ from spark_jobs.storage.layout_columns import (
     with_places,
 )
 from spark_jobs.storage.owners import CLOCKS_APART_S
-from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
+from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RECENT, RETAINED_WASTE
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
 DIRECTORIES = pa.schema(
@@ -150,7 +150,7 @@ def judged_files(
     )
     # Of a file that the listing does not tell of, the next audit has to know that its referrer
     # vanished.
-    is_settled = pc.and_(is_gone, pc.or_(pc.invert(is_vanished), unread.column("is_told")))
+    is_settled = pc.and_(is_gone, pc.or_(pc.invert(is_vanished), unread.column("is_covered")))
     of_gone, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
     of_single = _facts(files, parts.get("alike", PATHS.empty_table()), of_gone, pending, facts)
     failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
@@ -202,7 +202,7 @@ def judged_files(
         .select(SCHEMAS["not_live"].names)
         .cast(SCHEMAS["not_live"]),
         "storage_pending": pending.select(REFERRED.names),
-        "storage_lost": _lost(of_gone.filter(of_gone.column("is_told")), rows),
+        "storage_lost": _lost(of_gone.filter(of_gone.column("is_covered")), rows),
         "cube": cube,
     }
 
@@ -347,10 +347,8 @@ def _lines(
     modified = files.number("modified")
     age_from = np.maximum(modified, files.number("first_seen_at"))
     as_of, guarded_from = files.of_directory("as_of"), files.of_directory("guarded_from")
-    last_completed_at, in_flight_since = (
-        files.of_directory("last_completed_at"),
-        files.of_directory("in_flight_since"),
-    )
+    last_completed_at = files.of_directory("last_completed_at")
+    in_flight_since = files.of_directory("in_flight_since")
     claims, suspects = files.of_directory("claims"), files.of_directory("suspects")
     seen, terminal = files.is_of_directory("seen"), files.is_of_directory("terminal")
 
@@ -370,7 +368,7 @@ def _lines(
     completed_between = later(last_completed_at, since_before) & ~later(last_completed_at, as_of)
     # What no two audits have to confirm could be needed by a checkpoint that completed while the
     # root was listed.
-    ended_lately = later(last_completed_at, guarded_from) & terminal
+    ended_recently = later(last_completed_at, guarded_from) & terminal
     live, waste = facts.live >= 0, facts.waste >= 0
     was_referred = arrays.flags(pc.is_valid(files.text("vanished_referrer"))) | arrays.flags(
         pc.is_valid(facts.newly_vanished)
@@ -404,11 +402,11 @@ def _lines(
             "referrer_lost",
         ),
         (unlisted, KEPT, "was_unlisted"),
-        (later(age_from, guarded_from), YOUNG, "age_guard"),
-        (known(in_flight_since) & (age_from >= in_flight_since), YOUNG, "in_flight"),
-        (waste & ended_lately, YOUNG, "ended_lately"),
-        (~waste & ~earlier, YOUNG, "first_audit"),
-        (~waste & ~terminal & ~completed_between, YOUNG, "no_checkpoint_since"),
+        (later(age_from, guarded_from), RECENT, "age_guard"),
+        (known(in_flight_since) & (age_from >= in_flight_since), RECENT, "in_flight"),
+        (waste & ended_recently, RECENT, "ended_recently"),
+        (~waste & ~earlier, RECENT, "first_audit"),
+        (~waste & ~terminal & ~completed_between, RECENT, "no_checkpoint_since"),
         (files.is_of_directory("in_doubt"), KEPT, "in_doubt"),
         (files.is_of_directory("last_unfound"), KEPT, "last_unfound"),
         (~waste & later(files.of_directory("began_at"), modified), KEPT, "earlier_run"),

@@ -81,8 +81,10 @@ def _fields(known: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
     columns["trigger_time"] = _of_distinct(known["trigger_time"], _in_json, pa.string()).to_pylist()
     names = [name for name in LOG_EVENT_FIELDS if name in columns]
     for values in zip(*(columns[name] for name in names), strict=True):
-        told = {name: value for name, value in zip(names, values, strict=True) if value is not None}
-        yield json.dumps(told, separators=(",", ":"), ensure_ascii=False) if told else "{}"
+        present = {
+            name: value for name, value in zip(names, values, strict=True) if value is not None
+        }
+        yield json.dumps(present, separators=(",", ":"), ensure_ascii=False) if present else "{}"
 
 
 def _in_json(instant: datetime) -> str:

@@ -26,7 +26,7 @@ from spark_jobs.fold.wanted_snapshots import wanted_keys
 from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, ROWS, struct
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
-    FINDING_SIGHT,
+    FINDING_OCCURRENCE,
     HOST_EVENT,
     JOB_ANNOTATION,
     JOB_CURRENT,
@@ -74,7 +74,7 @@ _MADE = (
     JOB_START,
     JOB_CURRENT,
     SIZE_TREND,
-    FINDING_SIGHT,
+    FINDING_OCCURRENCE,
     JOB_JUDGEMENT,
     JOB_HOST,
     HOST_EVENT,
@@ -237,8 +237,8 @@ def _of_result(result: JobResult) -> dict[str, Any]:
             [result.current] if result.current["as_of"] is not None else [], JOB_CURRENT
         ),
         SIZE_TREND.name: served_rows([result.trend] if result.trend else [], SIZE_TREND),
-        FINDING_SIGHT.name: served_rows(
-            judgement["occurrences"] if judgement else [], FINDING_SIGHT
+        FINDING_OCCURRENCE.name: served_rows(
+            judgement["occurrences"] if judgement else [], FINDING_OCCURRENCE
         ),
         JOB_JUDGEMENT.name: served_rows(
             [judgement | {"as_of": judgement["judged_to"]}] if judgement else [], JOB_JUDGEMENT

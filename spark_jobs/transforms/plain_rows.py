@@ -14,9 +14,7 @@ US_PER_MS = 1000
 
 
 def plain(array: pa.Array) -> list[Any]:
-    """An array of any type that the lake or a serving table uses as a Python list, nulls as
-    None.
-    """
+    """An array of any type that the lake or a serving table uses as a Python list, nulls as None."""
     kind = array.type
     if array.null_count == len(
         array

@@ -130,10 +130,9 @@ def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
     """Busy time, unless it is a start-up value.
 
     Flink derives it as what is neither idle nor back-pressured, so a task that has not begun shows
-    a full second;
-    and as metrics are fetched every ten seconds, that reading outlives the INITIALIZING state (seen
-    for 5 s in 1.20).
-    A full second counts only if there is anything to be busy with.
+    a full second; and as metrics are fetched every ten seconds, that reading outlives the
+    INITIALIZING state (seen for 5 s in 1.20). A full second counts only if there is anything to be
+    busy with.
     """
     busy = read["busy_ms_per_s"]
     works = (

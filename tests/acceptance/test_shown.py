@@ -255,10 +255,8 @@ def outcomes(name: str, job_id: str) -> Counter[str]:
 def test_counts_by_outcome_are_recounted(shown, name: str) -> None:
     for job_id, job in shown[name].items():
         counts = outcomes(name, job_id)
-        failed, savepoints = (
-            sum(counts[one] for one in FAILED),
-            sum(one["is_savepoint"] for one in of_job(name, job_id).values()),
-        )
+        failed = sum(counts[one] for one in FAILED)
+        savepoints = sum(one["is_savepoint"] for one in of_job(name, job_id).values())
         of_all = f"{failed} of {counts.total()}" if counts else UNKNOWN
         by_kind = f"{counts['expired']} expired · {counts['declined']} declined" + (
             f" · {counts['failed']} other" if counts["failed"] else ""

@@ -19,11 +19,11 @@ NOT_READ = ("data.skew",)
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     django.setup()
-    from webapp.findings.models import FindingSight
+    from webapp.findings.models import FindingOccurrence
     from webapp.fleet.models import JobCurrent
 
     for job in JobCurrent.objects.order_by("cluster", "job_id"):
-        recorded = FindingSight.objects.filter(cluster=job.cluster, job_id=job.job_id).exclude(
+        recorded = FindingOccurrence.objects.filter(cluster=job.cluster, job_id=job.job_id).exclude(
             rule__in=NOT_READ
         )
         for sight in recorded:

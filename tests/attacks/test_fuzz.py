@@ -58,11 +58,9 @@ def test_no_page_breaks_whatever_it_is_asked() -> None:
         clients.append(client)
     tried, broken = 0, []
     for place in filter(visited, places()):
-        path, also, names = (
-            place.filled(known=True),
-            place.asks_for,
-            ADMIN if place.is_admin else parameters(),
-        )
+        path = place.filled(known=True)
+        also = place.asks_for
+        names = ADMIN if place.is_admin else parameters()
         count = examples(1, 20) if place.is_admin else examples(3, 100)
         for number, query in enumerate(asked(place.label, count, names, also=also)):
             answer = clients[2 if place.is_admin else number % 3].get(path, query)

@@ -2,8 +2,7 @@
 to all who look at Weir.
 
 Every text of every row becomes hostile; then everything is read back: pages, what refreshes in
-them, downloads, the API, reports, notices.
-Nothing of it is anything but text, and nothing breaks.
+them, downloads, the API, reports, notices. Nothing of it is anything but text, and nothing breaks.
 """
 
 import csv

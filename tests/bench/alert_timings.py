@@ -89,7 +89,7 @@ def main(findings: int) -> None:
     figures["resolved_s"] = timed(lambda: evaluate(over)) + timed(
         lambda: evaluate(over + timedelta(minutes=1))
     )
-    assert not Alert.objects.filter(tell_since__isnull=False).exists()
+    assert not Alert.objects.filter(notify_since__isnull=False).exists()
     print(json.dumps(figures))
 
 

@@ -2,8 +2,8 @@
 orphans, missing and merged files).
 
 Each audit carries on from the one before and finds one ``_metadata`` that it has not read yet. CPU
-is that of all processes:
-the Connect server, its Python workers, and the client that each audit starts.
+is that of all processes: the Connect server, its Python workers, and the client that each audit
+starts.
 """
 
 import json
@@ -42,10 +42,8 @@ def run(report: Report) -> None:
         verdicts = _verdicts(folder / f"run-{WARMING + COUNTED}")
     assert verdicts.keys() >= {"live", "retained_waste", "orphan"}, verdicts
     counted = sorted(figures[1 + WARMING :])
-    wall_s, used_s = (
-        counted[len(counted) // 2][0],
-        sorted(cpu for _, cpu in counted)[len(counted) // 2],
-    )
+    wall_s = counted[len(counted) // 2][0]
+    used_s = sorted(cpu for _, cpu in counted)[len(counted) // 2]
     files = sum(verdicts.values())
     report(f"first audit of {files} files", figures[0][0], "s")
     report(f"warm audit of {files} files, wall, median", wall_s, "s", baseline=WALL_S, budget=1)

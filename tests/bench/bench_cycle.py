@@ -31,10 +31,8 @@ def run(report: Report) -> None:
                 _cycle(lake, folder, number, remote) for number in range(1 + WARMING + COUNTED)
             ]
     counted = sorted(figures[1 + WARMING :])
-    wall_s, used_s = (
-        counted[len(counted) // 2][0],
-        sorted(cpu for _, cpu in counted)[len(counted) // 2],
-    )
+    wall_s = counted[len(counted) // 2][0]
+    used_s = sorted(cpu for _, cpu in counted)[len(counted) // 2]
     report("first cycle, half an hour of history", figures[0][0], "s")
     report("warm cycle, wall, median", wall_s, "s", budget=WALL_S)
     report("warm cycle, CPU of all processes, median", used_s, "s", budget=CPU_S)

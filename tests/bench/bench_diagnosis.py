@@ -79,9 +79,9 @@ def _judged(rows: DataFrame) -> tuple[float, tuple[int, int, int]]:
     folds = WorkerRows(
         folding.in_order(parts), partial(folded_batches, settings=Settings()), FOLDED
     )
-    jobs = folds.frame().where(F.size("job_judgement") > 0).select("finding_sight")
-    roots = F.size(F.filter("finding_sight", lambda sight: sight["rule"] == "pressure.root"))
-    sights = F.size("finding_sight")
+    jobs = folds.frame().where(F.size("job_judgement") > 0).select("finding_occurrence")
+    roots = F.size(F.filter("finding_occurrence", lambda sight: sight["rule"] == "pressure.root"))
+    sights = F.size("finding_occurrence")
     counted = jobs.agg(
         F.count(F.lit(1)).alias("jobs"), F.sum(sights).alias("sights"), F.sum(roots).alias("roots")
     ).collect()[0]
@@ -163,10 +163,8 @@ def _windows(ids: DataFrame) -> DataFrame:
     """One row a vertex, its readings by subtask."""
     exploded = ids.withColumn("place", F.explode(F.sequence(F.lit(0), F.lit(VERTICES - 1))))
     is_pressured = F.col("number") % PRESSURED_EVERY == 0
-    held, is_origin = (
-        is_pressured & (F.col("place") < ORIGIN),
-        is_pressured & (F.col("place") == ORIGIN),
-    )
+    held = is_pressured & (F.col("place") < ORIGIN)
+    is_origin = is_pressured & (F.col("place") == ORIGIN)
 
     def either(of_held: float, of_origin: float, of_others: float) -> Column:
         return (

@@ -39,10 +39,8 @@ BUDGET_MS = {
 
 
 def run(report: Report) -> None:
-    many_jobs, minutes = (
-        int(os.environ.get("WEIR_BENCH_JOBS", MANY)),
-        float(os.environ.get("WEIR_BENCH_MINUTES", MINUTES)),
-    )
+    many_jobs = int(os.environ.get("WEIR_BENCH_JOBS", MANY))
+    minutes = float(os.environ.get("WEIR_BENCH_MINUTES", MINUTES))
     with tempfile.TemporaryDirectory() as folder:
         server = pgserver.get_server(Path(folder, "postgresql"), cleanup_mode="delete")
         try:

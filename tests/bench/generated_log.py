@@ -59,8 +59,7 @@ _NOISE = (
     ),
     (
         "INFO  org.apache.flink.runtime.rest.handler.job.JobDetailsHandler  [] - Served the "
-        "details of "
-        "job "
+        "details of job "
     )
     + _JOB
     + " to reader {n}.\n",

@@ -93,7 +93,7 @@ def root_uri(number: int) -> str:
 
 def fill_jobs(size: Size, now: datetime) -> list[JobCurrent]:
     for number in range(size.clusters):
-        seen = {} if number % 50 else {"blind_since": now}
+        seen = {} if number % 50 else {"unreachable_since": now}
         cluster(
             cluster_name(number),
             at=now,
@@ -185,10 +185,9 @@ def _happened(
     host = host_of(job_number, number % HOSTS_OF_A_JOB)
     if number % 10 == 0:
         busy = number // 10 % BUSY_HOSTS * 101 % size.hosts
-        host, job_number = (
-            host_name(busy),
-            busy % size.clusters
-            + number // 500 % 20 * size.clusters % (len(jobs) - size.clusters + 1),
+        host = host_name(busy)
+        job_number = busy % size.clusters + number // 500 % 20 * size.clusters % (
+            len(jobs) - size.clusters + 1
         )
     of, kind = jobs[job_number], KINDS[number % len(KINDS)]
     return HostEvent(
@@ -467,7 +466,7 @@ def fill_storage(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:
         of = audit(f"storage-{size.days - day}", as_of=now - timedelta(days=day), roots=uris)
         for number, uri in enumerate(uris):
             root_figures(of, uri, bytes=(number + 1) * 10**12, live_bytes=(number + 1) * 9 * 10**11)
-            for reason in ("unreferenced", "ended", "unknown", "young"):
+            for reason in ("unreferenced", "ended", "unknown", "recent"):
                 verdict_figures(of, uri, reason=reason)
         if day < 2:
             _create(

@@ -31,11 +31,9 @@ RANGES = (
 
 
 def of_every_page(size: Size, of: JobCurrent) -> dict[str, list[Asked]]:
-    one_job, root, host = (
-        f"/jobs/{of.cluster}/{of.job_id}/",
-        root_uri(3),
-        f"/hosts/{size.busiest_host}/",
-    )
+    one_job = f"/jobs/{of.cluster}/{of.job_id}/"
+    root = root_uri(3)
+    host = f"/hosts/{size.busiest_host}/"
     month, week = {"from": "now-30d"}, {"from": "now-7d"}
     return {
         "fleet": _all("/", [{}, *_both_ways(FLEET_SORTS), *_fleet()]),

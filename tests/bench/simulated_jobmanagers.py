@@ -1,10 +1,10 @@
 """Many JobManagers out of one recording: each on its own port, with its own job ids, counting who
 asks how much.
 
-Runs as a process of its own, so that a bench measures the collector alone:
-``python -m tests.bench.simulated_jobmanagers RECORDING FIRST_PORT JOBMANAGERS JOBS``. Reads
-commands from stdin, one a line: ``advance S`` moves the recorded time on, ``counts`` prints what
-was seen since the last ``counts`` as JSON, end of input stops it.
+Runs as a process of its own, so that a bench measures the collector alone: ``python -m
+tests.bench.simulated_jobmanagers RECORDING FIRST_PORT JOBMANAGERS JOBS``. Reads commands from
+stdin, one a line: ``advance S`` moves the recorded time on, ``counts`` prints what was seen since
+the last ``counts`` as JSON, end of input stops it.
 """
 
 import asyncio

@@ -28,5 +28,5 @@ def test_fewer_are_a_hiccup(cycles):
     assert not found(silent(cycles), RULE)
 
 
-def test_a_job_that_ended_is_not_blind():
+def test_a_job_that_ended_is_not_unreachable():
     assert not found(silent(9, terminal=True), RULE)

@@ -22,11 +22,9 @@ def judged(rule: str, *values: dict[str, Any], **windows: Any) -> Any:
     return found(window(at=30 * len(values), gauges=sampled(*values), **PLAN, **windows), rule)
 
 
-STOPPED, SLOWED, WELL = (
-    {"writes_stopped": 2},
-    {"writes_stopped": 0, "delayed_write_bytes_per_s": 900_000},
-    {"writes_stopped": 0},
-)
+STOPPED = {"writes_stopped": 2}
+SLOWED = {"writes_stopped": 0, "delayed_write_bytes_per_s": 900_000}
+WELL = {"writes_stopped": 0}
 
 
 def test_writes_that_are_stalled_in_half_of_the_samples_are_told() -> None:
@@ -108,10 +106,8 @@ def told(played: str, vertex: str, end: str, aggregate: str) -> list[float]:
 @pytest.mark.parametrize("played", ["1.20.5/write-stall", "2.3.0/write-stall"])
 def test_a_rocksdb_that_slows_writes_down_is_told_as_flink_measured_it(played: str) -> None:
     *_, newest = [one for one in of_rule(played, STALL) if one["subject"] == "enrich"]
-    slowed, files = (
-        told(played, "enrich", "rocksdb_actual-delayed-write-rate", "max"),
-        told(played, "enrich", "num-files-at-level0", "max"),
-    )
+    slowed = told(played, "enrich", "rocksdb_actual-delayed-write-rate", "max")
+    files = told(played, "enrich", "num-files-at-level0", "max")
     assert evidence(newest, "writes slowed down to") == bytes_text(slowed[-1]) + "/s"
     assert evidence(newest, "files in level 0 of one state, the most") == files[-1] >= 20
     assert newest["data"]["stalled"] == sum(bool(rate) for rate in slowed) >= 3

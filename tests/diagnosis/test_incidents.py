@@ -157,10 +157,8 @@ def test_an_incident_of_the_lab_is_one_and_two_are_two(name, expected):
 
 
 def test_barriers_held_by_another_vertex_do_not_follow_from_a_pressure():
-    root, held = (
-        finding(1, "pressure.root", at=["map"]),
-        finding(2, "checkpoint.expired", at=["sink"]),
-    )
+    root = finding(1, "pressure.root", at=["map"])
+    held = finding(2, "checkpoint.expired", at=["sink"])
     assert not belong_together(root, held)
     assert belong_together(root, finding(3, "checkpoint.expired", at=["map", "sink"]))
 

@@ -20,9 +20,8 @@ TOLD = re.compile(
 )
 TRACE = (
     "java.io.IOException: Insufficient number of network buffers: required 65, but only 6 "
-    "available. "
-    "The total number of network buffers is currently set to 2048 of 32768 bytes each. You can "
-    "increase this number by …"
+    "available. The total number of network buffers is currently set to 2048 of 32768 bytes each. "
+    "You can increase this number by …"
 )
 
 

@@ -176,23 +176,17 @@ def sketched(draw: st.DrawFn) -> tuple[JobWindow, str]:
 
     def one(vertex: int, subtask: int) -> tuple[float | None, ...]:
         if vertex == job.origin and (subtask == 0 or not few):
-            busy, waits, full = (
-                chance.uniform(0.6, 1),
-                chance.uniform(0, 0.1),
-                chance.uniform(0.5, 1),
-            )
+            busy = chance.uniform(0.6, 1)
+            waits = chance.uniform(0, 0.1)
+            full = chance.uniform(0.5, 1)
         elif vertex in upstream:
-            busy, waits, full = (
-                chance.uniform(0, 0.3),
-                chance.uniform(0.6, 1),
-                chance.uniform(0.5, 1),
-            )
+            busy = chance.uniform(0, 0.3)
+            waits = chance.uniform(0.6, 1)
+            full = chance.uniform(0.5, 1)
         else:
-            busy, waits, full = (
-                chance.uniform(0, 0.45),
-                chance.uniform(0, 0.05),
-                chance.uniform(0, 0.15),
-            )
+            busy = chance.uniform(0, 0.45)
+            waits = chance.uniform(0, 0.05)
+            full = chance.uniform(0, 0.15)
         local = 0.0 if vertex % 3 == 0 else full
         return (
             known(busy),

@@ -6,12 +6,10 @@ import pytest
 
 from tests.diagnosis.graphs import found, held, hot, job, unknown, vertex
 
-ROOT, TRANSIT, OUTBOUND, SKEW = (
-    "pressure.root",
-    "pressure.transit",
-    "pressure.outbound",
-    "pressure.skew",
-)
+ROOT = "pressure.root"
+TRANSIT = "pressure.transit"
+OUTBOUND = "pressure.outbound"
+SKEW = "pressure.skew"
 CHAIN = "source>parse parse>enrich enrich>sink"
 
 

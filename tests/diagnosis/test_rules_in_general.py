@@ -264,8 +264,8 @@ def test_recorded_windows_say_the_same_in_any_order():
 
 
 def test_a_silent_source_is_no_business_of_other_rules():
-    blind = window(at=60, gaps=(SourceGap("rest", ms(0), 9),))
-    assert [rule for rule in RULES if say(blind, rule)] == ["collect.blind"]
+    unreachable = window(at=60, gaps=(SourceGap("rest", ms(0), 9),))
+    assert [rule for rule in RULES if say(unreachable, rule)] == ["collect.blind"]
 
 
 def test_what_could_not_be_judged_is_not_held_by_its_error():

@@ -72,9 +72,7 @@ def test_it_is_never_longer_than_it_may_be(lines: list[str], most: int) -> None:
 
 
 def test_what_stands_behind_a_long_path_stays() -> None:
-    """RocksDB names its log after the whole path of its directory; what it says of it comes
-    last.
-    """
+    """RocksDB names its log after the whole path of its directory; what it says of it comes last."""
     said = (
         f"While open a file for appending: /var/log/flink/{'data_tm_' * 60}_LOG: File name too long"
     )

@@ -81,10 +81,8 @@ def test_threads_that_wait_for_each_other_are_a_deadlock_and_those_behind_them_a
 
 
 def test_a_thread_at_the_same_place_is_counted_over_dumps_whatever_its_line():
-    first, second = (
-        DumpedThread("t", 1, "RUNNABLE", frames=("a.B.c:1",)),
-        DumpedThread("t", 1, "RUNNABLE", frames=("java.x.Y:1", "a.B.c:9")),
-    )
+    first = DumpedThread("t", 1, "RUNNABLE", frames=("a.B.c:1",))
+    second = DumpedThread("t", 1, "RUNNABLE", frames=("java.x.Y:1", "a.B.c:9"))
     assert in_a_row(first, {}) == 1
     assert in_a_row(second, {"t": (place_of(first), 2)}) == 3
     assert (

@@ -114,7 +114,7 @@ def fill(lake: Lake) -> None:
     cluster(
         "dark",
         at=now - timedelta(hours=1),
-        blind_since=now - timedelta(minutes=58),
+        unreachable_since=now - timedelta(minutes=58),
         last_error=("http://jm:8081 did not answer in 10 s."),
         log_store_read_to=now - timedelta(hours=1),
         log_store_error=("Loki at http://loki:3100: It answered HTTP 401."),

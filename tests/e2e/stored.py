@@ -34,7 +34,7 @@ def fill_storage(folder: Path, now: datetime) -> None:
     root(ROOT, read_at=str(folder / "tree"))
     root(f"s3://a-bucket-with-a-name/{'very-' * 40}long/path", audit_every_h=2)
     root_figures(
-        audit("storage-1", as_of=now - timedelta(hours=6), roots=[ROOT]), ROOT, young_bytes=200_000
+        audit("storage-1", as_of=now - timedelta(hours=6), roots=[ROOT]), ROOT, recent_bytes=200_000
     )
     rows = [file_row(f"{ROOT}/{number:03d}", "storage-2", root=ROOT) for number in range(120)]
     path = write_run(folder / "run", "storage-2", {"storage_file": [rows]})

@@ -10,10 +10,8 @@ def test_filters_that_were_typed_and_left_are_those_of_the_address_after_back(
     page, site, complaints
 ):
     page.goto(site)
-    search, rows = (
-        page.locator("form.filters input[type=search]").first,
-        page.locator("table[data-rows] tbody tr"),
-    )
+    search = page.locator("form.filters input[type=search]").first
+    rows = page.locator("table[data-rows] tbody tr")
     everything = rows.count()
     search.fill("clickstream")
     search.press("Enter")

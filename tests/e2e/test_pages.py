@@ -359,8 +359,7 @@ def test_local_time_moves_the_clocks_of_a_page_and_of_its_charts_and_z_moves_the
     page.goto(site + JOB)
     all_charts_drawn(page)
     first_bar = (
-        "() => new "
-        "Date(document.querySelector('[data-chart*=checkpoints]').data[0].x[0].slice(0, "
+        "() => new Date(document.querySelector('[data-chart*=checkpoints]').data[0].x[0].slice(0, "
         "19).replace(' ', 'T') + 'Z') / 60_000"
     )
     in_utc = page.evaluate(first_bar)

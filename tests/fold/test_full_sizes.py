@@ -87,10 +87,8 @@ def sizes(result: JobResult) -> dict[int, tuple[int | None, int | None]]:
 
 def test_the_file_of_a_checkpoint_tells_its_full_size_and_nothing_else_of_it() -> None:
     news = JobUpdate("c", JOB, checkpoints=answered(1, 2))
-    without, with_files = (
-        told(news, JobState(), Settings()),
-        told(replace(news, snapshots=[read(2)]), JobState(), Settings()),
-    )
+    without = told(news, JobState(), Settings())
+    with_files = told(replace(news, snapshots=[read(2)]), JobState(), Settings())
     assert sizes(without) == {1: (None, 1), 2: (None, 1)}
     assert sizes(with_files) == {1: (None, 1), 2: (82, 1)}
     own = {"state_bytes": 82, "uploaded_ratio": 1 / 82}
@@ -100,10 +98,8 @@ def test_the_file_of_a_checkpoint_tells_its_full_size_and_nothing_else_of_it() -
 
 @pytest.mark.parametrize("first", ["answer", "file"])
 def test_it_does_not_matter_which_comes_first(first: str) -> None:
-    answer, file = (
-        JobUpdate("c", JOB, checkpoints=answered(1)),
-        JobUpdate("c", JOB, snapshots=[read(1)]),
-    )
+    answer = JobUpdate("c", JOB, checkpoints=answered(1))
+    file = JobUpdate("c", JOB, snapshots=[read(1)])
     early, late = (answer, file) if first == "answer" else (file, answer)
     result = told(late, after(early), Settings())
     assert sizes(result) == {1: (82, 1)}

@@ -107,7 +107,7 @@ def test_hosts_of_a_job_that_an_earlier_version_remembered_come_out_with_its_nex
     from dataclasses import replace
 
     state = told(JobUpdate("c", JOB, placements=[placed("a")]), JobState(), Settings()).state
-    assert told(JobUpdate("c", JOB), replace(state, told_hosts=None), Settings()).new_hosts
+    assert told(JobUpdate("c", JOB), replace(state, reported_hosts=None), Settings()).new_hosts
 
 
 def test_an_expired_checkpoint_counts_on_the_few_hosts_that_had_not_acknowledged():

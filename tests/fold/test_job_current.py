@@ -263,10 +263,8 @@ def test_order_and_replays_do_not_matter() -> None:
 
 def test_flinks_counters_are_those_of_one_answer() -> None:
     """An answer without them does not take them away; a counter that it lacks stays unknown."""
-    first, second = (
-        seen(10, checkpoints_total=3, checkpoints_failed=1),
-        seen(20, checkpoints_total=4, checkpoints_completed=3),
-    )
+    first = seen(10, checkpoints_total=3, checkpoints_failed=1)
+    second = seen(20, checkpoints_total=4, checkpoints_completed=3)
     told = {
         "at": noon(20),
         "total": 4,

@@ -9,7 +9,7 @@ from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
-    FINDING_SIGHT,
+    FINDING_OCCURRENCE,
     HOST_EVENT,
     JOB_ANNOTATION,
     JOB_CURRENT,
@@ -30,7 +30,7 @@ MADE = {
     HOST_EVENT: lambda result: result.host_events,
     JOB_CURRENT: lambda result: [result.current],
     SIZE_TREND: lambda result: [result.trend] if result.trend else [],
-    FINDING_SIGHT: lambda result: result.judgement["occurrences"] if result.judgement else [],
+    FINDING_OCCURRENCE: lambda result: result.judgement["occurrences"] if result.judgement else [],
     JOB_JUDGEMENT: lambda result: (
         [result.judgement | {"as_of": result.judgement["judged_to"]}] if result.judgement else []
     ),

@@ -139,7 +139,7 @@ class Watched:
             lambda account: account["counts"]["failed"] >= DECLINES_MEANWHILE, 120, job_id
         )
 
-    def is_told(self, part: str, job_id: str) -> None:
+    def is_covered(self, part: str, job_id: str) -> None:
         """Weir names the cause, and says so to whoever is to know."""
         named = partial(
             self.rows,
@@ -242,7 +242,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         listen(weir, receiver)
         added = weir.manage("add_cluster", CLUSTER, lab.url, "--logs", lab.log_glob)
         assert added.returncode == 0, added.stdout + added.stderr
-        watched.is_told("nothing", lab.job_id)
+        watched.is_covered("nothing", lab.job_id)
         for path in (*PAGES, f"/jobs/{CLUSTER}/{lab.job_id}/"):
             assert weir.page(path)[0] == 200, path
         for part, cut_off in PARTS.items():
@@ -262,11 +262,13 @@ def _cut_off(
     with cut_off(watched):
         job_id = job_id or watched.submit(part)
         if part == CLUSTER_ALONE:
-            blind = "SELECT 1 FROM fleet_cluster WHERE name = %s AND blind_since IS NOT NULL"
+            unreachable = (
+                "SELECT 1 FROM fleet_cluster WHERE name = %s AND unreachable_since IS NOT NULL"
+            )
             until(
-                lambda: watched.rows(blind, CLUSTER),
+                lambda: watched.rows(unreachable, CLUSTER),
                 BACK_WITHIN_S,
-                "the cluster's being blind",
+                "the cluster's being unreachable",
                 every_s=1,
             )
         else:
@@ -279,7 +281,7 @@ def _cut_off(
         every_s=1,
     )
     watched.loses_checkpoints(job_id)
-    watched.is_told(part, job_id)
+    watched.is_covered(part, job_id)
     watched.end(job_id)
 
 

@@ -49,7 +49,7 @@ def listen(weir: RunningWeir, receiver: Receiver) -> None:
 def all_told(weir: RunningWeir) -> None:
     """Wait until nothing is left to be judged, told or sent."""
     left = """SELECT (SELECT count(*) FROM findings_finding WHERE to_alert),
-              (SELECT count(*) FROM alerting_alert WHERE tell_since IS NOT NULL),
+              (SELECT count(*) FROM alerting_alert WHERE notify_since IS NOT NULL),
               (SELECT count(*) FROM delivery_delivery WHERE state NOT IN ('delivered', 'dead', 'cancelled'))"""
     until(lambda: not any(weir.rows(left)[0]), 180, "everything's being told")
 
@@ -174,7 +174,7 @@ def _load_disturbed(weir: RunningWeir, name: str, disturb: Callable[[RunningWeir
         "checkpoint_rollup",
         "pressure_window",
         "size_trend",
-        "finding_sight",
+        "finding_occurrence",
         "finding",
     ],
 )

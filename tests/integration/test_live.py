@@ -92,8 +92,7 @@ def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     )
     watched.declines = weir.rows(
         "SELECT checkpoint_id, vertex_name, subtask, attempt, container, host, detail FROM "
-        "fleet_logevent "
-        f"WHERE cluster = '{CLUSTER}' AND kind = 'checkpoint_declined'"
+        f"fleet_logevent WHERE cluster = '{CLUSTER}' AND kind = 'checkpoint_declined'"
     )
     watched.pressure_windows = weir.rows(
         f"SELECT count(*) FROM pressure_pressurewindow WHERE cluster = '{CLUSTER}'"
@@ -116,8 +115,10 @@ def _kill(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     )
     watched.status_after = _status(weir, lab.job_id)
     watched.ended_status = _status(weir, watched.job_id)
-    blind = f"SELECT 1 FROM fleet_cluster WHERE name = '{CLUSTER}' AND blind_since IS NOT NULL"
-    until(lambda: weir.rows(blind), 180, "the cluster's being blind")
+    unreachable = (
+        f"SELECT 1 FROM fleet_cluster WHERE name = '{CLUSTER}' AND unreachable_since IS NOT NULL"
+    )
+    until(lambda: weir.rows(unreachable), 180, "the cluster's being unreachable")
     watched.fleet_after = weir.page("/")[2]
 
 

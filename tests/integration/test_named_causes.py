@@ -28,11 +28,11 @@ class Judged:
     before: list[dict[str, Any]] = field(default_factory=list)
     during: list[dict[str, Any]] = field(default_factory=list)
     after: list[dict[str, Any]] = field(default_factory=list)
-    blind: list[dict[str, Any]] = field(default_factory=list)
+    unreachable: list[dict[str, Any]] = field(default_factory=list)
     amplified: list[dict[str, Any]] = field(default_factory=list)
     cycles_until_named: int = -1
     health: dict[str, Any] = field(default_factory=dict)
-    health_blind: dict[str, Any] = field(default_factory=dict)
+    health_unreachable: dict[str, Any] = field(default_factory=dict)
 
 
 @pytest.fixture(scope="module")
@@ -84,15 +84,17 @@ def _watch(lab: Lab, weir: RunningWeir, judged: Judged) -> None:
     until(lambda: not _any(weir, ROOT_OPEN, lab.job_id), 480, "the origin's finding being closed")
     judged.after = _findings(weir, lab.job_id)
     lab.kill_jobmanager()
-    until(lambda: _any(weir, "rule = 'collect.blind'"), 180, "the cluster's being called blind")
+    until(
+        lambda: _any(weir, "rule = 'collect.blind'"), 180, "the cluster's being called unreachable"
+    )
     until(
         lambda: _health(weir, lab.job_id)["health"] is None,
         60,
         "the health's being unknown",
         every_s=1,
     )
-    judged.blind = _findings(weir)
-    judged.health_blind = _health(weir, lab.job_id)
+    judged.unreachable = _findings(weir)
+    judged.health_unreachable = _health(weir, lab.job_id)
 
 
 def _any(weir: RunningWeir, which: str, job_id: str = "") -> bool:
@@ -168,10 +170,12 @@ def test_an_operator_held_by_its_sink_is_not_called_outbound(judged: Judged) -> 
     assert "pressure.outbound" not in {one["rule"] for one in judged.amplified}
 
 
-def test_a_lost_jobmanager_makes_the_cluster_blind(judged: Judged) -> None:
-    assert [one["state"] for one in judged.blind if one["rule"] == "collect.blind"] == ["open"]
+def test_a_lost_jobmanager_makes_the_cluster_unreachable(judged: Judged) -> None:
+    assert [one["state"] for one in judged.unreachable if one["rule"] == "collect.blind"] == [
+        "open"
+    ]
 
 
 def test_with_its_jobmanager_lost_the_health_is_unknown(judged: Judged) -> None:
-    assert judged.health_blind["health"] is None
-    assert judged.health_blind["state"] == "unknown"
+    assert judged.health_unreachable["health"] is None
+    assert judged.health_unreachable["state"] == "unknown"

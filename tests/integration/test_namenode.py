@@ -48,7 +48,7 @@ TOP = PATH.split("/")[1]
 needs_webhdfs = pytest.mark.skipif(
     not HAS_WEBHDFS, reason="needs Jersey 1 (CONTRIBUTING.md, Tests)"
 )
-VERDICTS = ("live", "orphan", "young", "kept")
+VERDICTS = ("live", "orphan", "recent", "kept")
 LEFT_BEHIND = "5f0c8a52-3a0e-4f52-9a3e-1f6f4d1c7a10"
 """A file that no checkpoint refers to, as a TaskManager leaves it that dies before its checkpoint
 completes.
@@ -205,7 +205,7 @@ def test_checkpoints_in_its_hdfs_are_judged_as_the_same_files_here_are(audits, l
         for table in ("storage_checkpoint", "storage_reference", "storage_merged_file"):
             assert rows_of(in_hdfs, table, run) == rows_of(here, table, run) != []
     first, last = audits[listing]
-    assert {Path(path).name for path in first.paths("run-1", "young")} == {LEFT_BEHIND}
+    assert {Path(path).name for path in first.paths("run-1", "recent")} == {LEFT_BEHIND}
     assert {Path(path).name for path in last.paths("run-2", "orphan")} == {LEFT_BEHIND}
     assert len(last.paths("run-2", "live")) == 76
 
@@ -222,9 +222,7 @@ def rows_of(of: Audited, table: str, run: str) -> list[str]:
 def test_an_orphan_goes_to_quarantine_and_is_purged_by_the_namenode_and_nothing_else_is(
     home, tmp_path_factory, monkeypatch
 ):
-    """In an HDFS of its own: the other's namespace is read-only since its image was written
-    down.
-    """
+    """In an HDFS of its own: the other's namespace is read-only since its image was written down."""
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
     with Hdfs(tmp_path_factory.mktemp("cleaned")) as hdfs:
         monkeypatch.setenv("FSSPEC_WEBHDFS_USER", hdfs.user)

@@ -305,8 +305,8 @@ class Lab:
         """Submit the job of an incident, beside those that run; returns its id.
 
         ``restore`` is the checkpoint or savepoint it starts from, ``claim`` how it takes that over:
-        NO_CLAIM, CLAIM, LEGACY.
-        ``changed`` are arguments that differ from those of the incident, its ``name`` among them.
+        NO_CLAIM, CLAIM, LEGACY. ``changed`` are arguments that differ from those of the incident,
+        its ``name`` among them.
         """
         jar = upload_jar(self.url, job_jar(self.release))
         arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments, **changed}

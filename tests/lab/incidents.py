@@ -18,23 +18,17 @@ class Incident:
 
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``:
     how fast one file of a checkpoint can be written. ``jar_bytes_per_s``: how fast the first
-    TaskManager can fetch jars.
-    ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``:
-    completed checkpoints, after which the job is cancelled, its newest checkpoint claimed by a
-    second job, and old files deleted before that one restarts.
+    TaskManager can fetch jars. ``savepoint_after``: completed checkpoints, after which a savepoint
+    is taken. ``claimed_after``: completed checkpoints, after which the job is cancelled, its newest
+    checkpoint claimed by a second job, and old files deleted before that one restarts.
     ``killed_after``: completed checkpoints, after each of which a TaskManager is killed, and
-    started again a few seconds later.
-    ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to
-    run with 2.
-    ``restored_from``: a checkpoint below the root, from which the job is started once more beside
-    itself.
-    ``reports_metrics``: each process answers Prometheus, see
-    :attr:`tests.lab.configuration.Layout.metrics_ports`.
-    ``prints_json``: each process prints its log as JSON besides, which is kept as a container
-    runtime would.
+    started again a few seconds later. ``rescaled_after``: completed checkpoints, after which every
+    vertex of parallelism 4 is asked to run with 2. ``restored_from``: a checkpoint below the root,
+    from which the job is started once more beside itself. ``reports_metrics``: each process answers
+    Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`. ``prints_json``: each
+    process prints its log as JSON besides, which is kept as a container runtime would.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written
-    down.
-    ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
+    down. ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
     """
 
     name: str
@@ -110,8 +104,7 @@ INCIDENTS = {
             "summed-merged",
             (
                 "the same with merged files and unaligned checkpoints, by settings of its own; "
-                "from "
-                "1.20 on"
+                "from 1.20 on"
             ),
             {
                 **_SUMMED,
@@ -134,8 +127,7 @@ INCIDENTS = {
             "overtaking",
             (
                 "enrich is slower than its input, and barriers overtake what is in flight: "
-                "unaligned "
-                "checkpoints persist it"
+                "unaligned checkpoints persist it"
             ),
             {"rate": "5000", "slow-us": "3000", "value-bytes": "500"},
             {"execution.checkpointing.unaligned": "true", "execution.checkpointing.interval": "5s"},
@@ -155,8 +147,7 @@ INCIDENTS = {
             "amplified",
             (
                 "enrich emits 200 records for each it reads and the sink cannot keep up: the sink "
-                "is "
-                "the origin, not what feeds it"
+                "is the origin, not what feeds it"
             ),
             {"rate": "200", "copies": "200", "sink-us": "100", "value-bytes": "400"},
         ),
@@ -178,8 +169,7 @@ INCIDENTS = {
             "lingering",
             (
                 "enrich acknowledges a second and a half after its files are uploaded; a "
-                "TaskManager "
-                "killed in between leaves them"
+                "TaskManager killed in between leaves them"
             ),
             {"rate": "1000", "keys": "3000", "async-ms": "1500"},
             # However small, state is in files of its own. Now and then Flink fails on a restored
@@ -200,8 +190,7 @@ INCIDENTS = {
             "balanced",
             (
                 "vertices of 2, 4, 7 and 1 subtasks, spread by Flink's own balanced scheduling "
-                "(2.2 "
-                "and later)"
+                "(2.2 and later)"
             ),
             {"rate": "500", "partitions": "2", "parse-parallelism": "4", "enrich-parallelism": "7"},
             {"taskmanager.load-balance.mode": "TASKS"},
@@ -218,8 +207,7 @@ INCIDENTS = {
             "few-buffers",
             (
                 "TaskManagers have fewer network buffers than the tasks on them need: the job "
-                "fails at "
-                "each start"
+                "fails at each start"
             ),
             {"rate": "500", "enrich-parallelism": "6"},
             {"taskmanager.memory.network.min": "1mb", "taskmanager.memory.network.max": "1mb"},
@@ -244,8 +232,7 @@ INCIDENTS = {
             "declared-idle",
             (
                 "one of two partitions has no more data after 45 s and is declared idle: event "
-                "time "
-                "goes on"
+                "time goes on"
             ),
             {"rate": "200", "partitions": "2", "silent-after-s": "45", "idle-after-s": "5"},
         ),
@@ -284,8 +271,7 @@ INCIDENTS = {
             "slow-savepoint",
             (
                 "increments are small; a savepoint holds all state, takes more than a minute, and "
-                "the "
-                "time-out of 4 min is sized for it"
+                "the time-out of 4 min is sized for it"
             ),
             {"rate": "800", "keys": "48000", "value-bytes": "500"},
             {
@@ -299,8 +285,7 @@ INCIDENTS = {
             "small-files",
             (
                 "enrich has 12 states, each of which goes to a file of its own, and 50 checkpoints "
-                "are "
-                "retained: over a thousand files"
+                "are retained: over a thousand files"
             ),
             {"rate": "100", "keys": "200", "states": "12"},
             {"state.storage.fs.memory-threshold": "0", "state.checkpoints.num-retained": "50"},
@@ -309,8 +294,7 @@ INCIDENTS = {
             "busy-source",
             (
                 "the source's thread is blocked for nine seconds by each record: it takes the "
-                "trigger "
-                "of a checkpoint late from its mailbox"
+                "trigger of a checkpoint late from its mailbox"
             ),
             {"rate": "1000", "source-ms": "9000"},
             {"rest.flamegraph.enabled": "true"},
@@ -319,8 +303,7 @@ INCIDENTS = {
             "lost-file",
             (
                 "a rule by age deletes files of an ended job that its successor's checkpoints "
-                "need; a "
-                "lost TaskManager makes that one restart"
+                "need; a lost TaskManager makes that one restart"
             ),
             {"rate": "300", "keys": "300"},
             # RocksDB merges four small files into one: the second job still refers to the two of
@@ -339,8 +322,7 @@ INCIDENTS = {
             "counted-small",
             (
                 "calls to the NameNode of incremental checkpoints, each of four states in files of "
-                "its "
-                "own"
+                "its own"
             ),
             _COUNTED | {"rate": "100", "keys": "2000", "states": "4"},
             {"state.checkpoints.num-retained": "6", "state.storage.fs.memory-threshold": "0"},
@@ -375,8 +357,7 @@ INCIDENTS = {
             "slow-restore",
             (
                 "enrich fails every 40 s, and its first subtask takes 15 s to restore: all others "
-                "wait "
-                "for it"
+                "wait for it"
             ),
             {"rate": "500", "enrich-parallelism": "4", "fail-every-s": "40", "restore-ms": "15000"},
             {"execution.checkpointing.interval": "5s"},
@@ -403,8 +384,7 @@ INCIDENTS = {
             "lost-checkpoint",
             (
                 "a job is started from a checkpoint whose directory is not there any more, beside "
-                "one "
-                "that is healthy"
+                "one that is healthy"
             ),
             {"rate": "300"},
             restored_from="37c37bd26da17b2e6ac433866d51201d/chk-7",
@@ -413,8 +393,7 @@ INCIDENTS = {
             "counted-pooled",
             (
                 "calls to the NameNode where checkpoint files are merged, and whoever finds the "
-                "open "
-                "one in use waits for it"
+                "open one in use waits for it"
             ),
             _COUNTED | {"rate": "100", "keys": "2000", "states": "4"},
             {
@@ -457,8 +436,7 @@ INCIDENTS = {
             "full-heap",
             (
                 "enrich holds 140 MB of a heap of 256 MB and makes garbage that lives for a while: "
-                "the "
-                "JVM collects most of the time"
+                "the JVM collects most of the time"
             ),
             {"rate": "4000", "hoarded-bytes": "140000000", "garbage-bytes": "60000"},
         ),
@@ -466,8 +444,7 @@ INCIDENTS = {
             "collecting",
             (
                 "the same with more records than the collections leave time for: enrich "
-                "back-pressures "
-                "parse and the source by its garbage"
+                "back-pressures parse and the source by its garbage"
             ),
             {
                 "rate": "30000",
@@ -480,8 +457,7 @@ INCIDENTS = {
             "computing",
             (
                 "enrich computes 2 ms for each record: its threads have all the CPU they can use, "
-                "and "
-                "no garbage to speak of"
+                "and no garbage to speak of"
             ),
             {"rate": "2000", "burn-us": "2000"},
             {"rest.flamegraph.enabled": "true"},
@@ -506,8 +482,7 @@ INCIDENTS = {
             "rocksdb-metrics",
             (
                 "RocksDB of enrich says how it is, and is well; two inputs are matched, the second "
-                "one "
-                "a second behind the first"
+                "one a second behind the first"
             ),
             {"rate": "500", "keys": "20000", "value-bytes": "500", "second-lag-s": "1"},
             {**_ROCKSDB_METRICS, **_DEBLOATING, "execution.checkpointing.interval": "10s"},
@@ -525,8 +500,7 @@ INCIDENTS = {
             "killed",
             (
                 "a TaskManager is killed, and the job waits for the next one: the other has too "
-                "few "
-                "slots; beside that enrich fails every 45 s"
+                "few slots; beside that enrich fails every 45 s"
             ),
             _UNION | {"enrich-parallelism": "6", "fail-every-s": "45", "union-keeps": "own"},
             {"execution.checkpointing.interval": "5s"},
@@ -543,8 +517,7 @@ INCIDENTS = {
             "many-tasks",
             (
                 "five vertices of 300 subtasks each, 150 slots on a TaskManager; of each step "
-                "three or "
-                "four subtasks take seconds to open"
+                "three or four subtasks take seconds to open"
             ),
             {
                 "rate": "1",
@@ -568,8 +541,7 @@ INCIDENTS = {
             "slow-jar",
             (
                 "one TaskManager fetches the jar for seconds; tasks on the other ask the "
-                "JobManager "
-                "for its partitions again and again"
+                "JobManager for its partitions again and again"
             ),
             {"rate": "300", "partitions": "8", "parse-parallelism": "8", "enrich-parallelism": "8"},
             {
@@ -591,8 +563,7 @@ INCIDENTS = {
             "described-apart",
             (
                 "the same, and no state is kept in the _metadata: what describes the states of "
-                "enrich "
-                "is a file of its own"
+                "enrich is a file of its own"
             ),
             {"rate": "100", "keys": "100", "states": "2", "ttl-s": "20"},
             {"execution.checkpointing.interval": "10s", "state.storage.fs.memory-threshold": "0"},

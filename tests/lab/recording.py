@@ -5,8 +5,7 @@ Writes ``FOLDER/<version>/<incident>/``: what ``python -m ingest record`` leaves
 ``played.json``: the arguments and settings it was played with. With ``--tree`` also the checkpoint
 directory as it was when Flink was stopped, as ``tests/fixtures/storage`` keeps them:
 ``listing-final.tsv.gz`` and ``metadata.tar.gz``; of an incident that loses files also as it was
-before.
-Of an incident that counts calls there is ``calls.tsv.gz``.
+before. Of an incident that counts calls there is ``calls.tsv.gz``.
 """
 
 import argparse

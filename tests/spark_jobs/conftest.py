@@ -1,6 +1,4 @@
-"""One Spark session for the whole run: small, quiet, without adaptive plans, in a scratch
-folder.
-"""
+"""One Spark session for the whole run: small, quiet, without adaptive plans, in a scratch folder."""
 
 import logging
 import os

@@ -94,7 +94,7 @@ class Instance:
         for manifest in self.manifests[:runs]:
             for row in _told(retracted_of(manifest, table, declared.key, ROWS_AT_ONCE)):
                 kept.pop(tuple(row.values()), None)
-            if table == "finding_sight":
+            if table == "finding_occurrence":
                 kept = _without_judged_again(kept, manifest)
             if table == "host_event":
                 told = {

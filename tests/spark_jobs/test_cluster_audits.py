@@ -63,10 +63,8 @@ def test_spark_connect_leaves_what_one_process_leaves(warm_spark: str, tmp_path:
     finally:
         client.kill()
     assert client.returncode == 0, said[-4000:]
-    by_spark, here = (
-        manifests.read(str(tmp_path / "run" / manifests.NAME)),
-        auditor.audit([asked(tree, 2)]).manifest,
-    )
+    by_spark = manifests.read(str(tmp_path / "run" / manifests.NAME))
+    here = auditor.audit([asked(tree, 2)]).manifest
     assert written_by(by_spark) == written_by(here)
     # Spark's workers give their files names of their own.
     assert any(len(name) > len("part-00000.parquet") for name in names(by_spark))

@@ -68,8 +68,7 @@ LOG = [
     f"Triggering checkpoint 999999999999999999 (type=CHECKPOINT) @ 253402300799999 for job {JOB}.",
     f"Triggering checkpoint 7 (type=CHECKPOINT) @ 1 for job {JOB}.",
     f"Completed checkpoint 999999999999999999 for job {JOB} (999999999999999999 bytes, "
-    "checkpointDuration=999999999999999999 ms, "
-    "finalizationTime=999999999999999999 ms).",
+    "checkpointDuration=999999999999999999 ms, finalizationTime=999999999999999999 ms).",
     f"Completed checkpoint 7 for job {JOB} (999999999999999999 bytes in 999999999999999999 ms).",
     f"Checkpoint 7 of job {JOB} expired before completing.",
     "source (999999999/999999999) "

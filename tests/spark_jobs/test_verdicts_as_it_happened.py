@@ -52,7 +52,7 @@ def played(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Instance:
 
 
 def sights(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Rows:
-    return played(instance, steps).rows("finding_sight")
+    return played(instance, steps).rows("finding_occurrence")
 
 
 def without_as_of(rows: Rows) -> Rows:
@@ -80,8 +80,8 @@ def test_findings_of_each_minute_and_all_else_are_those_of_a_run_over_all(
     recorded = observed(recording)
     whole = played(SmallInstance(None, tmp_path / "whole"), [recorded])
     steps = played(SmallInstance(None, tmp_path / "steps"), order(recorded))
-    assert whole.rows("finding_sight")
-    assert steps.rows("finding_sight") == whole.rows("finding_sight")
+    assert whole.rows("finding_occurrence")
+    assert steps.rows("finding_occurrence") == whole.rows("finding_occurrence")
     for table in SERVING_TABLES.keys() - OF_ONE_RUN:
         assert without_as_of(steps.rows(table)) == without_as_of(whole.rows(table)), table
 
@@ -99,7 +99,7 @@ def test_what_was_measured_is_looked_up_where_it_is_not_remembered(
     assert any(
         "jobs_looked_up" in path
         for manifest in steps.manifests
-        for path in manifest.tables["finding_sight"].files
+        for path in manifest.tables["finding_occurrence"].files
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from webapp.accounts.models import User
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.choices import SEVERITY_RANK
-from webapp.findings.models import Finding, FindingSight
+from webapp.findings.models import Finding, FindingOccurrence
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.pressure.models import PressureWindow
@@ -446,7 +446,7 @@ def finding(
 
 def sights(
     of: Finding, every: timedelta = timedelta(minutes=1), value: float = 0.96
-) -> list[FindingSight]:
+) -> list[FindingOccurrence]:
     """One a judged window, from its first to its last sight."""
     copied = (
         "cluster",
@@ -468,6 +468,7 @@ def sights(
     ]
     evidence = [{**of.evidence[0], "value": value}, *of.evidence[1:]]
     rows = [
-        FindingSight(window_start=at - every, seen_at=at, evidence=evidence, **same) for at in seen
+        FindingOccurrence(window_start=at - every, seen_at=at, evidence=evidence, **same)
+        for at in seen
     ]
-    return FindingSight.objects.bulk_create(rows)
+    return FindingOccurrence.objects.bulk_create(rows)

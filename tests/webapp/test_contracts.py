@@ -7,7 +7,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from ingest.source_registry import Setting, settings
 from spark_jobs.serving import SERVING_TABLES
-from webapp.accounts.audit.told import details
+from webapp.accounts.audit.entered_fields import details
 from webapp.config import schedule
 from webapp.fleet.admin import ClusterAdmin
 from webapp.fleet.api.serializers import ClusterSerializer

@@ -169,7 +169,7 @@ def loaded(db: None) -> Iterator[str]:
         "log_event": [],
         "job_exception": [],
         "job_annotation": [],
-        "finding_sight": [],
+        "finding_occurrence": [],
     }
     for number, spelling in enumerate(SPELLINGS):
         text, ts = spelling.text, AT + timedelta(seconds=number)
@@ -222,9 +222,9 @@ def loaded(db: None) -> Iterator[str]:
                 }
             ]
         )
-        rows["finding_sight"].append(
+        rows["finding_occurrence"].append(
             row(
-                "finding_sight",
+                "finding_occurrence",
                 **same,
                 rule="checkpoint.failed",
                 subject_id=f"{number}",
@@ -245,7 +245,7 @@ def loaded(db: None) -> Iterator[str]:
 
 def test_no_row_page_or_answer_has_one(loaded: str, viewer: Client) -> None:
     assert LogEvent.objects.count() == JobException.objects.count() == len(SPELLINGS)
-    for served in ("log_event", "job_exception", "job_annotation", "finding_sight"):
+    for served in ("log_event", "job_exception", "job_annotation", "finding_occurrence"):
         for values in SERVED[served].model._default_manager.values():
             text = "\n".join(
                 value
@@ -266,7 +266,7 @@ def test_no_row_page_or_answer_has_one(loaded: str, viewer: Client) -> None:
 
 
 def test_figures_and_names_of_weirs_own_stay(loaded: str) -> None:
-    sight = SERVED["finding_sight"].model._default_manager.first()
+    sight = SERVED["finding_occurrence"].model._default_manager.first()
     assert sight is not None and sight.evidence[0]["value"] == 5 and sight.evidence[0]["unit"] == ""
 
 

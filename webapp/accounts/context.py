@@ -14,8 +14,8 @@ from webapp.accounts.viewers import scope_of
 
 def permissions(request: HttpRequest) -> dict[str, Any]:
     """``may_operate`` and ``may_administer`` in templates; looked up once, and only where a
-    template uses them.
-    ``saved_page``: what a saved view of this page names it, empty where it is no list.
+    template uses them. ``saved_page``: what a saved view of this page names it, empty where it is
+    no list.
     """
     role = cache(lambda: _role(request.user) or Role.VIEWER)
     return {

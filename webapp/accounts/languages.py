@@ -2,8 +2,8 @@
 and Weir has, else English.
 
 The choice is kept in a cookie, and with the account of whoever made it, which brings it to the next
-browser they sign in with.
-What machines read stays English whatever is asked: the API, downloads of tables, probes.
+browser they sign in with. What machines read stays English whatever is asked: the API, downloads of
+tables, probes.
 """
 
 from collections.abc import Callable, Iterable, Iterator

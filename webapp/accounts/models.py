@@ -69,10 +69,8 @@ class User(AbstractUser):
                 % about
             )
             raise ValidationError({"username": said})
-        ours, others = (
-            skeletons(self.username),
-            User.objects.exclude(pk=self.pk).values_list("username", flat=True),
-        )
+        ours = skeletons(self.username)
+        others = User.objects.exclude(pk=self.pk).values_list("username", flat=True)
         if found := next((text for text in others if ours & skeletons(text)), None):
             said = gettext(
                 "It looks like the name %(username)s, which somebody has: capitals and small "

@@ -1,9 +1,8 @@
 """In which time zone pages are: UTC, the one of the browser, or one that its person chose.
 
 As with the language, the choice is kept in a cookie, and with the account, which brings it to the
-next browser they sign in with.
-Which zone the browser is in only a script knows: it writes a second cookie. What machines read
-stays UTC.
+next browser they sign in with. Which zone the browser is in only a script knows: it writes a second
+cookie. What machines read stays UTC.
 """
 
 from collections.abc import Callable

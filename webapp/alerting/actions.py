@@ -46,7 +46,7 @@ def acknowledge(
             acknowledged_name=name,
             acknowledged_at=now,
             acknowledge_comment=comment,
-            told_rank=Least(F("told_rank"), F("severity_rank")),
+            notified_rank=Least(F("notified_rank"), F("severity_rank")),
             milder_since=None,
         )
         _note(pks, Happened.ACKNOWLEDGED, name, comment, now)
@@ -72,10 +72,10 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
 
 def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
     """Raises :class:`InputRefused` where it says nothing."""
-    said = clean(comment)
-    if not said:
+    text = clean(comment)
+    if not text:
         raise InputRefused(gettext("Write what you want to note."))
-    _note([alert.pk], Happened.COMMENT, user.get_username()[:200], said, now)
+    _note([alert.pk], Happened.COMMENT, user.get_username()[:200], text, now)
 
 
 def silence(
@@ -92,14 +92,14 @@ def silence(
 
     ``name``: where it is no user's. Raises :class:`InputRefused`.
     """
-    said = clean(reason)
+    text = clean(reason)
     if not matchers:
         raise InputRefused(
             gettext(
                 "Give at least one matcher: a silence of everything would hide all that happens."
             )
         )
-    if not said:
+    if not text:
         raise InputRefused(gettext("Give a reason: it is shown with the alert."))
     if ends_at <= max(starts_at, now):
         raise InputRefused(gettext("A silence has to end after it begins, and in the future."))
@@ -116,7 +116,7 @@ def silence(
             matchers=[matcher.as_json() for matcher in matchers],
             starts_at=starts_at,
             ends_at=ends_at,
-            reason=said,
+            reason=text,
             author=user,
             author_name=name or user.get_username()[:200],
             created_at=now,

@@ -22,10 +22,10 @@ SAME = (
     "quiet_since",
     "firings",
     "flapping",
-    "told",
-    "told_rank",
+    "notified",
+    "notified_rank",
     "milder_since",
-    "tell_since",
+    "notify_since",
 )
 TEXTS = (
     "job_name",
@@ -66,7 +66,7 @@ def life_of(row: Alert) -> Life:
 
 def put(row: Alert, life: Life) -> None:
     """The life into the row, which is not saved."""
-    if row.told == Notified.RESOLVED and life.told == Notified.NOTHING:
+    if row.notified == Notified.RESOLVED and life.notified == Notified.NOTHING:
         # It begins anew: an acknowledgement of its last time does not count for this one.
         row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = (
             None,

@@ -13,18 +13,16 @@ STATES: dict[str, Badge] = {
     AlertState.RESOLVED: Badge("resolved", "●", "ok"),
 }
 MUTES: dict[str, Badge] = {
-    Mute.BLIND: Badge("cluster not seen", "?", "unknown"),
+    Mute.UNREACHABLE: Badge("cluster not seen", "?", "unknown"),
     Mute.MAINTENANCE: Badge("in maintenance", "■", "unknown"),
     Mute.SILENCE: Badge("silenced", "■", "unknown"),
 }
 NO_LONGER_WATCHED = Badge("no longer watched", "■", "unknown")
 ACKNOWLEDGED = Badge("acknowledged", "✓", "done")
 FLAPPING = Badge("flapping", "≈", "warn")
-ACTIVE, PLANNED, OVER = (
-    Badge("active", "●", "warn"),
-    Badge("planned", "○", "done"),
-    Badge("over", "■", "unknown"),
-)
+ACTIVE = Badge("active", "●", "warn")
+PLANNED = Badge("planned", "○", "done")
+OVER = Badge("over", "■", "unknown")
 
 
 def state_badge(alert: Alert) -> Badge:

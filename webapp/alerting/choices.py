@@ -5,7 +5,7 @@ from django.db import models
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.translations import gettext_lazy as _
 
-BLIND = "collect.blind"
+UNREACHABLE = "collect.blind"
 """The rule whose alert mutes all others of its cluster: what is not seen cannot be judged."""
 NO_ALERT = frozenset({"pressure.transit"})
 """Rules that are shown below another one's finding, and have no alert of their own."""
@@ -36,7 +36,7 @@ class Mute(models.TextChoices):
     """Why nobody is notified of an alert. It stays visible."""
 
     NONE = "", _("not muted")
-    BLIND = "blind", _("its cluster is not seen")
+    UNREACHABLE = "unreachable", _("its cluster is not seen")
     MAINTENANCE = "maintenance", _("in maintenance")
     SILENCE = "silence", _("silenced")
 
@@ -58,5 +58,5 @@ class Happened(models.TextChoices):
     COMMENT = "comment", _("commented")
     MUTED = "muted", _("muted")
     UNMUTED = "unmuted", _("no longer muted")
-    TOLD = "told", _("notified")
-    NOT_TOLD = "not_told", _("not notified")
+    NOTIFIED = "notified", _("notified")
+    NOT_NOTIFIED = "not_notified", _("not notified")

@@ -15,7 +15,7 @@ from django.db import transaction
 from webapp.alerting import evaluation_hint, notifications
 from webapp.alerting.finding_intake import changed_texts, copy_changed, take_marked
 from webapp.alerting.hold_times import chunks_held, hold
-from webapp.alerting.incident_alerts import gather_untold
+from webapp.alerting.incident_alerts import gather_unnotified
 from webapp.alerting.models import AlertGroup
 from webapp.alerting.muting import Mutes, affected_by, mute
 from webapp.alerting.policies import Policies
@@ -34,7 +34,7 @@ SOON = timedelta(seconds=20)
 @dataclass(frozen=True)
 class Evaluated:
     """``taken``: findings; ``held`` and ``muted``: alerts that changed by time, or by silences and
-    blind clusters.
+    unreachable clusters.
     """
 
     taken: int = 0
@@ -73,7 +73,7 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
             muted += mute(pks, mutes, now)
     with writing():
         forget_deleted_findings()
-        gather_untold()
+        gather_unnotified()
     with writing():
         groups = notifications.plan(now)
     gathers = _is_loading(now)
@@ -100,9 +100,7 @@ def _is_fresh(group: AlertGroup, now: datetime) -> bool:
 
 
 def _look_again(now: datetime) -> None:
-    """Ask for a look when the next group is due, if that is before the next tick would bring
-    one.
-    """
+    """Ask for a look when the next group is due, if that is before the next tick would bring one."""
     due = (
         AlertGroup.objects.filter(next_due_at__gt=now, next_due_at__lte=now + SOON)
         .order_by("next_due_at")

@@ -179,12 +179,10 @@ def copy_changed(pks: list[int]) -> int:
 
 
 def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
-    """Alerts that these may be episodes of, or whose firings count with theirs; the newest
-    first.
-    """
+    """Alerts that these may be episodes of, or whose firings count with theirs; the newest first."""
     findings = list(findings)
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
-    near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(tell_since__isnull=False)
+    near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(notify_since__isnull=False)
     of_job = Q(job_id__in={finding.job_id for finding in findings}) | Q(
         job_name__in={finding.job_name for finding in findings if finding.job_name}
     )

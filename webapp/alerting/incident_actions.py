@@ -85,8 +85,8 @@ def take_back(incident: Incident, user: Any, now: datetime) -> int:
 
 def silence(incident: Incident, lasts: timedelta, reason: str, user: Any, now: datetime) -> Silence:
     """Notify nobody of what belongs to it for so long. Raises :class:`InputRefused`."""
-    said = actions.clean(reason) or f"Incident: {incident.title}"[: actions.LONGEST_COMMENT]
-    return actions.silence([matcher(LABEL, "=", incident.uid)], now, now + lasts, said, user, now)
+    text = actions.clean(reason) or f"Incident: {incident.title}"[: actions.LONGEST_COMMENT]
+    return actions.silence([matcher(LABEL, "=", incident.uid)], now, now + lasts, text, user, now)
 
 
 def _open(incident: Incident) -> AlertQuerySet:

@@ -33,10 +33,10 @@ def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Eve
     """
     is_new = row.incident_id != incident.uid
     row.incident_id = incident.uid
-    was_told = row.acknowledged_at is not None or not row.is_open or not incident.is_open
+    was_notified = row.acknowledged_at is not None or not row.is_open or not incident.is_open
     if (
         not is_new
-        or was_told
+        or was_notified
         or not incident.is_acknowledged
         or row.severity_rank > incident.acknowledged_rank
     ):
@@ -49,17 +49,17 @@ def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Eve
         incident.acknowledged_at,
         incident.acknowledge_comment,
     )
-    row.told_rank, row.milder_since = min(row.told_rank, row.severity_rank), None
+    row.notified_rank, row.milder_since = min(row.notified_rank, row.severity_rank), None
     return ((now, Happened.JOINED),)
 
 
-def gather_untold() -> int:
+def gather_unnotified() -> int:
     """Puts what nobody was told of yet into the group of its incident; returns how many alerts
     moved. Call it in a transaction.
     """
-    untold = Alert.objects.to_notify().filter(told_at__isnull=True, incident__isnull=False)
+    unnotified = Alert.objects.to_notify().filter(notified_at__isnull=True, incident__isnull=False)
     waiting = list(
-        untold.order_by("incident__uid", "pk").values_list("pk", "group", "incident__uid")
+        unnotified.order_by("incident__uid", "pk").values_list("pk", "group", "incident__uid")
     )
     moved = 0
     for some in chunks(sorted({uid for _, _, uid in waiting}), ROWS_AT_ONCE):
@@ -76,11 +76,11 @@ def gather_untold() -> int:
 
 def _homes(uids: list[str]) -> dict[str, int]:
     """The group of each incident."""
-    told = Alert.objects.filter(incident__uid__in=uids, told_at__isnull=False).order_by(
-        "-told_at", "-pk"
+    notified = Alert.objects.filter(incident__uid__in=uids, notified_at__isnull=False).order_by(
+        "-notified_at", "-pk"
     )
     homes = dict(
-        told.values_list("incident__uid", "group")
+        notified.values_list("incident__uid", "group")
     )  # the first that was told of comes last, and stays
     causes = {
         uid: (cluster, rule.partition(".")[0])

@@ -74,10 +74,10 @@ class Life:
     fired: tuple[datetime, ...] = ()
     flapping: bool = False
     rank: int = 0
-    told: str = Notified.NOTHING
-    told_rank: int = 0
+    notified: str = Notified.NOTHING
+    notified_rank: int = 0
     milder_since: datetime | None = None
-    tell_since: datetime | None = None
+    notify_since: datetime | None = None
 
     @property
     def is_open(self) -> bool:
@@ -86,7 +86,7 @@ class Life:
     @property
     def is_settled(self) -> bool:
         """Resolved, and nothing more to be notified."""
-        return self.state == AlertState.RESOLVED and self.told == Notified.RESOLVED
+        return self.state == AlertState.RESOLVED and self.notified == Notified.RESOLVED
 
     def overlaps(self, episode: AlertEpisode) -> bool:
         until = episode.closed_at
@@ -163,21 +163,25 @@ def unmuted(last: Life, now: datetime) -> Life:
     if last.state != AlertState.FIRING:
         return last
     return replace(
-        last, told=Notified.NOTHING, tell_since=now if last.told else last.tell_since or now
+        last,
+        notified=Notified.NOTHING,
+        notify_since=now if last.notified else last.notify_since or now,
     )
 
 
 def muted(last: Life) -> Life:
     """What ended without ever having been notified, and is muted, is not notified."""
-    if last.state == AlertState.RESOLVED and last.told == Notified.NOTHING:
-        return replace(last, told=Notified.RESOLVED, tell_since=None)
+    if last.state == AlertState.RESOLVED and last.notified == Notified.NOTHING:
+        return replace(last, notified=Notified.RESOLVED, notify_since=None)
     return last
 
 
 def notified(last: Life) -> Life:
     """Its state is in a notice of its group."""
     what = Notified.RESOLVED if last.state == AlertState.RESOLVED else Notified.FIRING
-    return replace(last, told=what, told_rank=last.rank, milder_since=None, tell_since=None)
+    return replace(
+        last, notified=what, notified_rank=last.rank, milder_since=None, notify_since=None
+    )
 
 
 def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
@@ -193,7 +197,7 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
     life, events = _fire(life, first, now)
     if not policy.hold_before:
         # The wait of its group counts from the first evidence, however long that took to get here.
-        life = replace(life, tell_since=first)
+        life = replace(life, notify_since=first)
     if not episode.is_open:
         return replace(_later_step(*_quiet(life, episode, events, now), policy, now), is_new=True)
     return replace(_step(None, life, events, now), is_new=True)
@@ -201,10 +205,8 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
 
 def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """An open alert and an episode of it."""
-    life, events = (
-        replace(last, rank=episode.rank) if episode.first_seen >= last.episode_at else last,
-        list[Event](),
-    )
+    life = replace(last, rank=episode.rank) if episode.first_seen >= last.episode_at else last
+    events = list[Event]()
     is_same = last.overlaps(episode) and (
         last.quiet_since is None or not episode.is_open or episode.first_seen <= last.episode_at
     )
@@ -259,7 +261,7 @@ def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> 
         quiet_since=None,
         ends_at=None,
         rank=episode.rank,
-        told=Notified.NOTHING,
+        notified=Notified.NOTHING,
         episode_at=max(last.episode_at, episode.first_seen),
         starts_at=min(last.starts_at, episode.first_seen),
     )
@@ -328,9 +330,10 @@ def _later_step(life: Life, events: list[Event], policy: Policy, now: datetime) 
 def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -> Step:
     if before is not None and life.rank != before.rank and life.is_open:
         events = [*events, (now, Happened.SEVERITY)]
-    milder_since = (life.milder_since or now) if life.rank < life.told_rank else None
+    milder_since = (life.milder_since or now) if life.rank < life.notified_rank else None
     return Step(
-        replace(life, milder_since=milder_since, tell_since=_notify_since(life, now)), tuple(events)
+        replace(life, milder_since=milder_since, notify_since=_notify_since(life, now)),
+        tuple(events),
     )
 
 
@@ -338,16 +341,16 @@ def _known_as(life: Life, now: datetime) -> Life:
     """By its present severity, where that has been lower than what was notified for long enough."""
     if life.milder_since is None or now - life.milder_since < MILDER_FOR:
         return life
-    return replace(life, told_rank=life.rank, milder_since=None)
+    return replace(life, notified_rank=life.rank, milder_since=None)
 
 
 def _notify_since(life: Life, now: datetime) -> datetime | None:
     """First evidence of what no notice contains yet; None where there is nothing new."""
     if life.state == AlertState.FIRING:
-        is_news = life.told != Notified.FIRING or life.rank > life.told_rank
+        is_news = life.notified != Notified.FIRING or life.rank > life.notified_rank
     else:
-        is_news = life.state == AlertState.RESOLVED and life.told != Notified.RESOLVED
-    return (life.tell_since or now) if is_news else None
+        is_news = life.state == AlertState.RESOLVED and life.notified != Notified.RESOLVED
+    return (life.notify_since or now) if is_news else None
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:

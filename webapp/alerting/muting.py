@@ -14,10 +14,10 @@ from datetime import datetime
 from django.db.models import Q
 
 from webapp.alerting.alert_rows import ROWS_AT_ONCE, life_of, put
-from webapp.alerting.blind_mutes import CRITICAL_RANK, BlindMutes
 from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.lifecycle import muted, unmuted
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
+from webapp.alerting.unreachable_mutes import CRITICAL_RANK, UnreachableMutes
 from webapp.lib.chunks import chunks
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import BadMatcher, Matcher, match_each
@@ -26,7 +26,7 @@ from webapp.lib.row_updates import write
 logger = logging.getLogger(__name__)
 
 UNREAD = ("title", "cause", "next_step", "evidence")
-FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "told", "tell_since")
+FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "notified", "notify_since")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Rule:
 class Mutes:
     """All that holds alerts back at one instant: five queries at most.
 
-    The first reason of blind, maintenance, silence counts.
+    The first reason of unreachable, maintenance, silence counts.
     """
 
     def __init__(self, now: datetime) -> None:
@@ -70,7 +70,9 @@ class Mutes:
             if (matchers := _matchers_of(silence)) is not None
         ]
         self._rules = [*windows, *silences]
-        self.blind = BlindMutes(now, lambda row: bool(self._by_people([row])[row.pk].by))
+        self.unreachable = UnreachableMutes(
+            now, lambda row: bool(self._by_people([row])[row.pk].by)
+        )
 
     @property
     def any_by_label(self) -> bool:
@@ -81,11 +83,11 @@ class Mutes:
         found: dict[int, Held] = {}
         left: list[Alert] = []
         for row in rows:
-            parent = self.blind.of(row)
+            parent = self.unreachable.of(row)
             if parent is None:
                 left.append(row)
             else:
-                found[row.pk] = Held(Mute.BLIND, parent.pk)
+                found[row.pk] = Held(Mute.UNREACHABLE, parent.pk)
         return self._by_people(left) | found
 
     def _by_people(self, rows: Sequence[Alert]) -> dict[int, Held]:
@@ -115,12 +117,14 @@ def _matchers_of(row: MaintenanceWindow | Silence) -> tuple[Matcher, ...] | None
 
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
     """Numbers of alerts that are or may be held back, some at once."""
-    of_some = Q() if mutes.any_by_label else Q(cluster__in=list(mutes.blind.by_cluster))
-    concerned = (Q(state__in=OPEN) | Q(tell_since__isnull=False)) & of_some | ~Q(muted_by=Mute.NONE)
+    of_some = Q() if mutes.any_by_label else Q(cluster__in=list(mutes.unreachable.by_cluster))
+    concerned = (Q(state__in=OPEN) | Q(notify_since__isnull=False)) & of_some | ~Q(
+        muted_by=Mute.NONE
+    )
     # What stays held back need not be read again.
     found = (
         Alert.objects.filter(concerned)
-        .exclude(mutes.blind.stay_held())
+        .exclude(mutes.unreachable.stay_held())
         .order_by("id")
         .values_list("pk", flat=True)
     )
@@ -148,17 +152,17 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
             pass
         elif held.by:
             put(row, muted(life))
-            if row.told != life.told:
-                events[Happened.NOT_TOLD].append(row)
+            if row.notified != life.notified:
+                events[Happened.NOT_NOTIFIED].append(row)
         elif row.muted_by:
             # What began and ended while it was held back is over: only its history shows it.
             put(row, unmuted(muted(life), now))
-            if row.told == Notified.RESOLVED != life.told:
-                events[Happened.NOT_TOLD].append(row)
+            if row.notified == Notified.RESOLVED != life.notified:
+                events[Happened.NOT_NOTIFIED].append(row)
         if row.is_open and bool(row.muted_by) != bool(held.by):
             events[Happened.MUTED if held.by else Happened.UNMUTED].append(row)
         row.muted_by = held.by
-        row.inhibited_by_id = held.pk if held.by == Mute.BLIND else None
+        row.inhibited_by_id = held.pk if held.by == Mute.UNREACHABLE else None
         row.maintenance_id = held.pk if held.by == Mute.MAINTENANCE else None
         row.silence_id = held.pk if held.by == Mute.SILENCE else None
         changed.append(row)
@@ -185,14 +189,14 @@ def _by_pk(row: Alert) -> int | None:
 
 
 def _ended_unnotified(row: Alert) -> bool:
-    return row.state == AlertState.RESOLVED and row.told == Notified.NOTHING
+    return row.state == AlertState.RESOLVED and row.notified == Notified.NOTHING
 
 
 def _is_notified_later(row: Alert, held: Held) -> bool:
     """What is critical does not pass unnoticed because its cluster was not seen: its begin and its
     end are notified afterwards.
     """
-    return Mute.BLIND in (held.by, row.muted_by) and _is_late_news(row)
+    return Mute.UNREACHABLE in (held.by, row.muted_by) and _is_late_news(row)
 
 
 def _is_late_news(row: Alert) -> bool:

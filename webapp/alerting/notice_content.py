@@ -13,7 +13,7 @@ from django.db.models import Count
 from django.urls import reverse
 
 from spark_jobs.diagnosis.registry import all_rules
-from webapp.alerting.choices import BLIND
+from webapp.alerting.choices import UNREACHABLE
 from webapp.alerting.models import Alert
 from webapp.delivery.notices import FIRING, MOST_MUTED, NoticeAlert
 from webapp.incidents.models import Incident
@@ -33,7 +33,7 @@ class Facts:
 
     @classmethod
     def read(cls, rows: Sequence[Alert]) -> "Facts":
-        parents = [row.pk for row in rows if row.rule == BLIND]
+        parents = [row.pk for row in rows if row.rule == UNREACHABLE]
         found = Incident.objects.filter(
             uid__in={row.incident_id for row in rows if row.incident_id}
         )

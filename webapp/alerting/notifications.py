@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Exists, F, Min, OuterRef
 
-from webapp.alerting import told
+from webapp.alerting import story_texts
 from webapp.alerting.alert_rows import ROWS_AT_ONCE
 from webapp.alerting.choices import AlertState, Happened, Mute, Notified
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
@@ -53,7 +53,10 @@ def plan(now: datetime) -> list[AlertGroup]:
     Call it in a transaction.
     """
     since = dict(
-        Alert.objects.to_notify().order_by().values_list("group").annotate(since=Min("tell_since"))
+        Alert.objects.to_notify()
+        .order_by()
+        .values_list("group")
+        .annotate(since=Min("notify_since"))
     )
     groups = AlertGroup.objects.filter(pk__in=list(since)) | AlertGroup.objects.filter(
         next_due_at__isnull=False
@@ -97,17 +100,17 @@ def notify(group: AlertGroup, now: datetime) -> int:
         .order_by(*WORST_FIRST)
     )
     ended_early = [
-        row for row in news if row.state == AlertState.RESOLVED and row.told == Notified.NOTHING
+        row for row in news if row.state == AlertState.RESOLVED and row.notified == Notified.NOTHING
     ]
     firing = [row for row in news if row.state == AlertState.FIRING]
     ended = [
-        row for row in news if row.state == AlertState.RESOLVED and row.told != Notified.NOTHING
+        row for row in news if row.state == AlertState.RESOLVED and row.notified != Notified.NOTHING
     ]
     if not news:
         return 0
     made = 0
     if firing or ended:
-        is_new = any(row.told == Notified.NOTHING for row in firing)
+        is_new = any(row.notified == Notified.NOTHING for row in firing)
         kind = FIRING if is_new or ended_early else "changed" if firing else RESOLVED
         _queue(group, kind, [*firing, *ended_early, *ended], now, still_firing=ended_early)
         made += 1
@@ -140,7 +143,7 @@ def repeat(group: AlertGroup, now: datetime) -> int:
 
 
 def _unanswered() -> AlertQuerySet:
-    rows: AlertQuerySet = Alert.objects.unacknowledged().filter(told=Notified.FIRING)
+    rows: AlertQuerySet = Alert.objects.unacknowledged().filter(notified=Notified.FIRING)
     return rows
 
 
@@ -192,10 +195,10 @@ def _queue(
         else int(pace().repeat.total_seconds()),
     )
     heard = outbox.queue(notice)
-    words = told.stored(kind, notice.uid if heard else "")
+    words = story_texts.stored(kind, notice.uid if heard else "")
     AlertEvent.objects.bulk_create(
         [
-            AlertEvent(alert=row, at=now, noted_at=now, kind=Happened.TOLD, comment=words)
+            AlertEvent(alert=row, at=now, noted_at=now, kind=Happened.NOTIFIED, comment=words)
             for row in changed
         ],
         batch_size=ROWS_AT_ONCE,
@@ -210,11 +213,11 @@ def _mark_notified(group: AlertGroup, news: Sequence[Alert], notices: int, now: 
     ):
         for pks in chunks((row.pk for row in news if row.state == state), ROWS_AT_ONCE):
             Alert.objects.filter(pk__in=pks).update(
-                told=notified,
-                told_rank=F("severity_rank"),
+                notified=notified,
+                notified_rank=F("severity_rank"),
                 milder_since=None,
-                told_at=now,
-                tell_since=None,
+                notified_at=now,
+                notify_since=None,
             )
     AlertGroup.objects.filter(pk=group.pk).update(
         last_notified_at=now,

@@ -48,8 +48,8 @@ def compare(wanted: RuleSetting, now: datetime) -> SettingComparison:
     if wanted.cluster and present.is_recorded(wanted.cluster):
         # A recording's last week is its own.
         end = found.order_by("-last_seen").values_list("last_seen", flat=True).first() or now
-    lately = found.filter(last_seen__gte=end - SPAN).defer("cause", "evidence", "data")
-    rows = list(lately.order_by("-first_seen", "-id")[: MOST_FINDINGS + 1])
+    recent = found.filter(last_seen__gte=end - SPAN).defer("cause", "evidence", "data")
+    rows = list(recent.order_by("-first_seen", "-id")[: MOST_FINDINGS + 1])
     cut, rows = len(rows) > MOST_FINDINGS, rows[:MOST_FINDINGS][::-1]
     return SettingComparison(
         end - SPAN, end, _count(rows, present, end, cut), _count(rows, changed, end, cut)

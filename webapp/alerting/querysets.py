@@ -34,7 +34,7 @@ class AlertQuerySet(QuerySet["Alert"]):
         )
 
     def to_notify(self) -> Self:
-        return self.filter(tell_since__isnull=False, muted_by=Mute.NONE)
+        return self.filter(notify_since__isnull=False, muted_by=Mute.NONE)
 
     def with_names(self) -> Self:
         """Each with what its finding is ``related`` to, so that names in its title are known as

@@ -41,8 +41,8 @@ def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> 
                 gettext("A hold time lasts from 0 to %(longest_hold_s)s seconds.")
                 % {"longest_hold_s": LONGEST_HOLD_S}
             )
-    said = {column: values.get(column) for column in COLUMNS} | {"severity": severity}
-    return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, job_name=job_name, **said)
+    columns = {column: values.get(column) for column in COLUMNS} | {"severity": severity}
+    return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, job_name=job_name, **columns)
 
 
 def save(wanted: RuleSetting, user: Any) -> RuleSetting:
@@ -57,7 +57,7 @@ def save(wanted: RuleSetting, user: Any) -> RuleSetting:
                 "defaults, remove what is set."
             )
         )
-    said = {name: getattr(wanted, name) for name in (*COLUMNS, "job_name")} | {
+    columns = {name: getattr(wanted, name) for name in (*COLUMNS, "job_name")} | {
         "author": user,
         "author_name": user.get_username()[:200],
     }
@@ -68,7 +68,7 @@ def save(wanted: RuleSetting, user: Any) -> RuleSetting:
             )
             of_name.exclude(job_id=wanted.job_id).delete()
         row, _made = RuleSetting.objects.update_or_create(
-            rule=wanted.rule, cluster=wanted.cluster, job_id=wanted.job_id, defaults=said
+            rule=wanted.rule, cluster=wanted.cluster, job_id=wanted.job_id, defaults=columns
         )
         _mark_for_evaluation(row)
     return row

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db.models import Prefetch, prefetch_related_objects
 from django.utils.translation import gettext
 
-from webapp.alerting import told
+from webapp.alerting import story_texts
 from webapp.alerting.choices import AlertState, Happened, Mute, Notified
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.muting import Mutes
@@ -46,8 +46,8 @@ class Unnotified:
 def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
     """Of alerts that no delivery is known of: seven queries at most, however many there are."""
     reasons = {row.pk: _before_its_notice(row) for row in alerts}
-    due = [row for row in alerts if not reasons[row.pk] and row.told_at is None]
-    of_notice = [row for row in alerts if not reasons[row.pk] and row.told_at is not None]
+    due = [row for row in alerts if not reasons[row.pk] and row.notified_at is None]
+    of_notice = [row for row in alerts if not reasons[row.pk] and row.notified_at is not None]
     if due:
         reasons |= _about_to_be_muted(due, now)
     due = [row for row in due if not reasons[row.pk]]
@@ -86,9 +86,9 @@ def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
 
 def _before_its_notice(row: Alert) -> str:
     """Why no notice is made of it; empty where one was, or is due."""
-    if row.told_at is not None:
+    if row.notified_at is not None:
         return ""
-    if row.told != Notified.NOTHING:
+    if row.notified != Notified.NOTHING:
         return gettext("It was over before the mute ended.")
     if row.muted_by:
         return _muted(row.muted_by)
@@ -100,7 +100,7 @@ def _before_its_notice(row: Alert) -> str:
 
 
 def _muted(by: str) -> str:
-    if by == Mute.BLIND:
+    if by == Mute.UNREACHABLE:
         return gettext("Muted: the cluster is not seen.")
     return (
         gettext("Muted by a maintenance window.")
@@ -117,7 +117,7 @@ def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
 
 
 def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
-    since = row.tell_since or now
+    since = row.notify_since or now
     due_at = (
         group.next_due_at
         if group is not None and group.next_due_at is not None
@@ -139,10 +139,10 @@ def _sent(rows: Sequence[Alert]) -> set[int] | None:
     if not rows:
         return set()
     events = AlertEvent.objects.filter(
-        alert__in=[row.pk for row in rows], kind=Happened.TOLD
+        alert__in=[row.pk for row in rows], kind=Happened.NOTIFIED
     ).order_by("id")
-    taken = told.taken(
-        events.exclude(comment__endswith=told.NOBODY).values_list("alert_id", "comment")[
+    taken = story_texts.taken(
+        events.exclude(comment__endswith=story_texts.NOBODY).values_list("alert_id", "comment")[
             :MOST_NOTICES
         ]
     )

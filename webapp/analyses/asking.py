@@ -1,6 +1,4 @@
-"""As of when it is asked: a job when it was last seen, a root at its newest audit, the fleet
-now.
-"""
+"""As of when it is asked: a job when it was last seen, a root at its newest audit, the fleet now."""
 
 from django.utils import timezone
 

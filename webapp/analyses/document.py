@@ -168,8 +168,8 @@ class Asked:
     """For what an analysis is asked: what happened from ``since`` to ``until``, with the values of
     its parameters.
 
-    An analysis of the fleet is asked as of now: all three instants are that. One of a root
-    is asked as of its newest audit.
+    An analysis of the fleet is asked as of now: all three instants are that. One of a root is asked
+    as of its newest audit.
     """
 
     since: datetime

@@ -264,10 +264,8 @@ def _path(corners: list[tuple[int, int]], chain: list[_Item], geometry: Geometry
     ]
     parts = [_move("M", (middles[0][0] + geometry.along, middles[0][1]), geometry)]
     for (from_along, from_across), (to_along, to_across) in pairwise(middles):
-        start, end = (
-            from_along + geometry.along,
-            to_along - (3 if (to_along, to_across) == middles[-1] else 0),
-        )
+        start = from_along + geometry.along
+        end = to_along - (3 if (to_along, to_across) == middles[-1] else 0)
         bend = max((end - start) // 2, 12)
         points = ((start + bend, from_across), (end - bend, to_across), (end, to_across))
         parts.append("C" + " ".join(_point(point, geometry) for point in points))

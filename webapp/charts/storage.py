@@ -19,7 +19,7 @@ VERDICT_COLOURS = {
     "live": "var(--live)",
     "retained_waste": "var(--waste)",
     "orphan": "var(--orphan)",
-    "young": "var(--young)",
+    "recent": "var(--recent)",
     "kept": "var(--kept)",
 }
 MISSING = "missing"
@@ -27,7 +27,7 @@ WORDS = {
     "live": _("live"),
     "retained_waste": _("retained waste"),
     "orphan": _("orphan"),
-    "young": _("unreferenced, not provable yet"),
+    "recent": _("unreferenced, not provable yet"),
     "kept": _("kept"),
     "missing": _("missing"),
 }

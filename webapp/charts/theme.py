@@ -19,20 +19,16 @@ from django.utils.translation import gettext_noop
 with suppress(ModuleNotFoundError):
     import_module("pandas")
 
-INK, INK_2, INK_3, LINE, PANEL = (
-    "var(--ink)",
-    "var(--ink-2)",
-    "var(--ink-3)",
-    "var(--line)",
-    "var(--panel)",
-)
-ACCENT, OK, WARN, CRIT, UNKNOWN = (
-    "var(--accent)",
-    "var(--ok)",
-    "var(--warn)",
-    "var(--crit)",
-    "var(--unknown)",
-)
+INK = "var(--ink)"
+INK_2 = "var(--ink-2)"
+INK_3 = "var(--ink-3)"
+LINE = "var(--line)"
+PANEL = "var(--panel)"
+ACCENT = "var(--accent)"
+OK = "var(--ok)"
+WARN = "var(--warn)"
+CRIT = "var(--crit)"
+UNKNOWN = "var(--unknown)"
 LINE_STRONG = "var(--line-strong)"
 UPLOADED = "var(--async)"
 OTHER = "var(--other)"

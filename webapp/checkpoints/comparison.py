@@ -159,10 +159,10 @@ def _slow(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
         or lasted - typical < SLOW_LEAST_MS
     ):
         return ""
-    said = gettext(
+    sentence = gettext(
         "It took %(lasted)s; the %(number)s completed ones before it usually took %(usual)s."
     )
-    return said % {
+    return sentence % {
         "lasted": duration_text(lasted),
         "number": len(usual),
         "usual": duration_text(typical),
@@ -178,10 +178,10 @@ def _large(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
         or now - typical < LARGE_LEAST_BYTES
     ):
         return ""
-    said = gettext(
+    sentence = gettext(
         "It uploaded %(size)s; the %(number)s completed ones before it usually uploaded %(usual)s."
     )
-    return said % {"size": bytes_text(now), "number": len(usual), "usual": bytes_text(typical)}
+    return sentence % {"size": bytes_text(now), "number": len(usual), "usual": bytes_text(typical)}
 
 
 def _median(facts: list[CheckpointFact], field: str) -> float | None:

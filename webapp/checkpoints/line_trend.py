@@ -46,10 +46,8 @@ def trend_of(
     ).exclude(is_savepoint=True)
     changes = JobAnnotation.objects.filter(cluster=job.cluster, job_id__in=line, kind__in=_CUTS)
     if until is not None:
-        completed, changes = (
-            completed.filter(trigger_time__lte=until),
-            changes.filter(at__lte=until),
-        )
+        completed = completed.filter(trigger_time__lte=until)
+        changes = changes.filter(at__lte=until)
     rows = [
         row | {"outcome": "completed", "is_savepoint": False}
         for row in completed.order_by("-trigger_time", "-id").values(*_COLUMNS)[:MOST_CHECKPOINTS]

@@ -17,12 +17,10 @@ from typing import Any
 
 from webapp.checkpoints.parts import SubtaskPart, in_order
 
-STARTED, SYNC_DONE, ASYNC_DONE, BACKEND_SYNC = (
-    "checkpoint_sync_started",
-    "checkpoint_sync_done",
-    "checkpoint_async_done",
-    "backend_sync_done",
-)
+STARTED = "checkpoint_sync_started"
+SYNC_DONE = "checkpoint_sync_done"
+ASYNC_DONE = "checkpoint_async_done"
+BACKEND_SYNC = "backend_sync_done"
 ALIGNED, ACKNOWLEDGED = "barriers_aligned", "checkpoint_acknowledged"
 KINDS = (STARTED, SYNC_DONE, ASYNC_DONE, BACKEND_SYNC, ALIGNED, ACKNOWLEDGED)
 MOST_LINES = 20_000

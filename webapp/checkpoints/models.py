@@ -7,9 +7,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class CheckpointFact(models.Model):
-    """Serving table ``checkpoint_fact``: one checkpoint or savepoint, from REST and log
-    together.
-    """
+    """Serving table ``checkpoint_fact``: one checkpoint or savepoint, from REST and log together."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

@@ -99,9 +99,7 @@ def sizes(facts: Any) -> Sizes | None:
 
 
 def point_values(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Of ``POINT_COLUMNS`` the fields of a :class:`CheckpointPoint`, without its slowest
-    subtask.
-    """
+    """Of ``POINT_COLUMNS`` the fields of a :class:`CheckpointPoint`, without its slowest subtask."""
     values = {name: row[column] for name, column in _COLUMN_OF.items()}
     return values | {"is_savepoint": bool(row["is_savepoint"])}
 

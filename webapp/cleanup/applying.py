@@ -125,7 +125,7 @@ class Applying:
         if referrer:
             return self._run.row(file, FileOutcome.REFERRED, referrer)
         if file.path in objections:
-            return self._run.row(file, FileOutcome.JUDGED_ANEW, objections[file.path])
+            return self._run.row(file, FileOutcome.JUDGED_AGAIN, objections[file.path])
         references = self._references.get(name_of(file.path))
         if references:
             return self._run.row(file, FileOutcome.REFERRED, str(references[0]))

@@ -29,7 +29,7 @@ OUTCOMES: dict[str, Badge] = {
     FileOutcome.CHANGED: Badge(_("changed"), "◆", "warn"),
     FileOutcome.GONE: Badge(_("gone"), "◆", "warn"),
     FileOutcome.REFERRED: Badge(_("referred"), "◆", "warn"),
-    FileOutcome.JUDGED_ANEW: Badge(_("verdict changed"), "◆", "warn"),
+    FileOutcome.JUDGED_AGAIN: Badge(_("verdict changed"), "◆", "warn"),
     FileOutcome.LINKED: Badge(_("linked"), "◆", "warn"),
     FileOutcome.FAILED: Badge(_("failed"), "▲", "crit"),
     FileOutcome.NOT_REACHED: Badge(_("not reached"), "◆", "warn"),

@@ -34,7 +34,7 @@ class FreshAudits:
     def fresh(self) -> FreshAudit:
         rows = list(StorageRoot.objects.prefetch_related("clusters"))
         asked = audit_request.AuditRequest(
-            roots=audit_request.registered(rows, audit_request.blind_clusters()),
+            roots=audit_request.registered(rows, audit_request.unreachable_clusters()),
             age_guard_h=max(self.age_guard_h, settings.WEIR.storage_age_guard_h),
             purpose=AuditPurpose.PLAN,
             fresh=True,

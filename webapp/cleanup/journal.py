@@ -212,9 +212,8 @@ class Journal:
     def _damaged(self, chunk: int, how: str) -> PlanDamaged:
         return PlanDamaged(
             f"The journal of plan {self._plan[:12]} {how}: chunk {chunk} of {self._verb}. Nothing "
-            "is moved or deleted on its word: "
-            f"restore {self._folder.uri}/journal from a backup (or the WEIR_SECRET_KEY that sealed "
-            "it), then continue."
+            f"is moved or deleted on its word: restore {self._folder.uri}/journal from a backup "
+            "(or the WEIR_SECRET_KEY that sealed it), then continue."
         )
 
     def counts(self) -> Counter[str]:
@@ -228,14 +227,14 @@ class Journal:
         return hashlib.sha256(self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))).hexdigest()
 
     def _head(self, chunk: int, kind: str, at: datetime) -> dict[str, Any]:
-        said = {
+        head = {
             "plan": self._plan,
             "verb": self._verb,
             "chunk": chunk,
             "record": kind,
             "at": instant_text(at),
         }
-        return said | {"by": self._by, "ordered_by": self._ordered_by}
+        return head | {"by": self._by, "ordered_by": self._ordered_by}
 
     def _names(self) -> list[str]:
         return self._folder.names(f"journal/{self._verb}")

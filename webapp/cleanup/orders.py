@@ -55,13 +55,13 @@ def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page"
     _refuse_expired(plan, at)
     if not plan.files:
         raise PlanActionRefused(gettext("The plan holds no file: there is nothing to approve."))
-    said = {
+    decision = {
         "approved_at": at,
         "approved_by": user,
         "approved_name": user.get_username()[:200],
         "approved_through": through[:200],
     }
-    _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, gettext("approved"), **said)
+    _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, gettext("approved"), **decision)
 
 
 def withdraw(plan: CleanupPlan, name: str) -> None:

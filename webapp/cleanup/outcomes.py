@@ -10,7 +10,7 @@ class FileOutcome(StrEnum):
     CHANGED = "changed"
     GONE = "gone"
     REFERRED = "referred"
-    JUDGED_ANEW = "judged_anew"
+    JUDGED_AGAIN = "judged_again"
     LINKED = "linked"
     FAILED = "failed"
     NOT_REACHED = "not_reached"
@@ -24,7 +24,7 @@ SENTENCES: dict[str, str] = {
     FileOutcome.CHANGED: _("Skipped: its size or time is no longer that of the plan."),
     FileOutcome.GONE: _("Skipped: it was not there any more."),
     FileOutcome.REFERRED: _("Skipped: a checkpoint refers to it by now."),
-    FileOutcome.JUDGED_ANEW: _("Skipped: the audit right before no longer finds that it may go."),
+    FileOutcome.JUDGED_AGAIN: _("Skipped: the audit right before no longer finds that it may go."),
     FileOutcome.LINKED: _("Skipped: it is a link or lies behind one, and links are not followed."),
     FileOutcome.FAILED: _("Not done: the storage refused."),
     FileOutcome.NOT_REACHED: _("Not done: the plan was stopped before its turn came."),

@@ -185,10 +185,8 @@ def _plan(pk: int | str) -> CleanupPlan:
 def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
     now = timezone.now()
     expired = found.is_expired(now)
-    operates, open_ = (
-        may_operate(request.user),
-        found.state in (PlanState.PLANNED, PlanState.APPROVED),
-    )
+    operates = may_operate(request.user)
+    open_ = found.state in (PlanState.PLANNED, PlanState.APPROVED)
     done = [
         (verb, found.done(verb), _outcomes(found.done(verb))) for verb in VERBS if found.done(verb)
     ]

@@ -25,10 +25,8 @@ def way_out(error: BaseException) -> str:
     file = settings.DATABASES["default"]["NAME"]
     return (
         f"The database file {file} is damaged ({str(error).strip()}), so Weir cannot work with it. "
-        "Stop Weir and move the file "
-        f"aside, with {file}-wal and {file}-shm; do not delete them. Then put a saved copy in its "
-        "place, or what "
-        f"`sqlite3 {file} .dump` or `.recover` can read; the documentation says how ({HELP}). The "
-        "lake is not touched by this: what was "
+        f"Stop Weir and move the file aside, with {file}-wal and {file}-shm; do not delete them. "
+        f"Then put a saved copy in its place, or what `sqlite3 {file} .dump` or `.recover` can "
+        f"read; the documentation says how ({HELP}). The lake is not touched by this: what was "
         "measured is made from it again by `manage.py run_pipeline --from-start`."
     )

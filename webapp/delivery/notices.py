@@ -53,7 +53,7 @@ class NoticeAlert:
     acknowledged_by: str | None = None
     flapping: bool = False
     muted_count: int = 0
-    """Alerts that this one inhibits: the jobs of a blind cluster cannot be judged."""
+    """Alerts that this one inhibits: the jobs of an unreachable cluster cannot be judged."""
     muted: tuple[str, ...] = ()
     """The first 50 of them, by name."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Notice:
 
         Ids, times and links are Weir's own.
         """
-        return replace(self, alerts=tuple(_discreet(alert) for alert in self.alerts))
+        return replace(self, alerts=tuple(_redacted(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...]) -> "Notice":
         """The same notice for an endpoint that only gets ``alerts``, which are some of ours.
@@ -168,7 +168,7 @@ class Notice:
         return replace(self.in_parts()[0], parts=1)
 
 
-def _discreet(alert: NoticeAlert) -> NoticeAlert:
+def _redacted(alert: NoticeAlert) -> NoticeAlert:
     return replace(
         alert,
         job_name=redact(alert.job_name),

@@ -90,7 +90,7 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
     return "again" if state == DeliveryState.PENDING else str(state)
 
 
-def bury(now: datetime) -> int:
+def give_up_disabled(now: datetime) -> int:
     """What waits for an endpoint that was disabled is dead: listed, and sent again only on
     request.
     """

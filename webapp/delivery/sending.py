@@ -25,7 +25,7 @@ from webapp.delivery import addresses, outbox
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer, Network
-from webapp.delivery.outcomes import bury, record_all
+from webapp.delivery.outcomes import give_up_disabled, record_all
 from webapp.delivery.rendering import CannotRender, rendered, still_news
 from webapp.work.lease_holders import me
 
@@ -67,7 +67,7 @@ def send_due(
     running, ended, began = _Running(), Counter[str](), time.monotonic()
     with Network(rules or addresses.policy()) as network:
         _steady(Delivery.objects.release_from_the_dead)
-        _steady(lambda: bury(now()))
+        _steady(lambda: give_up_disabled(now()))
         while True:
             if time.monotonic() - began < CLAIMING_S:
                 for row in _steady(partial(_claim, running, now(), me())):

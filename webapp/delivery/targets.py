@@ -143,9 +143,7 @@ def checked(url: str, rules: Policy) -> Target:
 
 
 class CheckedResolver(AbstractResolver):
-    """Resolves names for connections of one scheme; one address that is refused refuses the
-    name.
-    """
+    """Resolves names for connections of one scheme; one address that is refused refuses the name."""
 
     def __init__(self, scheme: str, rules: Policy, pool: Executor) -> None:
         self.scheme, self.rules, self.pool = scheme, rules, pool

@@ -21,7 +21,7 @@ from spark_jobs.diagnosis import registry
 from webapp.findings import marks, named_hosts
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.episodes import FindingEpisode, Span, closed_at, episodes
-from webapp.findings.models import Finding, FindingSight, JobJudgement, WithdrawnFinding
+from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
 from webapp.findings.occurrences import Changed, Identity, Job
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
@@ -164,7 +164,7 @@ def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, l
 def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Span]]:
     occurrences: dict[Identity, list[Span]] = {identity: [] for identity in identities}
     names = ("cluster", "job_id", "rule", "subject_id", "id", "seen_at", "window_start")
-    for *identity, id_, seen_at, window in FindingSight.objects.filter(
+    for *identity, id_, seen_at, window in FindingOccurrence.objects.filter(
         _near(identities, changed, "seen_at__gte")
     ).values_list(*names):
         if tuple(identity) in occurrences:
@@ -232,7 +232,7 @@ def _write(
     """Make the rows of ``before`` those of ``found``; returns these, and those that are none of
     them any more.
     """
-    occurrences = FindingSight.objects.in_bulk(
+    occurrences = FindingOccurrence.objects.in_bulk(
         [
             episode.newest.occurrence_id
             for episode in finding_episodes
@@ -245,7 +245,9 @@ def _write(
     free = [finding for finding in before if finding not in kept.values()]
     for place, episode in enumerate(finding_episodes):
         row = kept.get(place)
-        source: FindingSight | Finding | None = occurrences.get(episode.newest.occurrence_id or 0)
+        source: FindingOccurrence | Finding | None = occurrences.get(
+            episode.newest.occurrence_id or 0
+        )
         if row is None and source is None:
             continue
         if row is None:

@@ -28,7 +28,7 @@ class FindingLoad:
     def before(self, table: str, rows: Rows) -> None:
         if table == "job_judgement":
             occurrences.delete_superseded(rows, self.changed)
-        elif table == "finding_sight":
+        elif table == "finding_occurrence":
             self.changed.add_occurrences(rows)
 
     def finish(self, judgements: Iterable[Rows]) -> None:

@@ -12,8 +12,8 @@ from webapp.lib.scoped_rows import scoped
 
 
 @scoped()
-class FindingSight(models.Model):
-    """Serving table ``finding_sight``: what one rule found of one subject in one judged window."""
+class FindingOccurrence(models.Model):
+    """Serving table ``finding_occurrence``: what one rule found of one subject in one judged window."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -38,16 +38,16 @@ class FindingSight(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["cluster", "job_id", "rule", "subject_id", "window_start"],
-                name="finding_sight_key",
+                name="finding_occurrence_key",
             )
         ]
         indexes = [
             models.Index(
                 fields=["cluster", "job_id", "rule", "subject_id", "seen_at"],
-                name="sight_of_finding",
+                name="occurrence_of_finding",
             ),
-            models.Index(fields=["cluster", "job_id", "window_start"], name="sight_of_window"),
-            models.Index(fields=["window_start"], name="sight_age"),
+            models.Index(fields=["cluster", "job_id", "window_start"], name="occurrence_of_window"),
+            models.Index(fields=["window_start"], name="occurrence_age"),
         ]
 
     def __str__(self) -> str:
@@ -191,9 +191,7 @@ class FindingHost(models.Model):
 
 @scoped(also_of_all=True)
 class ThresholdOverride(models.Model):
-    """A threshold set by somebody; the narrowest scope wins: a job before its cluster before
-    all.
-    """
+    """A threshold set by somebody; the narrowest scope wins: a job before its cluster before all."""
 
     key = models.CharField(max_length=100, help_text="<rule id>.<name>")
     value = models.FloatField()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from webapp.findings.models import Finding, FindingSight
+from webapp.findings.models import Finding, FindingOccurrence
 from webapp.lib.chunks import chunks
 
 JOBS_AT_ONCE = 400
@@ -67,7 +67,7 @@ def _delete_superseded(
         datetime.fromtimestamp(at, UTC)
         for at in (min(run[0] for run in runs), max(run[1] for run in runs))
     )
-    near = FindingSight.objects.filter(
+    near = FindingOccurrence.objects.filter(
         cluster=cluster, job_id__in=list(runs_of_job), window_start__range=(first, last)
     )
     gone: list[int] = []
@@ -83,7 +83,7 @@ def _delete_superseded(
             touched[identity] = min(seen_at, touched.get(identity, seen_at))
     _mark(cluster, touched)
     for ids in chunks(gone, IDS_AT_ONCE):
-        FindingSight.objects.filter(id__in=ids).delete()
+        FindingOccurrence.objects.filter(id__in=ids).delete()
     return len(gone)
 
 

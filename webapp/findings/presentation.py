@@ -26,9 +26,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class PresentedFinding:
-    """One finding; ``episodes`` counts how often it came within what is shown, this one
-    included.
-    """
+    """One finding; ``episodes`` counts how often it came within what is shown, this one included."""
 
     finding: Finding
     severity: Badge

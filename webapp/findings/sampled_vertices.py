@@ -12,7 +12,7 @@ from webapp.findings.models import Finding
 from webapp.profiles import flame_graph_requests as flame_graphs
 
 LATE, BUSY = "checkpoint.start_delay", "pressure.root"
-LATELY = timedelta(minutes=10)
+RECENT = timedelta(minutes=10)
 MOST_FINDINGS = 100
 
 
@@ -51,7 +51,7 @@ def want_flame_graphs(clusters: Iterable[str], now: datetime) -> int:
         rule__in=(LATE, BUSY),
         state=FindingState.OPEN,
         cluster__in=list(clusters),
-        last_seen__gte=now - LATELY,
+        last_seen__gte=now - RECENT,
     )
     wanted = 0
     for finding in seen.order_by("-last_seen").only("cluster", "job_id", "rule", "data", "subject")[

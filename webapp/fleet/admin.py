@@ -19,7 +19,7 @@ class ClusterAdmin(ReadOnlyAdmin):
         "shard",
         "last_success_at",
         "consecutive_failures",
-        "blind_since",
+        "unreachable_since",
         "flink_version",
     )
     list_filter = ("kind", "enabled")

@@ -40,7 +40,7 @@ JOB_BADGES: dict[str, Badge] = {
 
 VISIBILITY_BADGES: dict[str, Badge] = {
     Visibility.LIVE: Badge("seen", "●", "ok"),
-    Visibility.BLIND: Badge("not seen", "▲", "crit"),
+    Visibility.UNREACHABLE: Badge("not seen", "▲", "crit"),
     Visibility.RECORDING: Badge("recording", "■", "done"),
     Visibility.NEW: Badge("not asked yet", "○", "unknown"),
     Visibility.PAUSED: Badge("paused", "■", "unknown"),

@@ -54,7 +54,7 @@ class Visibility(models.TextChoices):
     """What Weir can say about a cluster now."""
 
     LIVE = "live", _("seen")
-    BLIND = "blind", _("not seen")
+    UNREACHABLE = "unreachable", _("not seen")
     RECORDING = "recording", _("recording")
     NEW = "new", _("not asked yet")
     PAUSED = "paused", _("paused")

@@ -126,7 +126,7 @@ def _put(
             new.append(row)
         elif row.left_at:
             row.found_by, row.left_at, row.shard = source.name, None, shards.take()
-            row.blind_since, row.consecutive_failures = None, 0
+            row.unreachable_since, row.consecutive_failures = None, 0
             _settle(row, source, cluster)
             back.append(row)
         elif news := _settle(row, source, cluster):
@@ -135,7 +135,7 @@ def _put(
     Cluster.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
     Cluster.objects.bulk_update(
         [*back, *renewed],
-        [*FOLLOWED, "found_by", "blind_since", "consecutive_failures"],
+        [*FOLLOWED, "found_by", "unreachable_since", "consecutive_failures"],
         batch_size=ROWS_AT_ONCE,
     )
     came = [row.name for row in (*new, *back)]
@@ -205,7 +205,7 @@ def _leave(source: str, stay: set[str], because: str, now: datetime) -> list[str
     for start in range(0, len(gone), ROWS_AT_ONCE):
         part = gone[start : start + ROWS_AT_ONCE]
         Cluster.objects.filter(pk__in=[pk for pk, _name in part]).update(
-            left_at=now, blind_since=None
+            left_at=now, unreachable_since=None
         )
         RemovedCluster.objects.bulk_create(
             [RemovedCluster(name=name, because=because) for _pk, name in part],

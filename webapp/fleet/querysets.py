@@ -16,7 +16,7 @@ else:
     Cluster = JobCurrent = SourceReading = object
 
 MAX_SHARD_SIZE = 200
-MISSED_CYCLES_UNTIL_BLIND = 3
+MISSED_CYCLES_UNTIL_UNREACHABLE = 3
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 HEAVY = ("graph", "configuration", "checkpoint_config")
 """Columns of jobs that no list shows."""
@@ -26,7 +26,7 @@ def silence_allowed() -> timedelta:
     """How long a cluster may go without an answer before what is known of it is no longer shown as
     its state.
     """
-    return timedelta(seconds=MISSED_CYCLES_UNTIL_BLIND * settings.WEIR.judged_every_s)
+    return timedelta(seconds=MISSED_CYCLES_UNTIL_UNREACHABLE * settings.WEIR.judged_every_s)
 
 
 class ClusterQuerySet(QuerySet["Cluster"]):
@@ -42,12 +42,14 @@ class ClusterQuerySet(QuerySet["Cluster"]):
         return self.collected().exclude(operator_state=OperatorState.SUSPENDED)
 
     def unseen(self, now: datetime) -> Self:
-        """Live clusters whose jobs' state cannot be known now: blind, silent, paused, never seen,
+        """Live clusters whose jobs' state cannot be known now: unreachable, silent, paused, never seen,
         not listed any more, or without a JobManager as their operator says.
         """
         silent = Q(last_success_at__isnull=True) | Q(last_success_at__lt=now - silence_allowed())
         gone = Q(left_at__isnull=False) | ~Q(operator_state="")
-        return self.live().filter(silent | Q(blind_since__isnull=False) | Q(enabled=False) | gone)
+        return self.live().filter(
+            silent | Q(unreachable_since__isnull=False) | Q(enabled=False) | gone
+        )
 
     def free_shard(self) -> int:
         """The first shard that has room."""

@@ -17,9 +17,7 @@ class AlreadyRegistered(Exception):
 
 
 def register(cluster: Cluster) -> Cluster:
-    """Validate and save a new live cluster, in a shard that has room; raises
-    ``ValidationError``.
-    """
+    """Validate and save a new live cluster, in a shard that has room; raises ``ValidationError``."""
     cluster.full_clean()
     with transaction.atomic():
         cluster.shard = Cluster.objects.free_shard()

@@ -55,11 +55,9 @@ def figures(
     def trend(values: Mapping[int, float]) -> Slope | None:
         return None if ended else slope(values, window, newest)
 
-    state, unreferenced, duration = (
-        trend(days.state),
-        trend(days.unreferenced),
-        trend(days.duration_ms),
-    )
+    state = trend(days.state)
+    unreferenced = trend(days.unreferenced)
+    duration = trend(days.duration_ms)
     ahead, low, high = state.ahead(window) if state else (None, None, None)
     until = duration.until(timeout_ms) if duration and timeout_ms else Until()
     uploaded = [value for day, value in days.uploaded.items() if newest - window < day <= newest]

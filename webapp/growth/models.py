@@ -14,7 +14,7 @@ from webapp.storage.models.columns import URI_LENGTH
 @scoped()
 class StoredDay(models.Model):
     """What the last audits of a day found in the directories of one job, over all roots.
-    ``unreferenced_bytes``: proven orphans, and what nothing refers to but is too young to say.
+    ``unreferenced_bytes``: proven orphans, and what nothing refers to but is too recent to judge.
     """
 
     cluster = models.CharField(max_length=100)

@@ -26,9 +26,9 @@ def take_up(cluster: str, now: datetime) -> list[StoredDay]:
     rows = JobStorage.objects.filter(cluster=cluster, audit__in=audits).order_by("audit__as_of")
     days: dict[tuple[str, date], StoredDay] = {}
     roots: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
-    names = ("job_id", "root", "audit__as_of", "bytes", "orphan_bytes", "young_bytes")
-    for job_id, root, as_of, size, orphan, young in rows.values_list(*names).iterator(2_000):
-        roots[job_id][root] = size, orphan + young
+    names = ("job_id", "root", "audit__as_of", "bytes", "orphan_bytes", "recent_bytes")
+    for job_id, root, as_of, size, orphan, recent in rows.values_list(*names).iterator(2_000):
+        roots[job_id][root] = size, orphan + recent
         sums = [sum(sizes) for sizes in zip(*roots[job_id].values(), strict=True)]
         day = as_of.astimezone(UTC).date()
         if known is None or day >= known:

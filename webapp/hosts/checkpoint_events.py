@@ -26,7 +26,7 @@ class CheckpointEvents:
     """
 
     def __init__(self) -> None:
-        self._told_before: dict[Key, int] = {}
+        self._reported_before: dict[Key, int] = {}
         """Events of checkpoints whose facts are told anew, by id."""
 
     def before(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -37,7 +37,7 @@ class CheckpointEvents:
         elif table == "host_event":
             for row in rows:
                 host = bounded(row["host"], HOST_LENGTH, unique=True) or ""
-                self._told_before.pop(
+                self._reported_before.pop(
                     (row["cluster"], row["job_id"], host, row["at"], row["kind"], row["subject"]),
                     None,
                 )
@@ -45,12 +45,12 @@ class CheckpointEvents:
     def finish(self) -> int:
         """Delete what was not told again; returns how many. Call it in a transaction."""
         deleted = 0
-        for ids in chunks(list(self._told_before.values()), IDS_AT_ONCE):
+        for ids in chunks(list(self._reported_before.values()), IDS_AT_ONCE):
             gone = HostEvent.objects.filter(id__in=ids)
             places = days.places_of(gone)
             deleted += gone.delete()[0]
             days.sum_again(places)
-        self._told_before.clear()
+        self._reported_before.clear()
         return deleted
 
     def _remember(self, facts: Iterable[Mapping[str, Any]]) -> None:
@@ -69,4 +69,4 @@ class CheckpointEvents:
                 )
                 for id_, job_id, number, triggered, *rest in known.values_list(*names):
                     if (job_id, number, triggered) in of_cluster:
-                        self._told_before[cluster, job_id, *rest] = id_
+                        self._reported_before[cluster, job_id, *rest] = id_

@@ -40,9 +40,7 @@ EVENT_NAMES = (
 
 
 def host_rows(filters: HostsFilters, start: datetime, end: datetime) -> tuple[Hosts, list[HostRow]]:
-    """Of the hosts that were counted those that match, in order; none where a parameter is
-    wrong.
-    """
+    """Of the hosts that were counted those that match, in order; none where a parameter is wrong."""
     if not filters.is_valid():
         return Hosts((), start), []
     asked = filters.values

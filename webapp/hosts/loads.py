@@ -39,10 +39,8 @@ def sum_again(places: Iterable[tuple[str, str]]) -> None:
     Hosts of the same names on the other clusters among them are summed as well, to the same.
     """
     for part in chunks(sorted(set(places)), HOSTS_AT_ONCE):
-        clusters, hosts = (
-            sorted({cluster for cluster, _ in part}),
-            sorted({host for _, host in part}),
-        )
+        clusters = sorted({cluster for cluster, _ in part})
+        hosts = sorted({host for _, host in part})
         known = HostLoad.objects.filter(cluster__in=clusters, host__in=hosts)
         with transaction.atomic(), connection.cursor() as cursor:
             # The sums are read once nobody else writes those of these hosts.

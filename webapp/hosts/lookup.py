@@ -146,9 +146,7 @@ def _by_day(days: "QuerySet[HostDay]") -> Any:
 
 
 def _happened(events: "QuerySet[HostEvent]") -> Any:
-    """Without losses: what is counted distinct is sorted first, and of all events few are
-    losses.
-    """
+    """Without losses: what is counted distinct is sorted first, and of all events few are losses."""
     counts = {name: count for name, count in COUNTS.items() if count is not LOSSES}
     return (
         events.order_by()

@@ -14,14 +14,12 @@ from typing import Any
 from ingest.messages import message
 from webapp.hosts.taskmanager_samples import Samples
 
-HEAP, OFF_HEAP, NETWORK, MANAGED, METASPACE, OVERHEAD = (
-    message("heap"),
-    message("off-heap"),
-    message("network"),
-    message("managed"),
-    message("metaspace"),
-    message("overhead"),
-)
+HEAP = message("heap")
+OFF_HEAP = message("off-heap")
+NETWORK = message("network")
+MANAGED = message("managed")
+METASPACE = message("metaspace")
+OVERHEAD = message("overhead")
 OPTIONS: Mapping[str, str] = {
     HEAP: "taskmanager.memory.task.heap.size",
     OFF_HEAP: "taskmanager.memory.task.off-heap.size",
@@ -46,9 +44,8 @@ LEAST_SPARE_RATIO = 0.1
 @dataclass(frozen=True)
 class MemoryPart:
     """``used_bytes``: the most in the time looked at; of heap the least, which is what a collection
-    left. None is unknown.
-    ``suggested_bytes``: what would be enough, None where unknown or where it is used up. ``state``:
-    tight, ok, spare or unknown.
+    left. None is unknown. ``suggested_bytes``: what would be enough, None where unknown or where it
+    is used up. ``state``: tight, ok, spare or unknown.
     """
 
     name: str

@@ -56,7 +56,7 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
     rows = list(Incident.objects.filter(pk__in=ids))
     causes = {row.pk: _cause(row, at_hand[row.pk]) for row in rows}
     of_cause = Finding.objects.in_bulk([pk for pk in causes.values() if pk is not None])
-    begun_anew: list[int] = []
+    begun_again: list[int] = []
     for row in rows:
         row.cause = of_cause.get(causes[row.pk] or 0)
         if row.cause is not None:
@@ -78,12 +78,12 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
         row.severity = SEVERITY_OF_RANK[row.severity_rank]
         row.began_at, row.last_seen = found["began"], found["last"]
         if found["open"] and row.state == IncidentState.CLOSED and row.is_acknowledged:
-            begun_anew.append(row.pk)
+            begun_again.append(row.pk)
         row.state = IncidentState.OPEN if found["open"] else IncidentState.CLOSED
         row.ended_at = None if found["open"] else found["ended"] or found["last"]
     write(rows, WRITTEN)
     # It was over: an acknowledgement of its last time does not count for this one.
-    Incident.objects.filter(pk__in=begun_anew).update(
+    Incident.objects.filter(pk__in=begun_again).update(
         acknowledged_by=None,
         acknowledged_name="",
         acknowledged_at=None,

@@ -2,7 +2,7 @@
 read for them.
 """
 
-READ_AS = {"ended_lately": "ended recently", "judged_anew": "judged again"}
+READ_AS = {"ended_recently": "ended recently", "judged_again": "judged again"}
 
 
 def spaced(code: str) -> str:

@@ -31,7 +31,7 @@ LOOKS_EVERY_S = 0.3
 SILENT_S = 1.0
 """A page that had to wait for the next look, and then for this, is answered within two seconds."""
 LOCKED_S = 1.5
-NEEDS_NONE, SAY_SO_THEMSELVES = "/healthz", ("/readyz", "/metrics")
+NEEDS_NONE, REPORT_IT_THEMSELVES = "/healthz", ("/readyz", "/metrics")
 
 _opened: WeakSet[Any] = WeakSet()
 _one_at_a_time = threading.Lock()
@@ -61,7 +61,7 @@ class DatabaseWatch:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path_info == NEEDS_NONE or not (why := why_away()):
             return self.get_response(request)
-        if request.path_info in SAY_SO_THEMSELVES:
+        if request.path_info in REPORT_IT_THEMSELVES:
             request.COOKIES.clear()  # a session would be looked up
             return self.get_response(request)
         return database_errors.away(request, why)

@@ -85,17 +85,17 @@ def day_text(instant: datetime | None) -> str:
 
 def clock_text(instant: datetime | None) -> str:
     """'04:10:31', for rows below a heading with the day."""
-    return _told(instant, "%H:%M:%S")
+    return _text(instant, "%H:%M:%S")
 
 
 def day_and_clock_text(instant: datetime | None) -> str:
     """'11-21 04:10:31', for tables that span days."""
-    return _told(instant, "%m-%d %H:%M:%S")
+    return _text(instant, "%m-%d %H:%M:%S")
 
 
 def day_and_minute_text(instant: datetime | None) -> str:
     """'11-25 02:10', for what is to come: nobody counts the seconds until then."""
-    return _told(instant, "%m-%d %H:%M")
+    return _text(instant, "%m-%d %H:%M")
 
 
 def _local(instant: datetime) -> datetime:
@@ -109,7 +109,7 @@ def _local(instant: datetime) -> datetime:
         return instant.astimezone(UTC)
 
 
-def _told(instant: datetime | None, form: str) -> str:
+def _text(instant: datetime | None, form: str) -> str:
     """Below a heading that names the zone; in an hour that comes twice the offset says which of the
     two it is.
     """

@@ -66,10 +66,8 @@ def sentence(error: Http404, request: HttpRequest) -> str:
         return ""
     if not _OF_DJANGO.fullmatch(str(error)):
         return str(error)
-    kind, parameters = (
-        kind_of(error),
-        request.resolver_match.kwargs if request.resolver_match else {},
-    )
+    kind = kind_of(error)
+    parameters = request.resolver_match.kwargs if request.resolver_match else {}
     if kind is None:
         return gettext(
             "What this address names is not there: it was removed, or it is outside of what you "

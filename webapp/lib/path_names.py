@@ -2,8 +2,8 @@
 page that lists it.
 
 Django refuses to make an address of a name that holds a slash or nothing, and browsers resolve
-``.`` and ``..`` before they ask.
-Such characters are written as ``~2F``; all usual names stay as they are.
+``.`` and ``..`` before they ask. Such characters are written as ``~2F``; all usual names stay as
+they are.
 """
 
 import re

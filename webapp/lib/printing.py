@@ -1,6 +1,4 @@
-"""What commands print for people and machines: rows as lines, for as long as somebody reads
-them.
-"""
+"""What commands print for people and machines: rows as lines, for as long as somebody reads them."""
 
 import json
 import os

@@ -108,11 +108,9 @@ class OfEvery(Rule):
 
     def seen(self, scope: Scope) -> "models.QuerySet[Any]":
         field: Any = self.model._meta.get_field(self.relation)
-        links, of, to = (
-            field.remote_field.through._base_manager,
-            field.m2m_column_name(),
-            f"{field.m2m_reverse_field_name()}__in",
-        )
+        links = field.remote_field.through._base_manager
+        of = field.m2m_column_name()
+        to = f"{field.m2m_reverse_field_name()}__in"
         mine = field.related_model._default_manager.order_by().values("pk")
         others = links.exclude(**{to: mine}).values(of)
         rows: models.QuerySet[Any] = (
@@ -235,9 +233,7 @@ def rule_of(model: type[models.Model]) -> Rule | None:
 def check_before_save(
     sender: type[models.Model], instance: models.Model, raw: bool = False, **about: Any
 ) -> None:
-    """Receives ``pre_save``: what an action writes has to be of a cluster that whoever acts
-    sees.
-    """
+    """Receives ``pre_save``: what an action writes has to be of a cluster that whoever acts sees."""
     if scopes.current().is_everything or raw:
         return
     rule = rule_of(sender)

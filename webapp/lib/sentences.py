@@ -3,9 +3,8 @@ strings of code that read as words.
 
 Strings of code are findings and their advice, messages, notices, the help of commands and settings,
 and what the API and the tables say of their fields; strings of the pages' own scripts and the
-comments of the example settings are among them, too.
-Names of fields, paths, queries and docstrings are no sentences. What comes from users' jobs or from
-Flink is not among them.
+comments of the example settings are among them, too. Names of fields, paths, queries and docstrings
+are no sentences. What comes from users' jobs or from Flink is not among them.
 """
 
 import ast

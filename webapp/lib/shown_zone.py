@@ -105,12 +105,12 @@ def _moved(match: re.Match[str], zone: tzinfo) -> str:
     try:
         start = _local(day, clock, zone)
         if not last_clock:
-            return _told(start, clock, with_offset=True)
+            return _text(start, clock, with_offset=True)
         end = _local(last_day or day, last_clock, zone)
     except (ValueError, OverflowError):
         return match[0]
-    first = _told(start, clock, with_offset=offset_of(start) != offset_of(end))
-    last = _told(end, last_clock, with_offset=True)
+    first = _text(start, clock, with_offset=offset_of(start) != offset_of(end))
+    last = _text(end, last_clock, with_offset=True)
     return f"{first} – {last.removeprefix(f'{start:%Y-%m-%d} ')}"
 
 
@@ -118,6 +118,6 @@ def _local(day: str, clock: str, zone: tzinfo) -> datetime:
     return datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC).astimezone(zone)
 
 
-def _told(local: datetime, as_long_as: str, *, with_offset: bool) -> str:
-    told = f"{local:%Y-%m-%d %H:%M:%S}"[: len("2026-11-21 ") + len(as_long_as)]
-    return f"{told} {offset_of(local)}" if with_offset else told
+def _text(local: datetime, as_long_as: str, *, with_offset: bool) -> str:
+    text = f"{local:%Y-%m-%d %H:%M:%S}"[: len("2026-11-21 ") + len(as_long_as)]
+    return f"{text} {offset_of(local)}" if with_offset else text

@@ -34,9 +34,7 @@ def silence_address(
 
 @register.simple_tag
 def silence_url(row: Any, job_name: str | None = "") -> str:
-    """``row``: a job, or a finding or an alert of one, which is then silenced for its rule
-    alone.
-    """
+    """``row``: a job, or a finding or an alert of one, which is then silenced for its rule alone."""
     name = getattr(row, "job_name", None) or job_name
     return silence_address(row.cluster, name, row.job_id, getattr(row, "rule", ""))
 

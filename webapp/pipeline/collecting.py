@@ -20,7 +20,7 @@ from webapp.findings.sampled_vertices import want_flame_graphs
 from webapp.fleet.models import Cluster
 from webapp.fleet.querysets import (
     MAX_SHARD_SIZE,
-    MISSED_CYCLES_UNTIL_BLIND,
+    MISSED_CYCLES_UNTIL_UNREACHABLE,
     ClusterQuerySet,
     silence_allowed,
 )
@@ -57,7 +57,7 @@ OUTCOME_FIELDS = (
     "last_skips",
     "jobs_seen",
     "consecutive_failures",
-    "blind_since",
+    "unreachable_since",
     "slow_since",
     "flink_version",
     "sampled_every_s",
@@ -197,18 +197,22 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     elif not outcome.reachable and not _is_weirs_own(outcome):
         cluster.slow_since = cluster.slow_since or at
     if outcome.reachable:
-        cluster.last_success_at, cluster.consecutive_failures, cluster.blind_since = at, 0, None
+        cluster.last_success_at, cluster.consecutive_failures, cluster.unreachable_since = (
+            at,
+            0,
+            None,
+        )
         cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version
     elif not _is_weirs_own(outcome):
         cluster.consecutive_failures += 1
         seen_at = cluster.last_success_at or cluster.created_at
         is_long_ago = at - seen_at >= silence_allowed()
         if (
-            cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_BLIND
+            cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_UNREACHABLE
             and is_long_ago
-            and cluster.blind_since is None
+            and cluster.unreachable_since is None
         ):
-            cluster.blind_since = at
+            cluster.unreachable_since = at
     return cluster
 
 

@@ -13,7 +13,7 @@ from ingest.discovery.declared import read_declared
 from ingest.discovery.reading import read_sources
 from ingest.discovery.sources import DiscoverySource, Listing
 from ingest.errors import Refused
-from webapp.findings import blind_clusters, job_judgements
+from webapp.findings import job_judgements, unreachable_clusters
 from webapp.findings.signals import findings_changed
 from webapp.fleet import listed_clusters
 from webapp.fleet.listed_clusters import Changes
@@ -63,7 +63,7 @@ def follow_due(lease: WriteGuard) -> None:
             left += apply(source, listing, now).left
     if left:
         with lease.writing():
-            blind_clusters.close_unwatched(now)
+            unreachable_clusters.close_unwatched(now)
             job_judgements.forget_unseen(now)
             findings_changed.send(sender=None)
 

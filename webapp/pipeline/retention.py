@@ -23,7 +23,7 @@ from webapp.config.row_retention import audit, notable, routine, runs, sums
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.folding import OCCURRENCES_KEPT
-from webapp.findings.models import Finding, FindingSight, JobJudgement, WithdrawnFinding
+from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.growth.models import ClusterDay, StoredDay
@@ -122,7 +122,7 @@ RULES = (
     Rule(_("skipped inputs"), SkippedInput, "observed_at", routine),
     Rule(
         _("single minutes of findings (the findings stay)"),
-        FindingSight,
+        FindingOccurrence,
         "window_start",
         occurrences,
     ),

@@ -7,7 +7,7 @@ from django.db import models
 
 from spark_jobs.serving import SERVING_TABLES, ServingTable
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
-from webapp.findings.models import FindingSight, JobJudgement
+from webapp.findings.models import FindingOccurrence, JobJudgement
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.hosts import days, loads
@@ -60,6 +60,6 @@ SERVED: dict[str, TableModel] = {
         ("skipped_input", SkippedInput, {}, ()),
         # In this order: see webapp.findings.loading.
         ("job_judgement", JobJudgement, {}, ()),
-        ("finding_sight", FindingSight, {}, ()),
+        ("finding_occurrence", FindingOccurrence, {}, ()),
     )
 }

@@ -8,7 +8,7 @@ from django.utils import timezone
 from webapp.config import schedule
 from webapp.config.celery import app
 from webapp.delivery import outbox
-from webapp.findings import blind_clusters, weir_behind
+from webapp.findings import unreachable_clusters, weir_behind
 from webapp.findings.models import Finding
 from webapp.findings.signals import findings_changed
 from webapp.fleet.pipeline_status import alarms, writability
@@ -46,7 +46,7 @@ def tick() -> None:
     hint_at(CYCLE, timedelta(seconds=schedule.TICK_S / 2))
     alarms.record_alarms(writability.problems() + alarms.problems(now), now)
     outbox.wake(now)
-    blind_clusters.watch(now)
+    unreachable_clusters.watch(now)
     weir_behind.watch(now)
     if Finding.objects.filter(to_alert=True).exists():
         findings_changed.send(sender=None)

@@ -187,9 +187,7 @@ def _verdict_on(key: str, blame: Blame) -> str:
 
 
 def doing(window: PressureWindow | None) -> str:
-    """What more than half of the time of the median subtask goes into; a fact, not yet a
-    verdict.
-    """
+    """What more than half of the time of the median subtask goes into; a fact, not yet a verdict."""
     if window is None:
         return gettext("not measured")
     if (window.backpressured_ms_per_s_p50 or 0) > _MOSTLY * FULL_MS_PER_S or (

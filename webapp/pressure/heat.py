@@ -67,9 +67,7 @@ def read_heat(
 def _read(
     cluster: str, job_ids: Sequence[str], start: datetime, end: datetime, limit: int
 ) -> tuple[pa.Table, datetime]:
-    """Samples of the newest attempts, as many as the limit allows, and since when they are
-    whole.
-    """
+    """Samples of the newest attempts, as many as the limit allows, and since when they are whole."""
     tables: list[pa.Table] = []
     for job_id in job_ids[:MOST_ATTEMPTS]:
         left = max(limit - sum(table.num_rows for table in tables), 1)

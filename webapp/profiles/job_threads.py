@@ -157,8 +157,8 @@ def _taskmanager(
     return DumpedTaskManager(name, host, tasks, row, threads, _sentence(row, waited_for))
 
 
-def _thread(told: Mapping[str, Any], names: Mapping[str, str]) -> ShownThread:
-    thread = DumpedThread(**{key: told[key] for key in _OF_THREAD if key in told})
+def _thread(fields: Mapping[str, Any], names: Mapping[str, str]) -> ShownThread:
+    thread = DumpedThread(**{key: fields[key] for key in _OF_THREAD if key in fields})
     task = task_of(thread.name)
     vertex_id = names.get(_text(task.task)) if task else None
     return ShownThread(
@@ -167,7 +167,7 @@ def _thread(told: Mapping[str, Any], names: Mapping[str, str]) -> ShownThread:
         task.task if task else thread.name,
         task.subtask if task else None,
         sentence(thread),
-        int(told["in_a_row"]),
+        int(fields["in_a_row"]),
     )
 
 

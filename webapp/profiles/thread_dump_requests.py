@@ -81,10 +81,10 @@ def _answered(answer: ThreadDumpAnswer, row: ThreadDump) -> dict[str, object]:
     if answer.threads is None:
         again = {"ask_at": answer.at + AGAIN_AFTER} if asked < MOST_REQUESTS else {}
         return values | {"state": State.FAILED} | again
-    lately = row.taken_at is not None and answer.at - row.taken_at <= SAME_LOOK
+    recent = row.taken_at is not None and answer.at - row.taken_at <= SAME_LOOK
     before = (
         {thread["name"]: (thread["place"], thread["in_a_row"]) for thread in row.threads}
-        if lately
+        if recent
         else {}
     )
     threads = [shown_thread(thread) for thread in answer.threads]

@@ -55,11 +55,9 @@ def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
 def _run(request: Request, record: RunRecord) -> Result:
     """Its process is on this machine."""
     with tempfile.TemporaryDirectory(prefix="weir-replication-") as folder:
-        asked, answer, attempt = (
-            Path(folder, "request.json"),
-            Path(folder, "result.json"),
-            record.row.attempt,
-        )
+        asked = Path(folder, "request.json")
+        answer = Path(folder, "result.json")
+        attempt = record.row.attempt
         asked.write_text(request.text())
         command = ["replicate", "--request", str(asked), "--out", str(answer), "--attempt", attempt]
         spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
@@ -92,7 +90,7 @@ def _may_read(row: Replica, root: StorageRoot) -> bool:
 
 def keep(row: Replica, result: Result, now: datetime) -> None:
     """Also where the run before ended after its round was complete and before it was kept."""
-    said: dict[str, Any] = {"trouble": "", "tried_at": now}
+    columns: dict[str, Any] = {"trouble": "", "tried_at": now}
     if result.checkpoint_id is not None:
         triggered_at = _triggered_at(row, result)
         number: dict[str, Any] = {"replica": row, "number": result.round}
@@ -123,9 +121,9 @@ def keep(row: Replica, result: Result, now: datetime) -> None:
             ReplicaRound.objects.update_or_create(**number, defaults=fields)
         else:
             ReplicaRound.objects.get_or_create(**number, defaults=fields)
-        said |= of_copy | done | {"location": result.location}
+        columns |= of_copy | done | {"location": result.location}
         ReplicaRound.objects.filter(replica=row, number__lte=result.round - ROUNDS_KEPT).delete()
-    Replica.objects.filter(pk=row.pk).update(**said)
+    Replica.objects.filter(pk=row.pk).update(**columns)
 
 
 def _triggered_at(row: Replica, result: Result) -> datetime | None:

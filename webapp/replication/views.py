@@ -46,11 +46,11 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
                 },
             }
         )
-    said = gettext(
+    note_form = gettext(
         "Grows by a second each second, and falls when a newer copy is complete; instants are "
         "%(zone)s."
     )
-    note = said % {"zone": shown_zone.label()}
+    note = note_form % {"zone": shown_zone.label()}
     return JsonResponse(answer(lag_over_time(points), note))
 
 
@@ -59,10 +59,8 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     """A copy at another place, kept up to date from now on."""
     view = look_up(request, cluster, job_id)
-    destination, every_s = (
-        request.POST.get("destination", "").strip(),
-        request.POST.get("every_s", ""),
-    )
+    destination = request.POST.get("destination", "").strip()
+    every_s = request.POST.get("every_s", "")
     if not destination or len(destination) > 1000 or not (every_s.isdecimal() and len(every_s) < 9):
         messages.error(
             request,

@@ -1,6 +1,4 @@
-"""Documents as JSON and back: dataclasses become objects, tuples lists, instants ISO 8601 in
-UTC.
-"""
+"""Documents as JSON and back: dataclasses become objects, tuples lists, instants ISO 8601 in UTC."""
 
 import json
 from dataclasses import is_dataclass

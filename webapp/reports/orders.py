@@ -87,8 +87,8 @@ def request_digest(
 def again(report: IncidentReport, at: datetime) -> bool:
     """Make one anew that was not made; False where it is at work or done."""
     with transaction.atomic():
-        anew = IncidentReport.objects.filter(pk=report.pk, state=ReportState.FAILED)
-        if not anew.update(state=ReportState.QUEUED, progress=0, step="", error="", attempts=0):
+        failed = IncidentReport.objects.filter(pk=report.pk, state=ReportState.FAILED)
+        if not failed.update(state=ReportState.QUEUED, progress=0, step="", error="", attempts=0):
             return False
         work_keys.wake(report.pk, at)
     return True

@@ -156,10 +156,8 @@ def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
         raise BadScope(
             "This incident is of a storage root, which belongs to no job; choose jobs instead."
         )
-    began, ended = (
-        drawable(incident.began_at) - BEFORE,
-        min(drawable(incident.ended_at or at) + AFTER, at),
-    )
+    began = drawable(incident.began_at) - BEFORE
+    ended = min(drawable(incident.ended_at or at) + AFTER, at)
     end = max(ended, began + BEFORE)
     return checked(jobs or _worst_of(incident.cluster), max(began, end - LONGEST), end)
 

@@ -86,9 +86,8 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     yield (
         "weir_cluster_visibility",
         (
-            "How each cluster is seen now: live, blind (it does not answer), new, paused, broken "
-            "or "
-            "suspended (by its operator)."
+            "How each cluster is seen now: live, unreachable (it does not answer), new, paused, "
+            "broken or suspended (by its operator)."
         ),
         [
             ({"cluster": cluster.name, "visibility": cluster.visibility_at(now).value}, 1)

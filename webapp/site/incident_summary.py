@@ -1,4 +1,4 @@
-"""What somebody who was paged reads first: what an incident costs, who was told of it, and each
+"""What somebody who was paged reads first: what an incident costs, who was notified, and each
 matter of it once.
 """
 
@@ -38,7 +38,7 @@ class Matter:
 
 
 @dataclass(frozen=True)
-class Told:
+class Notification:
     """The newest delivery to one receiver."""
 
     receiver: str
@@ -94,7 +94,7 @@ def cost(
         total=Count("pk"), failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES))
     )
     restarts = JobAnnotation.objects.filter(of_jobs, kind="restart", at__range=span).count()
-    said = [
+    sentences = [
         ngettext(
             "%(failed)s of %(total)s known checkpoint failed.",
             "%(failed)s of %(total)s known checkpoints failed.",
@@ -105,13 +105,13 @@ def cost(
         else gettext("No checkpoint of this time is known.")
     ]
     if restarts:
-        said.append(
+        sentences.append(
             ngettext("%(restarts)s restart.", "%(restarts)s restarts.", restarts)
             % {"restarts": count_text(restarts)}
         )
     if ended_at is None:
-        said += _recovery_point(of_jobs, now)
-    return said
+        sentences += _recovery_point(of_jobs, now)
+    return sentences
 
 
 def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
@@ -132,7 +132,7 @@ def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
     ]
 
 
-def told(alert_uids: QuerySet[Any, Any]) -> list[Told]:
+def notifications(alert_uids: QuerySet[Any, Any]) -> list[Notification]:
     """Who was notified of these alerts, the newest first.
 
     One query; ``alert_uids`` is part of it.
@@ -142,11 +142,11 @@ def told(alert_uids: QuerySet[Any, Any]) -> list[Told]:
         .select_related("endpoint")
         .defer("payload")
     )
-    newest: dict[str, Told] = {}
+    newest: dict[str, Notification] = {}
     for row in rows.order_by("-id").distinct()[:MOST_DELIVERIES]:
         receiver = row.mail_to or row.endpoint.name
         badge = DELIVERY_BADGES.get(row.state, UNKNOWN)
         newest.setdefault(
-            receiver, Told(receiver, row.ended_at or row.made_at, badge, row.last_error)
+            receiver, Notification(receiver, row.ended_at or row.made_at, badge, row.last_error)
         )
     return list(newest.values())

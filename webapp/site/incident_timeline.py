@@ -14,7 +14,7 @@ from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.alerting.choices import Happened
 from webapp.alerting.incident_actions import LABEL
 from webapp.alerting.models import AlertEvent, Silence
-from webapp.alerting.told import story_words
+from webapp.alerting.story_texts import story_words
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.reasons import in_words
 from webapp.fleet.models import JobAnnotation, JobException
@@ -35,7 +35,7 @@ _EVENTS = {
     Happened.FIRED: ("alert", "crit"),
     Happened.FIRED_AGAIN: ("alert", "crit"),
     Happened.RESOLVED: ("alert", "ok"),
-    Happened.TOLD: ("notice", "done"),
+    Happened.NOTIFIED: ("notice", "done"),
 }
 _RANK = {"crit": 3, "warn": 2, "ok": 1, "done": 1}
 

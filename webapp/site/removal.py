@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from webapp.findings import blind_clusters, job_judgements
+from webapp.findings import job_judgements, unreachable_clusters
 from webapp.findings.signals import findings_changed
 from webapp.fleet import demo
 from webapp.fleet.models import Cluster
@@ -17,7 +17,7 @@ def remove_clusters(clusters: Iterable[Cluster], now: datetime) -> None:
     with transaction.atomic():
         for cluster in clusters:
             cluster.delete()
-        blind_clusters.close_unwatched(now)
+        unreachable_clusters.close_unwatched(now)
         job_judgements.forget_unseen(now)
         findings_changed.send(sender=None)
 

@@ -13,11 +13,9 @@ AUDIT_BADGES: dict[str, Badge] = {
     AuditState.LOADED: Badge(_("done"), "●", "ok"),
     AuditState.FAILED: Badge(_("failed"), "▲", "crit"),
 }
-YES, NO, UNKNOWN = (
-    Badge(_("yes"), "●", "ok"),
-    Badge(_("no"), "▲", "crit"),
-    Badge(_("unknown"), "?", "unknown"),
-)
+YES = Badge(_("yes"), "●", "ok")
+NO = Badge(_("no"), "▲", "crit")
+UNKNOWN = Badge(_("unknown"), "?", "unknown")
 PLAIN_NO = Badge(_("no"), "◆", "warn")
 
 

@@ -8,7 +8,7 @@ CODE_WORDS = (
     _("live"),
     _("retained waste"),
     _("orphan"),
-    _("young"),
+    _("recent"),
     _("kept"),
     _("referred"),
     _("snapshot"),

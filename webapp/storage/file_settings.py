@@ -1,6 +1,4 @@
-"""Settings of a job that decide about its files, under the names that its version of Flink
-reads.
-"""
+"""Settings of a job that decide about its files, under the names that its version of Flink reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

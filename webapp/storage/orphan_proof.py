@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from spark_jobs.storage_words import YOUNG
+from spark_jobs.storage_words import RECENT
 from webapp.storage.models import StorageAudit, VerdictFigures
 
-BY_GUARD = frozenset({"age_guard", "ended_lately"})
+BY_GUARD = frozenset({"age_guard", "ended_recently"})
 BY_JOB = frozenset({"in_flight", "no_checkpoint_since"})
 
 
@@ -20,8 +20,8 @@ class Unreferenced:
     """Files that nothing refers to and that are not yet orphans.
 
     ``provable_from``: when an audit can prove the last of them at the latest, None where that takes
-    a job's next checkpoint only.
-    ``awaits_job``: some of them also wait for their job to complete a checkpoint.
+    a job's next checkpoint only. ``awaits_job``: some of them also wait for their job to complete a
+    checkpoint.
     """
 
     files: int
@@ -34,10 +34,10 @@ def unreferenced(
     audit: StorageAudit, rows: Iterable[VerdictFigures], audit_every_h: int | None = None
 ) -> Unreferenced | None:
     """Of one root, from its figures by reason; None where there is nothing of it."""
-    young = [row for row in rows if row.verdict == YOUNG]
-    if not young or audit.as_of is None:
+    recent = [row for row in rows if row.verdict == RECENT]
+    if not recent or audit.as_of is None:
         return None
-    reasons = {row.reason for row in young}
+    reasons = {row.reason for row in recent}
     times = []
     if reasons & BY_GUARD:
         # A file may have been written, or first seen, at the very time of the audit.
@@ -45,8 +45,8 @@ def unreferenced(
     if "first_audit" in reasons:
         times.append(audit.as_of + timedelta(hours=audit_every_h or settings.WEIR.storage_audit_h))
     return Unreferenced(
-        sum(row.files for row in young),
-        sum(row.bytes for row in young),
+        sum(row.files for row in recent),
+        sum(row.bytes for row in recent),
         max(times, default=None),
         bool(reasons & BY_JOB),
     )

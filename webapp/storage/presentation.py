@@ -1,6 +1,4 @@
-"""Figures of an audit as a page shows them: parts of a bar, sentences for codes, sums over
-roots.
-"""
+"""Figures of an audit as a page shows them: parts of a bar, sentences for codes, sums over roots."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -81,10 +81,8 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
         if same_directory(root.reading, place):
             why = gettext(
                 "%(reading)s and %(place)s, where the root %(uri)s is read, are one directory, or "
-                "one in the other: what "
-                "is needed under one name would look dead under the other. Declare one an alias of "
-                "the other "
-                "(WEIR_STORAGE_ALIASES), keep one root."
+                "one in the other: what is needed under one name would look dead under the other. "
+                "Declare one an alias of the other (WEIR_STORAGE_ALIASES), keep one root."
             ) % {"reading": root.reading, "place": place, "uri": other.uri}
             raise ValidationError({"read_at" if row.read_at else "uri": why})
 

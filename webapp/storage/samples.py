@@ -156,18 +156,19 @@ def job_samples(
                 for job in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")
             }
             for row in chunk:
-                told, calls = current.get((row.cluster, row.job_id)), None
+                current_job, calls = current.get((row.cluster, row.job_id)), None
                 files_written = written.get(row.directory)
                 if files_written is not None:
                     calls = calls_of_files(files_written)
                 fewer = FewerFiles()
                 if (
-                    told
+                    current_job
                     and calls
-                    and calls * 1000 >= LEAST_PER_S * (told.checkpoint_interval_ms or math.inf)
+                    and calls * 1000
+                    >= LEAST_PER_S * (current_job.checkpoint_interval_ms or math.inf)
                     and to_read
                 ):
-                    fewer, to_read = fewer_files(told, timezone.now()), to_read - 1
+                    fewer, to_read = fewer_files(current_job, timezone.now()), to_read - 1
                 yield StorageJobSample(
                     root=root.root,
                     cluster=row.cluster,
@@ -186,7 +187,7 @@ def job_samples(
                     dependent=snapshots.get((row.cluster, row.job_id), (0, 0))[1],
                     incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),
                     calls=calls,
-                    interval_ms=told.checkpoint_interval_ms if told else None,
+                    interval_ms=current_job.checkpoint_interval_ms if current_job else None,
                     files_written=files_written,
                     files_merged=fewer.merged,
                     files_inlined=fewer.inlined,

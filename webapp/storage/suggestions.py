@@ -51,9 +51,7 @@ class Suggestion:
 
 
 def suggestions() -> list[Suggestion]:
-    """Unregistered directories of all clusters, recordings included; made anew every few
-    minutes.
-    """
+    """Unregistered directories of all clusters, recordings included; made anew every few minutes."""
     found: list[Suggestion] = (
         cache.get_or_set("storage-suggestions", lambda: _found(MOST_PATHS), KEPT_S) or []
     )
@@ -154,8 +152,8 @@ def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
         for facts in (recent, recorded)
     )
     for paths in (*found, _of_last_paths()):
-        for cluster, told_path in paths:
-            path = (told_path or "").rstrip("/")
+        for cluster, reported_path in paths:
+            path = (reported_path or "").rstrip("/")
             for kind, pattern in (
                 (RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT),
                 (RootKind.SAVEPOINTS, _SAVEPOINT),

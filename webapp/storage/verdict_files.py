@@ -2,8 +2,8 @@
 by piece.
 
 A page reads the row groups from where the last one ended and stops when it is full, or when it has
-looked at enough:
-then it shows what it has and goes on from there. Nothing here grows with the number of files.
+looked at enough: then it shows what it has and goes on from there. Nothing here grows with the
+number of files.
 """
 
 from collections.abc import Iterator, Sequence
@@ -148,9 +148,7 @@ def _text(value: Any) -> str:
 
 
 def in_order(parts: Sequence[str]) -> list[str]:
-    """Parquet parts sorted by root and path, by their first row; parts without rows are left
-    out.
-    """
+    """Parquet parts sorted by root and path, by their first row; parts without rows are left out."""
     starts = []
     for part in parts:
         with fsspec.open(part, "rb") as stream:

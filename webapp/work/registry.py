@@ -59,10 +59,10 @@ class Work:
     ``prefix``: its key, or what its keys begin with. ``every``: key → seconds between two runs, of
     all that should be running now. ``has_work`` is asked after the claim and costs little. ``do``
     is recorded as a run; ``look`` instead of it keeps a history of its own. ``next_at``: when it is
-    due again, None for an interval after its end.
-    ``when_hinted``: a hint is followed even where the row is not due yet. ``more``: asked after a
-    look that was a hint's, and looked again where it says so. ``done`` gets the key once a hinted
-    run ended well, ``missed`` where it failed or was held elsewhere.
+    due again, None for an interval after its end. ``when_hinted``: a hint is followed even where
+    the row is not due yet. ``more``: asked after a look that was a hint's, and looked again where
+    it says so. ``done`` gets the key once a hinted run ended well, ``missed`` where it failed or
+    was held elsewhere.
     """
 
     prefix: str

@@ -93,22 +93,22 @@ def _why(arguments: Sequence[str], error: BaseException) -> str:
 
 @contextmanager
 def _kept(name: str, record: RunRecord) -> Iterator[Path]:
-    """Lines that the job says and logs go to ``record`` and to a log file, whose path is
-    yielded.
-    """
+    """Lines that the job says and logs go to ``record`` and to a log file, whose path is yielded."""
     path = _log_file(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     file = RotatingFileHandler(
         path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", errors="replace", delay=True
     )
     file.setFormatter(log_lines.formatter(settings.WEIR.log_format))
-    said = logging.getLogger("spark_jobs.said")
+    progress_log = logging.getLogger("spark_jobs.said")
     noted = _Noted(record)
     handlers: list[logging.Handler] = [file, noted]
 
     def say(line: str) -> None:
         record.say(line[:LINE_CHARS])
-        file.handle(said.makeRecord(said.name, logging.INFO, "", 0, "%s", (line,), None))
+        file.handle(
+            progress_log.makeRecord(progress_log.name, logging.INFO, "", 0, "%s", (line,), None)
+        )
 
     for logger in map(logging.getLogger, LOGGERS):
         for handler in handlers:

@@ -38,12 +38,12 @@ def bounded(text: str | None, longest: int, unique: bool) -> str | None:
     return f"{text[: longest - _HASH_LENGTH - 1]}…{digest}"
 
 
-def discreet_text(text: str | None) -> str | None:
+def redacted_text(text: str | None) -> str | None:
     """Without secrets. Not for what identifies a row: that has to stay what it was."""
     return redact(text) if text else text
 
 
-def discreet_json(document: str | None) -> str | None:
+def redacted_json(document: str | None) -> str | None:
     """As :func:`clean_json`, without secrets."""
     document = clean_json(document)
     if document is None or not (is_suspicious(document) or "\\u" in document):

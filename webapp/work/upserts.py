@@ -17,7 +17,7 @@ from ingest.redaction.texts import redact
 from spark_jobs.serving import ServingTable
 from webapp.lib.chunks import chunks
 from webapp.lib.messages.fields import decoded, encoded
-from webapp.work.texts import bounded, clean_text, discreet_json, discreet_text, storable
+from webapp.work.texts import bounded, clean_text, redacted_json, redacted_text, storable
 
 Row = Mapping[str, Any]
 Values = list[list[Any]]
@@ -37,8 +37,7 @@ def upsert(
 
     An existing row is replaced by one that rests on the same or newer observations (``as_of``);
     where the table knows settled rows, a settled one always replaces an open one and never the
-    other way round.
-    ``derived`` adds columns of the web's own, computed from the row.
+    other way round. ``derived`` adds columns of the web's own, computed from the row.
     """
     convert = [_converter(table, model, name) for name in table.column_names]
     values = [
@@ -76,12 +75,10 @@ def _copy(target: str, names: Sequence[str], table: ServingTable, values: Values
     """COPY into a temporary table, then one statement: 34,000 rows/s where INSERT … VALUES made
     4,500.
     """
-    columns, keys, incoming, into = (
-        _quoted(names),
-        _quoted(table.key),
-        _quoted([f"incoming_{target}"]),
-        _quoted([target]),
-    )
+    columns = _quoted(names)
+    keys = _quoted(table.key)
+    incoming = _quoted([f"incoming_{target}"])
+    into = _quoted([target])
     with connection.cursor() as cursor:
         cursor.execute(
             f"CREATE TEMPORARY TABLE {incoming} ON COMMIT DROP AS SELECT {columns} FROM {into} "
@@ -130,14 +127,14 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
             if name in table.key:
                 return partial(bounded, longest=longest, unique=True) if longest else clean_text
             return lambda text: (
-                bounded(discreet_text(text), longest, unique=False)
+                bounded(redacted_text(text), longest, unique=False)
                 if longest
-                else clean_text(discreet_text(text))
+                else clean_text(redacted_text(text))
             )
         case "message":
-            return _discreet_message
+            return _redacted_message
         case "json" | "messages":
-            return discreet_json
+            return redacted_json
         case "real":
             return _finite
         case "instant":
@@ -146,7 +143,7 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
             return _as_is
 
 
-def _discreet_message(document: str | None) -> str | None:
+def _redacted_message(document: str | None) -> str | None:
     shown = decoded(document)
     return shown if shown is None else encoded(storable(redact(shown)))
 

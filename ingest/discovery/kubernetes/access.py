@@ -44,10 +44,8 @@ class Credentials:
 
 def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
     """Read anew each time, since the token of a pod is replaced every hour. Raises ``Skipped``."""
-    host, port = (
-        os.environ.get("KUBERNETES_SERVICE_HOST", ""),
-        os.environ.get("KUBERNETES_SERVICE_PORT", "443"),
-    )
+    host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
+    port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
         raise Skipped(
             message(

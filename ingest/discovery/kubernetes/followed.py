@@ -106,10 +106,8 @@ class Followed:
                 )
             for one in page["items"]:
                 self._put(found, one)
-            more, version = (
-                page["metadata"].get("continue") or "",
-                page["metadata"].get("resourceVersion") or "",
-            )
+            more = page["metadata"].get("continue") or ""
+            version = page["metadata"].get("resourceVersion") or ""
             if not isinstance(version, str) or not isinstance(more, str):
                 raise ApiFault(message("{path:name} lists without a version", path=self.path), 200)
             if not more:

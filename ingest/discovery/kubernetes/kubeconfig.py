@@ -77,10 +77,8 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
                 "or a certificate"
             )
         )
-    certificate, key = (
-        _content(user, "client-certificate", folder),
-        _content(user, "client-key", folder),
-    )
+    certificate = _content(user, "client-certificate", folder)
+    key = _content(user, "client-key", folder)
     if bool(certificate) != bool(key):
         raise Skipped(
             message("its user has one of client certificate and key; both belong together")

@@ -2,10 +2,8 @@
 ConfigMaps, of events.
 
 Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator
-(``flink.apache.org/v1beta1``)
-and of core/v1.
-Each function takes an object and gives plain values, or None where it is none of ours. What is
-missing is "" or None.
+(``flink.apache.org/v1beta1``) and of core/v1. Each function takes an object and gives plain values,
+or None where it is none of ours. What is missing is "" or None.
 """
 
 import re
@@ -59,11 +57,9 @@ def _resource(found: dict[str, Any], kind: str) -> dict[str, Any] | None:
     if kept is None:
         return None
     spec, status = _part(found, "spec"), _part(found, "status")
-    job, reconciled, wanted = (
-        _part(status, "jobStatus"),
-        _part(status, "reconciliationStatus"),
-        _part(spec, "job"),
-    )
+    job = _part(status, "jobStatus")
+    reconciled = _part(status, "reconciliationStatus")
+    wanted = _part(spec, "job")
     job_id = _text(job.get("jobId"))
     return kept | {
         "kind": kind,
@@ -171,10 +167,8 @@ def leader(found: dict[str, Any]) -> dict[str, Any] | None:
             _text(data.get(LEADER)).partition(","),
         )
     elif kept["name"].endswith("-restserver-leader"):
-        cluster_id, url = (
-            kept["name"].removesuffix("-restserver-leader"),
-            _text(data.get("address")),
-        )
+        cluster_id = kept["name"].removesuffix("-restserver-leader")
+        url = _text(data.get("address"))
     else:
         return None
     return kept | {"cluster_id": cluster_id, "url": url[:MAX_VALUE]}

@@ -33,9 +33,11 @@ def report_of(
     reconciled.
     """
     own = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
-    told = [event for of in (deployment, *session_jobs) for event in _events(of, events, snapshots)]
+    kubernetes_events = [
+        event for of in (deployment, *session_jobs) for event in _events(of, events, snapshots)
+    ]
     newest = sorted(
-        set(told),
+        set(kubernetes_events),
         key=lambda event: (event.at_ms, event.reason, event.job_id, event.message, event.path),
     )[-MAX_EVENTS:]
     return OperatorReport(

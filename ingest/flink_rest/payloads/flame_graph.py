@@ -14,8 +14,7 @@ from ingest.errors import Skipped
 from ingest.flink_rest.payloads.fields import Fields, signed
 
 MOST_NODES = 50_000
-"""A hundred samples of each subtask (``rest.flamegraph.num-samples``) share most of their
-frames.
+"""A hundred samples of each subtask (``rest.flamegraph.num-samples``) share most of their frames.
 """
 DEEPEST = 1_100
 """``rest.flamegraph.stack-depth`` is 100, and no JVM keeps more than 1,024 frames of a trace by

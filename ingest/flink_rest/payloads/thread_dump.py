@@ -49,14 +49,14 @@ def thread_dump(body: Any) -> tuple[Thread, ...]:
     """In Flink's order. Raises ``Skipped`` on a bad shape, or on more threads than any JVM of Flink
     has; a text that is none of a thread is left out.
     """
-    told = list(Fields(body).objects("threadInfos"))
-    if len(told) > MOST_THREADS:
+    threads = list(Fields(body).objects("threadInfos"))
+    if len(threads) > MOST_THREADS:
         raise Skipped(f"threadInfos: more than {MOST_THREADS:,} threads")
-    return tuple(_threads(told))
+    return tuple(_threads(threads))
 
 
-def _threads(told: list[Fields]) -> Iterator[Thread]:
-    for fields in told:
+def _threads(dumped: list[Fields]) -> Iterator[Thread]:
+    for fields in dumped:
         name, text = fields.the_text("threadName"), fields.the_text("stringifiedThreadInfo")
         head, _, stack = text.partition("\n")
         match = _HEAD.match(head.removeprefix(f'"{name}"')[:_HEAD_CHARS])

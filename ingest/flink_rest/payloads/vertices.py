@@ -127,8 +127,7 @@ def backpressured_ratios(body: Any) -> dict[int, float | None]:
     (``deprecated``).
 
     Only this ratio is read: idle and busy ratios are metrics of other instants, and are requested
-    as such.
-    Raises ``Skipped`` on a bad shape.
+    as such. Raises ``Skipped`` on a bad shape.
     """
     payload = Fields(body)
     if payload.text("status") != "ok":

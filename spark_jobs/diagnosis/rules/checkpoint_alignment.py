@@ -1,6 +1,4 @@
-"""Barriers of different channels arrive far apart: tasks wait between the first and the last
-one.
-"""
+"""Barriers of different channels arrive far apart: tasks wait between the first and the last one."""
 
 from collections.abc import Iterator
 
@@ -40,9 +38,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     slowest = cost.slow[-1]
     at = brief(slowest.slowest_vertex_name or message("the slowest task"))
     why = message(
-        "Some channels carry more than others or come from slower tasks, so their "
-        "barriers reach {at:name} late; channels whose barrier has arrived are blocked "
-        "until then.",
+        "Some channels carry more than others or come from slower tasks, so their barriers reach "
+        "{at:name} late; channels whose barrier has arrived are blocked until then.",
         at=at,
     )
     pressed = (

@@ -102,10 +102,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             or upload.checkpoint.ended_ms < since_ms
         ):
             continue
-        before, after = (
-            _ordinary(uploads[:index], newest=BEFORE),
-            _ordinary(uploads[index + 1 :], newest=0)[:1],
-        )
+        before = _ordinary(uploads[:index], newest=BEFORE)
+        after = _ordinary(uploads[index + 1 :], newest=0)[:1]
         if not _is_full_among_small(upload, before, after, limits):
             continue
         excess = int(
@@ -189,11 +187,9 @@ def _confidence(
     files = _files(window, upload.checkpoint)
     if files is not None:
         return "high" if _uploaded_again(files) else None
-    affected, chance, bound = (
-        has_flink_23949(window.version),
-        pattern.chance,
-        limits[f"{RULE}.chance"],
-    )
+    affected = has_flink_23949(window.version)
+    chance = pattern.chance
+    bound = limits[f"{RULE}.chance"]
     if affected == "yes":
         return "high" if chance <= bound else "medium"
     if chance <= bound:
@@ -313,11 +309,9 @@ def _evidence(
     limits: Limits,
 ) -> Iterator[Evidence]:
     at_ms = upload.checkpoint.ended_ms
-    minimum, full, small = (
-        f"{RULE}.minimum_excess_bytes",
-        f"{RULE}.full_ratio",
-        f"{RULE}.incremental_ratio",
-    )
+    minimum = f"{RULE}.minimum_excess_bytes"
+    full = f"{RULE}.full_ratio"
+    small = f"{RULE}.incremental_ratio"
     yield limits.compared(
         message("bytes uploaded in excess"), excess, "bytes", ">=", minimum, at_ms
     )

@@ -18,12 +18,10 @@ from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "checkpoint.in_flight_share"
-SHARE, LEAST, SEVERE, LOOK_BACK = (
-    f"{RULE}.share",
-    f"{RULE}.least_bytes",
-    f"{RULE}.severe_bytes",
-    f"{RULE}.look_back_s",
-)
+SHARE = f"{RULE}.share"
+LEAST = f"{RULE}.least_bytes"
+SEVERE = f"{RULE}.severe_bytes"
+LOOK_BACK = f"{RULE}.look_back_s"
 DEBLOATS_SINCE = (1, 14)
 FEWEST = 3
 """Checkpoints: one alone may have met a burst."""

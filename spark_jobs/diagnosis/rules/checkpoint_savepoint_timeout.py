@@ -114,11 +114,9 @@ def _finding(
     slowest = max(
         savepoints, key=lambda savepoint: (savepoint.end_to_end_ms or 0, savepoint.checkpoint_id)
     )
-    savepoint_ms, at_ms, times = (
-        slowest.end_to_end_ms or 0,
-        slowest.ended_ms,
-        f"{RULE}.times_slower",
-    )
+    savepoint_ms = slowest.end_to_end_ms or 0
+    at_ms = slowest.ended_ms
+    times = f"{RULE}.times_slower"
     native = (
         message(" (from 1.15 on: `flink savepoint --type native`)")
         if window.version is None or window.version >= (1, 15)

@@ -59,9 +59,8 @@ def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
     if holder:
         held = list_text(brief(window.vertex_name(vertex_id)) for vertex_id in holder.held)
         return message(
-            "Back-pressure holds the barriers: they are queued behind records, and the "
-            "buffers from {held:name} on are full because {brief:name} processes the "
-            "records too slowly.",
+            "Back-pressure holds the barriers: they are queued behind records, and the buffers "
+            "from {held:name} on are full because {brief:name} processes the records too slowly.",
             held=held,
             brief=holder.brief,
         )

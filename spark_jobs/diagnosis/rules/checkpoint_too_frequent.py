@@ -85,10 +85,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not interval_ms:
         raise NotJudged(message("the checkpoint settings of this job have not been seen"))
     fleet_minimum_ms = limits[f"{RULE}.fleet_minimum_interval_s"] * 1000
-    below_fleet_minimum, long_ms = (
-        interval_ms < fleet_minimum_ms,
-        limits[f"{RULE}.interval_share"] * interval_ms,
-    )
+    below_fleet_minimum = interval_ms < fleet_minimum_ms
+    long_ms = limits[f"{RULE}.interval_share"] * interval_ms
     if (
         anything_known(window)
         and not below_fleet_minimum
@@ -142,9 +140,7 @@ def _has_pause(window: JobWindow, interval_ms: int, limits: Limits) -> bool:
 
 
 def _is_held(window: JobWindow, limits: Limits, done: list[CheckpointSample]) -> bool:
-    """Back-pressure or busy threads make them slow, not their number: then the phase rules
-    speak.
-    """
+    """Back-pressure or busy threads make them slow, not their number: then the phase rules speak."""
     phases = [dominating[0] for sample in done if (dominating := dominating_phase(sample))]
     if phases and sum(phase in BARRIER_PHASES for phase in phases) * 2 >= len(phases):
         return True

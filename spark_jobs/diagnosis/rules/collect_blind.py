@@ -1,7 +1,7 @@
 """A source of the cluster is silent: what it would tell is not seen, and health is unknown.
 
 Judged where the sources are watched, over a window whose ``gaps`` are filled. Jobs that ended are
-not blind.
+not unreachable.
 """
 
 from collections.abc import Iterator

@@ -24,11 +24,9 @@ LACKING = message("records and state per subtask")
 RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
 STATE_KEPT_MS = 600_000
 """A window knows the state of the newest checkpoint in each ten minutes."""
-MIN_RECORDS, MIN_STATE, BUSY = (
-    f"{RULE}.min_records_per_s",
-    f"{RULE}.min_state_bytes",
-    f"{RULE}.busy_ratio",
-)
+MIN_RECORDS = f"{RULE}.min_records_per_s"
+MIN_STATE = f"{RULE}.min_state_bytes"
+BUSY = f"{RULE}.busy_ratio"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +161,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 remembered=list_text(remembered),
             )
         )
-    if not window.vertex_states and _state_is_untold(window):
+    if not window.vertex_states and _state_is_unreported(window):
         raise NotJudged(
             message(
                 "full state of each subtask, which the REST API gives for a checkpoint since Flink "
@@ -172,7 +170,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
 
 
-def _state_is_untold(window: JobWindow) -> bool:
+def _state_is_unreported(window: JobWindow) -> bool:
     """Checkpoints completed, and REST either told nothing of the job or had the time to tell of one
     of them.
     """
@@ -347,9 +345,8 @@ def _next_step(name: str, uneven: Uneven) -> str:
     if uneven.of == "state":
         return message(
             "Its records are not known to be uneven: look at the state of single keys of "
-            "{name:name}, such as a list or map that only grows, a window or a join side "
-            "that is never cleared. Set a state time-to-live or clear it; else divide the "
-            "key.",
+            "{name:name}, such as a list or map that only grows, a window or a join side that is "
+            "never cleared. Set a state time-to-live or clear it; else divide the key.",
             name=name,
         )
     if uneven.is_source:

@@ -71,7 +71,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             samples.setdefault(gauge.vertex_id, []).append(gauge)
     topology = Topology(window.vertices, window.edges)
     for vertex_id, of_vertex in samples.items():
-        if any(_tells_both(gauges) for gauges in of_vertex):
+        if any(_has_both(gauges) for gauges in of_vertex):
             yield from _by_its_inputs(window, limits, vertex_id, of_vertex)
         else:
             yield from _by_its_feeders(
@@ -95,7 +95,7 @@ def apart_ms(gauges: VertexGauges) -> int | None:
     )
 
 
-def _tells_both(gauges: VertexGauges) -> bool:
+def _has_both(gauges: VertexGauges) -> bool:
     return gauges.input1_watermark_ms is not None and gauges.input2_watermark_ms is not None
 
 
@@ -170,7 +170,7 @@ def _by_its_feeders(
     """
     seen = fed_samples(vertex_id, feeders, samples)
     state = _state_bytes(window, vertex_id)
-    if not state or len(seen) < limits[SAMPLES] or any(one.untold for one in seen):
+    if not state or len(seen) < limits[SAMPLES] or any(one.unknown_because for one in seen):
         return
     newest = seen[-1]
     distances = [one.apart_ms for one in seen]
@@ -213,10 +213,9 @@ def _by_its_feeders(
         ),
         next_step=(
             message(
-                "Look at {slow:name}: its sources (lag, idle partitions) and operators that "
-                "are busy or back-pressured. Where it is late by nature, align the sources "
-                "(withWatermarkAlignment, 1.15 and later) so that the faster does not run "
-                "ahead.",
+                "Look at {slow:name}: its sources (lag, idle partitions) and operators that are "
+                "busy or back-pressured. Where it is late by nature, align the sources "
+                "(withWatermarkAlignment, 1.15 and later) so that the faster does not run ahead.",
                 slow=slow,
             )
         ),

@@ -19,12 +19,10 @@ from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "memory.step_after_restart"
-STEP, RESTARTS, LEFT, CRITICAL = (
-    f"{RULE}.step_bytes",
-    f"{RULE}.restarts",
-    f"{RULE}.restarts_left",
-    f"{RULE}.critical_restarts_left",
-)
+STEP = f"{RULE}.step_bytes"
+RESTARTS = f"{RULE}.restarts"
+LEFT = f"{RULE}.restarts_left"
+CRITICAL = f"{RULE}.critical_restarts_left"
 MOST_FALLS = 0.2
 """Of the steps: where levels fall now and then, what was left behind is freed after all, by a
 collection that unloads classes.
@@ -33,17 +31,15 @@ METASPACE, DIRECT = "metaspace", message("direct memory")
 _ACTION = {
     METASPACE: (
         message(
-            "Take a heap dump of the TaskManager and look for what refers to several class "
-            "loaders of the job: a thread, timer or cache that close() does not end. "
-            "Libraries that do so belong into Flink's lib folder. "
-            "taskmanager.memory.jvm-metaspace.size only buys time."
+            "Take a heap dump of the TaskManager and look for what refers to several class loaders "
+            "of the job: a thread, timer or cache that close() does not end. Libraries that do so "
+            "belong into Flink's lib folder. taskmanager.memory.jvm-metaspace.size only buys time."
         )
     ),
     DIRECT: (
         message(
-            "Look for clients and buffers that close() does not release: threads that "
-            "outlive their task keep them. taskmanager.memory.task.off-heap.size only buys "
-            "time."
+            "Look for clients and buffers that close() does not release: threads that outlive "
+            "their task keep them. taskmanager.memory.task.off-heap.size only buys time."
         )
     ),
 }

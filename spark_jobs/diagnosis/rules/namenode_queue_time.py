@@ -88,12 +88,11 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
             words=message(" Most calls: {kinds:message}.", kinds=kinds) if kinds else "",
         ),
         next_step=message(
-            "Read on the page File system calls who calls it most in the worst second and "
-            "which jobs take checkpoints together. Fewer files make fewer calls "
-            "(state.storage.fs.memory-threshold, "
-            "execution.checkpointing.file-merging.enabled since 1.20); longer intervals "
-            "and checkpoints at different seconds take the bursts; jobs that move to "
-            "another NameNode take their load with them."
+            "Read on the page File system calls who calls it most in the worst second and which "
+            "jobs take checkpoints together. Fewer files make fewer calls "
+            "(state.storage.fs.memory-threshold, execution.checkpointing.file-merging.enabled "
+            "since 1.20); longer intervals and checkpoints at different seconds take the bursts; "
+            "jobs that move to another NameNode take their load with them."
         ),
         evidence=tuple(_evidence(sample, wait_ms, limits)),
         data={"queue_ms": wait_ms, "calls_per_s": sample.calls_per_s, "kinds": dict(sample.kinds)},

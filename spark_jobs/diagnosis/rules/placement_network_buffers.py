@@ -175,10 +175,9 @@ def _finding(window: JobWindow, limits: Limits, shortages: list[Shortage]) -> Fi
         ),
         next_step=(
             message(
-                "Raise taskmanager.memory.network.max (with network.fraction or network.min), "
-                "or let fewer tasks share a TaskManager. The job's placement page shows how "
-                "many buffers its plan needs on each TaskManager, and what an even placement "
-                "would need."
+                "Raise taskmanager.memory.network.max (with network.fraction or network.min), or "
+                "let fewer tasks share a TaskManager. The job's placement page shows how many "
+                "buffers its plan needs on each TaskManager, and what an even placement would need."
             )
         ),
         seen_at_ms=newest.at_ms,

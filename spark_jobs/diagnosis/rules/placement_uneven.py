@@ -19,11 +19,9 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 RULE = "placement.uneven"
 LACKING = message("on which TaskManagers its subtasks run")
-RATIO, EXTRA, BUSY_RATIO = (
-    f"{RULE}.max_over_mean",
-    f"{RULE}.extra_tasks",
-    f"{RULE}.busy_max_over_mean",
-)
+RATIO = f"{RULE}.max_over_mean"
+EXTRA = f"{RULE}.extra_tasks"
+BUSY_RATIO = f"{RULE}.busy_max_over_mean"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,9 @@ from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "pressure.root"
-BUSY, FULL_INPUT, CRITICAL = (
-    f"{RULE}.busy_ratio",
-    f"{RULE}.full_input_ratio",
-    f"{RULE}.critical_ratio",
-)
+BUSY = f"{RULE}.busy_ratio"
+FULL_INPUT = f"{RULE}.full_input_ratio"
+CRITICAL = f"{RULE}.critical_ratio"
 
 
 @rule(

@@ -223,10 +223,8 @@ def _hot_channel_subtasks(vertex: Subtasks, origin: Origin, limits: Limits) -> l
     """Hot subtasks of which only few channels queue."""
     hot = []
     for index in origin.subtasks:
-        floating, exclusive = (
-            value(vertex.window.floating_usage, index),
-            value(vertex.window.exclusive_usage, index),
-        )
+        floating = value(vertex.window.floating_usage, index)
+        exclusive = value(vertex.window.exclusive_usage, index)
         if (
             floating is not None
             and exclusive is not None

@@ -19,7 +19,7 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "restart.loop"
 LOST = message("TaskManager lost")
-UNTOLD = message("no exception reported")
+UNREPORTED = message("no exception reported")
 RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
@@ -114,7 +114,7 @@ class _Trouble:
 
 def _trouble(episode: Episode) -> _Trouble:
     if not episode.failures:
-        return _Trouble(LOST if episode.lost else UNTOLD, "", episode.lost, None)
+        return _Trouble(LOST if episode.lost else UNREPORTED, "", episode.lost, None)
     first = _first(episode)
     root, lost = root_of(first.name, first.stacktrace), _lost(episode)
     if is_lost_taskmanager(first.name, first.stacktrace):
@@ -290,7 +290,7 @@ def _only_task(troubles: Sequence[_Trouble]) -> str | None:
 def _cause(
     group: str, often: int, of: int, text: str, lost: list[str], host: tuple[str, float] | None
 ) -> str:
-    if group == UNTOLD:
+    if group == UNREPORTED:
         return message("What made it fail is not known: neither REST nor the log has an exception.")
     if group == LOST:
         who = list_text(lost) or message("one that nothing names")

@@ -87,11 +87,11 @@ def _attempts(window: JobWindow) -> list[Attempt]:
         for event in window.events
         if event.kind == "job_terminal"
     )
-    for told in (logged, reported, ended):
+    for mentions in (logged, reported, ended):
         # JobManager and TaskManager log the same failure.
         attempts = {
             key: Attempt(at_ms, path, key[0])
-            for at_ms, key, trace in told
+            for at_ms, key, trace in mentions
             if (path := missing_at_restore(trace))
         }
         if attempts:

@@ -26,9 +26,8 @@ PEKKO_SINCE = (1, 18)
     RULE,
     message("RPC storm"),
     message(
-        "While the tasks of the job are deployed, requests for slots and deployments "
-        "time out, or consumers ask the JobManager for the state of partitions many "
-        "times a second."
+        "While the tasks of the job are deployed, requests for slots and deployments time out, or "
+        "consumers ask the JobManager for the state of partitions many times a second."
     ),
     hold_s=600,
     reads=("slot_request_failed", message("task_state FAILED"), STATE_REQUEST),
@@ -124,19 +123,17 @@ def _of_state_requests(
             most=plural(most, "{count:count} time", "{count:count} times"),
         ),
         cause=message(
-            "{askers:message} ran before the producers of their partitions were deployed. "
-            "Each asks the producer, which has no such partition, then the JobManager for "
-            "its state, and then the producer once more: for each channel, beside the "
-            "deployments.",
+            "{askers:message} ran before the producers of their partitions were deployed. Each "
+            "asks the producer, which has no such partition, then the JobManager for its state, "
+            "and then the producer once more: for each channel, beside the deployments.",
             askers=plural(askers, "{count:count} task", "{count:count} tasks"),
         ),
         next_step=message(
-            "Find what holds up the deployment of the producers: how long TaskManagers "
-            "took to fetch jars stands on the page about starts. Until then let consumers "
-            "ask less often: raise taskmanager.network.request-backoff.initial, and where "
-            "the release has it (1.20 and later) leave "
-            "taskmanager.network.partition-request-timeout at its 10 s, so that requests "
-            "wait at the producer."
+            "Find what holds up the deployment of the producers: how long TaskManagers took to "
+            "fetch jars stands on the page about starts. Until then let consumers ask less often: "
+            "raise taskmanager.network.request-backoff.initial, and where the release has it (1.20 "
+            "and later) leave taskmanager.network.partition-request-timeout at its 10 s, so that "
+            "requests wait at the producer."
         ),
         seen_at_ms=at_ms,
         evidence=(

@@ -17,12 +17,10 @@ from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "state.operator_growth"
-RATIO, ELEMENTS, BYTES, MANY = (
-    f"{RULE}.ratio",
-    f"{RULE}.least_elements",
-    f"{RULE}.least_bytes",
-    f"{RULE}.many_elements",
-)
+RATIO = f"{RULE}.ratio"
+ELEMENTS = f"{RULE}.least_elements"
+BYTES = f"{RULE}.least_bytes"
+MANY = f"{RULE}.many_elements"
 VERY_MANY = 10
 
 

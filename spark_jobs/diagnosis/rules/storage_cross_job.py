@@ -2,8 +2,7 @@
 leave it.
 
 That is how incremental checkpoints are meant to work, and it is why an old job's directory must not
-be deleted by hand or by age:
-it may be the only place of files that a running job restores from.
+be deleted by hand or by age: it may be the only place of files that a running job restores from.
 """
 
 from collections.abc import Iterator
@@ -79,10 +78,9 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
             others=plural(len(others), "{count:count} other job", "{count:count} other jobs"),
         ),
         cause=message(
-            "The job, or one before it, was restored in CLAIM or LEGACY mode from "
-            "{names:name}, and its incremental checkpoints still share files with the "
-            "snapshot it began with. {snapshots:message} cannot be restored without those "
-            "files.",
+            "The job, or one before it, was restored in CLAIM or LEGACY mode from {names:name}, "
+            "and its incremental checkpoints still share files with the snapshot it began with. "
+            "{snapshots:message} cannot be restored without those files.",
             names=names,
             snapshots=snapshots,
         ),
@@ -134,10 +132,9 @@ def _independence(ended: bool | None) -> str:
         )
     if ended:
         return message(
-            "The job has ended and takes no checkpoint any more. Keep these directories as "
-            "long as one of its snapshots may be restored; a job that is restored from it "
-            "in NO_CLAIM mode copies the files with its first checkpoint and needs them no "
-            "longer."
+            "The job has ended and takes no checkpoint any more. Keep these directories as long as "
+            "one of its snapshots may be restored; a job that is restored from it in NO_CLAIM mode "
+            "copies the files with its first checkpoint and needs them no longer."
         )
     return message(
         "To become independent of them, trigger a full checkpoint (`flink checkpoint "

@@ -77,12 +77,10 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         sample.small_files < limits[f"{RULE}.files"] and per_s < limits[rate]
     ):
         return
-    at_ms, key, part, many = (
-        sample.audited_at_ms,
-        f"{RULE}.files",
-        f"{RULE}.share",
-        f"{RULE}.very_many_files",
-    )
+    at_ms = sample.audited_at_ms
+    key = f"{RULE}.files"
+    part = f"{RULE}.share"
+    many = f"{RULE}.very_many_files"
     severity: Severity = (
         "warning" if sample.small_files >= limits[many] or per_s >= limits[rate] else "info"
     )
@@ -98,17 +96,15 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             share=share,
         ),
         cause=message(
-            "Each subtask writes each of its states to a file of its own, and RocksDB a "
-            "file for each flush: high parallelism, many states and short checkpoint "
-            "intervals multiply."
+            "Each subtask writes each of its states to a file of its own, and RocksDB a file for "
+            "each flush: high parallelism, many states and short checkpoint intervals multiply."
         ),
         next_step=message(
-            "On 1.20 and later turn on execution.checkpointing.file-merging.enabled and "
-            "watch the amplification. Else raise "
-            "execution.checkpointing.data-inline-threshold "
-            "(state.storage.fs.memory-threshold before 1.20; 20 kB by default, 1 MB at "
-            "most), which moves small states into the _metadata, take checkpoints less "
-            "often, or lower the parallelism of small operators."
+            "On 1.20 and later turn on execution.checkpointing.file-merging.enabled and watch the "
+            "amplification. Else raise execution.checkpointing.data-inline-threshold "
+            "(state.storage.fs.memory-threshold before 1.20; 20 kB by default, 1 MB at most), "
+            "which moves small states into the _metadata, take checkpoints less often, or lower "
+            "the parallelism of small operators."
         )
         + _pace(sample),
         evidence=(

@@ -1,6 +1,4 @@
-"""Event time stands still while records flow: windows stay open, timers do not fire, state
-grows.
-"""
+"""Event time stands still while records flow: windows stay open, timers do not fire, state grows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +31,7 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """An input that emits nothing: the whole vertex (``subtasks`` empty), or some subtasks of
-    it.
-    """
+    """An input that emits nothing: the whole vertex (``subtasks`` empty), or some subtasks of it."""
 
     vertex_id: str
     subtasks: tuple[int, ...]
@@ -216,9 +212,8 @@ def _cause(
     name = brief_name(window, vertex_id)
     if silent_names:
         return message(
-            "The watermark of {name:name} is the lowest of all its inputs, and "
-            "{silent_names:name} sends none: event time does not advance while one input "
-            "is idle.",
+            "The watermark of {name:name} is the lowest of all its inputs, and {silent_names:name} "
+            "sends none: event time does not advance while one input is idle.",
             name=name,
             silent_names=list_text(silent_names),
         )
@@ -234,9 +229,8 @@ def _cause(
 def _next_step(silent_names: Sequence[str]) -> str:
     if silent_names:
         return message(
-            "If {silent_names:name} may be silent, mark it idle "
-            "(WatermarkStrategy.withIdleness, table.exec.source.idle-timeout). If not, "
-            "find out why no data comes.",
+            "If {silent_names:name} may be silent, mark it idle (WatermarkStrategy.withIdleness, "
+            "table.exec.source.idle-timeout). If not, find out why no data comes.",
             silent_names=list_text(silent_names),
         )
     return message(

@@ -160,12 +160,11 @@ OLD_JOB = "85d268e6fbc19411185f7e4868a44178"
         ),
         (
             "DefaultOperatorStateBackend snapshot (FsCheckpointStorageLocation "
-            "{fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem"
-            "@70442baf, checkpointDirectory=xxxxxxxx, sharedStateDirectory=xxxxxxxx, "
-            "taskOwnedStateDirectory=xxxxxx, metadataFilePath=xxxxxx, "
-            "reference=(default), fileStateSizeThreshold=1024}, synchronous part) in thread "
-            "Thread[Async calls on Source: xxxxxx _source -> "
-            "Filter (27/70),5,Flink Task Threads] took 0 ms.",
+            "{fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem@70442baf, "
+            "checkpointDirectory=xxxxxxxx, sharedStateDirectory=xxxxxxxx, "
+            "taskOwnedStateDirectory=xxxxxx, metadataFilePath=xxxxxx, reference=(default), "
+            "fileStateSizeThreshold=1024}, synchronous part) in thread Thread[Async calls on "
+            "Source: xxxxxx _source -> Filter (27/70),5,Flink Task Threads] took 0 ms.",
             {
                 "kind": "backend_sync_done",
                 "task": ("Source: xxxxxx _source -> Filter"),
@@ -283,11 +282,9 @@ def test_of_a_producers_configuration_only_the_time_out_of_its_transactions_is_r
         "ProducerConfig values: \n\tacks = -1\n\tclient.id = "
         "producer-orders-0-7\n{}\tvalue.serializer = class a.B\n"
     )
-    timeout, none, named = (
-        "\ttransaction.timeout.ms = 3600000\n",
-        "\ttransactional.id = null\n",
-        "\ttransactional.id = orders-0-7\n",
-    )
+    timeout = "\ttransaction.timeout.ms = 3600000\n"
+    none = "\ttransactional.id = null\n"
+    named = "\ttransactional.id = orders-0-7\n"
     of_kafka_4 = timeout + "\ttransaction.two.phase.commit.enable = false\n" + named
     for lines in (timeout + named, of_kafka_4):
         event = read(told.format(lines))

@@ -1,6 +1,4 @@
-"""A small HTTP server on loopback that answers as told, also in all the ways a server should
-not.
-"""
+"""A small HTTP server on loopback that answers as told, also in all the ways a server should not."""
 
 import asyncio
 import json

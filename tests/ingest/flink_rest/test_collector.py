@@ -332,13 +332,15 @@ def _each_minute(
     """Of an answer that stays the same for three: after how many seconds what was told, all of
     that, and where the next cycle goes on.
     """
-    cursor, told_at, skips = None, [], list[Skip]()
+    cursor, notified_at, skips = None, [], list[Skip]()
     for after_s in (0, 60, 120, 180):
         found, _ = cycle(answer, cursor, after_s=after_s)
         cursor = found.cursor
-        told_at += [(after_s, skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips]
+        notified_at += [
+            (after_s, skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips
+        ]
         skips += found.skips
-    return told_at, skips, cursor
+    return notified_at, skips, cursor
 
 
 def test_backpressure_that_flink_cannot_tell_before_it_has_metrics_of_subtasks_is_not_known_yet(
@@ -360,8 +362,8 @@ def test_backpressure_that_stays_unknown_for_minutes_is_told_until_it_is_known(
 ) -> None:
     monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
     answer = _before_its_metrics_came(_not_measured())
-    told_at, _, cursor = _each_minute(answer)
-    assert told_at == [(120, "http_error", "backpressure"), (180, "http_error", "backpressure")]
+    notified_at, _, cursor = _each_minute(answer)
+    assert notified_at == [(120, "http_error", "backpressure"), (180, "http_error", "backpressure")]
     known, _ = cycle(recorded("1.20.5/B"), cursor, after_s=240)
     again, _ = cycle(answer, known.cursor, after_s=300)
     assert not known.skips and not again.skips
@@ -432,9 +434,9 @@ def test_settings_of_a_job_are_read_once_it_is_initialized(version: str) -> None
 
 def test_a_job_that_is_initialized_for_minutes_is_told_until_it_is_done() -> None:
     answer = _while_initializing(_initializing("1.20.5"))
-    told_at, skips, cursor = _each_minute(answer)
+    notified_at, skips, cursor = _each_minute(answer)
     assert all("still initializing this job" in skip.detail for skip in skips)
-    assert told_at == [(120, "http_error", "checkpoints"), (180, "http_error", "checkpoints")]
+    assert notified_at == [(120, "http_error", "checkpoints"), (180, "http_error", "checkpoints")]
     done, _ = cycle(recorded("1.20.5/B"), cursor, after_s=240)
     again, _ = cycle(answer, done.cursor, after_s=300)
     assert not done.skips and not again.skips
@@ -464,8 +466,7 @@ def test_a_job_whose_metrics_are_missing_right_after_it_was_initialized_is_not_t
             500,
             (
                 "org.apache.flink.runtime.dispatcher.UnavailableDispatcherOperationException: "
-                "shutting "
-                "down"
+                "shutting down"
             ),
         ),
         (

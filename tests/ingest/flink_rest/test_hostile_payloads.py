@@ -55,10 +55,8 @@ def spoil(draw, body):
 def _spoil_once(draw, spoiled):
     holder, key, value = None, None, spoiled
     while isinstance(value, dict | list) and value and (holder is None or draw(st.integers(0, 5))):
-        holder, key = (
-            value,
-            draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value)))),
-        )
+        holder = value
+        key = draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value))))
         value = holder[key]
     if holder is None:
         return copy.deepcopy(draw(JSON))

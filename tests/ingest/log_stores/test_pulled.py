@@ -194,10 +194,8 @@ def test_a_line_that_comes_late_is_read_and_those_beside_it_are_not_read_twice(t
 
 @pytest.mark.parametrize("kind", ["loki", "elasticsearch"])
 def test_what_a_killed_cycle_read_is_read_again_and_folds(tmp_path, kind):
-    store, answers = (
-        source(tmp_path, kind),
-        LokiAnswers(loki_lines()) if kind == "loki" else SearchAnswers(beat_documents()),
-    )
+    store = source(tmp_path, kind)
+    answers = LokiAnswers(loki_lines()) if kind == "loki" else SearchAnswers(beat_documents())
     pull(answers, store)
     (again,) = pull(answers, store)
     assert again.lines == 0

@@ -250,16 +250,14 @@ def test_errors_name_position_and_expectation_and_are_skippable() -> None:
             1,
             (
                 "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end "
-                "of "
-                "the file after 1 byte"
+                "of the file after 1 byte"
             ),
         ),
         (
             0,
             (
                 "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end "
-                "of "
-                "the file after 0 bytes"
+                "of the file after 0 bytes"
             ),
         ),
     ],

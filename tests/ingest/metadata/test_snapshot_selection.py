@@ -72,13 +72,11 @@ def test_a_checkpoint_under_way_when_the_savepoint_began_is_the_one_before_it() 
 
 
 def test_what_was_wanted_once_is_not_wanted_again() -> None:
-    selection, seen = (
-        SnapshotSelection(),
-        (
-            restored("file:/ckpt/old/chk-6", at_s=1),
-            checkpoint(7, at_s=10),
-            checkpoint(8, at_s=12, savepoint=True),
-        ),
+    selection = SnapshotSelection()
+    seen = (
+        restored("file:/ckpt/old/chk-6", at_s=1),
+        checkpoint(7, at_s=10),
+        checkpoint(8, at_s=12, savepoint=True),
     )
     names(selection, *seen)
     assert names(selection, *seen) == []

@@ -173,7 +173,7 @@ def test_charts_have_it_and_nothing_is_judged_by_it(joined, tmp_path):
     for (vertex, _, at), value in busy(past).items():
         expected[vertex, at] = max(value, expected.get((vertex, at), 0))
     assert {key: value for key, value in shown.items() if value is not None} == expected
-    for table in ("finding_sight", "job_judgement", "job_current"):
+    for table in ("finding_occurrence", "job_judgement", "job_current"):
         assert instance.rows(table, 2) == instance.rows(table, 1)
     assert instance.rows("job_judgement", 1)
 

@@ -133,10 +133,8 @@ def test_taskmanagers_that_report_at_their_own_instants_make_one_sample_of_a_ste
 
 
 def test_each_step_is_read_once_and_what_comes_later_is_left(tmp_path):
-    spool, name = (
-        MetricsSpool(tmp_path / "metrics"),
-        "flink.taskmanager.job.task.busyTimeMsPerSecond",
-    )
+    spool = MetricsSpool(tmp_path / "metrics")
+    name = "flink.taskmanager.job.task.busyTimeMsPerSecond"
     spool.take(
         otlp_metrics.from_protobuf(
             encoded(metric(name, [(TASK, AT_S - 35, 1.0), (TASK, AT_S - 5, 2.0)]))
@@ -259,11 +257,9 @@ def test_a_damaged_line_of_the_spool_costs_nothing_else(tmp_path):
 def test_a_cycle_of_the_collector_brings_pushed_samples_into_the_lake_once(tmp_path):
     body, newest = recorded("2.3.0")
     MetricsSpool(tmp_path / "metrics").take(otlp_metrics.from_protobuf(body).samples, newest)
-    lake, at, cursor = (
-        Lake(str(tmp_path / "lake")),
-        datetime.fromtimestamp(newest + STEP_S + 1, UTC),
-        {},
-    )
+    lake = Lake(str(tmp_path / "lake"))
+    at = datetime.fromtimestamp(newest + STEP_S + 1, UTC)
+    cursor = {}
     for _ in range(2):
         (outcome,) = collect_shard([source(tmp_path)], {"lab": cursor}, lake, at=lambda: at)
         cursor = outcome.cursor

@@ -38,10 +38,8 @@ from tests.webhdfs_server import serving
 JOB = "0e0a9226e66450b804703de8c16027eb"
 AZURITE = os.environ.get("AZURITE_BLOB") or shutil.which("azurite-blob")
 FAKE_GCS = os.environ.get("FAKE_GCS_SERVER") or shutil.which("fake-gcs-server")
-ACCOUNT, KEY = (
-    "devstoreaccount1",
-    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
-)
+ACCOUNT = "devstoreaccount1"
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """Azurite's own, as its documentation names them."""
 
 

@@ -1,6 +1,4 @@
-"""The folder of a plan: what is written stays as it was written, on a disk and on object
-storage.
-"""
+"""The folder of a plan: what is written stays as it was written, on a disk and on object storage."""
 
 from pathlib import Path
 

@@ -20,9 +20,7 @@ class Killed(BaseException):
 
 
 class Watched:
-    """``changed``: every path that was written to, made or taken away below ``folder``, in
-    order.
-    """
+    """``changed``: every path that was written to, made or taken away below ``folder``, in order."""
 
     def __init__(self, folder: Path, after: int | None) -> None:
         self.folder, self.after, self.changed = str(folder), after, list[str]()

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.audit_here import Here
-from spark_jobs.parsed_metadata import found_anew
+from spark_jobs.parsed_metadata import find_replacements
 from spark_jobs.storage import parsing, reading
 from spark_jobs.storage.audit import Inputs
 from spark_jobs.storage.carried import KNOWN_FILES, LISTED, REFERRED
@@ -58,8 +58,8 @@ _ROOT = pa.schema(
         ("as_of", pa.timestamp("us", "UTC")),
         ("age_guard_h", pa.float64()),
         ("clusters", pa.list_(pa.string())),
-        ("blind", pa.bool_()),
-        ("any_blind", pa.bool_()),
+        ("unreachable", pa.bool_()),
+        ("any_unreachable", pa.bool_()),
         ("attested", pa.bool_()),
         ("unlisted", pa.int64()),
         ("known_authorities", pa.list_(pa.string())),
@@ -80,8 +80,8 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
                 "as_of": NOW,
                 "age_guard_h": GUARD.total_seconds() / 3600,
                 "clusters": _clusters(world, root),
-                "blind": False,
-                "any_blind": False,
+                "unreachable": False,
+                "any_unreachable": False,
                 "attested": True,
                 "unlisted": 1 if world.unlisted and is_within(world.unlisted, root) else 0,
                 "known_authorities": authorities,
@@ -208,5 +208,5 @@ def _parsed(worlds: Sequence[World], folder: Path) -> list[pa.Table]:
     """What vanished is looked for anew, as the audit does."""
     wanted = pa.Table.from_pylist([row for world in worlds for row in write(world, folder)], WANTED)
     first, _ = Here().made(parsing.parsed, wanted, parsing.PARSED)
-    later, _ = Here().made(parsing.parsed, found_anew(Here(), first, wanted), parsing.PARSED)
+    later, _ = Here().made(parsing.parsed, find_replacements(Here(), first, wanted), parsing.PARSED)
     return [first, later]

@@ -1,6 +1,4 @@
-"""Files that are not live are written in the order of audit, root and path, whatever their
-names.
-"""
+"""Files that are not live are written in the order of audit, root and path, whatever their names."""
 
 from collections.abc import Sequence
 

@@ -142,10 +142,8 @@ def by_age(recorded: Recorded) -> ByAge:
     uri = tree.uri(next(file.path for file in tree.files if "/529e89" in file.path))
     before, job, after = uri.partition("/529e89")
     below = f"{before}{job}{after.partition('/')[0]}"
-    everywhere, first_job = (
-        simulated(Here(), manifest, 4)["roots"],
-        simulated(Here(), manifest, 1, below)["roots"],
-    )
+    everywhere = simulated(Here(), manifest, 4)["roots"]
+    first_job = simulated(Here(), manifest, 1, below)["roots"]
     return ByAge(
         *(
             {root["root"]: root for root in roots}[tree.root.uri]
@@ -223,7 +221,7 @@ def test_what_was_read_for_two_audits_of_a_root_counts_once_for_each(
 
 
 def test_two_audits_of_a_root_say_the_same_of_its_files(recorded: Recorded) -> None:
-    for verdict in ("live", "orphan", "young", "kept"):
+    for verdict in ("live", "orphan", "recent", "kept"):
         assert recorded.second.paths("I", verdict) == recorded.second.paths(TWIN, verdict)
 
 
@@ -422,10 +420,8 @@ def test_what_two_checkpoints_share_is_counted_in_physical_files_and_in_segments
 ) -> None:
     """Segments as Flink's own loader printed them, sizes of files as they lay on the disk."""
     tree = recorded.trees["K"]
-    row, before = (
-        checkpoint(recorded.first, "K", job, newer),
-        checkpoint(recorded.first, "K", job, older),
-    )
+    row = checkpoint(recorded.first, "K", job, newer)
+    before = checkpoint(recorded.first, "K", job, older)
     assert row["previous_path"] == before["metadata_path"]
     ours, theirs = (
         by_flink(RECORDED_K / one["job_id"] / f"chk-{one['checkpoint_id']}" / "_metadata")

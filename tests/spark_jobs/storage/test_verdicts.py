@@ -117,17 +117,17 @@ def a_reference_in_another_spelling_is_a_reference(scene: Scene) -> None:
     }
 
 
-@case("young", "age_guard")
+@case("recent", "age_guard")
 def a_file_written_within_the_age_guard_is_young(scene: Scene) -> None:
     scene.file.modified = NOW - GUARD + timedelta(seconds=1)
 
 
-@case("young", "age_guard")
-def a_file_first_seen_within_the_age_guard_is_young_whatever_its_time_says(scene: Scene) -> None:
+@case("recent", "age_guard")
+def a_file_first_seen_within_the_age_guard_is_recent_whatever_its_time_says(scene: Scene) -> None:
     scene.file.first_seen = NOW - GUARD + timedelta(seconds=1)
 
 
-@case("young", "age_guard")
+@case("recent", "age_guard")
 def a_file_seen_under_two_names_was_first_seen_when_the_later_was(scene: Scene) -> None:
     scene.world.seen_again[scene.file.path] = NOW - GUARD + timedelta(seconds=1)
 
@@ -137,7 +137,7 @@ def a_file_exactly_as_old_as_the_age_guard_is_old_enough(scene: Scene) -> None:
     scene.file.modified = NOW - GUARD
 
 
-@case("young", "first_audit")
+@case("recent", "first_audit")
 def the_first_audit_that_finds_a_file_unreferenced_proves_nothing(scene: Scene) -> None:
     scene.file.unreferenced_since = None
 
@@ -152,7 +152,7 @@ def a_file_from_the_future_is_kept(scene: Scene) -> None:
     scene.file.modified = NOW + timedelta(days=1)
 
 
-@case("young", "no_checkpoint_since")
+@case("recent", "no_checkpoint_since")
 def a_job_that_runs_must_have_completed_a_checkpoint_between_the_audits(scene: Scene) -> None:
     scene.job.terminal, scene.job.last_completed = False, ago(100)
 
@@ -162,7 +162,7 @@ def a_job_that_runs_and_completed_a_checkpoint_between_may_have_orphans(scene: S
     scene.job.terminal, scene.job.last_completed = False, ago(1)
 
 
-@case("young", "in_flight")
+@case("recent", "in_flight")
 def a_file_not_older_than_the_checkpoint_in_flight_is_young(scene: Scene) -> None:
     scene.job.terminal, scene.job.last_completed, scene.job.in_flight_since = (
         False,
@@ -177,7 +177,9 @@ def a_file_of_a_job_that_nobody_reported_is_kept(scene: Scene) -> None:
 
 
 @case("kept", "job_unseen")
-def a_file_of_a_job_of_a_blind_cluster_is_kept_although_it_was_seen_to_end(scene: Scene) -> None:
+def a_file_of_a_job_of_an_unreachable_cluster_is_kept_although_it_was_seen_to_end(
+    scene: Scene,
+) -> None:
     scene.job.seen = False
 
 
@@ -231,7 +233,7 @@ def a_referrer_that_vanished_while_other_files_were_not_listed_is_none_of_a_file
     scene.world.lost.add(scene.job.directory)
 
 
-@case("young", "age_guard")
+@case("recent", "age_guard")
 def a_file_that_may_have_been_uploaded_while_an_audit_listed_is_first_seen_now(
     scene: Scene,
 ) -> None:
@@ -427,7 +429,7 @@ def a_job_that_went_on_after_the_other_was_restored_has_no_waste(scene: Scene) -
     scene.job.last_completed = ago(100)
 
 
-@case("young", "ended_lately", OTHER)
+@case("recent", "ended_recently", OTHER)
 def a_checkpoint_that_completed_while_the_root_was_listed_may_need_what_is_waste_of_another_job(
     scene: Scene,
 ) -> None:

@@ -235,12 +235,12 @@ class _Maker:
 
     def job(self, before: Job | None, hours: float, made: Job | None = None) -> Job:
         rng = self.rng
-        blind = self.chance(0.06)
+        unreachable = self.chance(0.06)
         job = made or Job(
             cluster=rng.choice(("c1", "c2")),
             job_id=f"{rng.getrandbits(128):032x}",
             terminal=self.chance(0.5),
-            seen=not blind,
+            seen=not unreachable,
             known=not self.chance(0.05),
             root=self.any_root(),
             path_reported=not self.chance(0.05),
@@ -334,7 +334,7 @@ class _Maker:
         deleted.
         """
         last = job.snapshots[-1]
-        young = self.plant(
+        recent = self.plant(
             f"{self.directory(job)}/shared/{self.uuid()}", 0.01, listed=self.chance(0.5)
         )
         kept = tuple(path for path in last.needs if "/shared/" in path and self.chance(0.7))
@@ -344,8 +344,8 @@ class _Maker:
             path,
             job,
             number,
-            (*kept, young),
-            {one: one for one in (*kept, young)},
+            (*kept, recent),
+            {one: one for one in (*kept, recent)},
             NOW + timedelta(minutes=1),
             listed=False,
         )

@@ -1,6 +1,4 @@
-"""The administration: members of the role enter and look, superusers manage, nobody else gets
-in.
-"""
+"""The administration: members of the role enter and look, superusers manage, nobody else gets in."""
 
 import re
 

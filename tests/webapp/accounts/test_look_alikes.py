@@ -89,11 +89,9 @@ def test_nobody_is_made_whose_name_looks_like_another(door: Any, name: str) -> N
 
 @pytest.mark.django_db
 def test_nobody_is_renamed_to_what_looks_like_another_and_old_pairs_can_still_be_changed() -> None:
-    root, ann, admin = (
-        User.objects.create_superuser("root", password=PASSWORD),
-        person("ann"),
-        person("admin"),
-    )
+    root = User.objects.create_superuser("root", password=PASSWORD)
+    ann = person("ann")
+    admin = person("admin")
     client, address = signed_in(root), f"/admin/accounts/user/{ann.pk}/change/"
     form = {
         "is_active": "on",

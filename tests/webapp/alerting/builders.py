@@ -62,7 +62,7 @@ def closed(row: Finding, end: float, last_seen: float | None = None) -> Finding:
     return row
 
 
-def blind(start: float = 0, cluster: str = "prod-eu") -> Finding:
+def unreachable(start: float = 0, cluster: str = "prod-eu") -> Finding:
     fields = {
         "cluster": cluster,
         "job_id": "",

@@ -99,12 +99,12 @@ class Player:
                 kind in (Happened.FIRED, Happened.FIRED_AGAIN) for _at, kind in step.events
             )
             self.alerts[place] = step.life
-            if self.tells and step.life.tell_since is not None:
+            if self.tells and step.life.notify_since is not None:
                 self.tell(place, now_s)
 
     def tell(self, place: int, now_s: int) -> None:
         life = self.alerts[place]
-        if life.state == AlertState.RESOLVED and life.told == Notified.NOTHING:
+        if life.state == AlertState.RESOLVED and life.notified == Notified.NOTHING:
             self.notices.append((now_s, "firing"))
         self.notices.append((now_s, "resolved" if life.state == AlertState.RESOLVED else "firing"))
         self.alerts[place] = notified(life)

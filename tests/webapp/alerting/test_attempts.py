@@ -89,7 +89,7 @@ def test_an_open_alert_goes_on_with_the_next_attempt(line, now, order):
     old = found(line[1], now - timedelta(minutes=40))
     evaluate(now)
     (alert,) = Alert.objects.all()
-    Alert.objects.update(acknowledged_at=now, acknowledged_name="olga", told="firing")
+    Alert.objects.update(acknowledged_at=now, acknowledged_name="olga", notified="firing")
     closed = {"state": "closed", "closed_at": now - timedelta(minutes=30), "to_alert": True}
     if order == "closed first":
         Finding.objects.filter(pk=old.pk).update(**closed)
@@ -106,7 +106,7 @@ def test_an_open_alert_goes_on_with_the_next_attempt(line, now, order):
         [line[1].job_id],
         new.pk,
     )
-    assert after.is_open and after.acknowledged_name == "olga" and after.told == "firing"
+    assert after.is_open and after.acknowledged_name == "olga" and after.notified == "firing"
     Finding.objects.filter(pk=new.pk).update(state="closed", closed_at=now, to_alert=True)
     evaluate(now + timedelta(hours=2))
     evaluate(now + timedelta(hours=3))

@@ -7,7 +7,6 @@ import pytest
 from tests.webapp.alerting.builders import (
     T0,
     at,
-    blind,
     closed,
     kinds,
     look,
@@ -16,6 +15,7 @@ from tests.webapp.alerting.builders import (
     somebody_listens,
     the_alert,
     told,
+    unreachable,
     unsaved,
 )
 from tests.webapp.builders import cluster, person
@@ -95,7 +95,7 @@ def test_its_end_is_told_after_it_stayed_away():
     assert the_alert().state == AlertState.FIRING
     looks(90, 600)
     assert kinds() == ["firing", "resolved"]
-    assert told()[1].alerts[0].ends_at == at(60) and the_alert().told == Notified.RESOLVED
+    assert told()[1].alerts[0].ends_at == at(60) and the_alert().notified == Notified.RESOLVED
 
 
 def test_what_opened_and_closed_between_two_looks_is_told():
@@ -182,11 +182,11 @@ def test_an_end_that_alerting_never_heard_of_is_found():
     assert kinds() == ["firing", "resolved"]
 
 
-def test_a_blind_cluster_is_one_notice_that_names_what_it_holds_back():
+def test_an_unreachable_cluster_is_one_notice_that_names_what_it_holds_back():
     for number in range(60):
         opened(0, f"job-{number:02}")
     opened(0, "other", cluster="prod-us")
-    blind(0)
+    unreachable(0)
     look(30)
     by_group = {notice.group: notice for notice in told()}
     assert set(by_group) == {"prod-eu/collect", "prod-us/checkpoint"}
@@ -200,7 +200,7 @@ def test_a_blind_cluster_is_one_notice_that_names_what_it_holds_back():
 
 def test_when_the_cluster_is_seen_again_what_still_fires_surfaces_in_one_notice():
     rows = [opened(0, f"job-{number:02}") for number in range(10)]
-    dark = blind(0)
+    dark = unreachable(0)
     look(30)
     for row in rows[:4]:
         closed(row, 300, last_seen=0)
@@ -218,7 +218,7 @@ def test_when_the_cluster_is_seen_again_what_still_fires_surfaces_in_one_notice(
 def test_what_was_told_before_the_dark_and_ended_in_it_gets_its_end():
     row = opened(0)
     look(30)
-    dark = blind(100)
+    dark = unreachable(100)
     look(130)
     closed(row, 200, last_seen=100)
     closed(dark, 600)
@@ -232,7 +232,7 @@ def test_what_was_told_before_the_dark_and_ended_in_it_gets_its_end():
 
 
 def test_what_is_seen_while_its_cluster_is_not_is_told_at_once():
-    blind(0)
+    unreachable(0)
     look(30)
     opened(60)
     looks(75, 120)
@@ -240,28 +240,28 @@ def test_what_is_seen_while_its_cluster_is_not_is_told_at_once():
 
 
 def test_what_was_held_back_is_told_when_it_is_seen_again_though_the_cluster_is_not():
-    blind(100)
+    unreachable(100)
     row = opened(50)
     look(130)
-    assert the_alert_of(row).muted_by == "blind"
+    assert the_alert_of(row).muted_by == "unreachable"
     Finding.objects.filter(pk=row.pk).update(last_seen=at(160))
     looks(165, 200)
-    assert (the_alert_of(row).muted_by, the_alert_of(row).told) == ("", "firing")
+    assert (the_alert_of(row).muted_by, the_alert_of(row).notified) == ("", "firing")
 
 
 def test_what_is_held_back_by_a_cluster_that_comes_and_goes_is_told_when_it_has_come():
     for start in (0, 120, 240):
-        dark = blind(start)
+        dark = unreachable(start)
         look(start + 1)
         closed(dark, start + 60)
         look(start + 61)
     row = opened(0)
     looks(315, 420)
-    assert the_alert_of(row).told == "firing"
+    assert the_alert_of(row).notified == "firing"
 
 
 def test_what_is_critical_and_is_over_before_its_cluster_is_seen_again_is_told_then():
-    dark = blind(100)
+    dark = unreachable(100)
     critical, warning = (
         opened(50, job, severity=severity)
         for job, severity in (("orders", "critical"), ("clicks", "warning"))
@@ -287,7 +287,7 @@ def silent_of(silent: int, watched: int, suspended: int = 0) -> str:
             f"c{number}", at=T0, operator_state=OperatorState.SUSPENDED if number >= watched else ""
         )
     for number in range(silent):
-        blind(0, f"c{number}")
+        unreachable(0, f"c{number}")
     row = opened(0, cluster="c0")
     look(30)
     return the_alert_of(row).muted_by
@@ -302,7 +302,7 @@ def test_when_half_of_the_clusters_are_silent_at_once_nothing_is_held_back(silen
 
 @pytest.mark.parametrize(("silent", "watched"), [(1, 3), (2, 5), (4, 9)])
 def test_when_fewer_are_silent_they_are_what_is_not_seen(silent, watched):
-    assert silent_of(silent, watched) == "blind"
+    assert silent_of(silent, watched) == "unreachable"
 
 
 def test_clusters_that_are_suspended_are_none_of_those_that_are_seen():
@@ -311,7 +311,7 @@ def test_clusters_that_are_suspended_are_none_of_those_that_are_seen():
 
 def critical_that_ended_in_the_dark(ended: float) -> Finding:
     """Of a cluster that is not seen from 40 to 600."""
-    dark = blind(40)
+    dark = unreachable(40)
     row = opened(30, severity="critical")
     look(130)
     closed(row, ended, last_seen=35)
@@ -362,7 +362,7 @@ def test_what_is_critical_and_ended_in_the_dark_is_told_though_people_mute_its_c
         "firing",
         "resolved",
     ]
-    assert the_alert_of(row).told_at is not None
+    assert the_alert_of(row).notified_at is not None
 
 
 def test_what_is_critical_and_was_muted_by_people_before_it_ended_in_the_dark_is_said_to_be_untold():
@@ -370,18 +370,18 @@ def test_what_is_critical_and_was_muted_by_people_before_it_ended_in_the_dark_is
     row = critical_that_ended_in_the_dark(140)
     looks(615, 1_500)
     assert "prod-eu/checkpoint" not in {notice.group for notice in told()}
-    assert the_alert_of(row).told_at is None
-    assert the_alert_of(row).events.filter(kind=Happened.NOT_TOLD).count() == 1
+    assert the_alert_of(row).notified_at is None
+    assert the_alert_of(row).events.filter(kind=Happened.NOT_NOTIFIED).count() == 1
 
 
 def test_what_is_critical_and_still_there_when_its_cluster_is_seen_again_is_told():
-    dark = blind(40)
+    dark = unreachable(40)
     row = opened(30, severity="critical")
     look(130)
-    assert the_alert_of(row).muted_by == "blind"
+    assert the_alert_of(row).muted_by == "unreachable"
     closed(dark, 600)
     looks(615, 700)
-    assert (the_alert_of(row).muted_by, the_alert_of(row).told) == ("", "firing")
+    assert (the_alert_of(row).muted_by, the_alert_of(row).notified) == ("", "firing")
 
 
 def the_alert_of(row):

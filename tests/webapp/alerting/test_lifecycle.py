@@ -48,16 +48,14 @@ def test_no_firing_is_lost_however_seldom_one_looks(stream, every_s):
 @given(spans(), st.sampled_from((5, 15, 60, 600)))
 def test_every_stream_ends_resolved_and_told(stream, every_s):
     played = Player().play(stream, every_s, stream[-1].end + LONG_AFTER)
-    assert all(life.is_settled and life.tell_since is None for life in played.alerts)
+    assert all(life.is_settled and life.notify_since is None for life in played.alerts)
     assert played.notices[-1][1] == "resolved"
 
 
 @settings(max_examples=examples(60, 500), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600)))
 def test_notices_of_one_subject_alternate(stream, every_s):
-    """Nobody is told twice that it fires unless it grew worse, and every end follows a
-    beginning.
-    """
+    """Nobody is told twice that it fires unless it grew worse, and every end follows a beginning."""
     same_rank = [Span(span.start, span.end) for span in stream]
     kinds = [
         kind for _, kind in Player().play(same_rank, every_s, stream[-1].end + LONG_AFTER).notices
@@ -106,7 +104,7 @@ def test_two_failures_ten_quiet_minutes_then_a_burst_fires_again():
 
 def test_what_came_and_went_between_two_looks_fires_and_is_resolved():
     step = take(None, closed_episode(0, 10), PLAIN, at(60))
-    assert (step.life.state, step.life.told, step.life.tell_since) == (
+    assert (step.life.state, step.life.notified, step.life.notify_since) == (
         AlertState.FIRING,
         Notified.NOTHING,
         at(0),
@@ -119,13 +117,13 @@ def test_it_is_held_before_it_is_resolved():
     quiet = take(notified(firing), closed_episode(0, 60), PLAIN, at(100)).life
     assert tick(quiet, PLAIN, at(219)).life.state == AlertState.FIRING
     over = tick(quiet, PLAIN, at(220)).life
-    assert (over.state, over.ends_at, over.tell_since) == (AlertState.RESOLVED, at(60), at(220))
+    assert (over.state, over.ends_at, over.notify_since) == (AlertState.RESOLVED, at(60), at(220))
 
 
 def test_it_fires_only_after_its_hold_time():
     patient = Policy(hold_before=timedelta(minutes=5))
     waiting = take(None, open_episode(0, 10), patient, at(10)).life
-    assert waiting.state == AlertState.PENDING and waiting.tell_since is None
+    assert waiting.state == AlertState.PENDING and waiting.notify_since is None
     assert tick(waiting, patient, at(299)).life.state == AlertState.PENDING
     assert tick(waiting, patient, at(300)).life.state == AlertState.FIRING
 
@@ -154,8 +152,10 @@ def test_firings_further_apart_do_not_flap():
 def test_a_worse_severity_is_news_and_a_better_one_is_not():
     firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
     worse = take(firing, open_episode(rank=CRITICAL), PLAIN, at(20)).life
-    assert worse.tell_since == at(20)
-    assert take(notified(worse), open_episode(rank=WARNING), PLAIN, at(30)).life.tell_since is None
+    assert worse.notify_since == at(20)
+    assert (
+        take(notified(worse), open_episode(rank=WARNING), PLAIN, at(30)).life.notify_since is None
+    )
 
 
 def test_an_episode_that_goes_on_after_its_end_was_told_is_told_again():
@@ -164,7 +164,7 @@ def test_an_episode_that_goes_on_after_its_end_was_told_is_told_again():
         tick(take(firing, closed_episode(0, 60), PLAIN, at(100)).life, PLAIN, at(300)).life
     )
     again = take(over, open_episode(0, 400), PLAIN, at(410)).life
-    assert (again.state, again.told, again.starts_at, again.ends_at) == (
+    assert (again.state, again.notified, again.starts_at, again.ends_at) == (
         AlertState.FIRING,
         Notified.NOTHING,
         at(0),
@@ -182,13 +182,13 @@ def test_an_alert_whose_finding_is_gone_ends_after_its_hold_time():
 def test_switched_off_it_is_resolved_and_that_is_told():
     firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
     off = take(firing, open_episode(), Policy(alerts=False), at(20)).life
-    assert (off.state, off.tell_since) == (AlertState.RESOLVED, at(20))
+    assert (off.state, off.notify_since) == (AlertState.RESOLVED, at(20))
 
 
 def test_let_go_what_still_fires_is_told_again():
     firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
-    assert unmuted(firing, at(100)).tell_since == at(100)
+    assert unmuted(firing, at(100)).notify_since == at(100)
 
 
 def test_the_first_evidence_is_what_the_wait_of_a_group_counts_from():
-    assert take(None, open_episode(0, 60), PLAIN, at(90)).life.tell_since == T0
+    assert take(None, open_episode(0, 60), PLAIN, at(90)).life.notify_since == T0

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp.alerting.builders import blind, closed, opened, somebody_listens, the_alert
+from tests.webapp.alerting.builders import closed, opened, somebody_listens, the_alert, unreachable
 from tests.webapp.builders import job
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, RuleSetting, Silence
@@ -145,8 +145,8 @@ def test_an_alert_outlives_its_finding(viewer):
     assert "The disk is full." in text(viewer.get(reverse("alert", args=(the_alert().uid,))))
 
 
-def test_the_alert_of_a_blind_cluster_lists_what_it_holds_back(viewer):
-    since, dark = timezone.now() + timedelta(minutes=1), blind()
+def test_the_alert_of_an_unreachable_cluster_lists_what_it_holds_back(viewer):
+    since, dark = timezone.now() + timedelta(minutes=1), unreachable()
     Finding.objects.filter(pk=dark.pk).update(first_seen=since, last_seen=since)
     alerting("orders", "clicks")
     page = text(viewer.get(reverse("alert", args=(Alert.objects.get(rule="collect.blind").uid,))))

@@ -28,7 +28,7 @@ from webapp.delivery.sending import send_due
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
-SIGHT = SERVING_TABLES["finding_sight"]
+SIGHT = SERVING_TABLES["finding_occurrence"]
 OF_FINDING = ServingTable(
     SIGHT.name, SIGHT.row, (), tuple(one for one in SIGHT.columns if one.name in COLUMNS)
 )
@@ -63,7 +63,7 @@ def imported(name: str) -> None:
             }
             sights.append(
                 row(
-                    "finding_sight",
+                    "finding_occurrence",
                     cluster=window.cluster,
                     job_id=window.job_id,
                     job_name=window.job_name,

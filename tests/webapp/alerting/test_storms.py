@@ -29,7 +29,7 @@ from webapp.alerting.choices import OPEN
 from webapp.alerting.models import Alert, AlertGroup
 from webapp.delivery.models import Delivery
 from webapp.delivery.sending import send_due
-from webapp.findings import blind_clusters, marks
+from webapp.findings import marks, unreachable_clusters
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster
 
@@ -98,7 +98,7 @@ def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_retur
     ]
     Finding.objects.bulk_create(rows)
     for second in range(0, 1_800, 120):
-        blind_clusters.watch(at(second))
+        unreachable_clusters.watch(at(second))
         look(second + 1)
     dark = arrived(receiver)
     assert brief(dark) == [("prod-eu/collect", "firing", 1)]
@@ -108,7 +108,7 @@ def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_retur
     Cluster.objects.update(
         last_success_at=at(1_800), last_collected_at=at(1_800), consecutive_failures=0
     )
-    blind_clusters.watch(at(1_801))
+    unreachable_clusters.watch(at(1_801))
     marks.close(
         list(
             Finding.objects.filter(
@@ -199,7 +199,7 @@ class Streams(TestCase):
         assert sum(Alert.objects.values_list("firings", flat=True)) == len(rows)
         assert (
             not Alert.objects.filter(state__in=OPEN).exists()
-            and not Alert.objects.filter(tell_since__isnull=False).exists()
+            and not Alert.objects.filter(notify_since__isnull=False).exists()
         )
         for who in range(len(streams)):
             told = [

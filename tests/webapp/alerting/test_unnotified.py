@@ -15,12 +15,12 @@ from django.urls import reverse
 from tests.webapp.alerting.builders import (
     T0,
     at,
-    blind,
     closed,
     look,
     looks,
     opened,
     somebody_listens,
+    unreachable,
 )
 from tests.webapp.builders import cluster, person
 from webapp.accounts.models import User
@@ -67,7 +67,7 @@ def said(who: User, seconds: float, of: Incident | None = None) -> str:
     """What stands below "Who was notified", as one text."""
     section = (
         page(who, seconds, of)
-        .partition('id="told-title"')[2]
+        .partition('id="notified-title"')[2]
         .partition("</section>")[0]
         .partition("</h2>")[2]
     )
@@ -216,7 +216,7 @@ def test_a_maintenance_window_mutes(otto, on_call):
 
 def test_a_cluster_that_is_not_seen_mutes_its_alerts_and_not_its_own(otto, on_call):
     opened(0)
-    blind(0)
+    unreachable(0)
     looks(15, 60)
     assert (
         why(otto, 61, Incident.objects.get(rule="checkpoint.declined"))

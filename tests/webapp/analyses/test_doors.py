@@ -38,9 +38,7 @@ class OneParameter(ListFilters):
 
 @pytest.fixture
 def ten_lines(settings, monkeypatch) -> Iterator[None]:
-    """Declared as a module of ``webapp.analyses.job`` would declare it, and addresses made
-    again.
-    """
+    """Declared as a module of ``webapp.analyses.job`` would declare it, and addresses made again."""
     monkeypatch.setattr(registry, "_OF_JOB", dict(registry.all_analyses()))
 
     @registry.analysis(

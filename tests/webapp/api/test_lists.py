@@ -211,7 +211,7 @@ def test_a_wrong_parameter_is_named_and_never_ignored(api, asked):
 
 def test_one_job_comes_with_its_graph_and_its_status(api):
     now = timezone.now()
-    cluster("dark", at=now, blind_since=now)
+    cluster("dark", at=now, unreachable_since=now)
     of = job("dark", at=now)
     answer = api.get(reverse("api-job", args=(of.cluster, of.job_id))).json()
     assert answer["status"] == "UNKNOWN"

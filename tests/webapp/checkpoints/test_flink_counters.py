@@ -26,7 +26,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize(
-    ("flink", "weir", "told"),
+    ("flink", "weir", "notified"),
     [
         (Counts(completed=5, failed=2), Counts(completed=5, failed=2, dropped=0, refused=0), ""),
         # Before 1.14 refusals are no failures of Flink's either.
@@ -35,8 +35,7 @@ MODELS = {
             Counts(completed=5, failed=9),
             Counts(completed=5, failed=2, dropped=1, refused=4),
             "Flink also counts 1 aborted or superseded and 4 refused before the start as failed; 2 "
-            "more failed ones are known to "
-            "Flink only, such as refusals that no log has.",
+            "more failed ones are known to Flink only, such as refusals that no log has.",
         ),
         (
             Counts(completed=50, failed=0),
@@ -48,8 +47,7 @@ MODELS = {
             Counts(completed=48, failed=1, dropped=0, refused=3),
             (
                 "46 completed and 1 failed ones are no longer in its counters, which start from 0 "
-                "with "
-                "each JobManager."
+                "with each JobManager."
             ),
         ),
         (Counts(completed=None, failed=2), Counts(completed=48, failed=1), ""),

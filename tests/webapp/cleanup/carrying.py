@@ -97,10 +97,8 @@ class Carried:
         )
 
     def watch(self) -> Watch:
-        roots, planned = (
-            self.storage().roots,
-            PlannedPaths(part["path"] for part in self.reader.parts()),
-        )
+        roots = self.storage().roots
+        planned = PlannedPaths(part["path"] for part in self.reader.parts())
         return Watch(lambda: metadata_below(roots), planned, sleep=lambda s: None)
 
     def storage(self) -> Storage:

@@ -32,10 +32,8 @@ def run_job(words: Sequence[str]) -> int:
     run_dir, name = Path(arguments["--run-dir"]), arguments["--attempt"]
     (asked,) = json.loads(Path(arguments["--request"]).read_text())["audits"]
     (root,) = asked["roots"]
-    world, at = (
-        World(Path(root["uri"].removeprefix("file:"))),
-        datetime.fromisoformat(asked["as_of"]),
-    )
+    world = World(Path(root["uri"].removeprefix("file:")))
+    at = datetime.fromisoformat(asked["as_of"])
     found = world.audit(run_dir / "found", at)
     rows = pq.read_table(found.verdict_files).to_pylist()
     tables = {

@@ -18,7 +18,7 @@ from webapp.storage.choices import AuditState
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot
 from webapp.work.perform import perform
 
-COUNTED = ("live", "retained_waste", "orphan", "young", "kept", "missing")
+COUNTED = ("live", "retained_waste", "orphan", "recent", "kept", "missing")
 NO_FIGURES = {
     **{f"{verdict}_{unit}": 0 for verdict in COUNTED for unit in ("files", "bytes")},
     **dict.fromkeys(
@@ -73,7 +73,7 @@ def audit_of(world: World, folder: Path, **figures: Any) -> StorageAudit:
 def made(world: World, *, waste: bool = False, name: str = "olga") -> CleanupPlan:
     """Asked for and built.
 
-    The clock of plans is the real one, the world's is long ago: nothing in it is young.
+    The clock of plans is the real one, the world's is long ago: nothing in it is recent.
     """
     plan = planning.request_plan([world.uri], waste=waste, user=None, name=name, at=timezone.now())
     return done(plan)

@@ -79,7 +79,7 @@ def test_a_file_that_the_audit_right_before_judges_otherwise_stays(
     world.checkpoint(2, 5, [orphan], at=NOW)
     carried.apply()
     assert orphan.exists() and not world.unresolved()
-    assert carried.outcomes("apply") == {orphan.name: "judged_anew"}
+    assert carried.outcomes("apply") == {orphan.name: "judged_again"}
 
 
 def test_a_file_that_a_checkpoint_refers_to_since_the_last_audit_stays(
@@ -283,7 +283,7 @@ def test_a_move_that_was_cut_off_is_taken_back_where_the_file_is_needed_by_then(
     assert die_during(carried, Carried.apply, 0, in_between=True)
     world.checkpoint(2, 5, [orphan], at=NOW)
     carried.apply()
-    assert orphan.exists() and carried.outcomes("apply") == {orphan.name: "judged_anew"}
+    assert orphan.exists() and carried.outcomes("apply") == {orphan.name: "judged_again"}
     effects_equal_the_journal(carried)
 
 
@@ -294,7 +294,7 @@ def test_a_move_that_was_cut_off_is_taken_back_where_the_file_changed_since(
     assert die_during(carried, Carried.apply, 0, in_between=True)
     date(orphan, NOW)
     carried.apply()
-    assert orphan.exists() and carried.outcomes("apply") == {orphan.name: "judged_anew"}
+    assert orphan.exists() and carried.outcomes("apply") == {orphan.name: "judged_again"}
     effects_equal_the_journal(carried)
 
 

@@ -83,11 +83,9 @@ def test_scattered_files_stay_where_roots_are_parts_of_a_bucket(
 
 def test_scattered_files_of_the_job_before_stay_where_its_heir_refers_to_them(home: Path) -> None:
     fleet = Fleet(home)
-    one, heir, later = (
-        fleet.application("app-a", 5),
-        fleet.application("app-b", 7),
-        OLD + timedelta(days=2),
-    )
+    one = fleet.application("app-a", 5)
+    heir = fleet.application("app-b", 7)
+    later = OLD + timedelta(days=2)
     files = scatter(one, 5)
     path = write_metadata(one, 5, 13, files)
     tell(

@@ -105,11 +105,9 @@ def test_an_earlier_run_whose_checkpoint_has_the_number_does_not_stand_for_the_l
 
 def test_two_heirs_of_two_runs_of_one_id_leave_nothing_behind_that_lies_between(home: Path) -> None:
     fleet = Fleet(home)
-    one, first, second = (
-        fleet.application("app-a"),
-        fleet.application("app-y", 7),
-        fleet.application("app-z", 8),
-    )
+    one = fleet.application("app-a")
+    first = fleet.application("app-y", 7)
+    second = fleet.application("app-z", 8)
     start, later = OLD + timedelta(days=4), OLD + timedelta(days=6)
     shared = one.job(REPEATED) / "shared"
     one.checkpoint(REPEATED, 3, [one.file(shared, at=start)], at=start)

@@ -237,10 +237,8 @@ def test_a_changelog_stays_whose_base_is_referred_to_by_a_checkpoint_that_was_mo
 ) -> None:
     fleet = Fleet(home)
     one = fleet.application("app-a", 5)
-    base, changes = (
-        one.file(one.job(5) / "taskowned", at=OLD),
-        one.file(one.job(5) / "dstl", at=OLD),
-    )
+    base = one.file(one.job(5) / "taskowned", at=OLD)
+    changes = one.file(one.job(5) / "dstl", at=OLD)
     write_changelog(one.root / "put-elsewhere" / "before-upgrade", [base], [changes])
     tell("app-a", **FINISHED, **completed(one, 9, OLD, 5), **NEVER_RESTORED)
     fleet.audit_twice()

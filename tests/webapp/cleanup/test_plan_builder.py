@@ -22,7 +22,7 @@ _MICROSECONDS = pa.timestamp("us", tz="UTC")
 
 def planned(world: World, tmp_path: Path, rows: list[dict[str, Any]], **changes: Any) -> Carried:
     """A plan of these rows, whatever lies on the disk."""
-    files = worlds.write_verdicts(tmp_path / "told", rows, "a")
+    files = worlds.write_verdicts(tmp_path / "notified", rows, "a")
     return plan(
         world,
         tmp_path,
@@ -115,7 +115,7 @@ def test_a_path_that_climbs_out_of_its_root_is_left_out(
     }
 
 
-@pytest.mark.parametrize("verdict", ["live", "young", "kept", "retained_waste"])
+@pytest.mark.parametrize("verdict", ["live", "recent", "kept", "retained_waste"])
 def test_other_verdicts_are_no_matter_of_a_plan(
     world: World, orphan: Path, tmp_path: Path, verdict: str
 ) -> None:
@@ -157,7 +157,7 @@ def test_verdicts_out_of_order_make_no_plan(
 ) -> None:
     row = row_of(world)
     rows = [row | {"path": row["path"] + letter} for letter in "adbc"]
-    files = worlds.write_verdicts(tmp_path / "told", rows, "a", parts, in_order=False)
+    files = worlds.write_verdicts(tmp_path / "notified", rows, "a", parts, in_order=False)
     with pytest.raises(PlanRefused, match="not sorted"):
         plan(world, tmp_path, verdict_files=files, audit_id="a")
 

@@ -227,7 +227,7 @@ def test_a_cluster_that_cannot_be_seen_may_have_an_heir_of_which_nobody_has_hear
     fleet = Fleet(home)
     forked(fleet)
     fleet.application("app-b", 8)
-    Cluster.objects.filter(name="app-b").update(last_success_at=OLD, blind_since=OLD)
+    Cluster.objects.filter(name="app-b").update(last_success_at=OLD, unreachable_since=OLD)
     JobCurrent.objects.filter(cluster="app-b").delete()
     fleet.audit_twice()
     assert not fleet.clean_up_all()
@@ -362,11 +362,9 @@ def test_a_second_writer_of_a_shared_directory_is_not_forgotten_with_its_row(hom
 
 def test_an_old_checkpoint_of_a_higher_number_does_not_stand_for_the_newest_one(home: Path) -> None:
     fleet = Fleet(home)
-    world, before, lately = (
-        fleet.application("app-a"),
-        OLD - timedelta(days=9),
-        NOW - timedelta(days=31),
-    )
+    world = fleet.application("app-a")
+    before = OLD - timedelta(days=9)
+    lately = NOW - timedelta(days=31)
     world.checkpoint(
         REPEATED, 50, [world.file(world.job(REPEATED) / "shared", at=before)], at=before
     )

@@ -53,7 +53,7 @@ def test_from_two_audits_to_an_empty_quarantine(home: Path) -> None:
     world.checkpoint(1, 7, needed, at=old)
     orphans = [world.file(world.job(1) / "shared", at=old) for _ in range(5)]
     foreign = world.file(world.root / "recovery", at=old)
-    # Seen again and again while this test takes its time: a blind cluster would stop everything.
+    # Seen again and again while this test takes its time: an unreachable cluster would stop everything.
     told = {
         "state": "CANCELED",
         "terminal": True,
@@ -79,7 +79,7 @@ def test_from_two_audits_to_an_empty_quarantine(home: Path) -> None:
         "--as-of",
         month_ago,
     )
-    young = world.file(world.job(1) / "shared", at=now)
+    recent = world.file(world.job(1) / "shared", at=now)
     told, of_other = [
         line
         for line in map(json.loads, run("audit_storage", "--json").splitlines())
@@ -98,9 +98,9 @@ def test_from_two_audits_to_an_empty_quarantine(home: Path) -> None:
 
     world.checkpoint(2, 1, orphans[:1], at=now)  # somebody found a use for one of them
     applied = json.loads(run("apply_cleanup", head["plan"], "--apply", "--json"))
-    assert applied["apply"]["quarantined"] == 4 and applied["apply"]["judged_anew"] == 1, applied
+    assert applied["apply"]["quarantined"] == 4 and applied["apply"]["judged_again"] == 1, applied
     assert orphans[0].exists() and not any(path.exists() for path in orphans[1:])
-    assert not world.unresolved() and foreign.exists() and young.exists()
+    assert not world.unresolved() and foreign.exists() and recent.exists()
 
     CleanupPlan.objects.update(purge_at=timezone.now())
     assert (

@@ -148,7 +148,7 @@ class World:
                 verdict, reason = "retained_waste", "superseded"
             elif placed.place in ("exclusive", "shared"):
                 verdict, reason = (
-                    ("orphan", "unreferenced") if modified < at - GUARD else ("young", "age_guard")
+                    ("orphan", "unreferenced") if modified < at - GUARD else ("recent", "age_guard")
                 )
             rows.append(
                 {

@@ -103,10 +103,8 @@ def test_it_takes_our_alerts_groups_them_and_tells_when_they_are_over(
 ) -> None:
     to = endpoint(alertmanager, format="alertmanager")
     began = timezone.now() - timedelta(minutes=3)
-    orders, clicks = (
-        alert(job_name="orders", starts_at=began),
-        alert(job_name="clicks", starts_at=began),
-    )
+    orders = alert(job_name="orders", starts_at=began)
+    clicks = alert(job_name="clicks", starts_at=began)
     slow = alert(
         job_name="orders",
         family="pressure",

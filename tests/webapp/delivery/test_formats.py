@@ -230,10 +230,8 @@ def test_an_alertmanager_may_want_a_sign_in(credential: str, header: str) -> Non
 
 
 def test_pagerduty_has_one_incident_a_group() -> None:
-    first, last = (
-        document("pagerduty", notice(alert())),
-        document("pagerduty", notice(alert(status="resolved"))),
-    )
+    first = document("pagerduty", notice(alert()))
+    last = document("pagerduty", notice(alert(status="resolved")))
     assert (first["event_action"], last["event_action"]) == ("trigger", "resolve")
     assert first["dedup_key"] == last["dedup_key"]
     assert (

@@ -276,10 +276,8 @@ def test_hostile_names_are_text(viewer: Client) -> None:
 
 
 def test_a_delivery_says_how_many_alerts_there_are_where_it_shows_fewer(viewer: Client) -> None:
-    few, many = (
-        delivery(endpoint()),
-        delivery(endpoint(), notice(*(alert() for _ in range(25)), alerts_total=25)),
-    )
+    few = delivery(endpoint())
+    many = delivery(endpoint(), notice(*(alert() for _ in range(25)), alerts_total=25))
     assert "in all" not in text(viewer.get(reverse("delivery", args=[few.uid])))
     assert "25 in all" in text(viewer.get(reverse("delivery", args=[many.uid])))
 

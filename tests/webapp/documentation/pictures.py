@@ -1,9 +1,8 @@
 """Pictures of the five-minute tour, taken by Chromium of a running demo.
 
 ``python -m tests.webapp.documentation.pictures http://127.0.0.1:8000 admin PASSWORD`` writes those
-of ``webapp/site/docs/pages/pictures``.
-Start the demo with ``make run`` some ten minutes before, so that its storage was audited and a plan
-waits for approval.
+of ``webapp/site/docs/pages/pictures``. Start the demo with ``make run`` some ten minutes before, so
+that its storage was audited and a plan waits for approval.
 """
 
 import argparse

@@ -14,7 +14,7 @@ from hypothesis.extra.django import TestCase
 from tests.attacks.scale import examples
 from tests.webapp.pipeline.runs import job, row
 from webapp.findings.loading import FindingLoad
-from webapp.findings.models import Finding, FindingSight, JobJudgement, WithdrawnFinding
+from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline.table_models import SERVED
@@ -56,7 +56,8 @@ def sight(number: int, subject: str = "v", seen_at: datetime | None = None, **fi
         "window_start": minute(number),
     }
     return row(
-        "finding_sight", **{**key, "seen_at": seen, "as_of": minute(number + 1), **texts, **fields}
+        "finding_occurrence",
+        **{**key, "seen_at": seen, "as_of": minute(number + 1), **texts, **fields},
     )
 
 
@@ -80,7 +81,7 @@ def load(judgements: Sequence[Row], sights: Iterable[Row] = (), jobs: Sequence[R
     for name, rows in (
         ("job_current", list(jobs)),
         ("job_judgement", list(judgements)),
-        ("finding_sight", list(sights)),
+        ("finding_occurrence", list(sights)),
     ):
         findings.before(name, rows)
         upsert(SERVED[name].table, SERVED[name].model, rows, SERVED[name].derived)
@@ -146,7 +147,7 @@ def test_a_window_judged_again_takes_its_sights_back() -> None:
     load([judgement(0, 1)], [sight(0)])
     assert found() == [("v", 1, 1, "open", None, "in window 0")]
     load([judgement(0, 0)])
-    assert (found(), FindingSight.objects.count()) == ([], 0)
+    assert (found(), FindingOccurrence.objects.count()) == ([], 0)
 
 
 def test_a_window_taken_from_the_middle_parts_a_finding() -> None:
@@ -201,7 +202,7 @@ def test_what_a_killed_process_took_away_is_folded_by_the_next() -> None:
 def test_purged_sights_do_not_shorten_a_finding() -> None:
     Cluster.objects.update(kind=ClusterKind.LIVE)
     load([judgement(0, 5)], [sight(number) for number in range(6)])
-    FindingSight.objects.all().delete()
+    FindingOccurrence.objects.all().delete()
     load([judgement(6, 6)], [sight(6)])
     assert [(first, last) for _, first, last, *_ in found()] == [(1, 7)]
 
@@ -249,7 +250,7 @@ class AnyOrder(TestCase):
         for number in [*order, *again]:
             load_window(number)
         piecewise = found()
-        for model in (Finding, FindingSight, JobJudgement):
+        for model in (Finding, FindingOccurrence, JobJudgement):
             model.objects.all().delete()
         whole = row(
             "job_judgement",
@@ -277,7 +278,7 @@ class AnyOrder(TestCase):
                     [sight(number, subject) for subject in said[number]],
                 )
         after = found()
-        for model in (Finding, FindingSight, JobJudgement):
+        for model in (Finding, FindingOccurrence, JobJudgement):
             model.objects.all().delete()
         for number, subjects in sorted((first | second).items()):
             load([judgement(number, number)], [sight(number, subject) for subject in subjects])

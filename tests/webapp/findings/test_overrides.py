@@ -1,6 +1,4 @@
-"""Thresholds as people set them: the narrowest wins, here and in Spark, and nonsense is left
-out.
-"""
+"""Thresholds as people set them: the narrowest wins, here and in Spark, and nonsense is left out."""
 
 import pytest
 

@@ -10,7 +10,7 @@ from tests.webapp.alerting.builders import somebody_listens, told
 from tests.webapp.builders import cluster
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
-from webapp.findings import blind_clusters, weir_behind
+from webapp.findings import unreachable_clusters, weir_behind
 from webapp.findings.models import Finding
 from webapp.fleet.pipeline_status import alarms
 from webapp.work.models import DueWork, PipelineAlarm
@@ -33,7 +33,7 @@ def tick(minutes: float, until: float | None = None, **progress: bool) -> None:
     at = NOW + timedelta(minutes=minutes)
     while at <= NOW + timedelta(minutes=minutes if until is None else until):
         alarms.note_tick(at)
-        blind_clusters.watch(at)
+        unreachable_clusters.watch(at)
         weir_behind.watch(at)
         evaluate(at)
         at += EVERY

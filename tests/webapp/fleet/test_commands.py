@@ -1,6 +1,4 @@
-"""``add_cluster`` and ``import_recording``: what a person types, what is said back, what is
-kept.
-"""
+"""``add_cluster`` and ``import_recording``: what a person types, what is said back, what is kept."""
 
 import json
 from collections.abc import Iterator

@@ -35,11 +35,11 @@ def test_a_job_of_a_cluster_that_answers_is_shown_as_reported() -> None:
     assert shown() == "RUNNING"
 
 
-def test_a_job_of_a_blind_cluster_is_unknown() -> None:
-    assert shown(blind_since=NOW - timedelta(minutes=1)) == "UNKNOWN"
+def test_a_job_of_an_unreachable_cluster_is_unknown() -> None:
+    assert shown(unreachable_since=NOW - timedelta(minutes=1)) == "UNKNOWN"
 
 
-def test_a_job_of_a_cluster_that_was_silent_for_three_cycles_is_unknown_even_before_it_is_called_blind() -> (
+def test_a_job_of_a_cluster_that_was_silent_for_three_cycles_is_unknown_even_before_it_is_called_unreachable() -> (
     None
 ):
     assert shown(last_success_at=NOW - timedelta(seconds=91)) == "UNKNOWN"
@@ -54,7 +54,7 @@ def test_a_job_of_a_paused_cluster_is_unknown() -> None:
 
 
 def test_a_job_that_ended_stays_ended_whatever_its_cluster_does() -> None:
-    assert shown(state="FINISHED", terminal=True, blind_since=NOW) == "FINISHED"
+    assert shown(state="FINISHED", terminal=True, unreachable_since=NOW) == "FINISHED"
 
 
 def test_a_recording_is_judged_at_its_own_time() -> None:
@@ -78,8 +78,11 @@ def test_a_job_without_a_state_is_unknown() -> None:
         ({"kind": "recording"}, "recording"),
         ({}, "new"),
         ({"last_collected_at": NOW, "last_success_at": NOW}, "live"),
-        ({"last_collected_at": NOW}, "blind"),
-        ({"last_collected_at": NOW, "last_success_at": NOW, "blind_since": NOW}, "blind"),
+        ({"last_collected_at": NOW}, "unreachable"),
+        (
+            {"last_collected_at": NOW, "last_success_at": NOW, "unreachable_since": NOW},
+            "unreachable",
+        ),
         ({"last_collected_at": NOW, "last_success_at": NOW, "enabled": False}, "paused"),
     ],
 )

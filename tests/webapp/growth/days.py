@@ -28,7 +28,7 @@ COUNTS = dict.fromkeys(
 )
 VERDICTS = {
     f"{verdict}_{what}": 0
-    for verdict in ("live", "retained_waste", "orphan", "young", "kept", "missing")
+    for verdict in ("live", "retained_waste", "orphan", "recent", "kept", "missing")
     for what in ("files", "bytes")
 }
 MERGED = dict.fromkeys(("segmented_files", "segmented_file_bytes", "live_segment_bytes"), 0)
@@ -70,7 +70,7 @@ def audited(
     root: str = "file:///data/flink",
     hour: int = 6,
 ) -> None:
-    """Of each job: bytes, of them proven orphans, and too young to say."""
+    """Of each job: bytes, of them proven orphans, and too recent to say."""
     at = day(ago) + timedelta(hours=hour)
     audit = StorageAudit.objects.create(
         audit_id=f"audit-{ago}-{hour}-{root}", state="loaded", as_of=at, roots=[root]
@@ -89,7 +89,7 @@ def audited(
         size_histogram=[],
         cleanable=False,
         not_cleanable=[],
-        **VERDICTS | {"orphan_bytes": sums[1], "young_bytes": sums[2]},
+        **VERDICTS | {"orphan_bytes": sums[1], "recent_bytes": sums[2]},
         **MERGED,
     )
     JobStorage.objects.bulk_create(
@@ -105,8 +105,8 @@ def audited(
             foreign_files=0,
             foreign_bytes=0,
             checkpoints=1,
-            **VERDICTS | {"orphan_bytes": orphan, "young_bytes": young},
+            **VERDICTS | {"orphan_bytes": orphan, "recent_bytes": recent},
             **MERGED,
         )
-        for job, (size, orphan, young) in jobs.items()
+        for job, (size, orphan, recent) in jobs.items()
     )

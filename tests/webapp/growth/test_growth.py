@@ -82,7 +82,7 @@ def test_a_job_that_grows_evenly_has_its_slope_its_uploads_and_the_day_of_its_ti
 
 def test_a_window_of_which_half_is_not_known_tells_sizes_and_no_trend(growing):
     JobGrowth.objects.all().delete()
-    other = job(at=NOW, name="young", start_time=day(5))
+    other = job(at=NOW, name="recent", start_time=day(5))
     rolled(other, [MIB * one for one in range(1, 6)])
     summed()
     week, month = growth_of(other, 7), growth_of(other, 30)

@@ -44,9 +44,7 @@ def api() -> APIClient:
 
 @pytest.fixture
 def three(now):
-    """``bad`` with three declines of one job and a finding, ``odd`` with one, ``calm`` with
-    none.
-    """
+    """``bad`` with three declines of one job and a finding, ``odd`` with one, ``calm`` with none."""
     of = job(at=now, name="orders")
     ago = now - timedelta(hours=1)
     for host in ("bad", "odd", "calm"):

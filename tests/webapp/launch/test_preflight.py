@@ -64,8 +64,7 @@ def test_missing_java_is_one_sentence(tmp_path: Path) -> None:
     assert said == [
         (
             "weir: Weir needs Java 17 or newer for Spark, and found none (java): install a JDK, or "
-            "set "
-            "JAVA_HOME."
+            "set JAVA_HOME."
         )
     ]
 
@@ -156,8 +155,7 @@ def test_a_running_instance_is_named(tmp_path: Path) -> None:
     assert code == 1
     assert said == [
         f"weir: Weir already runs in WEIR_HOME {tmp_path} (process 12, http://127.0.0.1:8000/): "
-        "stop it first, "
-        "or set another WEIR_HOME and WEIR_BIND."
+        "stop it first, or set another WEIR_HOME and WEIR_BIND."
     ]
 
 

@@ -1,6 +1,4 @@
-"""Instants in another zone than UTC, held against zoneinfo asked apart; what is typed, read
-back.
-"""
+"""Instants in another zone than UTC, held against zoneinfo asked apart; what is typed, read back."""
 
 import re
 import zoneinfo
@@ -19,10 +17,8 @@ from webapp.lib.timeranges import BadTimeRange, absolute, instant, parse
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
-FIRST_0230, SECOND_0230 = (
-    datetime(2026, 10, 25, 0, 30, tzinfo=UTC),
-    datetime(2026, 10, 25, 1, 30, tzinfo=UTC),
-)
+FIRST_0230 = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+SECOND_0230 = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
 PLACES = (
     "Asia/Shanghai",
     "Europe/Berlin",

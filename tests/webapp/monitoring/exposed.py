@@ -18,8 +18,6 @@ def labels_by_name(text: str) -> dict[str, set[str]]:
 
 
 def asked_by(expression: str) -> Iterator[tuple[str, set[str]]]:
-    """Each metric of Weir that a PromQL expression reads, with the labels that it is selected
-    by.
-    """
+    """Each metric of Weir that a PromQL expression reads, with the labels that it is selected by."""
     for name, labels in SELECTOR.findall(expression):
         yield name, set(LABEL.findall(labels)) - OF_PROMETHEUS

@@ -32,11 +32,9 @@ from webapp.site.views.monitoring import FOLDER
 from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork, KeptSize, PipelineRun
 
-RULES, DASHBOARD, CASES = (
-    FOLDER / "weir.rules.yml",
-    FOLDER / "weir-dashboard.json",
-    Path(__file__).parent / "weir.rules.test.yml",
-)
+RULES = FOLDER / "weir.rules.yml"
+DASHBOARD = FOLDER / "weir-dashboard.json"
+CASES = Path(__file__).parent / "weir.rules.test.yml"
 PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")
 LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 needs_prometheus = pytest.mark.skipif(

@@ -157,9 +157,7 @@ def furnish(fleet: dict[str, JobCurrent], folder: Path, at: datetime) -> None:
 
 
 def answers(client: Client, *, api: bool = False) -> Iterator[tuple[Place, Any]]:
-    """What each page, or address of the API, says that can be read; nothing comes from the
-    cache.
-    """
+    """What each page, or address of the API, says that can be read; nothing comes from the cache."""
     among = (
         one
         for one in places()

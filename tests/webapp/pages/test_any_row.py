@@ -48,10 +48,8 @@ def links(page: bytes) -> set[str]:
 def test_every_list_shows_the_honest_job_beside_a_hostile_one_and_both_open(viewer, job_id):
     now = timezone.now()
     cluster(at=now)
-    honest, hostile = (
-        job(at=now, name="honest"),
-        job(at=now, name="hostile", job_id=job_id, state="FAILED"),
-    )
+    honest = job(at=now, name="honest")
+    hostile = job(at=now, name="hostile", job_id=job_id, state="FAILED")
     for row in (honest, hostile):
         finding(row, at=now)
     hit = audit(as_of=now, roots=["s3://bucket/checkpoints"])

@@ -426,7 +426,7 @@ def test_removing_needs_the_name_typed(operator):
 def test_what_cannot_be_seen_comes_first_with_its_reason(viewer):
     now = timezone.now()
     cluster("a-good", at=now)
-    cluster("z-dark", at=now, blind_since=now, last_error="<b>connection refused</b>")
+    cluster("z-dark", at=now, unreachable_since=now, last_error="<b>connection refused</b>")
     page = viewer.get(reverse("clusters"))
     assert [
         found.name for _value, rows, _unseen in page.context["groups"] for found, _badge in rows

@@ -159,10 +159,8 @@ def test_where_nothing_is_open_what_closed_in_the_last_day_is_shown(viewer):
     now = timezone.now()
     cluster(at=now)
     of = job(at=now)
-    late, old = (
-        finding(of, title="closed now"),
-        finding(of, title="closed long ago", subject_id="other"),
-    )
+    late = finding(of, title="closed now")
+    old = finding(of, title="closed long ago", subject_id="other")
     for one, closed_at in ((late, now - timedelta(hours=2)), (old, now - timedelta(days=2))):
         Finding.objects.filter(pk=one.pk).update(state="closed", closed_at=closed_at)
     page = viewer.get("/findings/").content.decode()

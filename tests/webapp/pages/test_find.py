@@ -40,20 +40,16 @@ def found(client, text, **headers):
 
 
 def test_a_part_of_the_name_or_the_beginning_of_the_id_finds_a_job(viewer, now):
-    one, _other = (
-        job(at=now, name="payments-enrich", job_id="ab" * 16),
-        job(at=now, name="clickstream"),
-    )
+    one = job(at=now, name="payments-enrich", job_id="ab" * 16)
+    _other = job(at=now, name="clickstream")
     address = f"/jobs/{one.cluster}/{one.job_id}/"
     assert found(viewer, "ENRICH")["Jobs"][0] == [("payments-enrich", address)]
     assert found(viewer, "ABABAB")["Jobs"][0] == [("payments-enrich", address)]
 
 
 def test_a_number_behind_a_name_leads_to_that_checkpoint_of_the_jobs_that_have_it(viewer, now):
-    one, other = (
-        job(at=now, name="payments-enrich"),
-        job(at=now, name="payments-out", job_id="d" * 32),
-    )
+    one = job(at=now, name="payments-enrich")
+    other = job(at=now, name="payments-out", job_id="d" * 32)
     kept = fact(one, 41, now)
     fact(other, 40, now)
     address = f"/jobs/{one.cluster}/{one.job_id}/checkpoints/41/{epoch_ms(kept.trigger_time)}/"
@@ -119,8 +115,7 @@ def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_
     one = job(at=now, name="payments", job_id="5a1b" * 8)
     line = (
         "2026-11-21 10:20:30,123 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator "
-        "[] - Checkpoint 12 of job"
-        f" {one.job_id} expired before completing."
+        f"[] - Checkpoint 12 of job {one.job_id} expired before completing."
     )
     links, note = found(viewer, line)["Log line"]
     base = f"/jobs/{one.cluster}/{one.job_id}/"

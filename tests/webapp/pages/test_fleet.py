@@ -79,7 +79,7 @@ def test_each_job_says_why_it_stands_there(viewer, now):
 
 
 def test_the_health_of_a_job_that_cannot_be_seen_is_unknown_whatever_it_was(viewer, now):
-    cluster("dark", at=now - timedelta(hours=1), blind_since=now)
+    cluster("dark", at=now - timedelta(hours=1), unreachable_since=now)
     job("dark", at=now - timedelta(hours=1), health=100, health_state="judged")
     page = viewer.get("/").content.decode()
     assert "● 100" not in page
@@ -108,7 +108,7 @@ def test_a_band_of_health_shows_that_band_only(viewer, now, band, wanted):
 
 
 def test_jobs_of_a_cluster_that_cannot_be_seen_are_unknown_never_running(viewer, now):
-    cluster("dark", at=now - timedelta(hours=1), blind_since=now)
+    cluster("dark", at=now - timedelta(hours=1), unreachable_since=now)
     job("dark", at=now - timedelta(hours=1), name="lost")
     page = viewer.get("/")
     assert b"? unknown" in page.content

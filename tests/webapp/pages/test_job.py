@@ -79,9 +79,10 @@ def test_the_page_tells_state_failures_and_last_success(viewer, now):
     assert "1 min ago" in page
 
 
-def test_a_job_of_a_blind_cluster_is_unknown_and_the_page_says_since_when(viewer, now):
+def test_a_job_of_an_unreachable_cluster_is_unknown_and_the_page_says_since_when(viewer, now):
     Cluster.objects.update(
-        blind_since=now - timedelta(minutes=5), last_error="http://jm:8081 did not answer in 10 s."
+        unreachable_since=now - timedelta(minutes=5),
+        last_error="http://jm:8081 did not answer in 10 s.",
     )
     page = viewer.get(url(job(at=now))).content.decode()
     assert "? unknown" in page

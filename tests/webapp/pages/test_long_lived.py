@@ -14,10 +14,8 @@ from webapp.alerting.models import Alert
 
 pytestmark = pytest.mark.django_db
 CUT = "last 90 days"
-FIRST_DAY, LAST_DAY = (
-    datetime(1, 1, 1, tzinfo=UTC),
-    datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
-)
+FIRST_DAY = datetime(1, 1, 1, tzinfo=UTC)
+LAST_DAY = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 
 
 @pytest.fixture

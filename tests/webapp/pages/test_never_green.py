@@ -17,7 +17,7 @@ from tests.webapp.pages.installation import GREEN, covered, fleet_of_two
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
 from webapp.config import schedule
-from webapp.findings import blind_clusters
+from webapp.findings import unreachable_clusters
 from webapp.findings.models import Finding, JobJudgement
 from webapp.fleet.freshness import allowed
 from webapp.fleet.models import Cluster, JobCurrent
@@ -66,9 +66,7 @@ def read(viewer: Client, address: str) -> str:
 
 
 def green(viewer: Client, fleet: dict[str, JobCurrent]) -> dict[str, list[str]]:
-    """Lines of each page that claim that something is well; the legend of a chart claims
-    nothing.
-    """
+    """Lines of each page that claim that something is well; the legend of a chart claims nothing."""
     texts = {name: read(viewer, path).splitlines() for name, path in pages(fleet).items()}
     found = {
         name: [
@@ -111,10 +109,10 @@ def test_a_silent_jobmanager_leaves_nothing_green(
     late(at)
     Cluster.objects.update(
         last_success_at=at - LATE,
-        blind_since=at - timedelta(minutes=5),
+        unreachable_since=at - timedelta(minutes=5),
         last_error="connection refused",
     )
-    blind_clusters.watch(at)
+    unreachable_clusters.watch(at)
     assert green(viewer, fleet) == {}
     assert all("1 cluster did not answer" in read(viewer, path) for path in pages(fleet).values())
 
@@ -130,7 +128,7 @@ def test_a_paused_cluster_leaves_nothing_green(
     viewer: Client, fleet: dict[str, JobCurrent], at: datetime
 ) -> None:
     Cluster.objects.update(enabled=False)
-    blind_clusters.watch(at)
+    unreachable_clusters.watch(at)
     assert {name: lines for name, lines in green(viewer, fleet).items() if name != "pipeline"} == {}
     assert "Collection from this cluster is paused" in read(viewer, pages(fleet)["calm"])
 

@@ -24,7 +24,7 @@ from tests.webapp.builders import person
 from tests.webapp.pages.installation import answers, claims, fleet_of_two, furnish, pages, whole
 from tests.weir_settings import WeirSettings
 from webapp.alerting.models import Alert
-from webapp.findings import blind_clusters
+from webapp.findings import unreachable_clusters
 from webapp.findings.models import JobJudgement
 from webapp.fleet.freshness import allowed
 from webapp.fleet.models import Cluster, JobCurrent
@@ -131,10 +131,10 @@ def test_a_silent_jobmanager_leaves_nothing_green(
     late(at)
     Cluster.objects.update(
         last_success_at=at - LATE,
-        blind_since=at - timedelta(minutes=5),
+        unreachable_since=at - timedelta(minutes=5),
         last_error="connection refused",
     )
-    blind_clusters.watch(at)
+    unreachable_clusters.watch(at)
     texts = pages(operator)
     assert claims(texts) == {}
     says(texts, "1 cluster did not answer")
@@ -167,7 +167,7 @@ def test_the_api_gives_no_health_where_nobody_can_know_it(
         ("UNKNOWN", "unknown", None)
     }
     assert {row["visibility"] for row in operator.get("/api/v1/clusters/").json()["results"]} == {
-        "blind"
+        "unreachable"
     }
     # Whatever else is called good says of when it is.
     for place, answer in answers(operator, api=True):

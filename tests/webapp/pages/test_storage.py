@@ -209,7 +209,9 @@ def test_a_file_that_an_audit_lacked_tells_from_when_it_may_count_as_others(view
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_tables_are_exported_whole(viewer, tmp_path, form):
-    rows = [file_row(f"{ROOT}/{n:03d}", verdict="young" if n % 2 else "orphan") for n in range(150)]
+    rows = [
+        file_row(f"{ROOT}/{n:03d}", verdict="recent" if n % 2 else "orphan") for n in range(150)
+    ]
     of = audit(
         files_kept=True,
         manifest_path=write_run(tmp_path, "storage-1", {"storage_file": [rows]}),
@@ -219,9 +221,9 @@ def test_tables_are_exported_whole(viewer, tmp_path, form):
     job_storage(of)
     address = reverse("storage-files-export", args=(form,))
     told = b"".join(
-        viewer.get(address, {"uri": ROOT, "verdict": "young"}).streaming_content
+        viewer.get(address, {"uri": ROOT, "verdict": "recent"}).streaming_content
     ).decode()
-    assert (told.count("/149"), told.count("/148"), told.count("young")) == (2, 0, 75)
+    assert (told.count("/149"), told.count("/148"), told.count("recent")) == (2, 0, 75)
     jobs = b"".join(
         viewer.get(reverse("storage-jobs-export", args=(form,)), {"uri": ROOT}).streaming_content
     ).decode()

@@ -3,9 +3,9 @@ commits.
 
 The state that it leaves is the list of them, and the next one needs it. What it tells is kept in
 the lake, unless ``$WEIR_HOME/no-keep`` says that it is killed before that. As ``rollups`` it counts
-what is kept of each hour.
-While ``$WEIR_HOME/hold`` exists it waits before it writes, having noted its process id in
-``$WEIR_HOME/began``; of roll-ups these are ``hold-rollups`` and ``began-rollups``.
+what is kept of each hour. While ``$WEIR_HOME/hold`` exists it waits before it writes, having noted
+its process id in ``$WEIR_HOME/began``; of roll-ups these are ``hold-rollups`` and
+``began-rollups``.
 """
 
 import json

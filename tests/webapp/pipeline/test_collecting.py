@@ -1,4 +1,4 @@
-"""Collect cycles against a simulated JobManager: one that is lost becomes blind, and its jobs are
+"""Collect cycles against a simulated JobManager: one that is lost becomes unreachable, and its jobs are
 never shown as healthy.
 """
 
@@ -51,7 +51,7 @@ def test_clusters_are_collected_and_their_cursors_kept(home: Path, site: Site) -
     assert Lake(str(home / "lake")).version("checkpoints") == 1
 
 
-def test_a_cluster_that_is_lost_for_three_half_minutes_becomes_blind_and_sees_again(
+def test_a_cluster_that_is_lost_for_three_half_minutes_becomes_unreachable_and_sees_again(
     home: Path, site: Site
 ) -> None:
     process, url = site.jobmanager()
@@ -63,13 +63,13 @@ def test_a_cluster_that_is_lost_for_three_half_minutes_becomes_blind_and_sees_ag
     )
     kill(process)
     for _ in range(3):
-        assert Cluster.objects.get().blind_since is None
+        assert Cluster.objects.get().unreachable_since is None
         collect()
     assert Cluster.objects.get().visibility == "live"  # it may just fail over
     Cluster.objects.update(last_success_at=now - timedelta(seconds=90))
     collect()
     cluster = Cluster.objects.get()
-    assert cluster.visibility == "blind"
+    assert cluster.visibility == "unreachable"
     assert cluster.last_error
     assert JobCurrent.objects.with_status(timezone.now()).get().status == "UNKNOWN"
     _, cluster.url = site.jobmanager()

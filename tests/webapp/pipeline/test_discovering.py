@@ -12,7 +12,7 @@ from django.utils import timezone
 from tests.webapp.builders import cluster, finding, job
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
-from webapp.findings import blind_clusters
+from webapp.findings import unreachable_clusters
 from webapp.findings.models import Finding
 from webapp.fleet.choices import Visibility
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster, SourceReading
@@ -122,7 +122,7 @@ def test_a_cluster_that_leaves_is_not_asked_and_neither_healthy_nor_alerting(pla
         "is not listed by its source prod any more"
         in viewer.get(reverse("job", args=("orders", of_left.job_id))).content.decode()
     )
-    blind_clusters.watch(now + timedelta(hours=1))
+    unreachable_clusters.watch(now + timedelta(hours=1))
     assert not Finding.objects.open().filter(cluster="orders").exists(), (
         "nobody asks it, so it is not silent either"
     )

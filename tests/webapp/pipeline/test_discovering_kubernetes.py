@@ -18,7 +18,7 @@ from ingest.discovery.kubernetes import reading
 from tests import kubernetes_objects as objects
 from tests.kubernetes_api import KubernetesApi, status
 from tests.webapp.builders import job
-from webapp.findings import blind_clusters
+from webapp.findings import unreachable_clusters
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent, SourceReading
 from webapp.fleet.pipeline_status.status import status as status_of_pipeline
@@ -103,7 +103,7 @@ def test_a_jobmanager_that_the_operator_cannot_bring_up_is_shown_as_that_and_its
     api.put("flinkdeployments", objects.deployment("orders", status=objects.FAILED_DEPLOY))
     follow()
     assert visible() == {"shop.orders": "broken"}
-    blind_clusters.watch(timezone.now())
+    unreachable_clusters.watch(timezone.now())
     ((state, health),) = [
         (row.status, row.health) for row in JobCurrent.objects.with_status(timezone.now())
     ]
@@ -131,13 +131,13 @@ def test_silence_of_what_is_meant_to_be_suspended_is_no_finding_and_of_what_is_n
         consecutive_failures=9,
         last_error="It cannot be reached.",
     )
-    blind_clusters.watch(timezone.now())
+    unreachable_clusters.watch(timezone.now())
     (silent,) = Finding.objects.open().filter(rule="collect.blind")
     assert silent.cluster == "shop.broken" and "CrashLoopBackOff" in json.dumps(
         [silent.evidence, silent.cause, silent.data]
     )
     assert visible() == {"shop.rests": "suspended", "shop.broken": "broken"}
-    assert status_of_pipeline(timezone.now()).blind_clusters == 1
+    assert status_of_pipeline(timezone.now()).unreachable_clusters == 1
 
 
 def test_what_the_operator_says_changes_without_the_cluster_being_called_changed(api):

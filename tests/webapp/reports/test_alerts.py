@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.webapp.alerting.builders import at, blind, closed, look, looks, opened
+from tests.webapp.alerting.builders import at, closed, look, looks, opened, unreachable
 from tests.webapp.builders import person
 from webapp.alerting import actions
 from webapp.alerting.models import Alert
@@ -33,12 +33,12 @@ def test_alerts_of_the_range_come_with_who_acknowledged_them():
     )
     assert (one.starts_at, one.resolved_at) == (at(0), at(120))
     kinds = list(Alert.objects.get().events.values_list("kind", flat=True))
-    assert kinds == ["fired", "told", "acknowledged", "quiet", "resolved", "told"]
+    assert kinds == ["fired", "notified", "acknowledged", "quiet", "resolved", "notified"]
 
 
 def test_a_cluster_that_was_not_seen_belongs_to_the_story_of_each_of_its_jobs():
     row = opened(0)
-    blind(0)
+    unreachable(0)
     look(30)
     assert [one.rule for one in of(row, 0, 60)] == ["checkpoint.declined", "collect.blind"]
 

@@ -204,8 +204,7 @@ def test_the_cost_of_outages_is_their_downtime_and_what_was_processed_again():
         "For 1 restart it is not known when all tasks ran again, at least 2.0 s in all.",
         (
             "Processed again: the records of 3 min 20 s; the restored checkpoints were up to 2 min "
-            "20 "
-            "s old."
+            "20 s old."
         ),
     )
     assert any(
@@ -317,7 +316,7 @@ def test_ranges_older_than_single_checkpoints_are_kept_are_counted_by_the_hour()
 
 def test_a_cluster_that_is_not_seen_is_said_to_be_unknown():
     of = expiring()
-    Cluster.objects.update(blind_since=MADE, last_error="connection refused")
+    Cluster.objects.update(unreachable_since=MADE, last_error="connection refused")
     assert any("cannot be seen now (connection refused)" in line for line in told(of).unknowns)
 
 

@@ -12,12 +12,10 @@ from webapp.analyses.registry import all_analyses
 from webapp.analyses.resources.lookup import look_up_resources
 
 pytestmark = pytest.mark.django_db
-OLD, LEAKING, FULL, FULL_OLD = (
-    "recordings/1.12.5/G",
-    "incidents/1.20.5/leaking",
-    "incidents/2.3.0/full-heap",
-    "incidents/1.20.5/full-heap",
-)
+OLD = "recordings/1.12.5/G"
+LEAKING = "incidents/1.20.5/leaking"
+FULL = "incidents/2.3.0/full-heap"
+FULL_OLD = "incidents/1.20.5/full-heap"
 
 
 def document_of(job):

@@ -255,9 +255,8 @@ NAMES = frozenset(
 """Words in names of what is there to be shown, of roles among it, and in lines of logs."""
 MADE_UP = re.compile(
     "Its input is full while its output is almost empty, on all 4 subtasks|Profile a slow-enrich "
-    "task thread|largest of 4 subtasks"
-    "|(upstream )?held back|input buffers in use|busy|restart 1|no space|Alert fired: "
-    "slow-enrich|the whole job",
+    "task thread|largest of 4 subtasks|(upstream )?held back|input buffers in use|busy|restart "
+    "1|no space|Alert fired: slow-enrich|the whole job",
     re.IGNORECASE,
 )
 """What rows of these tests say for themselves, and no rule does."""

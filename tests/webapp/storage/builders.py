@@ -33,7 +33,7 @@ JOB, OTHER_JOB = "a" * 32, "b" * 32
 ModelT = TypeVar("ModelT", bound=Model)
 COUNTS = {
     f"{name}_{unit}": 0
-    for name in ("live", "retained_waste", "orphan", "young", "kept", "missing")
+    for name in ("live", "retained_waste", "orphan", "recent", "kept", "missing")
     for unit in ("files", "bytes")
 }
 MERGED = {"segmented_files": 0, "segmented_file_bytes": 0, "live_segment_bytes": 0}

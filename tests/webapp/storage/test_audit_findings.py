@@ -17,7 +17,7 @@ from tests.webapp.storage.builders import (
     root_figures,
     verdict_figures,
 )
-from webapp.findings import blind_clusters, job_judgements
+from webapp.findings import job_judgements, unreachable_clusters
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.storage import audit_findings
 
@@ -203,7 +203,7 @@ def test_cycles_and_watches_leave_findings_on_storage_to_the_audits(judge):
     chain(of, files=1)
     judge(of)
     job_judgements.close_unseen()
-    blind_clusters.watch(T0 + timedelta(days=1))
+    unreachable_clusters.watch(T0 + timedelta(days=1))
     assert {finding.state for finding in Finding.objects.filter(rule__startswith="storage.")} == {
         "open"
     }

@@ -180,11 +180,11 @@ def test_an_attestation_does_not_count_while_live_jobs_write_elsewhere(tree):
     assert (one.attested, "s3://elsewhere/flink" in one.withheld) == (False, True)
 
 
-def test_where_no_cluster_is_named_every_blind_one_may_write_there(tree):
+def test_where_no_cluster_is_named_every_unreachable_one_may_write_there(tree):
     one = root(f"file:{tree}")
-    assert audit_request.registered([one], ["dark"])[0].blind == ("dark",)
+    assert audit_request.registered([one], ["dark"])[0].unreachable == ("dark",)
     one.clusters.add(cluster("seen", at=timezone.now()))
-    assert audit_request.registered([one], ["dark"])[0].blind == ()
+    assert audit_request.registered([one], ["dark"])[0].unreachable == ()
 
 
 def test_a_copy_read_elsewhere_says_nothing_of_the_root_itself(tree):

@@ -48,7 +48,7 @@ def test_only_a_job_seen_to_have_ended_is_terminal(told):
 
 
 def test_jobs_of_a_cluster_that_cannot_be_seen_are_not_seen(told):
-    cluster("dark", at=NOW - timedelta(hours=3), blind_since=NOW - timedelta(hours=2))
+    cluster("dark", at=NOW - timedelta(hours=3), unreachable_since=NOW - timedelta(hours=2))
     job("dark", at=NOW, name="lost")
     job(at=NOW, name="seen")
     assert {name: row["seen"] for name, row in told().items()} == {"lost": False, "seen": True}
@@ -110,10 +110,8 @@ def test_an_id_that_another_checkpoint_used_too_is_not_told(told):
 
 def test_the_same_job_id_on_two_clusters_is_two_jobs(told):
     cluster("other", at=NOW)
-    one, two = (
-        job(at=NOW, name="one", job_id="d" * 32),
-        job("other", at=NOW, name="two", job_id="d" * 32),
-    )
+    one = job(at=NOW, name="one", job_id="d" * 32)
+    two = job("other", at=NOW, name="two", job_id="d" * 32)
     fact(one, 1, NOW - timedelta(minutes=5), outcome="expired")
     fact(two, 2, NOW - timedelta(minutes=5), outcome="in_progress", final=False)
     rows = told()

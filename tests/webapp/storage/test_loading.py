@@ -28,7 +28,7 @@ ROW = {
     "not_cleanable": '["not_attested"]',
     **{
         f"{name}_{unit}": 1
-        for name in ("live", "retained_waste", "orphan", "young", "kept", "missing")
+        for name in ("live", "retained_waste", "orphan", "recent", "kept", "missing")
         for unit in ("files", "bytes")
     },
 }

@@ -36,10 +36,8 @@ pytestmark = pytest.mark.django_db
 GROWING = ("1.20.5/growing-union", "2.3.0/growing-union")
 LIST, UNION = b"known-to-all", 1
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-MODES, MODES_JOB = (
-    FIXTURES / "recordings" / "1.20.5" / "L2" / "ckpt",
-    "27f57067e91d18234dff1b4537a44720",
-)
+MODES = FIXTURES / "recordings" / "1.20.5" / "L2" / "ckpt"
+MODES_JOB = "27f57067e91d18234dff1b4537a44720"
 READ_BY_FLINK = FIXTURES / "metadata" / "1.20.5-L2-27f570-chk-4.oracle.jsonl.gz"
 
 
@@ -108,10 +106,8 @@ def test_lists_of_all_modes_have_the_elements_that_flinks_own_loader_read_and_st
     lease, weir, tmp_path
 ):
     as_of = played_trees.newest(GROWING[0])
-    uri, told = (
-        "file:/opt/l/lab/out/1.20.5/L2/ckpt",
-        {"cluster": "lab", "job_id": MODES_JOB, "name": "lab-L2"},
-    )
+    uri = "file:/opt/l/lab/out/1.20.5/L2/ckpt"
+    told = {"cluster": "lab", "job_id": MODES_JOB, "name": "lab-L2"}
     root = {"uri": uri, "read_at": str(MODES), "clusters": ["lab"], "attested": False}
     asked = {
         "audit_id": "run-1",

@@ -26,7 +26,7 @@ GUARD = timedelta(hours=72)
 
 
 def young(of: StorageAudit, reason: str, size: int = 25_000_000) -> StorageAudit:
-    verdict_figures(of, verdict="young", reason=reason, kind="", files=2, bytes=size)
+    verdict_figures(of, verdict="recent", reason=reason, kind="", files=2, bytes=size)
     return of
 
 
@@ -35,7 +35,7 @@ def seen(*reasons: str):
     return unreferenced(
         of,
         [
-            verdict_figures(of, verdict="young", reason=reason, kind="", files=2, bytes=10)
+            verdict_figures(of, verdict="recent", reason=reason, kind="", files=2, bytes=10)
             for reason in reasons
         ],
         6,
@@ -73,7 +73,7 @@ def test_pages_show_unreferenced_bytes_and_when_they_are_provable_instead_of_no_
 ) -> None:
     root()
     of = young(audit(), "age_guard")
-    root_figures(of, orphan_files=0, orphan_bytes=0, young_files=2, young_bytes=25_000_000)
+    root_figures(of, orphan_files=0, orphan_bytes=0, recent_files=2, recent_bytes=25_000_000)
     for address in (reverse("storage"), f"{reverse('storage-root')}?uri={ROOT}"):
         page = " ".join(viewer.get(address).content.decode().split())
         assert f"provable from {T0 + GUARD:%m-%d %H:%M}" in page, address
@@ -97,7 +97,7 @@ def test_the_fleet_shows_no_zero_while_something_is_not_proven(
     of = job(at=T0)
     found = audit()
     root_figures(found)
-    job_storage(found, of.job_id, orphan_bytes=orphans, young_bytes=unproven, cluster=of.cluster)
+    job_storage(found, of.job_id, orphan_bytes=orphans, recent_bytes=unproven, cluster=of.cluster)
     fleet_orphan_bytes.copy_to_fleet(found, _Lease())  # type: ignore[arg-type]
     of.refresh_from_db()
     assert of.orphan_bytes == shown

@@ -15,7 +15,7 @@ PATHS = [f"{ROOT}/{number:03d}" for number in range(30)]
 def files(tmp_path) -> VerdictFiles:
     """Three parts, named against their order."""
     rows = [
-        file_row(path, verdict="young" if number % 3 else "orphan")
+        file_row(path, verdict="recent" if number % 3 else "orphan")
         for number, path in enumerate(PATHS)
     ]
     other = [file_row("s3://other/1", root="s3://other")]
@@ -46,7 +46,7 @@ def test_pages_together_are_all_files_of_the_root_in_order(files, size):
 
 def test_a_filter_keeps_the_order_and_misses_none(files):
     assert walk(files, 4, verdict="orphan") == PATHS[::3]
-    assert walk(files, 4, verdict="orphan", reason="young") == []
+    assert walk(files, 4, verdict="orphan", reason="recent") == []
 
 
 def test_a_page_that_has_looked_at_enough_says_so_and_goes_on_from_there(files):

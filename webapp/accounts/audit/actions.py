@@ -176,8 +176,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "storage_quota": ("quota.set", ("size", "remove")),
 }
 """Commands that write → what the log calls it, and options of which one has to be given, or it only
-reads.
-``ensure_admin`` makes its entry itself.
+reads. ``ensure_admin`` makes its entry itself.
 """
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from webapp.accounts.audit import entries, told
+from webapp.accounts.audit import entered_fields, entries
 from webapp.accounts.audit.actions import COMMANDS
 from webapp.accounts.models import AuditEntry
 from webapp.config import preparation
@@ -28,18 +28,18 @@ def noted(name: str, options: dict[str, Any]) -> Iterator[None]:
     if not code or (writing and not any(options.get(option) for option in writing)):
         yield
         return
-    details = told.details(options, code)
-    entry = entries.of_command(code, who(), told.subject(details), {**details, "command": name})
+    details = entered_fields.details(options, code)
+    entry = entries.of_command(
+        code, who(), entered_fields.subject(details), {**details, "command": name}
+    )
     outcome, status, learned = Outcome.FAILED, 1, dict[str, Any]()
-    told_later = _learned.set(learned)
+    details_token = _learned.set(learned)
     try:
         yield
         outcome, status = Outcome.DONE, 0
     except CommandError as error:
-        outcome, status = (
-            (Outcome.REFUSED if error.returncode == preparation.REFUSED else Outcome.FAILED),
-            error.returncode,
-        )
+        outcome = Outcome.REFUSED if error.returncode == preparation.REFUSED else Outcome.FAILED
+        status = error.returncode
         raise
     except SystemExit as ending:
         status = ending.code if isinstance(ending.code, int) else 1
@@ -48,12 +48,12 @@ def noted(name: str, options: dict[str, Any]) -> Iterator[None]:
         )
         raise
     finally:
-        _learned.reset(told_later)
-        more = told.details(learned)
+        _learned.reset(details_token)
+        more = entered_fields.details(learned)
         AuditEntry.objects.end(
             entry.pk,
             more and {**details, **more, "command": name},
-            told.subject(more),
+            entered_fields.subject(more),
             outcome=outcome,
             status=status,
         )

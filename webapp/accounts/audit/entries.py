@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from ingest import log_lines
 from webapp.accounts import client_address
-from webapp.accounts.audit import told
+from webapp.accounts.audit import entered_fields
 from webapp.accounts.audit.actions import SIGN_IN, action_of, model_of
 from webapp.accounts.models import ApiToken, AuditEntry
 
@@ -39,8 +39,12 @@ def begin(
     action = action_of(match.view_name, request.method or "", entered)
     plain = {name: value for name, value in match.kwargs.items() if name != "export_form"}
     row = _row(model_of(match.view_name, action), plain)
-    known = {name: getattr(row, name) for name in told.ADDRESSES.get(action, ())} if row else {}
-    details = told.details({**known, **entered}, action)
+    known = (
+        {name: getattr(row, name) for name in entered_fields.ADDRESSES.get(action, ())}
+        if row
+        else {}
+    )
+    details = entered_fields.details({**known, **entered}, action)
     entry = AuditEntry.objects.create(
         at=timezone.now(),
         action=action,
@@ -49,10 +53,10 @@ def begin(
         token=str(token)[:120] if token else "",
         subject=(
             _named(row, plain)
-            or told.text(" ".join(map(str, plain.values())))
-            or told.subject(details)
+            or entered_fields.text(" ".join(map(str, plain.values())))
+            or entered_fields.subject(details)
         )[:_LONGEST_SUBJECT],
-        details=details | ({"verb": told.text(plain["verb"])} if "verb" in plain else {}),
+        details=details | ({"verb": entered_fields.text(plain["verb"])} if "verb" in plain else {}),
         **_whence(request),
     )
     setattr(request, _BEGUN, entry.pk)
@@ -83,10 +87,10 @@ def end(request: HttpRequest, outcome: AuditEntry.Outcome, status: int) -> None:
     pk = begun(request)
     if pk is not None:
         entered: Any = getattr(request, _ENTERED, dict)()
-        details = told.details(entered) if isinstance(entered, Mapping) else {}
+        details = entered_fields.details(entered) if isinstance(entered, Mapping) else {}
         _noted(
             lambda: AuditEntry.objects.end(
-                pk, details, told.subject(details), outcome=outcome, status=status
+                pk, details, entered_fields.subject(details), outcome=outcome, status=status
             )
         )
 
@@ -154,7 +158,9 @@ def _row(model: str, parameters: Mapping[str, Any]) -> models.Model | None:
 
 
 def _named(row: models.Model | None, parameters: Mapping[str, Any]) -> str:
-    return told.text(f"{row} (#{row.pk})" if row is not None and "pk" in parameters else row)
+    return entered_fields.text(
+        f"{row} (#{row.pk})" if row is not None and "pk" in parameters else row
+    )
 
 
 def _noted(write: Any) -> None:

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 
 from webapp.accounts import client_address, rate_limit
-from webapp.accounts.audit import entries, told
+from webapp.accounts.audit import entered_fields, entries
 from webapp.accounts.audit.actions import SIGN_IN, action_of
 from webapp.accounts.models import AuditEntry, User
 from webapp.lib.api.json_errors import PREFIX
@@ -65,9 +65,9 @@ class AuditLog:
         ):
             return None
         if wait_s := rate_limit.seconds_to_wait(request.user.pk, None):
-            said = f"Too many requests in this minute. Try again in {wait_s} seconds.\n"
+            text = f"Too many requests in this minute. Try again in {wait_s} seconds.\n"
             return HttpResponse(
-                said,
+                text,
                 status=429,
                 content_type="text/plain; charset=utf-8",
                 headers={"Retry-After": str(wait_s)},
@@ -95,9 +95,9 @@ def _outcome(request: HttpRequest, response: HttpResponseBase, has_written: bool
         return Outcome.REFUSED
     if request.path_info.startswith(PREFIX) or has_written or entries.was_carried_out(request):
         return Outcome.DONE
-    said = getattr(getattr(request, "_messages", None), "_queued_messages", ())
+    queued = getattr(getattr(request, "_messages", None), "_queued_messages", ())
     was_refused = response.status_code == 200 or any(
-        message.level >= constants.ERROR for message in said
+        message.level >= constants.ERROR for message in queued
     )
     return Outcome.REFUSED if was_refused else Outcome.DONE
 
@@ -140,7 +140,7 @@ def _attempt(request: HttpRequest, response: HttpResponseBase) -> None:
         known or "",
         Outcome.REFUSED,
         response.status_code,
-        {name: told.text(text) for name, text in details.items()},
+        {name: entered_fields.text(text) for name, text in details.items()},
     )
 
 

@@ -49,8 +49,7 @@ def admitted(claims: Mapping[str, Any]) -> User:
             name,
             (
                 "None of your groups at the identity provider has a role here. Ask an "
-                "administrator of "
-                "Weir."
+                "administrator of Weir."
             ),
         )
     user = User.objects.filter(oidc_subject=subject).first() or _new(name, subject)
@@ -95,8 +94,7 @@ def _new(name: str, subject: str) -> User:
                 name,
                 (
                     f"There is another account {name} here. Ask an administrator of Weir to remove "
-                    "or "
-                    "rename it."
+                    "or rename it."
                 ),
             ) from None
         return found

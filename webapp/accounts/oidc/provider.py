@@ -121,14 +121,16 @@ def _claims(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     OpenID Connect Core 5.1: ``email_verified`` is of the ``email`` beside it.
     """
     names = ("email", "email_verified")
-    told = next((answer for answer in answers if all(name in answer for name in names)), {})
+    complete = next((answer for answer in answers if all(name in answer for name in names)), {})
     others = {
         name: value
         for answer in reversed(answers)
         for name, value in answer.items()
         if name not in names
     }
-    return others | {"email": told["email"]} if told.get("email_verified") is True else others
+    return (
+        others | {"email": complete["email"]} if complete.get("email_verified") is True else others
+    )
 
 
 def _sign_out(app: Any, id_token: str) -> str:
@@ -199,8 +201,10 @@ def _failure(error: Exception) -> ProviderFails:
     """Errors of libraries may repeat what was sent, so only their kind is logged, and what OAuth
     itself says.
     """
-    said = getattr(error, "error", "") or (str(error) if type(error) is ValueError else "")
-    logger.warning("sign-in by OpenID Connect failed: %s %s", type(error).__name__, str(said)[:200])
+    reason = getattr(error, "error", "") or (str(error) if type(error) is ValueError else "")
+    logger.warning(
+        "sign-in by OpenID Connect failed: %s %s", type(error).__name__, str(reason)[:200]
+    )
     return ProviderFails(
         "The identity provider did not complete the sign-in. Try again, or use a local account; "
         "the log has the cause."

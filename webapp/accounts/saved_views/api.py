@@ -87,9 +87,9 @@ class SavedViewViews(ListView):
         responses={200: SavedViewSerializer, **ERRORS},
     )
     def create(self, request: Request) -> Response:
-        said = _valid(SavedViewSerializer(data=request.data))
+        given = _valid(SavedViewSerializer(data=request.data))
         row = rows.save(
-            me(request), said["page"], said["name"], said["query"], is_shared=said["is_shared"]
+            me(request), given["page"], given["name"], given["query"], is_shared=given["is_shared"]
         )
         return Response(SavedViewSerializer(row).data)
 
@@ -99,11 +99,9 @@ class SavedViewViews(ListView):
         responses={200: SavedViewSerializer, **ERRORS, **NOT_FOUND},
     )
     def update(self, request: Request, pk: str) -> Response:
-        row, said = (
-            rows.own(me(request), int(pk)),
-            _valid(SavedViewChangeSerializer(data=request.data)),
-        )
-        rows.change(row, said["name"], is_shared=said["is_shared"])
+        row = rows.own(me(request), int(pk))
+        given = _valid(SavedViewChangeSerializer(data=request.data))
+        rows.change(row, given["name"], is_shared=given["is_shared"])
         return Response(SavedViewSerializer(row).data)
 
     @extend_schema(summary="Remove a view of yours", responses={204: None, **ERRORS, **NOT_FOUND})

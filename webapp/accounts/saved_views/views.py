@@ -19,10 +19,8 @@ def menu(request: HttpRequest) -> HttpResponse:
     """What the menu of a list page holds once it is opened: ``page``, and ``query`` as its address
     has it.
     """
-    page, query = (
-        request.GET.get("page", ""),
-        request.GET.get("query", "").replace("\x00", "")[: rows.LONGEST_QUERY + 1],
-    )
+    page = request.GET.get("page", "")
+    query = request.GET.get("query", "").replace("\x00", "")[: rows.LONGEST_QUERY + 1]
     views = list(rows.seen_by(me(request)).filter(page=page)) if page in PAGES else []
     return render(
         request,

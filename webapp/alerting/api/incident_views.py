@@ -1,6 +1,4 @@
-"""Incidents over the API: read them with their findings and alerts, acknowledge and silence
-them.
-"""
+"""Incidents over the API: read them with their findings and alerts, acknowledge and silence them."""
 
 from datetime import timedelta
 from typing import Any
@@ -113,10 +111,10 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        incident, said = self._found(uid), CommentSerializer(data=request.data)
-        said.is_valid(raise_exception=True)
+        incident, serializer = self._found(uid), CommentSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         incident_actions.acknowledge(
-            incident, request.user, said.validated_data["comment"], timezone.now()
+            incident, request.user, serializer.validated_data["comment"], timezone.now()
         )
         return Response(IncidentSerializer(incident).data)
 
@@ -139,10 +137,8 @@ class IncidentViews(ListView):
     def silence(self, request: Request, uid: str) -> Response:
         incident, asked = self._found(uid), SilenceIncidentSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        lasts, reason = (
-            timedelta(seconds=asked.validated_data["lasts_s"]),
-            asked.validated_data["reason"],
-        )
+        lasts = timedelta(seconds=asked.validated_data["lasts_s"])
+        reason = asked.validated_data["reason"]
         made = incident_actions.silence(incident, lasts, reason, request.user, timezone.now())
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 

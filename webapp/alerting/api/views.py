@@ -57,11 +57,9 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        found, said = (
-            get_object_or_404(self.get_queryset(), uid=uid),
-            _valid(CommentSerializer(data=request.data)),
-        )
-        if not actions.acknowledge([uid], request.user, said["comment"], timezone.now()):
+        found = get_object_or_404(self.get_queryset(), uid=uid)
+        serializer = _valid(CommentSerializer(data=request.data))
+        if not actions.acknowledge([uid], request.user, serializer["comment"], timezone.now()):
             found.refresh_from_db()
             by = found.acknowledged_name
             raise ActionRefused(f"It is acknowledged by {by} already." if by else "It is resolved.")
@@ -86,11 +84,9 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def comment(self, request: Request, uid: str) -> Response:
-        found, said = (
-            get_object_or_404(self.get_queryset(), uid=uid),
-            _valid(CommentSerializer(data=request.data)),
-        )
-        actions.comment_on(found, request.user, said["comment"], timezone.now())
+        found = get_object_or_404(self.get_queryset(), uid=uid)
+        serializer = _valid(CommentSerializer(data=request.data))
+        actions.comment_on(found, request.user, serializer["comment"], timezone.now())
         return Response(AlertWithStorySerializer(found).data)
 
 

@@ -321,7 +321,7 @@ class Migration(migrations.Migration):
                 ),
                 ("flapping", models.BooleanField(default=False)),
                 (
-                    "told",
+                    "notified",
                     models.CharField(
                         blank=True,
                         choices=[
@@ -334,7 +334,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "told_rank",
+                    "notified_rank",
                     models.PositiveSmallIntegerField(
                         default=0,
                         help_text="severity that people know it by; a worse one is notified",
@@ -347,9 +347,9 @@ class Migration(migrations.Migration):
                         null=True,
                     ),
                 ),
-                ("told_at", models.DateTimeField(null=True)),
+                ("notified_at", models.DateTimeField(null=True)),
                 (
-                    "tell_since",
+                    "notify_since",
                     models.DateTimeField(
                         help_text="first evidence of what is still to be notified; null where nothing is",
                         null=True,
@@ -361,7 +361,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         choices=[
                             ("", "not muted"),
-                            ("blind", "its cluster is not seen"),
+                            ("unreachable", "its cluster is not seen"),
                             ("maintenance", "in maintenance"),
                             ("silence", "silenced"),
                         ],
@@ -478,8 +478,8 @@ class Migration(migrations.Migration):
                             ("comment", "commented"),
                             ("muted", "muted"),
                             ("unmuted", "no longer muted"),
-                            ("told", "notified"),
-                            ("not_told", "not notified"),
+                            ("notified", "notified"),
+                            ("not_notified", "not notified"),
                         ],
                         max_length=16,
                     ),
@@ -554,8 +554,8 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="alert",
             index=models.Index(
-                condition=models.Q(("tell_since__isnull", False)),
-                fields=["group", "tell_since"],
+                condition=models.Q(("notify_since__isnull", False)),
+                fields=["group", "notify_since"],
                 name="alert_to_tell",
             ),
         ),

@@ -11,7 +11,7 @@ from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.models.group import AlertGroup
 from webapp.alerting.models.mutes import MaintenanceWindow, Silence
 from webapp.alerting.querysets import AlertQuerySet
-from webapp.alerting.told import story_words
+from webapp.alerting.story_texts import story_words
 from webapp.findings.choices import Severity
 from webapp.incidents.models import Incident
 from webapp.lib.messages.fields import MessageField, MessagesField
@@ -89,17 +89,17 @@ class Alert(models.Model):
     )
     flapping = models.BooleanField(default=False)
 
-    told = models.CharField(
+    notified = models.CharField(
         max_length=16, choices=Notified.choices, default=Notified.NOTHING, blank=True
     )
-    told_rank = models.PositiveSmallIntegerField(
+    notified_rank = models.PositiveSmallIntegerField(
         default=0, help_text="severity that people know it by; a worse one is notified"
     )
     milder_since = models.DateTimeField(
         null=True, help_text="since when its severity is lower than that; null where it is not"
     )
-    told_at = models.DateTimeField(null=True)
-    tell_since = models.DateTimeField(
+    notified_at = models.DateTimeField(null=True)
+    notify_since = models.DateTimeField(
         null=True, help_text="first evidence of what is still to be notified; null where nothing is"
     )
     muted_by = models.CharField(max_length=16, choices=Mute.choices, default=Mute.NONE, blank=True)
@@ -146,9 +146,9 @@ class Alert(models.Model):
             models.Index(fields=["rule", "-starts_at", "-id"], name="alert_of_rule"),
             models.Index(fields=["cluster", "job_id", "-starts_at", "-id"], name="alert_of_job"),
             models.Index(
-                fields=["group", "tell_since"],
+                fields=["group", "notify_since"],
                 name="alert_to_tell",
-                condition=models.Q(tell_since__isnull=False),
+                condition=models.Q(notify_since__isnull=False),
             ),
             models.Index(
                 fields=["quiet_since"],

@@ -119,9 +119,7 @@ class MaintenanceWindow(Mutes):
         return not self.is_weekly or self.weekly_begin(at) is not None
 
     def weekly_begin(self, at: datetime) -> datetime | None:
-        """When the weekly window that ``at`` falls into began; ``None`` where it falls into
-        none.
-        """
+        """When the weekly window that ``at`` falls into began; ``None`` where it falls into none."""
         began = self.last_begin(at)
         return began if at < began + timedelta(seconds=self.duration_s or 0) else None
 

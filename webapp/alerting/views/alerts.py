@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
 from webapp.alerting import actions
 from webapp.alerting.badges import badges, state_badge
-from webapp.alerting.choices import BLIND, AlertState, Mute
+from webapp.alerting.choices import UNREACHABLE, AlertState, Mute
 from webapp.alerting.filters import ANY_STATE, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
 from webapp.alerting.notice_content import muted_names
@@ -45,7 +45,7 @@ MOST_EXPORTED = 50_000
 MOST_EVENTS = 200
 MOST_DELIVERIES = 50
 MOST_BESIDE = 12
-LATELY, MOST_RESOLVED = timedelta(days=1), 20
+RECENT, MOST_RESOLVED = timedelta(days=1), 20
 EXPORTED = (
     "uid",
     "incident",
@@ -69,8 +69,8 @@ EXPORTED = (
     "acknowledged_name",
     "acknowledged_at",
     "acknowledge_comment",
-    "told",
-    "told_at",
+    "notified",
+    "notified_at",
     "cause",
     "next_step",
     "evidence",
@@ -118,15 +118,15 @@ def alerts(request: HttpRequest) -> HttpResponse:
             for row in listed.rows
         ],
         "matching": capped_count(filters.qs),
-        "resolved_lately": [] if listed.rows or filters.is_narrowed else _resolved_lately(),
+        "recently_resolved": [] if listed.rows or filters.is_narrowed else _recently_resolved(),
     }
     return render(request, "alerting/alerts.html", context)
 
 
-def _resolved_lately() -> list[Alert]:
+def _recently_resolved() -> list[Alert]:
     """What is shown where nothing alerts."""
     resolved = Alert.objects.filter(
-        state=AlertState.RESOLVED, resolved_at__gte=timezone.now() - LATELY
+        state=AlertState.RESOLVED, resolved_at__gte=timezone.now() - RECENT
     ).order_by("-resolved_at")
     return list(resolved.with_names().defer("cause", "evidence", "labels", "fired")[:MOST_RESOLVED])
 
@@ -229,7 +229,7 @@ def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
     )
     deliveries = list(of_alert[:MOST_DELIVERIES])
     muted_count, muted = (
-        muted_names([found.pk]).get(found.pk, (0, ())) if found.rule == BLIND else (0, ())
+        muted_names([found.pk]).get(found.pk, (0, ())) if found.rule == UNREACHABLE else (0, ())
     )
     beside = (
         Alert.objects.of_job(found.cluster, found.job_id)

@@ -108,10 +108,8 @@ class _Known:
             "-ts", "-id"
         )
         # Apart, so that thousands of deployed tasks do not push out the other events.
-        of_tasks, of_life = (
-            events_read() & OF_SUBTASKS,
-            {*(events_read() - OF_SUBTASKS), *STATE_CHANGED},
-        )
+        of_tasks = events_read() & OF_SUBTASKS
+        of_life = {*(events_read() - OF_SUBTASKS), *STATE_CHANGED}
         events = [
             _event(event)
             for kinds in (of_life, of_tasks)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 from ingest.flink_rest.versions import release
-from spark_jobs.diagnosis.fed_vertices import Fed, Untold, fed_samples
+from spark_jobs.diagnosis.fed_vertices import Fed, UnknownBecause, fed_samples
 from spark_jobs.diagnosis.rules.join_slow_input import apart_ms
 from spark_jobs.diagnosis.samples import VertexGauges
 from webapp.analyses.backend.options import (
@@ -99,18 +99,20 @@ class Feeder:
 class FedVertex:
     """Event time of what several vertices feed, as each of them sent it on last.
 
-    ``untold``: see ``spark_jobs.diagnosis.fed_vertices``.
+    ``unknown_because``: see ``spark_jobs.diagnosis.fed_vertices``.
     """
 
     vertex_id: str
     name: str
     at: datetime
-    untold: Untold | None
+    unknown_because: UnknownBecause | None
     feeders: Sequence[Feeder]
 
     @property
     def apart_ms(self) -> int | None:
-        return None if self.untold else max(feeder.behind_ms or 0 for feeder in self.feeders)
+        return (
+            None if self.unknown_because else max(feeder.behind_ms or 0 for feeder in self.feeders)
+        )
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ def _fed_vertex(one: Fed, names: Mapping[str, str]) -> FedVertex:
             feeder,
             names.get(feeder, feeder),
             sent,
-            None if one.untold or sent is None else greatest - sent,
+            None if one.unknown_because or sent is None else greatest - sent,
         )
         for feeder, sent in one.sent_ms.items()
     ]
@@ -224,7 +226,7 @@ def _fed_vertex(one: Fed, names: Mapping[str, str]) -> FedVertex:
         one.vertex_id,
         names.get(one.vertex_id, one.vertex_id),
         instant_of(one.at_ms),
-        one.untold,
+        one.unknown_because,
         feeders,
     )
 
@@ -264,13 +266,13 @@ def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:
         figure: next((row[figure] for row in reversed(rows) if row[figure] is not None), None)
         for figure in FIGURES
     }
-    told = [
+    reported = [
         row
         for row in rows
         if row["writes_stopped"] is not None or row["delayed_write_bytes_per_s"] is not None
     ]
-    stalled = [row for row in told if row["writes_stopped"] or row["delayed_write_bytes_per_s"]]
-    return VertexFigures(vertex_id, name, rows[-1]["ts"], newest, len(told), len(stalled))
+    stalled = [row for row in reported if row["writes_stopped"] or row["delayed_write_bytes_per_s"]]
+    return VertexFigures(vertex_id, name, rows[-1]["ts"], newest, len(reported), len(stalled))
 
 
 def _instant(epoch_ms: int | None) -> datetime | None:

@@ -57,8 +57,8 @@ class JobSeen:
 class AuditedCalls:
     """Of the audit logs that are declared on one cluster. ``since``: from when on its rows were few
     enough to be read, ``lasted_s`` from then to the end of the minutes. ``no_job``: calls whose
-    path names no job. ``kinds``: by what the log calls them, most first.
-    ``seconds``: from the start of the minutes on.
+    path names no job. ``kinds``: by what the log calls them, most first. ``seconds``: from the
+    start of the minutes on.
     """
 
     cluster: str

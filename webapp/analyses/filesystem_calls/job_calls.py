@@ -108,10 +108,8 @@ def job_calls(
 ) -> JobCalls:
     least, most = files.written_file_bytes(unknown=False), files.written_file_bytes(unknown=True)
     plainly, safely = ways_to_write(release(version))
-    written, in_file = (
-        calls_to_write(most, files.metadata_bytes, safely=safely),
-        files.file_of != NOT_IN_FILE,
-    )
+    written = calls_to_write(most, files.metadata_bytes, safely=safely)
+    in_file = files.file_of != NOT_IN_FILE
     unknown = []
     if plainly != safely:
         unknown.append(
@@ -124,8 +122,7 @@ def job_calls(
         unknown.append(
             message(
                 "Which of {files:count} shared files this checkpoint uploaded is not known (Flink "
-                "reports it since 1.15): "
-                "counted as if it had uploaded all of them.",
+                "reports it since 1.15): counted as if it had uploaded all of them.",
                 files=len(most) - len(least),
             )
         )

@@ -170,8 +170,7 @@ def _unknown(fleet_calls: FleetCalls) -> Iterator[str]:
     elif not observed.logs:
         yield message(
             "No audit log of a NameNode is declared: what is shown is what checkpoints should "
-            "cost. "
-            "Declare its hdfs-audit.log on one cluster that uses it (Clusters, Edit)."
+            "cost. Declare its hdfs-audit.log on one cluster that uses it (Clusters, Edit)."
         )
     if uncounted := sum(system.unknown for system in fleet_calls.file_systems):
         yield plural(
@@ -184,13 +183,11 @@ def _unknown(fleet_calls: FleetCalls) -> Iterator[str]:
             fleet_calls.left_out,
             (
                 "{count:count} more job took fewer checkpoints in these minutes than those looked "
-                "at, "
-                "and is left out of all figures."
+                "at, and is left out of all figures."
             ),
             (
                 "{count:count} more jobs took fewer checkpoints in these minutes than those looked "
-                "at, "
-                "and are left out of all figures."
+                "at, and are left out of all figures."
             ),
         )
 
@@ -317,8 +314,7 @@ def _namenodes(fleet_calls: FleetCalls) -> Table:
 
     expected = message(
         "Checkpoints of the jobs known here should cost {per_s:decimal1} calls/s. Calls are those "
-        "of all clients. Times "
-        "are means of its own last interval of metrics.",
+        "of all clients. Times are means of its own last interval of metrics.",
         per_s=sum(fleet_calls.before.values()),
     )
     worst = message("of the samples of these minutes")
@@ -456,9 +452,8 @@ def _balance(fleet_calls: FleetCalls) -> Iterator[Block]:
     ):
         stagger = message(
             "Stagger: no setting of Flink moves the second at which a job takes its checkpoints. "
-            "Trigger them over REST at chosen "
-            "seconds (POST /jobs/:jobid/checkpoints, 1.17 and later), or restart jobs one after "
-            "the other."
+            "Trigger them over REST at chosen seconds (POST /jobs/:jobid/checkpoints, 1.17 and "
+            "later), or restart jobs one after the other."
         )
         yield Advice((stagger,))
 
@@ -472,13 +467,11 @@ def _loads(fleet_calls: FleetCalls) -> Table:
             len(fleet_calls.moves),
             (
                 "{moved:count} job moved, the busiest file system would have {after:decimal1} "
-                "calls/s "
-                "over time instead of {before:decimal1}."
+                "calls/s over time instead of {before:decimal1}."
             ),
             (
                 "{moved:count} jobs moved, the busiest file system would have {after:decimal1} "
-                "calls/s "
-                "over time instead of {before:decimal1}."
+                "calls/s over time instead of {before:decimal1}."
             ),
             moved=len(fleet_calls.moves),
             after=max(fleet_calls.after.values()),

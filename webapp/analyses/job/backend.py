@@ -200,7 +200,13 @@ def _inputs(found: JobBackend) -> Iterator[Block]:
                 Column("unknown_because", message("Why the distance is unknown")),
             ),
             tuple(
-                (vertex.name, feeder.name, feeder.sent_watermark, feeder.behind_ms, _untold(vertex))
+                (
+                    vertex.name,
+                    feeder.name,
+                    feeder.sent_watermark,
+                    feeder.behind_ms,
+                    _why_unknown(vertex),
+                )
                 for vertex in found.fed[:SHOWN]
                 for feeder in vertex.feeders
             ),
@@ -231,12 +237,12 @@ def _slower(apart_ms: int | None) -> str | None:
     return message("second") if apart_ms > 0 else message("first")
 
 
-def _untold(vertex: FedVertex) -> str | None:
-    if vertex.untold == "in_flight":
+def _why_unknown(vertex: FedVertex) -> str | None:
+    if vertex.unknown_because == "in_flight":
         return message("It has not received what was sent to it: data waits in buffers.")
-    if vertex.untold == "marked_idle":
+    if vertex.unknown_because == "marked_idle":
         return message("It does not wait for the slowest: that is marked idle, at least in part.")
-    if vertex.untold:
+    if vertex.unknown_because:
         return message(
             "How far they lie apart is unknown: a watermark has not come, its source has ended, or "
             "it is unknown which operator sends it."
@@ -377,9 +383,8 @@ def _debloating(found: JobBackend) -> str:
         )
         return message(
             "Buffer debloating is on: what is in flight before a vertex is consumed within "
-            "{longest:name} at most. Barriers wait no longer than that for data before "
-            "them; taskmanager.network.memory.buffer-debloat.target (1 s by default) sets "
-            "it.",
+            "{longest:name} at most. Barriers wait no longer than that for data before them; "
+            "taskmanager.network.memory.buffer-debloat.target (1 s by default) sets it.",
             longest=duration_text(longest),
         )
     return message(

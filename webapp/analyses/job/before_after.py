@@ -43,8 +43,7 @@ NAME = "before-after"
 LARGEST = 3
 SCATTER = message(
     "A difference counts where it is beyond chance (one in a hundred), holds for most pairs of "
-    "values, "
-    "and the medians lie a tenth apart. Eight of ten values are between low and high."
+    "values, and the medians lie a tenth apart. Eight of ten values are between low and high."
 )
 
 

@@ -70,13 +70,13 @@ def job_transactions(
         **own, outcome="completed", is_savepoint=False, trigger_time__lte=at
     ).order_by("-trigger_time")
     starts = StoredStart.objects.filter(**own, at__lte=at).order_by("-at")
-    told = models.LogEvent.objects.filter(**own, kind__in=TOLD, ts__lte=at).order_by("-ts")
+    log_events = models.LogEvent.objects.filter(**own, kind__in=TOLD, ts__lte=at).order_by("-ts")
     transactions = transactions_of(
         list(samples_of(CheckpointSample, done[:MOST_COMMITS], *_OF_COMMIT))[::-1],
         list(samples_of(JobStart, starts[:MOST_STARTS]))[::-1],
         [
             LogEvent(epoch_ms(ts), kind, fields=fields or {})
-            for ts, kind, fields in reversed(_lines(told))
+            for ts, kind, fields in reversed(_lines(log_events))
         ],
         epoch_ms(at),
         epoch_ms(since or at - LOOK_BACK),
@@ -92,13 +92,11 @@ def job_transactions(
     )
 
 
-def _lines(told: Any) -> list[Any]:
+def _lines(log_events: Any) -> list[Any]:
     """The newest; losses are not crowded out by warnings at each commit."""
     names = ("ts", "kind", "fields")
-    lost, others = (
-        told.filter(kind=LOST).values_list(*names)[:MOST_LINES],
-        told.exclude(kind=LOST).values_list(*names)[:MOST_LINES],
-    )
+    lost = log_events.filter(kind=LOST).values_list(*names)[:MOST_LINES]
+    others = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
     return sorted([*lost, *others], key=lambda one: one[0], reverse=True)
 
 
@@ -238,9 +236,8 @@ def _verdict(transactions: JobTransactions) -> Verdict:
         return Verdict(
             "unknown",
             message(
-                "The transaction time-out of its sinks is not known: no log of its "
-                "TaskManagers has it, and nobody entered it. Whether transactions fit into it "
-                "is unknown."
+                "The transaction time-out of its sinks is not known: no log of its TaskManagers "
+                "has it, and nobody entered it. Whether transactions fit into it is unknown."
             ),
         )
     if sinks.open_ms is None:
@@ -314,20 +311,20 @@ def _advice(transactions: JobTransactions) -> str:
         if sinks.restart_ms is not None
         else message("a restart, which was not seen yet and is not counted")
     )
-    said = message(
+    sentence = message(
         "At least {advised_ms:name}: twice the longest that one was open and {restart:name}. ",
         advised_ms=duration_text(sinks.advised_ms),
         restart=restart,
     )
-    said += message("For Kafka it is transaction.timeout.ms of the sink")
+    sentence += message("For Kafka it is transaction.timeout.ms of the sink")
     if sinks.advised_ms > BROKER_MAX_MS:
-        said += message(
+        sentence += message(
             "; brokers have to allow it by transaction.max.timeout.ms, which is 15 min by default"
         )
     if sinks.timeout_ms is not None and sinks.timeout_ms >= sinks.advised_ms:
         return message(
             "{timeout_ms:name} can stay. {needed:text}.",
             timeout_ms=duration_text(sinks.timeout_ms),
-            needed=said,
+            needed=sentence,
         )
-    return message("{sentence:text}.", sentence=said)
+    return message("{sentence:text}.", sentence=sentence)

@@ -148,10 +148,8 @@ def _advice(calls: JobCalls) -> Iterator[Message]:
     if best and best.threshold_bytes > now.threshold_bytes:
         yield message(
             "Set {option:name}: {threshold:number}b, the knee, instead of {now:bytes}: "
-            "{less:count} files less a "
-            "checkpoint for {heap:bytes} more on the heap of the JobManager ({retained:count} "
-            "retained) and "
-            "{metadata:bytes} more in each _metadata.",
+            "{less:count} files less a checkpoint for {heap:bytes} more on the heap of the "
+            "JobManager ({retained:count} retained) and {metadata:bytes} more in each _metadata.",
             option=calls.threshold_key,
             threshold=best.threshold_bytes,
             now=now.threshold_bytes,

@@ -59,8 +59,7 @@ class Persisted:
 @dataclass(frozen=True)
 class JobInFlight:
     """``vertices`` None where the plan is not known. ``debloats`` and ``unaligned``: as configured
-    or reported, None is unknown.
-    ``checkpoints``: the newest completed ones, newest first.
+    or reported, None is unknown. ``checkpoints``: the newest completed ones, newest first.
     """
 
     segment_bytes: int

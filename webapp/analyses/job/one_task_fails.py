@@ -84,8 +84,7 @@ def _verdict(found: Failover) -> Verdict:
     if found.restarts_all and found.by_plan > 1:
         restarts = message(
             "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover "
-            "strategy; "
-            "by its plan they are {regions:count} regions.",
+            "strategy; by its plan they are {regions:count} regions.",
             tasks=found.tasks,
             regions=found.by_plan,
         )
@@ -138,9 +137,8 @@ def _spare(spare_slots: SpareSlots) -> str:
     slots = count_text(spare_slots.slots) if spare_slots.slots else message("enough")
     return message(
         "Spare slots: with {slots:name} free slots, those of one TaskManager, each loss would be "
-        "over {saved:name} earlier. "
-        "Outages with a lost TaskManager ({outages:count}) waited {waited:name}, where "
-        "{usual:name} is usual.",
+        "over {saved:name} earlier. Outages with a lost TaskManager ({outages:count}) waited "
+        "{waited:name}, where {usual:name} is usual.",
         slots=slots,
         saved=duration_text(spare_slots.saved_ms),
         outages=spare_slots.outages,
@@ -275,9 +273,8 @@ def _regional(found: Failover) -> Iterator[Block]:
                 regional_sentence(found),
                 message(
                     "Tasks are taken to fail independently; vertices grow in proportion, those of "
-                    "one subtask stay. "
-                    "Where a cause fails many tasks at once, as a lost TaskManager, more fail "
-                    "together than this says."
+                    "one subtask stay. Where a cause fails many tasks at once, as a lost "
+                    "TaskManager, more fail together than this says."
                 ),
             ),
             " ",

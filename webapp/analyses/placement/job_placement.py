@@ -135,8 +135,8 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
                 "group."
             )
         )
-    slots_each, said = _slots_each(plan, sampled, names)
-    unknown += said
+    slots_each, sentence = _slots_each(plan, sampled, names)
+    unknown += sentence
     busy = [
         sampled.vertices[vertex.vertex_id].busy_ratio
         if vertex.vertex_id in sampled.vertices

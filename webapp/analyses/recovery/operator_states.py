@@ -16,9 +16,8 @@ class OperatorState:
     elements, at least.
 
     ``ratio`` against the oldest checkpoint with as many subtasks, ``since``; both None where there
-    is none.
-    ``handed_out``: union elements that one restore gives to all subtasks together. ``keyed_bytes``
-    of the same operator.
+    is none. ``handed_out``: union elements that one restore gives to all subtasks together.
+    ``keyed_bytes`` of the same operator.
     """
 
     operator_id: str

@@ -42,9 +42,9 @@ class TroubledSecond:
 class RpcTroubles:
     """Of the hour up to ``until``: requests for slots and calls about tasks that timed out,
     partitions that were not found. ``seconds`` worst first. ``cut``: there were more lines than are
-    read. ``is_known``: any log of the job was read for that hour.
-    ``state_requests``: consumers asked the JobManager for the state of a partition; None where no
-    line says so: Flink logs it at DEBUG.
+    read. ``is_known``: any log of the job was read for that hour. ``state_requests``: consumers
+    asked the JobManager for the state of a partition; None where no line says so: Flink logs it at
+    DEBUG.
     """
 
     until: datetime
@@ -67,11 +67,11 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     lines = LogEvent.objects.filter(
         cluster=job.cluster, job_id=job.job_id, ts__gte=span["gte"], ts__lte=span["lte"]
     )
-    told = lines.filter(
+    reported = lines.filter(
         kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)
     ).order_by("-ts", "-id")
     columns = ("ts", "kind", "reason", "vertex_id", "vertex_name", "subtask", "attempt", "id")
-    rows = list(told.values_list(*columns)[: MOST_LINES + 1])
+    rows = list(reported.values_list(*columns)[: MOST_LINES + 1])
     of_second = (
         lines.filter(kind=STATE_REQUEST)
         .annotate(second=TruncSecond("ts"))

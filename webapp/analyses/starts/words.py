@@ -163,10 +163,9 @@ def about_calls(troubles: RpcTroubles) -> str:
         else ""
     )
     calls = message(
-        "{slots:name} requests for slots and {deployments:name} calls about tasks "
-        "timed out in an hour, {partitions:name} partitions were not found, "
-        "{taskmanagers_lost:name} TaskManagers were lost. The worst second had "
-        "{calls:name}{phase:text}.",
+        "{slots:name} requests for slots and {deployments:name} calls about tasks timed out in an "
+        "hour, {partitions:name} partitions were not found, {taskmanagers_lost:name} TaskManagers "
+        "were lost. The worst second had {calls:name}{phase:text}.",
         slots=count_text(troubles.slots),
         deployments=count_text(troubles.deployments),
         partitions=count_text(troubles.partitions),

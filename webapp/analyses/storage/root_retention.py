@@ -120,9 +120,9 @@ def _retained(configuration: Mapping[str, Any]) -> int | None:
     """How many completed checkpoints Flink keeps: 1 where its configuration is known and says
     nothing.
     """
-    said = next(
+    setting = next(
         (str(configuration[key]) for key in RETAINED_SETTINGS if configuration.get(key)), ""
     )
-    if said.isascii() and said.isdigit():
-        return int(said[:6])
-    return 1 if configuration and not said else None
+    if setting.isascii() and setting.isdigit():
+        return int(setting[:6])
+    return 1 if configuration and not setting else None

@@ -1,6 +1,4 @@
-"""What has deleted a file: each way by which files of checkpoints go, held against what is
-known.
-"""
+"""What has deleted a file: each way by which files of checkpoints go, held against what is known."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,22 +10,18 @@ from webapp.lib.instants import minute_text
 from webapp.lib.quantities import count_text, duration_text
 from webapp.lib.translations import gettext_lazy as _
 
-CERTAIN, LIKELY, POSSIBLE, RULED_OUT, UNKNOWN = (
-    "certain",
-    "likely",
-    "possible",
-    "ruled_out",
-    "unknown",
-)
+CERTAIN = "certain"
+LIKELY = "likely"
+POSSIBLE = "possible"
+RULED_OUT = "ruled_out"
+UNKNOWN = "unknown"
 RANK = (CERTAIN, LIKELY, POSSIBLE, UNKNOWN, RULED_OUT)
-CLEAN_UP, AGE_RULE, DIRECTORY, FLINK_END, FLINK_CLAIM, FLINK_RUNNING = (
-    "clean_up",
-    "age_rule",
-    "directory_removed",
-    "flink_end_of_job",
-    "flink_claim",
-    "flink_owner_runs",
-)
+CLEAN_UP = "clean_up"
+AGE_RULE = "age_rule"
+DIRECTORY = "directory_removed"
+FLINK_END = "flink_end_of_job"
+FLINK_CLAIM = "flink_claim"
+FLINK_RUNNING = "flink_owner_runs"
 LABELS = {
     CLEAN_UP: _("A clean-up plan of Weir"),
     AGE_RULE: _("A rule that deletes by age"),
@@ -118,8 +112,7 @@ def _age(known: Circumstances) -> Cause:
             LIKELY,
             gettext(
                 "%(went)s, in whole directories: the %(gone_directories)s that were idle longest. "
-                "That is what a rule by "
-                "the age of directories does."
+                "That is what a rule by the age of directories does."
             )
             % {"went": went, "gone_directories": count_text(seen.gone_directories)},
         )
@@ -220,8 +213,7 @@ def _end(known: Circumstances) -> Cause:
         LIKELY,
         gettext(
             "It ended as %(owner_state)s under DELETE_ON_CANCELLATION: Flink then discards its "
-            "checkpoints with all "
-            "their files, also those that other jobs refer to."
+            "checkpoints with all their files, also those that other jobs refer to."
         )
         % {"owner_state": known.owner_state},
     )

@@ -84,10 +84,8 @@ def replay_range(request: HttpRequest) -> HttpResponse:
     number = int(chosen) if chosen.isascii() and chosen.isdigit() and len(chosen) < 18 else 0
     endpoint = get_object_or_404(Endpoint, pk=number) if chosen else None
     try:
-        since, until = (
-            timeranges.instant(entered.get("from", ""), now),
-            timeranges.instant(entered.get("to", "") or "now", now),
-        )
+        since = timeranges.instant(entered.get("from", ""), now)
+        until = timeranges.instant(entered.get("to", "") or "now", now)
         states = REPLAYABLE.get(entered.get("which", ""), REPLAYABLE["dead"])
         count = orders.replay_range(
             since, until, states, request.user.get_username(), now, endpoint

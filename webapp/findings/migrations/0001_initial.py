@@ -119,7 +119,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="FindingSight",
+            name="FindingOccurrence",
             fields=[
                 (
                     "id",
@@ -150,17 +150,17 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(
                         fields=["cluster", "job_id", "rule", "subject_id", "seen_at"],
-                        name="sight_of_finding",
+                        name="occurrence_of_finding",
                     ),
                     models.Index(
-                        fields=["cluster", "job_id", "window_start"], name="sight_of_window"
+                        fields=["cluster", "job_id", "window_start"], name="occurrence_of_window"
                     ),
-                    models.Index(fields=["window_start"], name="sight_age"),
+                    models.Index(fields=["window_start"], name="occurrence_age"),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("cluster", "job_id", "rule", "subject_id", "window_start"),
-                        name="finding_sight_key",
+                        name="finding_occurrence_key",
                     )
                 ],
             },

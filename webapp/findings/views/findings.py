@@ -23,7 +23,7 @@ from webapp.findings.dumped_vertices import dumped_vertex_of
 from webapp.findings.figures import figure_text
 from webapp.findings.filters import ANY_STATE, FindingFilters
 from webapp.findings.list_controls import rule_control, severity_control
-from webapp.findings.models import Finding, FindingSight, WithdrawnFinding
+from webapp.findings.models import Finding, FindingOccurrence, WithdrawnFinding
 from webapp.findings.presentation import rule_of, shown
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
@@ -41,7 +41,7 @@ from webapp.profiles.flame_graph import flame_graph_of
 PAGE_SIZE = 50
 MOST_OCCURRENCES = 20_000
 MOST_BESIDE = 12
-LATELY, MOST_CLOSED = timedelta(days=1), 20
+RECENT, MOST_CLOSED = timedelta(days=1), 20
 MOST_ANNOTATIONS = 200
 LEAST_AIR = timedelta(minutes=2)
 
@@ -76,16 +76,16 @@ def findings(request: HttpRequest) -> HttpResponse:
         "page": listed,
         "rows": [(row, SEVERITY_BADGES.get(row.severity)) for row in listed.rows],
         "matching": capped_count(filters.qs),
-        "closed_lately": [] if listed.rows or filters.is_narrowed else _closed_lately(),
+        "recently_closed": [] if listed.rows or filters.is_narrowed else _recently_closed(),
     }
     return render(request, "findings/findings.html", context)
 
 
-def _closed_lately() -> list[Finding]:
+def _recently_closed() -> list[Finding]:
     """What is shown where nothing is open."""
     closed = (
         Finding.objects.closed()
-        .filter(closed_at__gte=timezone.now() - LATELY)
+        .filter(closed_at__gte=timezone.now() - RECENT)
         .order_by("-closed_at")
     )
     return list(closed.defer("cause", "evidence", "data")[:MOST_CLOSED])
@@ -189,7 +189,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
     first, last = drawable(found.first_seen), drawable(found.last_seen)
     air = max((last - first) / 10, LEAST_AIR)
     start, end = first - air, last + air
-    seen = FindingSight.objects.filter(
+    seen = FindingOccurrence.objects.filter(
         cluster=found.cluster,
         job_id=found.job_id,
         rule=found.rule,

@@ -25,7 +25,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
     visibility = serializers.CharField(
         read_only=True,
         help_text=(
-            "live, blind, recording, new, paused, left (its source lists it no more), broken "
+            "live, unreachable, recording, new, paused, left (its source lists it no more), broken "
             "or suspended"
         ),
     )
@@ -46,7 +46,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "last_error",
             "last_requests",
             "last_skips",
-            "blind_since",
+            "unreachable_since",
             "time_zone",
             "log_layout",
             "verify_tls",

@@ -432,7 +432,7 @@ class Migration(migrations.Migration):
                 ("last_skips", models.PositiveIntegerField(editable=False, null=True)),
                 ("jobs_seen", models.PositiveIntegerField(editable=False, null=True)),
                 ("consecutive_failures", models.PositiveIntegerField(default=0, editable=False)),
-                ("blind_since", models.DateTimeField(editable=False, null=True)),
+                ("unreachable_since", models.DateTimeField(editable=False, null=True)),
                 (
                     "slow_since",
                     models.DateTimeField(

@@ -188,7 +188,7 @@ class Cluster(LogStoreFields):
     last_skips = models.PositiveIntegerField(null=True, editable=False)
     jobs_seen = models.PositiveIntegerField(null=True, editable=False)
     consecutive_failures = models.PositiveIntegerField(default=0, editable=False)
-    blind_since = models.DateTimeField(null=True, editable=False)
+    unreachable_since = models.DateTimeField(null=True, editable=False)
     slow_since = models.DateTimeField(
         null=True, editable=False, help_text="since when its shard does not wait for it"
     )
@@ -334,10 +334,10 @@ class Cluster(LogStoreFields):
         )
 
     @property
-    def operator_said(self) -> str:
+    def operator_message(self) -> str:
         """One line of the operator; "" where there is none."""
-        said = self.operator.get("said") if isinstance(self.operator, dict) else ""
-        return said if isinstance(said, str) else ""
+        text = self.operator.get("said") if isinstance(self.operator, dict) else ""
+        return text if isinstance(text, str) else ""
 
     def _prometheus(self) -> PrometheusSource | None:
         if not self.prometheus_url:
@@ -389,7 +389,7 @@ class Cluster(LogStoreFields):
         if self.last_collected_at is None:
             return Visibility.NEW
         silent = self.last_success_at is None or self.last_success_at < now - silence_allowed()
-        return Visibility.BLIND if self.blind_since or silent else Visibility.LIVE
+        return Visibility.UNREACHABLE if self.unreachable_since or silent else Visibility.LIVE
 
     @property
     def visibility(self) -> Visibility:

@@ -140,9 +140,7 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
 
 
 def record_alarms(found: list[Problem], now: datetime) -> None:
-    """Open an alarm for every new problem, clear those that are over; what stays keeps its
-    begin.
-    """
+    """Open an alarm for every new problem, clear those that are over; what stays keeps its begin."""
     standing = {
         (alarm.code, alarm.subject): alarm
         for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)

@@ -56,9 +56,8 @@ def problems() -> list[Problem]:
     for folder, free_bytes in disks():
         if free_bytes < least or (free_bytes < least * MORE_TO_RESUME and _is_stopped(str(folder))):
             detail = message(
-                "Nothing is collected: of the disk of {folder:name} {mb:text} are free, and "
-                "Weir leaves {mb2:text} (WEIR_LEAST_FREE_MB). It resumes by itself at "
-                "{mb3:text}.",
+                "Nothing is collected: of the disk of {folder:name} {mb:text} are free, and Weir "
+                "leaves {mb2:text} (WEIR_LEAST_FREE_MB). It resumes by itself at {mb3:text}.",
                 folder=str(folder),
                 mb=_mb(free_bytes),
                 mb2=_mb(least),

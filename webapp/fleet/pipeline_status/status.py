@@ -36,7 +36,7 @@ class PipelineStatus:
     loaded_at: datetime | None
     judged_to: datetime | None
     live_clusters: int
-    blind_clusters: int
+    unreachable_clusters: int
     problems: tuple[Problem, ...]
 
     @property
@@ -59,7 +59,7 @@ class PipelineStatus:
         """What pages show may be shown as what is so now: Weir runs, nothing is late, and every
         cluster answers.
         """
-        return self.is_healthy and not self.blind_clusters
+        return self.is_healthy and not self.unreachable_clusters
 
 
 def status(now: datetime) -> PipelineStatus:
@@ -89,7 +89,7 @@ def status(now: datetime) -> PipelineStatus:
         )["at"],
         judged_to=_judged_to(now),
         live_clusters=live_figures["clusters"],
-        blind_clusters=live.meant_to_run()
+        unreachable_clusters=live.meant_to_run()
         .filter(last_collected_at__isnull=False)
         .unseen(now)
         .count(),

@@ -236,7 +236,7 @@ def as_document(host: str, clusters: list[str], start: datetime, end: datetime) 
     jobs, _ = lookup.jobs_of(host, clusters)
     first, last = lookup.seen(host, clusters, jobs)
     taskmanagers = taskmanagers_of(host, clusters, start, end)
-    told = {
+    document = {
         "host": host,
         "clusters": clusters,
         "first_seen_at": first,
@@ -249,4 +249,4 @@ def as_document(host: str, clusters: list[str], start: datetime, end: datetime) 
         "taskmanagers_unreadable": taskmanagers.unreadable,
         "slowest": slowest_here(host, jobs, start, end),
     }
-    return dict(HostDetailSerializer(told).data)
+    return dict(HostDetailSerializer(document).data)

@@ -16,8 +16,7 @@ _SAID = {
         "permission_denied",
         (
             "Not allowed. A browser sends its CSRF token in the header X-CSRFToken, anything else "
-            "an "
-            "API token."
+            "an API token."
         ),
     ),
     404: ("not_found", "There is nothing at this address; /api/v1/schema/ lists what there is."),

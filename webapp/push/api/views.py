@@ -67,8 +67,7 @@ ANSWERS = {
         ErrorAnswer,
         (
             "The collector is behind, or pushes take too much of the server; send it again after "
-            "the "
-            "time in Retry-After."
+            "the time in Retry-After."
         ),
     ),
 }
@@ -170,9 +169,8 @@ class OtlpMetricsPushView(PushView):
         summary="Push metrics by OTLP over HTTP",
         description=(
             "Protobuf or JSON; gzip or zstd. As Flink's OpenTelemetry reporter names them, or an "
-            "OpenTelemetry Collector that scrapes its "
-            "Prometheus reporter. Gauges and cumulative sums are read; of differences, histograms "
-            "and summaries none is."
+            "OpenTelemetry Collector that scrapes its Prometheus reporter. Gauges and cumulative "
+            "sums are read; of differences, histograms and summaries none is."
         ),
         request=OpenApiTypes.OBJECT,
         responses={200: OpenApiTypes.OBJECT, **OTLP_ANSWERS},

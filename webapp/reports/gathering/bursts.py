@@ -110,10 +110,8 @@ def _names(names: Sequence[str]) -> str:
 
 def sentence(system_calls: FileSystemCalls, start: datetime) -> str:
     """``start``: of the minutes looked at, which are not all of the time reported."""
-    name, minutes = (
-        system_calls.file_system or message("a file system that is not known"),
-        fleet_calls.SECONDS // 60,
-    )
+    name = system_calls.file_system or message("a file system that is not known")
+    minutes = fleet_calls.SECONDS // 60
     together = message(
         "{together:name} jobs write checkpoints at once: {peak:count} calls to {name:name}",
         together=count_text(len(system_calls.together)),

@@ -113,10 +113,10 @@ def _actions(week: Week) -> tuple[Point, ...]:
 
 
 def _impact(week: Week) -> tuple[str, ...]:
-    said: list[str] = []
+    sentences: list[str] = []
     settled = week.completed + week.failed
     if settled:
-        said.append(
+        sentences.append(
             message(
                 "{failed:name} of {settled:name} checkpoints failed.",
                 failed=count_text(week.failed),
@@ -126,7 +126,7 @@ def _impact(week: Week) -> tuple[str, ...]:
     grown = [root.grown_bytes for root in week.roots if root.grown_bytes is not None]
     if grown:
         total = sum(grown)
-        said.append(
+        sentences.append(
             message(
                 "Checkpoint storage {words:message} by {abs:name}.",
                 words=message("grew") if total >= 0 else message("shrank"),
@@ -135,16 +135,16 @@ def _impact(week: Week) -> tuple[str, ...]:
         )
     orphans = sum(root.orphan_bytes for root in week.roots)
     if orphans:
-        said.append(message("{orphans:name} in it are orphaned.", orphans=bytes_text(orphans)))
+        sentences.append(message("{orphans:name} in it are orphaned.", orphans=bytes_text(orphans)))
     if week.bursts and week.bursts.worst:
-        said.append(bursts.sentence(week.bursts.worst, week.bursts.start))
+        sentences.append(bursts.sentence(week.bursts.worst, week.bursts.start))
     if week.open_count:
-        said.append(
+        sentences.append(
             message(
                 "{open_count:name} findings are still open.", open_count=count_text(week.open_count)
             )
         )
-    return tuple(said) or (message("None that can be measured."),)
+    return tuple(sentences) or (message("None that can be measured."),)
 
 
 def _kpis(week: Week, critical: int) -> tuple[Kpi, ...]:

@@ -24,14 +24,14 @@ def rows(job: JobCurrent, scope: ReportScope) -> tuple[ReportedMissingFile, ...]
         first_seen__lte=scope.end,
         last_seen__gte=scope.start,
     )
-    told = [
+    paths = [
         file["path"]
         for data in found.order_by("-last_seen").values_list("data", flat=True)[:MOST_FILES]
         for file in data.get("files") or ()
     ]
     return tuple(
         missing_file
-        for path in list(dict.fromkeys(told))[:MOST_FILES]
+        for path in list(dict.fromkeys(paths))[:MOST_FILES]
         if (missing_file := _reported(path))
     )
 

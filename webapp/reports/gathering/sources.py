@@ -57,7 +57,7 @@ def sources(
         notes = {
             Visibility.RECORDING: message("a recording, judged at its recorded time"),
             Visibility.LIVE: message("seen now"),
-            Visibility.BLIND: message("not seen now"),
+            Visibility.UNREACHABLE: message("not seen now"),
             Visibility.PAUSED: "paused",
             Visibility.NEW: message("never asked"),
             Visibility.BROKEN: message("without a JobManager, as its operator says"),
@@ -105,7 +105,7 @@ def unknowns(
     now: datetime,
 ) -> tuple[str, ...]:
     """Sentences. One query for what rules lacked, one for skipped inputs."""
-    said: list[str] = [
+    sentences: list[str] = [
         message(
             "Nothing is known of job {name:name} on {name2:name}.",
             name=texts.name(key.job_id),
@@ -118,9 +118,9 @@ def unknowns(
         for row in JobJudgement.objects.filter(job_id__in=[story.job_id for story in stories])
     }
     for story in stories:
-        said += _of_story(story, scope, now)
+        sentences += _of_story(story, scope, now)
         for rule in (lacked.get((story.cluster, story.job_id)) or ())[:10]:
-            said.append(
+            sentences.append(
                 message(
                     "{name:name}: rule {name2:name} could not judge; it lacked {bounded:name}.",
                     name=story.name,
@@ -129,9 +129,9 @@ def unknowns(
                 )
             )
         cluster = clusters.get(story.cluster)
-        if cluster is not None and cluster.visibility_at(now) == Visibility.BLIND:
+        if cluster is not None and cluster.visibility_at(now) == Visibility.UNREACHABLE:
             why = texts.bounded(cluster.last_error) or message("no answer")
-            said.append(
+            sentences.append(
                 message(
                     "{name:name}: its cluster cannot be seen now ({why:name}), so its state now is "
                     "not known.",
@@ -140,12 +140,12 @@ def unknowns(
                 )
             )
         if cluster is not None and cluster.visibility_at(now) == Visibility.BROKEN:
-            said.append(
+            sentences.append(
                 message(
                     "{name:name}: no JobManager of its cluster runs, as its operator says: "
                     "{bounded:name}.",
                     name=story.name,
-                    bounded=texts.bounded(cluster.operator_said),
+                    bounded=texts.bounded(cluster.operator_message),
                 )
             )
     names = {story.cluster for story in stories}
@@ -158,22 +158,22 @@ def unknowns(
             if skipped == 1
             else message("{skipped:number} inputs", skipped=skipped)
         )
-        said.append(
+        sentences.append(
             message(
                 "{inputs:message} of these clusters could not be read in this time; the pipeline "
                 "page says which and why.",
                 inputs=inputs,
             )
         )
-    return tuple(said[:MOST_UNKNOWNS])
+    return tuple(sentences[:MOST_UNKNOWNS])
 
 
 def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
-    said: list[str] = []
+    sentences: list[str] = []
     if story.judged_at is None:
-        said.append(message("{name:name}: no rule has judged it yet.", name=story.name))
+        sentences.append(message("{name:name}: no rule has judged it yet.", name=story.name))
     elif not story.ended_at and not story.is_recording and story.judged_at < scope.end - _A_LITTLE:
-        said.append(
+        sentences.append(
             message(
                 "{name:name}: judged up to {judged_at:name} only.",
                 name=story.name,
@@ -181,7 +181,7 @@ def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
             )
         )
     if not story.is_recording and scope.start < now - routine():
-        said.append(
+        sentences.append(
             message(
                 "{name:name}: log events and pressure older than {days:number} days are no "
                 "longer kept; failed checkpoints and findings are.",
@@ -194,7 +194,7 @@ def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
         and story.last_seen_at > scope.end + timedelta(hours=1)
         and story.configuration
     ):
-        said.append(
+        sentences.append(
             message(
                 "{name:name}: its configuration is that of {last_seen_at:name}; whether it was the "
                 "same before is not known.",
@@ -203,16 +203,18 @@ def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
             )
         )
     if not story.pressure:
-        said.append(message("{name:name}: no pressure was measured in this time.", name=story.name))
+        sentences.append(
+            message("{name:name}: no pressure was measured in this time.", name=story.name)
+        )
     if not story.storage:
-        said.append(
+        sentences.append(
             message(
                 "{name:name}: no audit of checkpoint storage has seen its directories.",
                 name=story.name,
             )
         )
     if not story.logs:
-        said.append(
+        sentences.append(
             message("{name:name}: no notable log event was read in this time.", name=story.name)
         )
-    return said
+    return sentences

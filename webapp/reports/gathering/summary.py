@@ -154,14 +154,14 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
     several = len(stories) > 1
     lines: list[str] = []
     for story in stories[:MOST_LINES]:
-        said = _checkpoints(story, brief=several)
+        sentences = _checkpoints(story, brief=several)
         if several:
             worst = symptom(of_job(notable, story.cluster, story.job_id))
             of_worst = [message("{title:text}.", title=worst.title)] if worst else []
-            messages = join_messages([*of_worst, *said], " ") or message("nothing found.")
+            messages = join_messages([*of_worst, *sentences], " ") or message("nothing found.")
             lines.append(message("{name:name}: {found:message}", name=story.name, found=messages))
         else:
-            lines += said
+            lines += sentences
     if len(stories) > MOST_LINES:
         lines.append(
             message("And {stories:number} more jobs, below.", stories=len(stories) - MOST_LINES)
@@ -171,7 +171,7 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
 
 def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
     figures = story.checkpoints
-    said: list[str] = []
+    sentences: list[str] = []
     if figures.settled:
         parts = join_messages(
             (
@@ -182,7 +182,7 @@ def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
         )
         hours = message(" (by whole hours, savepoints included)") if figures.by_hours else ""
         if figures.completed == figures.settled:
-            said.append(
+            sentences.append(
                 message(
                     "All {settled:name} checkpoints completed{hours:message}.",
                     settled=count_text(figures.settled),
@@ -190,7 +190,7 @@ def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
                 )
             )
         else:
-            said.append(
+            sentences.append(
                 message(
                     "{failed:name} of {settled:name} checkpoints "
                     "failed{hours:message}{words:message}.",
@@ -201,16 +201,16 @@ def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
                 )
             )
     elif figures.interval_ms is None:
-        said.append(
+        sentences.append(
             message(
                 "No checkpoint was due: periodic checkpoints are off, or the cluster has not "
                 "reported any."
             )
         )
     else:
-        said.append(message("No checkpoint ended in this time."))
+        sentences.append(message("No checkpoint ended in this time."))
     if figures.savepoints and not brief:
-        said.append(
+        sentences.append(
             message(
                 "{savepoints:message} taken.",
                 savepoints=plural(
@@ -225,20 +225,20 @@ def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
             if thrown
             else ""
         )
-        said.append(
+        sentences.append(
             message(
                 "The job restarted {times:text}{by:message}.", times=_times(story.restarts), by=by
             )
         )
     if story.ended_at and story.state in _ENDED and (not brief or story.state == "FAILED"):
-        said.append(
+        sentences.append(
             message(
                 "The job {ended:text} at {ended_at:name}.",
                 ended=_ENDED[story.state],
                 ended_at=instant_text(story.ended_at),
             )
         )
-    return said
+    return sentences
 
 
 def _span(
@@ -365,16 +365,16 @@ def _one_of_each(
 
 
 def _impact(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> tuple[str, ...]:
-    several, said = len(stories) > 1, []
+    several, sentences = len(stories) > 1, []
     for story in stories[:MOST_LINES]:
         before = f"{story.name}: " if several else ""
         lines = _cost(story, of_job(notable, story.cluster, story.job_id))
-        said += [before + line for line in (lines[:1] if several else lines)]
-    return tuple(said) or (message("None: no checkpoint failed and no job restarted."),)
+        sentences += [before + line for line in (lines[:1] if several else lines)]
+    return tuple(sentences) or (message("None: no checkpoint failed and no job restarted."),)
 
 
 def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
-    figures, said = story.checkpoints, _downtime(story)
+    figures, sentences = story.checkpoints, _downtime(story)
     gap_ms, interval_ms = figures.longest_gap_ms, figures.interval_ms
     due = (
         message(" (one is due every {interval_ms:name})", interval_ms=duration_text(interval_ms))
@@ -385,7 +385,7 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
     least_ms = max(_LONG_GAPS * (interval_ms or 0), _FIRST_MS if begins_well else 0)
     is_long = gap_ms is not None and gap_ms > least_ms
     if is_long and figures.gap_from and figures.gap_to:
-        said.append(
+        sentences.append(
             message(
                 "No checkpoint completed for {gap_ms:name}, {range:name}{due:message}; a failure "
                 "at its end would have replayed all of it.",
@@ -404,7 +404,7 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
             if gap_ms is not None and not is_long
             else ""
         )
-        said.append(
+        sentences.append(
             message(
                 "{failed:message} lost{longest:message}.",
                 failed=plural(
@@ -422,7 +422,7 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
             if figures.wasted_unknown
             else ""
         )
-        said.append(
+        sentences.append(
             message(
                 "{wasted_bytes:name} were uploaded for checkpoints that did not "
                 "complete{unknown:message}.",
@@ -432,13 +432,15 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
         )
     excess = sum(finding.excess_bytes or 0 for finding in notable)
     if excess:
-        said.append(message("{excess:name} were uploaded in excess.", excess=bytes_text(excess)))
+        sentences.append(
+            message("{excess:name} were uploaded in excess.", excess=bytes_text(excess))
+        )
     for finding in notable:
         if (
             finding.rule in ("pressure.root", "pressure.outbound")
             and finding.last_seen > finding.first_seen
         ):
-            said.append(
+            sentences.append(
                 message(
                     "Records were back-pressured by {subject:name} for at least {first_seen:name}.",
                     subject=finding.subject,
@@ -446,10 +448,10 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
                 )
             )
     if story.state == "FAILED":
-        said.append(
+        sentences.append(
             message("The job is gone: it failed for good and does not come back by itself.")
         )
-    return said
+    return sentences
 
 
 def _downtime(story: JobStory) -> list[str]:
@@ -467,7 +469,7 @@ def _downtime(story: JobStory) -> list[str]:
         )
     known = [outage for outage in story.outages if outage.downtime_ms is not None]
     least = [outage for outage in story.outages if outage.downtime_ms is None]
-    said: list[str] = []
+    sentences: list[str] = []
     if known:
         each = join_messages(
             (
@@ -486,7 +488,7 @@ def _downtime(story: JobStory) -> list[str]:
             else ""
         )
         times = plural(len(known), "{count:count} outage", "{count:count} outages")
-        said.append(
+        sentences.append(
             message(
                 "Down for {sum:name} in {times:message}: {each:message}{more:message}.",
                 sum=duration_text(sum(outage.downtime_ms or 0 for outage in known)),
@@ -502,7 +504,7 @@ def _downtime(story: JobStory) -> list[str]:
             if at_least_ms
             else ""
         )
-        said.append(
+        sentences.append(
             message(
                 "For {least:message} it is not known when all tasks ran again{certain:message}.",
                 least=plural(len(least), "{count:count} restart", "{count:count} restarts"),
@@ -514,23 +516,21 @@ def _downtime(story: JobStory) -> list[str]:
         oldest = message(
             "the restored checkpoints were up to {max:name} old", max=duration_text(max(again))
         )
-        said.append(
+        sentences.append(
             message(
                 "Processed again: the records of {sum:name}; {oldest:message}.",
                 sum=duration_text(sum(again)),
                 oldest=oldest,
             )
         )
-    return said
+    return sentences
 
 
 def _kpis(
     stories: Sequence[JobStory], notable: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert]
 ) -> tuple[Kpi, ...]:
-    settled, failed = (
-        sum(story.checkpoints.settled for story in stories),
-        sum(story.checkpoints.failed for story in stories),
-    )
+    settled = sum(story.checkpoints.settled for story in stories)
+    failed = sum(story.checkpoints.failed for story in stories)
     gaps = [story.checkpoints for story in stories if story.checkpoints.longest_gap_ms is not None]
     longest = max(gaps, key=lambda gap: gap.longest_gap_ms or 0, default=None)
     restarts = sum(story.restarts for story in stories)

@@ -91,13 +91,13 @@ def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
     for line in story.logs:
         if belongs_to_timeline(line):
             tone = "crit" if line.level in ("ERROR", "FATAL") else "warn"
-            said = " · ".join(filter(None, (line.where, line.text.partition("\n")[0])))
+            text = " · ".join(filter(None, (line.where, line.text.partition("\n")[0])))
             yield Moment(
                 line.at,
                 "log",
                 tone,
                 message("Log: {replace:name}", replace=line.kind.replace("_", " ")),
-                said,
+                text,
                 job_name=story.name,
             )
 
@@ -280,7 +280,7 @@ def _of_alert(alert: ReportedAlert) -> Iterable[Moment]:
             job_name=alert.job_name,
         )
     if alert.acknowledged_at:
-        said = f"“{alert.comment}”" if alert.comment else ""
+        comment = f"“{alert.comment}”" if alert.comment else ""
         yield Moment(
             alert.acknowledged_at,
             "alert",
@@ -290,7 +290,7 @@ def _of_alert(alert: ReportedAlert) -> Iterable[Moment]:
                 acknowledged_by=alert.acknowledged_by or "Somebody",
                 title=alert.title,
             ),
-            said,
+            comment,
             job_name=alert.job_name,
         )
     if alert.resolved_at:

@@ -12,7 +12,7 @@ from webapp.lib.messages.rendering import localised
 from webapp.reports.document import Document, Moment, Point, ReportedFinding
 from webapp.reports.presentation import PresentedReport, shown
 from webapp.reports.renderers.markdown_job import job_lines
-from webapp.reports.renderers.markdown_parts import part, plain, shown_table, table, told
+from webapp.reports.renderers.markdown_parts import part, plain, shown_table, table, text
 
 MOST_MOMENTS = 60
 _MARKS = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
@@ -24,7 +24,7 @@ def render(document: Document) -> str:
 
 def _lines(document: Document) -> Iterator[str]:
     about, summary = shown(document), document.summary
-    yield f"# {told(document.title, about)}"
+    yield f"# {text(document.title, about)}"
     yield ""
     yield (
         f"{about.verdict.shape} **{about.verdict.word}** · {instant_text(document.start)} – "
@@ -33,12 +33,12 @@ def _lines(document: Document) -> Iterator[str]:
     yield ""
     yield from part(
         gettext("What happened"),
-        [f"**{told(summary.headline, about)}**", *(told(line, about) for line in summary.happened)],
+        [f"**{text(summary.headline, about)}**", *(text(line, about) for line in summary.happened)],
         gap=True,
     )
-    yield from part(gettext("When"), [told(summary.when)], gap=True)
+    yield from part(gettext("When"), [text(summary.when)], gap=True)
     yield from part(gettext("Why"), [_point(point, about) for point in summary.cause], gap=True)
-    yield from part(gettext("What it cost"), [f"* {told(line, about)}" for line in summary.impact])
+    yield from part(gettext("What it cost"), [f"* {text(line, about)}" for line in summary.impact])
     yield from part(
         gettext("What to do"),
         [f"{number}. {_point(point, about)}" for number, point in enumerate(summary.actions, 1)],
@@ -79,15 +79,15 @@ def _lines(document: Document) -> Iterator[str]:
         gettext("Sources"),
         [
             (
-                f"* {told(source.name, about)}: "
-                f"{instant_text(source.as_of)}{f' ({told(source.note)})' if source.note else ''}"
+                f"* {text(source.name, about)}: "
+                f"{instant_text(source.as_of)}{f' ({text(source.note)})' if source.note else ''}"
             )
             for source in document.sources
         ],
     )
     yield from part(
         gettext("Not known"),
-        [f"* {told(line, about)}" for line in (*document.unknowns, *document.cut)],
+        [f"* {text(line, about)}" for line in (*document.unknowns, *document.cut)],
     )
     yield gettext("Made by Weir for %(made_by)s, %(made_at)s. Report `%(uid)s`.") % {
         "made_by": plain(document.made_by),
@@ -98,8 +98,8 @@ def _lines(document: Document) -> Iterator[str]:
 
 def _point(point: Point, about: PresentedReport) -> str:
     return gettext("**%(lead)s.** %(text)s") % {
-        "lead": told(point.lead, about),
-        "text": told(point.text, about),
+        "lead": text(point.lead, about),
+        "text": text(point.text, about),
     }
 
 
@@ -108,7 +108,7 @@ def _timeline(document: Document, about: PresentedReport) -> Iterator[str]:
         return
     shown_moments = document.timeline[:MOST_MOMENTS]
     rows = [
-        (_at(moment), f"{_MARKS.get(moment.tone, '■')} {_said(moment, about)}")
+        (_at(moment), f"{_MARKS.get(moment.tone, '■')} {_sentence(moment, about)}")
         for moment in shown_moments
     ]
     yield from table(gettext("Time line"), ("UTC", gettext("What")), rows)
@@ -126,13 +126,13 @@ def _at(moment: Moment) -> str:
     )
 
 
-def _said(moment: Moment, about: PresentedReport) -> str:
+def _sentence(moment: Moment, about: PresentedReport) -> str:
     job = f" ({moment.job_name})" if about.several and moment.job_name else ""
     return " · ".join(filter(None, (localised(moment.title) + job, localised(moment.detail))))
 
 
 def _finding(finding: ReportedFinding) -> Iterator[str]:
-    yield f"### {told(finding.title, finding)}"
+    yield f"### {text(finding.title, finding)}"
     yield ""
     seen = f"{day_and_clock_text(finding.first_seen)} – {day_and_clock_text(finding.last_seen)} UTC"
     yield gettext("%(severity)s, confidence %(confidence)s, `%(rule)s`, %(seen)s") % {
@@ -142,12 +142,12 @@ def _finding(finding: ReportedFinding) -> Iterator[str]:
         "seen": seen,
     }
     yield ""
-    yield told(finding.cause, finding)
+    yield text(finding.cause, finding)
     yield ""
     for figure in finding.figures:
-        compared = f" ({told(figure.compared, finding)})" if figure.compared else ""
-        note = f", {told(figure.note, finding)}" if figure.note else ""
-        yield f"* {told(figure.name, finding)}: **{told(figure.value, finding)}**{compared}{note}"
+        compared = f" ({text(figure.compared, finding)})" if figure.compared else ""
+        note = f", {text(figure.note, finding)}" if figure.note else ""
+        yield f"* {text(figure.name, finding)}: **{text(figure.value, finding)}**{compared}{note}"
     yield ""
-    yield f"**{gettext('Next:')}** {told(finding.next_step, finding)}"
+    yield f"**{gettext('Next:')}** {text(finding.next_step, finding)}"
     yield ""

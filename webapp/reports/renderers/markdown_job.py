@@ -18,7 +18,7 @@ from webapp.reports.renderers.markdown_parts import (
     plain,
     shown_table,
     table,
-    told,
+    text,
 )
 
 MOST_EXCERPTS = 12
@@ -50,11 +50,11 @@ def job_lines(story: JobStory, about: PresentedReport) -> Iterator[str]:
             "at": at,
             "counted": _counted(story.counters.flink),
         }
-        yield f"  {_counted(story.counters.weir)}. {told(story.counters.why)}"
+        yield f"  {_counted(story.counters.weir)}. {text(story.counters.why)}"
     for exception in story.exceptions:
         thrown = {
             "name": plain(exception.name),
-            "task": told(exception.task),
+            "task": text(exception.task),
             "at": instant_text(exception.at),
         }
         more = gettext(", and %(more)s more") % {"more": exception.more} if exception.more else ""
@@ -117,7 +117,7 @@ def job_lines(story: JobStory, about: PresentedReport) -> Iterator[str]:
 def _missing(lost: ReportedMissingFile) -> Iterator[str]:
     yield gettext("* missing file `%(path)s`: %(summary)s In the directory of %(owner)s,") % {
         "path": code(lost.path),
-        "summary": told(lost.summary),
+        "summary": text(lost.summary),
         "owner": plain(lost.owner or gettext("no known job")),
     }
     yield gettext(

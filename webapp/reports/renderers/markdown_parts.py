@@ -23,11 +23,11 @@ def plain(text: object) -> str:
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", escaped)
 
 
-def told(text: object, of: object = None) -> str:
+def text(value: object, of: object = None) -> str:
     """A sentence of the document in the language that is active; ``of``: what has the names that it
     may hold.
     """
-    return plain(localised(str(text)))
+    return plain(localised(str(value)))
 
 
 def part(title: str, lines: Iterable[str], *, gap: bool = False) -> Iterator[str]:

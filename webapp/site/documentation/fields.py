@@ -11,7 +11,7 @@ What Weir derives of jobs and checkpoints, under the names that the [API](api.md
 [commands](commands.md) have in common. Instants are UTC; unknown is null. A field that is not
 described is what its name says.
 """
-INTERNAL = ("finding_sight", "job_judgement")
+INTERNAL = ("finding_occurrence", "job_judgement")
 HEADS = ("field", "type", "unit", "meaning")
 
 

@@ -44,9 +44,9 @@ def places(text: str, administers: bool) -> Iterator[Group]:
     if pages:
         yield Group(gettext("Pages"), pages[:MOST_OF_GROUP])
     rules = [
-        Hit(said, reverse("rule", args=[rule.id]), rule.id)
+        Hit(own_title, reverse("rule", args=[rule.id]), rule.id)
         for rule in all_rules().values()
-        if _has(f"{rule.id} {rule.title} {(said := localised(rule.title))}", words)
+        if _has(f"{rule.id} {rule.title} {(own_title := localised(rule.title))}", words)
     ]
     if rules:
         yield Group(gettext("Rules"), rules[:MOST_OF_GROUP])

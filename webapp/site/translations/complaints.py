@@ -17,8 +17,10 @@ def complaints(areas: Iterable[Area]) -> Iterator[str]:
             translated[key][text].append(area.name)
     for (_, english), by_text in translated.items():
         if len(by_text) > 1:
-            said = "; ".join(f"{text!r} in {', '.join(names)}" for text, names in by_text.items())
-            yield f"{_short(english)} is translated in more than one way: {said}"
+            variants = "; ".join(
+                f"{text!r} in {', '.join(names)}" for text, names in by_text.items()
+            )
+            yield f"{_short(english)} is translated in more than one way: {variants}"
 
 
 def _of(area: Area) -> Iterator[str]:

@@ -208,5 +208,5 @@ def _say(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:
 
 
 def _count_unseen(rows: list[Row]) -> int:
-    unseen = (VISIBILITY_BADGES[Visibility.BLIND], VISIBILITY_BADGES[Visibility.BROKEN])
+    unseen = (VISIBILITY_BADGES[Visibility.UNREACHABLE], VISIBILITY_BADGES[Visibility.BROKEN])
     return sum(badge in unseen for _cluster, badge in rows)

@@ -42,7 +42,7 @@ from webapp.lib.refusals import refusal_as_message
 from webapp.lib.timeranges import around, of_request
 from webapp.lib.translations import gettext_lazy as _
 from webapp.reports.document import Moment
-from webapp.site.incident_summary import cost, matters, told
+from webapp.site.incident_summary import cost, matters, notifications
 from webapp.site.incident_timeline import timeline
 
 PAGE_SIZE = 50
@@ -54,7 +54,7 @@ FIRST_MOMENTS, LAST_MOMENTS = 6, 12
 """How an incident began, and what happened last; what lies between is folded."""
 AIR = timedelta(minutes=10)
 """What led to it came before."""
-LATELY, MOST_CLOSED = timedelta(days=1), 20
+RECENT, MOST_CLOSED = timedelta(days=1), 20
 STATES = {
     IncidentState.OPEN: _("open"),
     IncidentState.CLOSED: _("closed"),
@@ -87,15 +87,15 @@ def incidents(request: HttpRequest) -> HttpResponse:
         "page": listed,
         "rows": [(row, state_badge(row), severity_badge(row.severity)) for row in listed.rows],
         "matching": capped_count(filters.qs),
-        "closed_lately": [] if listed.rows or filters.is_narrowed else _closed_lately(),
+        "recently_closed": [] if listed.rows or filters.is_narrowed else _recently_closed(),
     }
     return render(request, "incidents/incidents.html", context)
 
 
-def _closed_lately() -> list[Incident]:
+def _recently_closed() -> list[Incident]:
     """What is shown where nothing is open."""
     closed = Incident.objects.listed().filter(
-        state=IncidentState.CLOSED, last_seen__gte=timezone.now() - LATELY
+        state=IncidentState.CLOSED, last_seen__gte=timezone.now() - RECENT
     )
     return list(closed.select_related("cause").order_by("-last_seen")[:MOST_CLOSED])
 
@@ -144,7 +144,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
     cause = next((member for member in of_it if member.is_cause), None)
     named = FindingHost.objects.filter(finding__in=[member.finding.pk for member in of_it])
-    receivers = told(of_incident.values("uid"))
+    receivers = notifications(of_incident.values("uid"))
     context: dict[str, Any] = {
         "incident": found,
         "state": state_badge(found),
@@ -153,7 +153,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "cost": cost(
             of_it, found.began_at, None if found.is_open else found.ended_at or found.last_seen, now
         ),
-        "told": receivers,
+        "receivers": receivers,
         "unnotified": None
         if receivers
         else _why_nobody([alert for alert, _, _ in alert_rows], of_it, now),

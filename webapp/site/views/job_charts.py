@@ -150,21 +150,17 @@ def _trend(served: SizeTrend | None) -> Trend | None:
         or served.to_time is None
     ):
         return None
-    low, high, forecast = (
-        served.bytes_per_h_low,
-        served.bytes_per_h_high,
-        served.forecast_24h_bytes is not None,
-    )
+    low = served.bytes_per_h_low
+    high = served.bytes_per_h_high
+    forecast = served.forecast_24h_bytes is not None
     return Trend(served.from_time, served.to_time, served.bytes_per_h, low, high, forecast)
 
 
 def _forecast(served: SizeTrend | None) -> str:
     if served is None or served.forecast_24h_bytes is None:
         return ""
-    low, high = (
-        bytes_text(served.forecast_24h_low_bytes),
-        bytes_text(served.forecast_24h_high_bytes),
-    )
+    low = bytes_text(served.forecast_24h_low_bytes)
+    high = bytes_text(served.forecast_24h_high_bytes)
     return gettext("At this slope %(forecast_24h_bytes)s in 24 h (%(low)s to %(high)s).") % {
         "forecast_24h_bytes": bytes_text(served.forecast_24h_bytes),
         "low": low,

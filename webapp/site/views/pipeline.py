@@ -43,10 +43,8 @@ def pipeline(request: HttpRequest) -> HttpResponse:
     of_skips = SkipFilters.of_page(request.GET, SkippedInput.objects.all())
     shown_runs = page(filters.qs, filters.order, request.GET.get("runs", ""), RUNS_A_PAGE)
     skips = page(of_skips.qs, of_skips.order, request.GET.get("skips", ""), SKIPS_A_PAGE)
-    pipeline_status, alarms = (
-        status(now),
-        list(PipelineAlarm.objects.filter(cleared_at__isnull=True)),
-    )
+    pipeline_status = status(now)
+    alarms = list(PipelineAlarm.objects.filter(cleared_at__isnull=True))
     recorded = {(alarm.code, alarm.subject) for alarm in alarms}
     context: dict[str, Any] = {
         "status": pipeline_status,

@@ -29,8 +29,8 @@ class RequestedRoot:
 
     root: Root
     clusters: tuple[str, ...] = ()
-    blind: tuple[str, ...] = ()
-    blind_elsewhere: tuple[str, ...] = ()
+    unreachable: tuple[str, ...] = ()
+    unreachable_elsewhere: tuple[str, ...] = ()
     attested: bool = False
     withheld: str = ""
 
@@ -70,12 +70,14 @@ def spellings() -> Spellings:
     return Spellings(tuple(settings.WEIR.storage_aliases.items()))
 
 
-def registered(rows: Sequence[StorageRoot], blind: Iterable[str]) -> tuple[RequestedRoot, ...]:
+def registered(
+    rows: Sequence[StorageRoot], unreachable: Iterable[str]
+) -> tuple[RequestedRoot, ...]:
     """All of ``rows`` in one audit. An attestation counts only where the audit sees everything that
-    may refer into the root:
-    every registered root, and every directory that live clusters are known to write to.
+    may refer into the root: every registered root, and every directory that live clusters are known
+    to write to.
     """
-    unseen = set(blind)
+    unseen = set(unreachable)
     missing = (
         StorageRoot.objects.exclude(pk__in=[row.pk for row in rows])
         .values_list("uri", flat=True)
@@ -105,12 +107,12 @@ def _of_row(
 ) -> RequestedRoot:
     names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
     # Where none is named, any may write there.
-    blind = unseen.intersection(names) if names else unseen
+    unreachable = unseen.intersection(names) if names else unseen
     return RequestedRoot(
         root=Root(row.uri, row.read_at or None),
         clusters=names,
-        blind=tuple(sorted(blind)),
-        blind_elsewhere=tuple(sorted(may_start_jobs - blind)),
+        unreachable=tuple(sorted(unreachable)),
+        unreachable_elsewhere=tuple(sorted(may_start_jobs - unreachable)),
         attested=row.is_attested and not withheld and row.kind != RootKind.HIGH_AVAILABILITY,
         withheld=withheld if row.is_attested else "",
     )
@@ -133,7 +135,7 @@ def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, .
     of_rows = (
         {
             requested.root.uri: requested
-            for requested in registered(list(rows.values()), blind_clusters())
+            for requested in registered(list(rows.values()), unreachable_clusters())
         }
         if rows
         else {}
@@ -167,7 +169,7 @@ def refuse_overlap(uris: Sequence[str]) -> None:
                 raise Refused(f"{inner} lies within {outer}: name the outer one alone.")
 
 
-def blind_clusters() -> list[str]:
+def unreachable_clusters() -> list[str]:
     """Those whose jobs cannot be seen now. A recording is judged at its own time and never is."""
     return list(
         Cluster.objects.unseen(timezone.now())

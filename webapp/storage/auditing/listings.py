@@ -106,8 +106,8 @@ def request_of(listing: RootListing) -> dict[str, Any]:
         "read_at": root.root.read_at,
         "listing": listing.folder,
         "clusters": list(root.clusters),
-        "blind": list(root.blind),
-        "blind_elsewhere": list(root.blind_elsewhere),
+        "unreachable": list(root.unreachable),
+        "unreachable_elsewhere": list(root.unreachable_elsewhere),
         "attested": root.attested,
         "unlisted": [
             {"subject": skip.subject, "reason": skip.reason, "detail": skip.detail}

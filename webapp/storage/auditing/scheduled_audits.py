@@ -19,7 +19,7 @@ def audit_all(lease: Lease, record: RunRecord) -> None:
     if not rows:
         return
     request = audit_request.AuditRequest(
-        roots=audit_request.registered(rows, audit_request.blind_clusters()),
+        roots=audit_request.registered(rows, audit_request.unreachable_clusters()),
         age_guard_h=settings.WEIR.storage_age_guard_h,
         purpose=AuditPurpose.SCHEDULED,
         spellings=audit_request.spellings(),

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from spark_jobs.storage_words import YOUNG
+from spark_jobs.storage_words import RECENT
 from webapp.storage.badges import AUDIT_BADGES
 from webapp.storage.freshness import root_badge
 from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
@@ -29,15 +29,15 @@ def storage(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     registered = list(StorageRoot.objects.prefetch_related("clusters"))
     figures = {row.root: row for row in latest().select_related("audit").order_by("-bytes", "root")}
-    young = defaultdict(list)
-    for verdict_figures in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=YOUNG):
-        young[verdict_figures.audit_id, verdict_figures.root].append(verdict_figures)
+    recent = defaultdict(list)
+    for verdict_figures in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=RECENT):
+        recent[verdict_figures.audit_id, verdict_figures.root].append(verdict_figures)
     replicated = factors_of(registered)
     rows = [
-        _row(root, figures.pop(root.uri, None), young, now) | {"replicated": replicated[root.uri]}
+        _row(root, figures.pop(root.uri, None), recent, now) | {"replicated": replicated[root.uri]}
         for root in registered
     ]
-    rows += [_row(None, figure, young, now) for figure in figures.values()]
+    rows += [_row(None, figure, recent, now) for figure in figures.values()]
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)
     suggested = suggestions()
@@ -64,7 +64,7 @@ def storage(request: HttpRequest) -> HttpResponse:
 def _row(
     root: StorageRoot | None,
     figures: Any,
-    young: Mapping[tuple[str, str], list[VerdictFigures]],
+    recent: Mapping[tuple[str, str], list[VerdictFigures]],
     now: datetime,
 ) -> dict[str, Any]:
     every_h = root.audit_every_h if root else None
@@ -74,7 +74,7 @@ def _row(
         "uri": root.uri if root else figures.root,
         "figures": figures,
         "parts": parts(figures) if figures else (),
-        "unreferenced": unreferenced(figures.audit, young[figures.audit_id, figures.root], every_h)
+        "unreferenced": unreferenced(figures.audit, recent[figures.audit_id, figures.root], every_h)
         if figures
         else None,
         "badge": root_badge(root, figures, now),

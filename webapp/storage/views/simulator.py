@@ -31,10 +31,8 @@ def simulator(request: HttpRequest) -> HttpResponseBase:
     figures = audited_or_404(uri)
     if request.method == "POST":
         return ask(request, figures)
-    days, below = (
-        _days(request.GET.get("days", "")),
-        request.GET.get("below", "").replace("\x00", "")[:1_000],
-    )
+    days = _days(request.GET.get("days", ""))
+    below = request.GET.get("below", "").replace("\x00", "")[:1_000]
     done = list(AgeRuleResult.objects.filter(audit=figures.audit).order_by("days", "below")[:200])
     chosen = (
         next((row for row in done if (row.days, row.below) == (days, below)), None)

@@ -56,11 +56,9 @@ def _segments(
 ) -> Segments | None:
     if not ours and not theirs:
         return None
-    both, new, dropped = (
-        ours.keys() & theirs.keys(),
-        ours.keys() - theirs.keys(),
-        theirs.keys() - ours.keys(),
-    )
+    both = ours.keys() & theirs.keys()
+    new = ours.keys() - theirs.keys()
+    dropped = theirs.keys() - ours.keys()
     sizes = [(ours, both), (ours, new), (theirs, dropped)]
     return Segments(
         *(figure for of, keys in sizes for figure in (len(keys), sum(of[key] for key in keys)))

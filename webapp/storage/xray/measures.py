@@ -102,9 +102,7 @@ def _job_id(directory: str) -> str | None:
 
 
 def absolute(table: pa.RecordBatch) -> int:
-    """Paths written as absolute ones, those of directories that merged files keep alive
-    included.
-    """
+    """Paths written as absolute ones, those of directories that merged files keep alive included."""
     referring = table.filter(pc.is_valid(table["path"]))
     written = total(pc.equal(referring["path"], referring["written_path"]).cast(pa.int64()))
     return written + int(table.num_rows - table["task_owned_directory"].null_count)

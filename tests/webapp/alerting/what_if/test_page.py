@@ -11,7 +11,7 @@ from ingest.records import Observed, VertexMetrics
 from spark_jobs.diagnosis.registry import all_rules
 from tests.webapp.builders import cluster, expired, fact, job, unsaved_fact, window
 from webapp.checkpoints.models import CheckpointFact
-from webapp.findings.models import Finding, FindingSight, ThresholdOverride
+from webapp.findings.models import Finding, FindingOccurrence, ThresholdOverride
 
 pytestmark = pytest.mark.django_db
 MINUTES = 30
@@ -89,7 +89,7 @@ def test_nothing_is_changed_by_looking(viewer, held):
     viewer.get(url(held), {"pressure.root.backpressured_ratio": "0.99"})
     assert (
         not Finding.objects.exists()
-        and not FindingSight.objects.exists()
+        and not FindingOccurrence.objects.exists()
         and not ThresholdOverride.objects.exists()
     )
 

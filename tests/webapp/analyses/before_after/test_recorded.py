@@ -78,10 +78,8 @@ def test_a_savepoint_between_incremental_checkpoints(taken_up):
             and start <= (at := datetime.fromtimestamp(one["trigger_timestamp"] / 1000, UTC)) <= end
             and (at < mark.at) is before
         ]
-        uploaded, duration = (
-            getattr(measured(found, "uploaded"), side),
-            getattr(measured(found, "end to end"), side),
-        )
+        uploaded = getattr(measured(found, "uploaded"), side)
+        duration = getattr(measured(found, "end to end"), side)
         assert (uploaded.count, uploaded.median) == (
             len(own),
             median(one["checkpointed_size"] for one in own),

@@ -177,10 +177,8 @@ def test_union_state_is_that_which_flink_reads_in_the_metadata(
 def test_a_restore_now_is_expected_by_what_was_observed_with_the_files_that_lie_there(taken_up):
     found = restores(taken_up(KILLED_NEW))
     chosen = {one.kind: one for one in found.choices}
-    newest, observed = (
-        chosen["checkpoint"],
-        [one.restore_ms for one in found.observed if one.kind == "checkpoint"],
-    )
+    newest = chosen["checkpoint"]
+    observed = [one.restore_ms for one in found.observed if one.kind == "checkpoint"]
     assert (
         newest.estimate.least_ms <= newest.estimate.expected_ms <= newest.estimate.most_ms
         and len(observed) == newest.estimate.observations

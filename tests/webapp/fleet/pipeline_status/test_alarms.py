@@ -158,7 +158,7 @@ def test_live_clusters_without_news_make_the_data_stale() -> None:
     assert not status(NOW).is_stale
     Cluster.objects.filter(pk=cluster.pk).update(last_success_at=NOW - timedelta(hours=1))
     assert status(NOW).is_stale
-    assert status(NOW).blind_clusters == 1
+    assert status(NOW).unreachable_clusters == 1
 
 
 def test_recordings_are_never_stale() -> None:

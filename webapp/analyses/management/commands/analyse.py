@@ -34,12 +34,9 @@ WIDEST_COLUMN = 60
 class Command(PreparedCommand):
     help = (
         "Print an analysis of a job, of a ROOT of checkpoint storage by its newest audit, or with "
-        "--fleet "
-        "of all jobs: its verdict, figures and tables, or with --json the document of the API. "
-        "Without a "
-        "NAME the analyses that there are. Exit code 0, or 2 where the job, the root, the analysis "
-        "or an "
-        "option is unknown."
+        "--fleet of all jobs: its verdict, figures and tables, or with --json the document of the "
+        "API. Without a NAME the analyses that there are. Exit code 0, or 2 where the job, the "
+        "root, the analysis or an option is unknown."
     )
 
     refusals = (BadUri,)

@@ -34,13 +34,11 @@ VERBS = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders
 class Command(PreparedCommand):
     help = (
         "Print what carrying out PLAN would do; with --apply move its files to quarantine, with "
-        "--undo put them back, with --purge delete "
-        "what waited long enough. Everything is audited again right before; what changed is "
-        "skipped and listed. It may be stopped at any "
-        "time and continues where it stopped. Exit code 0, 1 where something failed or doubt "
-        "stopped it, 2 where the input is invalid, "
-        "3 where the plan is not approved, has expired, or is past that. What is done already is "
-        "reported again, with exit code 0."
+        "--undo put them back, with --purge delete what waited long enough. Everything is audited "
+        "again right before; what changed is skipped and listed. It may be stopped at any time and "
+        "continues where it stopped. Exit code 0, 1 where something failed or doubt stopped it, 2 "
+        "where the input is invalid, 3 where the plan is not approved, has expired, or is past "
+        "that. What is done already is reported again, with exit code 0."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

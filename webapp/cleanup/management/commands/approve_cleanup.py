@@ -22,9 +22,8 @@ NOT_ALLOWED = 3
 class Command(PreparedCommand):
     help = (
         f"Approve PLAN as the person USER. The password is read from the variable {VARIABLE}, from "
-        "standard input, or asked for; "
-        "it is never an argument. Exit code 0, 2 where there is no such plan, 3 where that person "
-        "may not or it cannot be approved."
+        "standard input, or asked for; it is never an argument. Exit code 0, 2 where there is no "
+        "such plan, 3 where that person may not or it cannot be approved."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

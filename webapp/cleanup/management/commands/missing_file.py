@@ -15,9 +15,8 @@ from webapp.lib.printing import print_document, print_lines
 class Command(PreparedCommand):
     help = (
         "Say of a file that a restore did not find whose directory it was in, which checkpoints "
-        "and operators need it, when an audit last "
-        "listed it, and what may have deleted it. Nothing in the storage is changed. Exit code 0, "
-        "2 where no file is named."
+        "and operators need it, when an audit last listed it, and what may have deleted it. "
+        "Nothing in the storage is changed. Exit code 0, 2 where no file is named."
     )
     refusals = (BadUri,)
 

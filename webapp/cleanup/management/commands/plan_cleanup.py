@@ -26,10 +26,9 @@ from webapp.work.runs import describe
 class Command(PreparedCommand):
     help = (
         "List what may be removed below ROOT (default: all roots of the newest audit), with the "
-        "proof for each file, as a plan that nobody "
-        "can change. It needs a loaded audit; it moves and deletes nothing. Exit code 0 (also "
-        "where the plan holds nothing, it says why), "
-        "1 where something failed, 2 where the input is invalid or there is no audit."
+        "proof for each file, as a plan that nobody can change. It needs a loaded audit; it moves "
+        "and deletes nothing. Exit code 0 (also where the plan holds nothing, it says why), 1 "
+        "where something failed, 2 where the input is invalid or there is no audit."
     )
 
     refusals = (BadUri, PlanRefused)

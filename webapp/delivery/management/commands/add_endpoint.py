@@ -23,10 +23,9 @@ URL_VARIABLE, CREDENTIAL_VARIABLE = "WEIR_ENDPOINT_URL", "WEIR_ENDPOINT_CREDENTI
 class Command(PreparedCommand):
     help = (
         f"Add an endpoint. Its address is read from the variable {URL_VARIABLE}, from standard "
-        "input, or asked for, since those of chat "
-        f"bots are passwords; its key or sign-in from {CREDENTIAL_VARIABLE}, or asked for where "
-        "the format needs one. A secret that Weir "
-        "makes is printed once, here. Exit code 0, or 2 where the input is invalid."
+        "input, or asked for, since those of chat bots are passwords; its key or sign-in from "
+        f"{CREDENTIAL_VARIABLE}, or asked for where the format needs one. A secret that Weir makes "
+        "is printed once, here. Exit code 0, or 2 where the input is invalid."
     )
 
     refusals = (InputRefused,)

@@ -25,9 +25,8 @@ WHO = "command line"
 class Command(PreparedCommand):
     help = (
         "List deliveries of alerts, newest first; with --replay send those again that the other "
-        "arguments choose (dead ones, unless "
-        "--state says otherwise), under the same ids. Exit code 0, 1 where nothing was to be sent "
-        "again, 2 where the input is invalid."
+        "arguments choose (dead ones, unless --state says otherwise), under the same ids. Exit "
+        "code 0, 1 where nothing was to be sent again, 2 where the input is invalid."
     )
 
     refusals = (ActionRefused, BadTimeRange)

@@ -46,12 +46,10 @@ OPTIONS = {
 class Command(PreparedCommand):
     help = (
         "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 "
-        "where it does not answer (nothing is "
-        "registered then), 2 where the input is invalid. A password or token is read from the "
-        f"variable {VARIABLE}, that of its Prometheus "
-        f"from {PROMETHEUS_VARIABLE}, or from standard input, or asked for; that of its store of "
-        f"logs from the variable {STORE_VARIABLE}. "
-        "None is ever an argument."
+        "where it does not answer (nothing is registered then), 2 where the input is invalid. A "
+        f"password or token is read from the variable {VARIABLE}, that of its Prometheus from "
+        f"{PROMETHEUS_VARIABLE}, or from standard input, or asked for; that of its store of logs "
+        f"from the variable {STORE_VARIABLE}. None is ever an argument."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -209,10 +207,8 @@ class Command(PreparedCommand):
 
 
 def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -> None:
-    meaning, value = (
-        str(field.help_text or field.verbose_name),
-        field.name.rpartition("_")[2].upper(),
-    )
+    meaning = str(field.help_text or field.verbose_name)
+    value = field.name.rpartition("_")[2].upper()
     if isinstance(field, models.BooleanField):
         parser.add_argument(option, action="store_true", help=meaning)
     elif isinstance(field, models.JSONField):

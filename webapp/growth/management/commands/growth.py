@@ -27,9 +27,8 @@ from webapp.lib.quantities import bytes_text, change_text, duration_text
 class Command(PreparedCommand):
     help = (
         "Print growth of jobs over 7, 30 or 90 days: a table, or with --json one object a line; "
-        "with --by of clusters or a label of them, "
-        "with --quotas when quotas are reached (one object). Unknown is null. Exit code 0, or 2 "
-        "where a parameter cannot be used."
+        "with --by of clusters or a label of them, with --quotas when quotas are reached (one "
+        "object). Unknown is null. Exit code 0, or 2 where a parameter cannot be used."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -35,9 +35,8 @@ WIDTHS = {
 class Command(PreparedCommand):
     help = (
         "Print hosts with what happened on them in a time, the worst first, or what happened on "
-        "one: a table, or with --json one object a "
-        "line (of one host, one object). Exit code 0, or 2 where the host is unknown or an option "
-        "is wrong."
+        "one: a table, or with --json one object a line (of one host, one object). Exit code 0, or "
+        "2 where the host is unknown or an option is wrong."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -93,11 +92,11 @@ def _cell(name: str, text: str) -> str:
 def _story(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> Iterator[str]:
     jobs, running = lookup.jobs_of(host, clusters)
     yield f"{host} of {', '.join(clusters)}: jobs that run there now: {running}"
-    for said in lookup.concentrations(host, clusters, start, end):
-        yield f"{'! ' if said.is_notable else '  '}{said.sentence}"
+    for sentence in lookup.concentrations(host, clusters, start, end):
+        yield f"{'! ' if sentence.is_notable else '  '}{sentence.sentence}"
     events = HostEvent.objects.filter(host=host, cluster__in=clusters)
-    told = timeline(events, jobs, lookup.findings_of(host, clusters, start, end), start, end, None)
-    for moment in told.moments:
+    story = timeline(events, jobs, lookup.findings_of(host, clusters, start, end), start, end, None)
+    for moment in story.moments:
         about = [f"({moment.detail})"] if moment.detail else []
         yield "  ".join(
             [

@@ -13,8 +13,7 @@ from webapp.incidents.models import Incident
 class Command(RowsCommand):
     help = (
         "Print incidents, findings of one cause together, open and closed, by time: a table, or "
-        "with --json one object a line. "
-        "Exit code 0, or 2 where the cluster or job is unknown."
+        "with --json one object a line. Exit code 0, or 2 where the cluster or job is unknown."
     )
     model = Incident
     filters = IncidentFilters

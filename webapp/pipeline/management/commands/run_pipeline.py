@@ -21,9 +21,8 @@ LOOK_AGAIN_S = 1
 class Command(PreparedCommand):
     help = (
         "Run Spark over everything that is new in the lake and load the result. Needs no running "
-        "service. "
-        "Exit code 0 when all is loaded, 1 where something failed or another process did not "
-        "finish it."
+        "service. Exit code 0 when all is loaded, 1 where something failed or another process did "
+        "not finish it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -37,12 +37,12 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         cluster = Cluster.objects.filter(name=options["cluster"]).first()
         if cluster is None or options["days"] < 0:
-            said = (
+            reason = (
                 "--days must not be negative."
                 if cluster
                 else f"There is no cluster {options['cluster']}; add_cluster registers one."
             )
-            raise CommandError(said, returncode=REFUSED)
+            raise CommandError(reason, returncode=REFUSED)
         try:
             token, text = issue(cluster, options["name"][:100], options["days"], timezone.now())
         except ActionRefused as refused:

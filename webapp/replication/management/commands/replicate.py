@@ -25,11 +25,10 @@ from webapp.work.runs import describe
 class Command(PreparedCommand):
     help = (
         "Copy the newest checkpoint of a job to DESTINATION, so that the job can be restored from "
-        "there alone, and keep that copy up to "
-        "date from then on. Without DESTINATION: bring the copy that there is up to date now. "
-        "Nothing is ever changed where the "
-        "checkpoints are. Exit code 0, 1 where copying failed (the copy before is as it was), 2 "
-        "where the input is invalid."
+        "there alone, and keep that copy up to date from then on. Without DESTINATION: bring the "
+        "copy that there is up to date now. Nothing is ever changed where the checkpoints are. "
+        "Exit code 0, 1 where copying failed (the copy before is as it was), 2 where the input is "
+        "invalid."
     )
     refusals = (InputRefused,)
 

@@ -26,9 +26,8 @@ from webapp.reports.renderers.pdf import NoPdf
 class Command(PreparedCommand):
     help = (
         "Report what happened to jobs in a stretch of time, and write it as files: one HTML file "
-        "with its charts inside, PDF, Markdown, "
-        "JSON. Nothing is kept in Weir. Exit code 0, 1 where a file could not be made (the others "
-        "are), 2 where the input is invalid."
+        "with its charts inside, PDF, Markdown, JSON. Nothing is kept in Weir. Exit code 0, 1 "
+        "where a file could not be made (the others are), 2 where the input is invalid."
     )
 
     refusals = (BadScope,)

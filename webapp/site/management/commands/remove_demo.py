@@ -11,8 +11,7 @@ from webapp.site.removal import remove_demo
 class Command(PreparedCommand):
     help = (
         "Remove the demo: the clusters that are played from the shipped recordings. It stays away "
-        "until WEIR_HOME/demo/removed is "
-        "deleted and each of its clusters is added again."
+        "until WEIR_HOME/demo/removed is deleted and each of its clusters is added again."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

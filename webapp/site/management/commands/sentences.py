@@ -12,8 +12,7 @@ from webapp.lib.sentences import Sentence, matching, sentences
 class Command(BaseCommand):
     help = (
         "List every sentence of pages, findings, runbooks, commands and API messages, with the "
-        "file and line it stands in; "
-        "… stands for what is put in."
+        "file and line it stands in; … stands for what is put in."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

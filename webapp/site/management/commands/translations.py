@@ -14,9 +14,8 @@ from webapp.site.translations.extraction import NoPlainText
 class Command(BaseCommand):
     help = (
         "Collect what templates and code mark for translation into the catalogue of each area "
-        "(webapp/AREA/locale), keep what is "
-        "translated, take over what other areas have translated, and compile. Needs the "
-        "development dependencies."
+        "(webapp/AREA/locale), keep what is translated, take over what other areas have "
+        "translated, and compile. Needs the development dependencies."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -20,10 +20,9 @@ from webapp.storage.suggestions import suggestions
 class Command(PreparedCommand):
     help = (
         "Register a directory tree that Flink writes checkpoints, savepoints or high-availability "
-        "data to. It is audited from then on, "
-        "together with all other roots. Without URI: list directories that known jobs write to and "
-        "that are not registered. "
-        "Exit code 0, or 2 where the input is invalid."
+        "data to. It is audited from then on, together with all other roots. Without URI: list "
+        "directories that known jobs write to and that are not registered. Exit code 0, or 2 where "
+        "the input is invalid."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -28,10 +28,9 @@ from webapp.storage.verdict_files import VerdictFiles
 class Command(PreparedCommand):
     help = (
         "List for every file below ROOT (default: all registered roots) whether something needs "
-        "it: live, retained waste, orphan, "
-        "too recent to be judged, or kept because of a doubt. Roots need not be registered. "
-        "Nothing is deleted. "
-        "Exit code 0, 1 where the audit failed, 2 where the input is invalid."
+        "it: live, retained waste, orphan, too recent to be judged, or kept because of a doubt. "
+        "Roots need not be registered. Nothing is deleted. Exit code 0, 1 where the audit failed, "
+        "2 where the input is invalid."
     )
 
     refusals = (IngestError,)
@@ -89,7 +88,7 @@ class Command(PreparedCommand):
             roots = audit_request.named(options["roots"], options["at"])
         else:
             rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
-            roots = audit_request.registered(rows, audit_request.blind_clusters())
+            roots = audit_request.registered(rows, audit_request.unreachable_clusters())
         if not roots:
             raise CommandError(
                 "No root is registered: name one, or add it with manage.py add_storage_root.",

@@ -144,10 +144,10 @@ def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
     )
 
 
-def subject(told: Mapping[str, str]) -> str:
-    if TYPED_NAME in told:
-        return f"{told[TYPED_NAME]} (as typed)"
-    return next((told[name] for name in NAMING if name in told), "")
+def subject(details: Mapping[str, str]) -> str:
+    if TYPED_NAME in details:
+        return f"{details[TYPED_NAME]} (as typed)"
+    return next((details[name] for name in NAMING if name in details), "")
 
 
 def text(value: Any) -> str:

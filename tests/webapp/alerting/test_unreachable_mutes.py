@@ -5,13 +5,13 @@ import pytest
 from tests.webapp.alerting.builders import (
     T0,
     at,
-    blind,
     closed,
     look,
     looks,
     opened,
     somebody_listens,
     told,
+    unreachable,
 )
 from tests.webapp.builders import cluster, person
 from webapp.alerting import actions, setting_actions
@@ -20,7 +20,7 @@ from webapp.delivery.models import Endpoint
 from webapp.lib.matchers import parse_lines
 
 pytestmark = pytest.mark.django_db
-BLIND_ALONE = "rule=collect.blind"
+UNREACHABLE_ALONE = "rule=collect.blind"
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def matching(lines: str) -> list[dict[str, str]]:
     return [one.as_json() for one in parse_lines(lines)]
 
 
-def set_for_blind(**values: object) -> None:
+def set_for_unreachable(**values: object) -> None:
     setting_actions.save(
         setting_actions.checked("collect.blind", "", "", values), person(operator=True)
     )
@@ -41,7 +41,7 @@ def set_for_blind(**values: object) -> None:
 
 def a_critical_one_of_a_dark_cluster() -> None:
     opened(-5, rule="job.failed", severity="critical")
-    blind(0)
+    unreachable(0)
 
 
 def groups_told(to: Endpoint) -> list[str]:
@@ -52,30 +52,40 @@ def muted_by() -> str:
     return Alert.objects.get(rule="job.failed").muted_by
 
 
-def silence_blind(since: float, until: float) -> None:
+def silence_unreachable(since: float, until: float) -> None:
     actions.silence(
-        parse_lines(BLIND_ALONE), at(since), at(until), "known", person(operator=True), at(since)
+        parse_lines(UNREACHABLE_ALONE),
+        at(since),
+        at(until),
+        "known",
+        person(operator=True),
+        at(since),
     )
 
 
-def maintain_blind(since: float, until: float) -> None:
+def maintain_unreachable(since: float, until: float) -> None:
     window = MaintenanceWindow(
-        matchers=matching(BLIND_ALONE), reason="upgrades", starts_at=at(since), ends_at=at(until)
+        matchers=matching(UNREACHABLE_ALONE),
+        reason="upgrades",
+        starts_at=at(since),
+        ends_at=at(until),
     )
     actions.save_window(window, person(operator=True), at(since))
 
 
 def test_while_its_own_alert_is_pending_a_dark_cluster_mutes_nothing():
     on_call = somebody_listens()
-    set_for_blind(hold_before_s=3_600)
+    set_for_unreachable(hold_before_s=3_600)
     a_critical_one_of_a_dark_cluster()
     looks(1, 600)
     assert groups_told(on_call) == ["prod-eu/job"]
     looks(3_600, 3_660)
-    assert groups_told(on_call) == ["prod-eu/collect", "prod-eu/job"] and muted_by() == "blind"
+    assert (
+        groups_told(on_call) == ["prod-eu/collect", "prod-eu/job"] and muted_by() == "unreachable"
+    )
 
 
-@pytest.mark.parametrize("mute", [silence_blind, maintain_blind])
+@pytest.mark.parametrize("mute", [silence_unreachable, maintain_unreachable])
 def test_while_its_own_alert_is_muted_a_dark_cluster_mutes_nothing(mute):
     on_call = somebody_listens()
     mute(-10, 3_600)
@@ -83,7 +93,9 @@ def test_while_its_own_alert_is_muted_a_dark_cluster_mutes_nothing(mute):
     looks(1, 600)
     assert groups_told(on_call) == ["prod-eu/job"]
     looks(3_600, 3_660)
-    assert groups_told(on_call) == ["prod-eu/collect", "prod-eu/job"] and muted_by() == "blind"
+    assert (
+        groups_told(on_call) == ["prod-eu/collect", "prod-eu/job"] and muted_by() == "unreachable"
+    )
 
 
 def test_what_a_dark_cluster_muted_is_told_once_its_own_alert_is_silenced():
@@ -91,7 +103,7 @@ def test_what_a_dark_cluster_muted_is_told_once_its_own_alert_is_silenced():
     a_critical_one_of_a_dark_cluster()
     looks(1, 600)
     assert groups_told(on_call) == ["prod-eu/collect"]
-    silence_blind(600, 9_000)
+    silence_unreachable(600, 9_000)
     looks(601, 700)
     assert groups_told(on_call) == ["prod-eu/collect", "prod-eu/job"]
 
@@ -108,7 +120,7 @@ def test_what_a_dark_cluster_muted_is_told_once_its_own_alert_is_silenced():
 def test_an_endpoint_that_does_not_hear_of_the_dark_cluster_hears_of_its_jobs(fields):
     somebody_listens()
     deaf = somebody_listens(**fields)
-    set_for_blind(severity="warning")
+    set_for_unreachable(severity="warning")
     a_critical_one_of_a_dark_cluster()
     looks(1, 600)
     assert groups_told(deaf) == ["prod-eu/job"]
@@ -128,7 +140,7 @@ def test_an_endpoint_that_hears_of_neither_keeps_no_dark_cluster_from_muting(fie
     somebody_listens(**fields)
     a_critical_one_of_a_dark_cluster()
     looks(1, 600)
-    assert groups_told(on_call) == ["prod-eu/collect"] and muted_by() == "blind"
+    assert groups_told(on_call) == ["prod-eu/collect"] and muted_by() == "unreachable"
 
 
 def test_what_is_muted_is_told_when_an_endpoint_is_added_that_hears_of_it_alone():
@@ -151,7 +163,7 @@ def test_half_of_the_clusters_are_dark_also_where_the_alerts_of_some_are_silence
         person(operator=True),
         at(-10),
     )
-    blind(0, "prod-us")
+    unreachable(0, "prod-us")
     a_critical_one_of_a_dark_cluster()
     looks(1, 600)
     assert groups_told(on_call) == ["prod-eu/collect", "prod-eu/job"]
@@ -160,12 +172,12 @@ def test_half_of_the_clusters_are_dark_also_where_the_alerts_of_some_are_silence
 def test_what_was_critical_and_ended_in_the_dark_is_told_though_the_dark_cluster_is_silenced_then():
     on_call = somebody_listens()
     row = opened(-5, rule="job.failed", severity="critical")
-    blind(0)
+    unreachable(0)
     look(1)
-    assert muted_by() == "blind"
+    assert muted_by() == "unreachable"
     closed(row, 60, last_seen=-5)
     looks(61, 300)
-    silence_blind(300, 9_000)
+    silence_unreachable(300, 9_000)
     looks(301, 400)
     assert [notice.kind for notice in told(on_call) if notice.group == "prod-eu/job"] == [
         "firing",

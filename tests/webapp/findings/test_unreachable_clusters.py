@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from tests.webapp.builders import cluster, finding, job
-from webapp.findings import blind_clusters
+from webapp.findings import unreachable_clusters
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
 
@@ -22,7 +22,7 @@ def _fleet(db: None) -> None:
     silent = {
         "last_success_at": NOW - 5 * CYCLE,
         "consecutive_failures": 5,
-        "blind_since": NOW - 2 * CYCLE,
+        "unreachable_since": NOW - 2 * CYCLE,
     }
     cluster("silent", at=NOW, **silent, last_error="connection refused")
     cluster("seen", at=NOW)
@@ -36,7 +36,7 @@ def healths() -> list[tuple[str, str, int | None]]:
 
 
 def test_three_missed_cycles_are_one_critical_finding_of_the_cluster() -> None:
-    blind_clusters.watch(NOW)
+    unreachable_clusters.watch(NOW)
     found = Finding.objects.get()
     assert (found.rule, found.cluster, found.job_id, found.state, found.severity) == (
         "collect.blind",
@@ -49,24 +49,24 @@ def test_three_missed_cycles_are_one_critical_finding_of_the_cluster() -> None:
 
 
 def test_looking_again_prolongs_it() -> None:
-    blind_clusters.watch(NOW)
-    blind_clusters.watch(NOW + CYCLE)
+    unreachable_clusters.watch(NOW)
+    unreachable_clusters.watch(NOW + CYCLE)
     found = Finding.objects.get(cluster="silent")
     assert (found.first_seen, found.last_seen) == (NOW, NOW + CYCLE)
 
 
 def test_it_is_closed_when_the_cluster_answers_again() -> None:
-    blind_clusters.watch(NOW)
+    unreachable_clusters.watch(NOW)
     Cluster.objects.update(
-        last_success_at=NOW + CYCLE, consecutive_failures=0, blind_since=None, last_error=None
+        last_success_at=NOW + CYCLE, consecutive_failures=0, unreachable_since=None, last_error=None
     )
-    blind_clusters.watch(NOW + CYCLE)
+    unreachable_clusters.watch(NOW + CYCLE)
     found = Finding.objects.get()
     assert (found.state, found.closed_at) == ("closed", NOW + CYCLE)
 
 
 def test_jobs_of_a_silent_cluster_have_no_health_and_those_that_ended_keep_having_ended() -> None:
-    blind_clusters.watch(NOW)
+    unreachable_clusters.watch(NOW)
     assert healths() == [
         ("seen", "judged", 100),
         ("silent", "ended", None),
@@ -75,8 +75,8 @@ def test_jobs_of_a_silent_cluster_have_no_health_and_those_that_ended_keep_havin
 
 
 def test_one_missed_cycle_is_no_finding() -> None:
-    Cluster.objects.update(last_success_at=NOW - 1.5 * CYCLE, blind_since=None)
-    blind_clusters.watch(NOW)
+    Cluster.objects.update(last_success_at=NOW - 1.5 * CYCLE, unreachable_since=None)
+    unreachable_clusters.watch(NOW)
     assert not Finding.objects.exists()
 
 
@@ -86,9 +86,9 @@ def test_a_cluster_that_was_not_asked_is_not_silent() -> None:
         last_collected_at=NOW - 20 * CYCLE,
         last_success_at=NOW - 20 * CYCLE,
         consecutive_failures=0,
-        blind_since=None,
+        unreachable_since=None,
     )
-    blind_clusters.watch(NOW)
+    unreachable_clusters.watch(NOW)
     assert not Finding.objects.exists()
 
 
@@ -97,15 +97,15 @@ def test_a_failure_before_it_was_not_asked_any_more_is_one_failure() -> None:
         last_collected_at=NOW - 19 * CYCLE,
         last_success_at=NOW - 20 * CYCLE,
         consecutive_failures=1,
-        blind_since=None,
+        unreachable_since=None,
     )
-    blind_clusters.watch(NOW)
+    unreachable_clusters.watch(NOW)
     assert not Finding.objects.exists()
 
 
 def test_findings_of_a_removed_cluster_are_closed() -> None:
     found = finding(JobCurrent.objects.get(cluster="seen"), at=NOW)
     Cluster.objects.get(name="seen").delete()
-    blind_clusters.watch(NOW)
+    unreachable_clusters.watch(NOW)
     found.refresh_from_db()
     assert found.state == "closed"

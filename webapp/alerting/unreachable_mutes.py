@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import F, Q
 
-from webapp.alerting.choices import BLIND, AlertState, Mute, Notified
+from webapp.alerting.choices import UNREACHABLE, AlertState, Mute, Notified
 from webapp.alerting.models import Alert
 from webapp.delivery.models import Endpoint
 from webapp.delivery.outbox import Wants, wants_of
@@ -26,7 +26,7 @@ by then is not notified.
 CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 
 
-class BlindMutes:
+class UnreachableMutes:
     """By cluster, the alert that holds back those of its jobs.
 
     ``is_muted``: whether people mute an alert. Three queries at most.
@@ -34,16 +34,19 @@ class BlindMutes:
 
     def __init__(self, now: datetime, is_muted: Callable[[Alert], bool]) -> None:
         open_rows = (
-            Alert.objects.open().filter(rule=BLIND, job_id="").exclude(cluster="").order_by("id")
+            Alert.objects.open()
+            .filter(rule=UNREACHABLE, job_id="")
+            .exclude(cluster="")
+            .order_by("id")
         )
         rows = {
             row.cluster: row for row in open_rows.defer("title", "cause", "next_step", "evidence")
         }
-        told = [
+        notified = [
             row for row in rows.values() if row.state == AlertState.FIRING and not is_muted(row)
         ]
         self.by_cluster: dict[str, Alert] = (
-            {} if _is_weirs_own(rows.values()) else {alert.cluster: alert for alert in told}
+            {} if _is_weirs_own(rows.values()) else {alert.cluster: alert for alert in notified}
         )
         self._seen_since = now - JUDGED_AGAIN_AFTER
         self._unaware: dict[int, list[Wants]] = defaultdict(list)
@@ -56,23 +59,23 @@ class BlindMutes:
 
     def of(self, row: Alert) -> Alert | None:
         """The one that holds ``row`` back."""
-        blind = self.by_cluster.get(row.cluster)
+        unreachable = self.by_cluster.get(row.cluster)
         if (
-            blind is None
-            or (row.rule == BLIND and not row.job_id)
-            or any(one.takes(row) for one in self._unaware[blind.pk])
+            unreachable is None
+            or (row.rule == UNREACHABLE and not row.job_id)
+            or any(one.takes(row) for one in self._unaware[unreachable.pk])
         ):
             return None
         last_seen = row.finding.last_seen if row.finding else row.episode_at
         return (
-            blind
-            if last_seen <= blind.episode_at
-            and (row.quiet_since is not None or not self._is_over(blind))
+            unreachable
+            if last_seen <= unreachable.episode_at
+            and (row.quiet_since is not None or not self._is_over(unreachable))
             else None
         )
 
-    def _is_over(self, blind: Alert) -> bool:
-        return blind.quiet_since is not None and blind.quiet_since <= self._seen_since
+    def _is_over(self, unreachable: Alert) -> bool:
+        return unreachable.quiet_since is not None and unreachable.quiet_since <= self._seen_since
 
     def stay_held(self) -> Q:
         """Most of what a dark cluster holds back stays held back by the same alert."""
@@ -81,12 +84,14 @@ class BlindMutes:
         dark = [alert.pk for alert in of_all if not self._is_over(alert)]
         by_same = Q(inhibited_by__in=dark) | Q(inhibited_by__in=over, quiet_since__isnull=False)
         seen = Q(finding__last_seen__gt=F("inhibited_by__episode_at"))
-        ended = Q(state=AlertState.RESOLVED, told=Notified.NOTHING, severity_rank__lt=CRITICAL_RANK)
-        return Q(muted_by=Mute.BLIND) & by_same & ~seen & ~ended
+        ended = Q(
+            state=AlertState.RESOLVED, notified=Notified.NOTHING, severity_rank__lt=CRITICAL_RANK
+        )
+        return Q(muted_by=Mute.UNREACHABLE) & by_same & ~seen & ~ended
 
 
-def _is_weirs_own(blind: Iterable[Alert]) -> bool:
+def _is_weirs_own(unreachable: Iterable[Alert]) -> bool:
     """Half of the clusters are not seen at once, of few as of many, whoever is notified of them."""
     watched = set(Cluster.objects.meant_to_run().values_list("name", flat=True))
-    dark = sum(alert.quiet_since is None and alert.cluster in watched for alert in blind)
+    dark = sum(alert.quiet_since is None and alert.cluster in watched for alert in unreachable)
     return dark > 0 and 2 * dark >= len(watched)

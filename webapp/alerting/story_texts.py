@@ -28,9 +28,9 @@ def taken(comments: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 
 def story_words(kind: str, comment: str) -> str:
     """What people wrote stays as it is."""
-    if kind == Happened.TOLD:
+    if kind == Happened.NOTIFIED:
         return _of_notice(comment)
-    if kind in (Happened.MUTED, Happened.UNMUTED, Happened.NOT_TOLD):
+    if kind in (Happened.MUTED, Happened.UNMUTED, Happened.NOT_NOTIFIED):
         return gettext(comment) if comment else ""
     return localised(comment) if kind == Happened.RESOLVED else comment
 

@@ -88,7 +88,12 @@ def gap_of(cluster: Cluster) -> SourceGap | None:
     )
     if cycles < 1:
         return None
-    said = f"Its operator says: {cluster.operator_said}." if cluster.operator_said else ""
+    operator_sentence = (
+        f"Its operator says: {cluster.operator_message}." if cluster.operator_message else ""
+    )
     return SourceGap(
-        REST, epoch_ms(since), cycles, " ".join(filter(None, (cluster.last_error, said))) or None
+        REST,
+        epoch_ms(since),
+        cycles,
+        " ".join(filter(None, (cluster.last_error, operator_sentence))) or None,
     )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from zoneinfo import ZoneInfo
 
-from ingest.flink_logs.envelopes import Peeled, cri, docker, prefixed
+from ingest.flink_logs.envelopes import Stripped, cri, docker, prefixed
 from ingest.flink_logs.json_records import JsonRecord
 from ingest.flink_logs.json_records import read as read_json
 from ingest.flink_logs.line_layouts import LineLayouts
@@ -22,7 +22,7 @@ BEFORE = -1
 _WRAPPED_JSON = re.compile(rb'"(?:log|MESSAGE|line)" ?: ?"|"(?:kubernetes|stream)" ?:').search
 
 
-class Peeler:
+class EnvelopeStripper:
     """Of one file. ``known`` are the prefixes that stood before a record, each with the place of
     the line at which it was first met: lines that continue it have them too. ``at`` is the place of
     the line that is looked at.
@@ -38,7 +38,7 @@ class Peeler:
         """Whether a JSON object among these lines may be around another line."""
         return _WRAPPED_JSON(block) is not None
 
-    def peeled(self, line: bytes, within: tuple[str, ...] = ()) -> Peeled | None:
+    def stripped(self, line: bytes, within: tuple[str, ...] = ()) -> Stripped | None:
         """The line without all that is around it, ``None`` where that is nothing.
 
         None stands in one of its kind.
@@ -47,10 +47,10 @@ class Peeler:
             if outer.envelope in within:
                 continue
             deeper = len(within) + 1 < MAX_DEPTH and not self._lines.own(outer.content)
-            inner = self.peeled(outer.content, (*within, outer.envelope)) if deeper else None
+            inner = self.stripped(outer.content, (*within, outer.envelope)) if deeper else None
             if inner is not None:
                 process = "/".join(filter(None, (outer.process, inner.process)))
-                inner = Peeled(
+                inner = Stripped(
                     f"{outer.envelope}, {inner.envelope}",
                     process,
                     inner.stream or outer.stream,
@@ -73,7 +73,7 @@ class Peeler:
             known for known, at in self.known.items() if at < offset and len(known) <= LONGEST_KEPT
         ][:MOST_KEPT]
 
-    def _envelopes(self, line: bytes) -> Iterable[Peeled]:
+    def _envelopes(self, line: bytes) -> Iterable[Stripped]:
         if line[:1] == b"{":
             if (of_docker := docker(line)) is not None:
                 yield of_docker
@@ -82,7 +82,7 @@ class Peeler:
                     found = read_json(line, self._zone)
                 except ValueError:
                     return
-                if isinstance(found, Peeled):
+                if isinstance(found, Stripped):
                     yield found
         elif (of_kubernetes := cri(line)) is not None:
             yield of_kubernetes
