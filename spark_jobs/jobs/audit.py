@@ -134,7 +134,8 @@ class AuditRun:
             earlier=before["earlier"],
             listed=audit_inputs.listed(self.previous, self.audits),
             spellings_of=audit_inputs.spellings_of(self.audits),
-            lost=audit_inputs.lost(self.previous, self.audits),
+            lost=audit_inputs.job_directories("storage_lost", self.previous, self.audits),
+            shared=audit_inputs.job_directories("storage_shared", self.previous, self.audits),
         )
         self._write(judge(inputs, engine))
 
@@ -170,7 +171,11 @@ class AuditRun:
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):
             engine.write_state(run_dir, name, parts)
-        for name, rows in (("storage_listed", judged.listed), ("storage_lost", judged.lost)):
+        for name, rows in (
+            ("storage_listed", judged.listed),
+            ("storage_lost", judged.lost),
+            ("storage_shared", judged.shared),
+        ):
             run_dir.take_state(name, run_dir.write_rows(f"state/{name}", rows))
 
     def _say(self, name: str, rows: int) -> None:
