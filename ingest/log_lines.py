@@ -32,7 +32,7 @@ def run() -> str:
 
 
 @contextmanager
-def of_request(request: str) -> Iterator[None]:
+def request_context(request: str) -> Iterator[None]:
     token = _request_id.set(request)
     try:
         yield
@@ -41,7 +41,7 @@ def of_request(request: str) -> Iterator[None]:
 
 
 @contextmanager
-def of_run(attempt: str) -> Iterator[None]:
+def run_context(attempt: str) -> Iterator[None]:
     token = _run.set(attempt)
     try:
         yield

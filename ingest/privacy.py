@@ -31,7 +31,7 @@ def keep_private(environment: Mapping[str, str]) -> None:
     os.umask(int(mask_of(environment), 8))
 
 
-def of_hadoop(environment: Mapping[str, str]) -> dict[str, str]:
+def hadoop_users(environment: Mapping[str, str]) -> dict[str, str]:
     """The same for Spark: Hadoop sets the mode of each file and directory it makes, whatever the
     umask of its process.
     """

@@ -35,7 +35,7 @@ def in_microseconds(kind: pa.DataType) -> pa.DataType:
     return INSTANT if pa.types.is_timestamp(kind) else kind
 
 
-def of_plain_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
+def batch_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
     """Rows as :mod:`spark_jobs.fold` has them, instants as epoch milliseconds, in the columns of a
     flat schema.
     """

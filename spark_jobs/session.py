@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ingest.errors import Refused
-from ingest.privacy import of_hadoop
+from ingest.privacy import hadoop_users
 
 DEFAULT_CONNECT_PORT = 15002
 CONNECT_TIMEOUT_S = 10
@@ -221,7 +221,7 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
     memory = {"spark.driver.memory": os.environ.get("WEIR_SPARK_DRIVER_MEMORY", "2g")}
     for name, value in {
         **CLASSIC_OPTIONS,
-        **of_hadoop(os.environ),
+        **hadoop_users(os.environ),
         **memory,
         **addresses,
         **options,

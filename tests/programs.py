@@ -61,7 +61,7 @@ def declared() -> RawConfigParser:
 def start(name: str, home: Home, environment: Mapping[str, str]) -> Running:
     """A program of the list. ``environment`` as a person would give it to ``make run``."""
     given = {**environment, "WEIR_HOME": str(home.root)}
-    told = variables.of_programs(Environment(), home, given) | {
+    told = variables.program_variables(Environment(), home, given) | {
         "WEIR_LEASH": "",
         "WEIR_BIND": given.get("WEIR_BIND", "127.0.0.1:0"),
     }

@@ -36,7 +36,7 @@ _TOGETHER = "__name__, task_id"
 
 
 @lru_cache(maxsize=10_000)
-def of_gauge(name: str) -> tuple[str, str] | None:
+def parse_gauge_name(name: str) -> tuple[str, str] | None:
     """Column that a figure of this name feeds, and which aggregate counts.
 
     Names in lower case are known, too.
@@ -62,7 +62,7 @@ def gauge_rows(
     by_vertex: dict[tuple[str, float], dict[int, dict[int, list[tuple[str, float]]]]] = {}
     for series in all_series:
         name, vertex = series.labels.get("__name__", ""), series.labels.get("task_id", "")
-        if of_gauge(name) and is_flink_id(vertex):
+        if parse_gauge_name(name) and is_flink_id(vertex):
             subtask = number_in(series.labels.get("subtask_index"))
             attempt = number_in(series.labels.get("task_attempt_num"))
             for at, value in series.samples:
@@ -84,11 +84,11 @@ def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:
     """
     by_name: dict[str, float] = {}
     for name, value in values:
-        _, aggregate = of_gauge(name) or ("", "")
+        _, aggregate = parse_gauge_name(name) or ("", "")
         by_name[name] = put_together(aggregate, by_name[name], value) if name in by_name else value
     figures: dict[str, float] = {}
     for name, value in by_name.items():
-        column, aggregate = of_gauge(name) or ("", "")
+        column, aggregate = parse_gauge_name(name) or ("", "")
         if abs(value) < LARGEST:
             figures[column] = (
                 put_together(aggregate, figures[column], value) if column in figures else value

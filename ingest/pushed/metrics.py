@@ -13,7 +13,7 @@ from typing import Any
 
 from ingest.cluster_run import ClusterRun
 from ingest.prometheus import rows
-from ingest.prometheus.gauges import gauge_rows, of_gauge
+from ingest.prometheus.gauges import gauge_rows, parse_gauge_name
 from ingest.prometheus.matrix import Series
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES
 from ingest.pushed.metrics_spool import BEHIND_S, MetricsSpool
@@ -85,7 +85,7 @@ def _take(
     for single_series in series:
         if single_series.labels["__name__"] in TASK_NAMES:
             of_tasks[single_series.labels.get("job_id", "")].append(single_series)
-        elif of_gauge(single_series.labels["__name__"]):
+        elif parse_gauge_name(single_series.labels["__name__"]):
             of_gauges[single_series.labels.get("job_id", "")].append(single_series)
     subtasks = {job_id: rows.Subtasks(of_job) for job_id, of_job in of_tasks.items()}
     jobs = {

@@ -24,7 +24,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 
 from ingest.errors import Refused
 from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded, pushed_hooks
-from ingest.prometheus.gauges import of_gauge
+from ingest.prometheus.gauges import parse_gauge_name
 from ingest.prometheus.matrix import LAST_INSTANT_S
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
 from ingest.pushed import bounds
@@ -202,7 +202,7 @@ def _wanted(given: str) -> str | None:
     return (
         _NAMES.get(name)
         or _NAMES.get(name.removesuffix(_RATE))
-        or (name if of_gauge(name) else None)
+        or (name if parse_gauge_name(name) else None)
     )
 
 

@@ -14,7 +14,7 @@ import fsspec
 from ingest import beneath
 from ingest.local_directories import NotAllowed, refusal_of_tree
 from ingest.network.unopened import as_os_error
-from ingest.storage.instants import cut, modified_at, of_nanoseconds
+from ingest.storage.instants import cut, from_nanoseconds, modified_at
 from ingest.uris import canonical
 
 MOST_COPIES = 512
@@ -97,7 +97,7 @@ class Local:
                     except FileNotFoundError:
                         continue
                     yield Entry(
-                        entry.name, Kind.FILE, stat.st_size, of_nanoseconds(stat.st_mtime_ns)
+                        entry.name, Kind.FILE, stat.st_size, from_nanoseconds(stat.st_mtime_ns)
                     )
 
     def identity(self, below: str) -> Hashable:

@@ -18,7 +18,7 @@ _NAMES = ("mtime", "LastModified", "last_modified", "modified", "modification_ti
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def of_nanoseconds(nanoseconds: int) -> datetime | None:
+def from_nanoseconds(nanoseconds: int) -> datetime | None:
     """Since 1970, cut to milliseconds as listings are; ``None`` outside the years 1 to 9999, as a
     forged time may be.
     """

@@ -22,7 +22,7 @@ from ingest.beneath import LeadsElsewhere
 from ingest.errors import IngestError
 from ingest.messages import message, plural
 from ingest.storage import copying
-from ingest.storage.instants import cut, modified_at, of_nanoseconds
+from ingest.storage.instants import cut, from_nanoseconds, modified_at
 from ingest.storage.local_files import LocalFiles
 from ingest.storage.roots import local_path
 
@@ -76,7 +76,7 @@ def stat(path: str, within: str | None = None) -> Stat:
         if isinstance(filesystem, LocalFiles):
             found = filesystem.stat(name)
             _only_files(path, found.st_mode)
-            return Stat(found.st_size, of_nanoseconds(found.st_mtime_ns))
+            return Stat(found.st_size, from_nanoseconds(found.st_mtime_ns))
         filesystem.invalidate_cache(filesystem._parent(name))
         info = filesystem.info(name)
     except (OSError, ValueError) as error:

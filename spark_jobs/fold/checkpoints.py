@@ -100,7 +100,7 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
         )
     )
     known_triggers = triggers.merged(
-        triggers.of_rows(before.triggers),
+        triggers.triggers_of_rows(before.triggers),
         triggers.known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines),
     )
     anchored = triggers.anchored(rows.lines, known_triggers)

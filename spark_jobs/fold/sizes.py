@@ -29,17 +29,19 @@ def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "
     """``figures``: what REST reported last."""
     is_whole = bool(is_savepoint) or job.writes_everything
     if figures["checkpointed_bytes"] is not None or figures["state_bytes"] is not None:
-        return of_rest(figures["state_bytes"], figures["checkpointed_bytes"], is_whole=is_whole)
+        return sizes_in_rest(
+            figures["state_bytes"], figures["checkpointed_bytes"], is_whole=is_whole
+        )
     if (
         logged.completed_as_before_1_14
         if job.version is None
         else job.version < INCREMENTAL_SIZE_SINCE
     ):
-        return of_rest(logged.completed_bytes, None, is_whole=is_whole)
+        return sizes_in_rest(logged.completed_bytes, None, is_whole=is_whole)
     return Sizes(logged.completed_bytes, None)
 
 
-def of_rest(
+def sizes_in_rest(
     state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False
 ) -> Sizes:
     """As REST tells them: one size is the uploaded one, and the full one where all of the state was

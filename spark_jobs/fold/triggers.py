@@ -56,7 +56,7 @@ def as_rows(known: dict[CheckpointKey, int | None]) -> list[dict[str, int | None
     ]
 
 
-def of_rows(rows: Iterable[Row]) -> dict[CheckpointKey, int | None]:
+def triggers_of_rows(rows: Iterable[Row]) -> dict[CheckpointKey, int | None]:
     return {key_of(row): row["logged_at"] for row in rows}
 
 

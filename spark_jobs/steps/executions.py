@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from ingest.flink_logs.task_locations import GRAPH_CREATED
-from spark_jobs.arrow_schemas import of_plain_rows
+from spark_jobs.arrow_schemas import batch_from_rows
 from spark_jobs.fold.rows import Row, rank
 from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
@@ -56,7 +56,7 @@ def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     """
     for group in groups(batches, keys=1):
         rows = executions(group.rows("told"), group.rows("carried"))
-        yield of_plain_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_EXECUTION)
+        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_EXECUTION)
 
 
 def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.arrow_schemas import of_plain_rows
+from spark_jobs.arrow_schemas import batch_from_rows
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as OF_LINE
 from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS, NOTICED_WITHIN_S
 from spark_jobs.fold.rows import Row, rank
@@ -121,11 +121,11 @@ def loss_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def taskmanager_line_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """``executions`` and ``lines`` of clusters → ``TASKMANAGER_LINE``."""
     for group in groups(batches, keys=1):
-        rows = of_taskmanagers(group.rows("lines"), group.rows("executions"))
-        yield of_plain_rows(({**row, "cluster": group.key[0]} for row in rows), TASKMANAGER_LINE)
+        rows = taskmanager_locations(group.rows("lines"), group.rows("executions"))
+        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), TASKMANAGER_LINE)
 
 
-def of_taskmanagers(lines: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
+def taskmanager_locations(lines: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
     """Lines of one cluster, one for each job that had tasks on their TaskManager, or had until
     lately.
     """

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ingest.garbage_collection import without_garbage_collection
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
-from spark_jobs.arrow_schemas import arrow_schema, of_plain_rows
+from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows
 from spark_jobs.fold.rows import HOUR_MS, Row, newest_by, rank
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES, SLOPE_SPAN_H
@@ -39,7 +39,7 @@ def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         for group in groups(batches):
             if touched := {period for row in group.rows("new") for period in _periods(row)}:
                 of_job = dict(zip(JOB, group.key, strict=True))
-                yield of_plain_rows(
+                yield batch_from_rows(
                     (row | of_job for row in rolled_up(group.rows("kept"), touched)), ROLLUP
                 )
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.lake.tables import TABLES
-from spark_jobs.arrow_schemas import arrow_schema, in_microseconds, of_plain_rows
+from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows, in_microseconds
 from spark_jobs.fold.rows import Row, rank
 from spark_jobs.serving import CHECKPOINT_UPLOAD
 from spark_jobs.transforms.grouped_batches import groups
@@ -83,7 +83,7 @@ def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         for group in groups([batch], keys=1):
             if uploads is None or group.key[0] != uploads.cluster:
                 if uploads:
-                    yield of_plain_rows(uploads.rows(), UPLOAD)
+                    yield batch_from_rows(uploads.rows(), UPLOAD)
                 uploads = Uploads(group.key[0])
             for job in group.rows("asked"):
                 uploads.compared.update(
@@ -96,7 +96,7 @@ def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             for row in group.rows("references"):
                 uploads.take(row)
     if uploads:
-        yield of_plain_rows(uploads.rows(), UPLOAD)
+        yield batch_from_rows(uploads.rows(), UPLOAD)
 
 
 class Uploads:

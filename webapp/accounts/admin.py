@@ -42,7 +42,7 @@ class PersonAdmin(UserAdmin):
         return user.is_superuser or user.sees is None
 
     def sees_only(self, user: User) -> str:
-        return "" if user.sees is None else grants.as_text(grants.of_json(user.sees))
+        return "" if user.sees is None else grants.as_text(grants.grants_from_json(user.sees))
 
 
 @admin.register(ApiToken)

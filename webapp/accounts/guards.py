@@ -28,7 +28,7 @@ def whole_fleet_only(view: View) -> View:
     return guarded
 
 
-def of_whole_fleet(patterns: list[Any]) -> list[Any]:
+def fleet_wide_only(patterns: list[Any]) -> list[Any]:
     """Addresses of nothing else."""
     for pattern in patterns:
         pattern.callback = whole_fleet_only(pattern.callback)

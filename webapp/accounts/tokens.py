@@ -20,5 +20,5 @@ def shown(token: ApiToken) -> ShownToken:
     if token.sees is None:
         return ShownToken(token, [])
     return ShownToken(
-        token, grants.as_text(grants.of_json(token.sees)).splitlines() or ["no cluster"]
+        token, grants.as_text(grants.grants_from_json(token.sees)).splitlines() or ["no cluster"]
     )

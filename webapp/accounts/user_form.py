@@ -31,7 +31,9 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stub
         super().__init__(*args, **kwargs)
         kept = self.instance.sees
         self.initial["sees_everything"] = kept is None
-        self.initial["sees_only"] = "" if kept is None else grants.as_text(grants.of_json(kept))
+        self.initial["sees_only"] = (
+            "" if kept is None else grants.as_text(grants.grants_from_json(kept))
+        )
 
     def clean_sees_only(self) -> str:
         try:

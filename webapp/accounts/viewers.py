@@ -23,7 +23,7 @@ def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
         return NOTHING
     of_user = None if user.is_superuser else user.sees
     kept = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
-    return Scope(*map(grants.of_json, kept)) if kept else EVERYTHING
+    return Scope(*map(grants.grants_from_json, kept)) if kept else EVERYTHING
 
 
 def me(request: "HttpRequest | Request") -> User:

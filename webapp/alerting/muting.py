@@ -78,7 +78,7 @@ class Mutes:
     def any_by_label(self) -> bool:
         return bool(self._rules)
 
-    def of_each(self, rows: Iterable[Alert]) -> dict[int, Held]:
+    def held_by_alert_id(self, rows: Iterable[Alert]) -> dict[int, Held]:
         """By numbers of these rows, which are read with their findings."""
         held_by_alert: dict[int, Held] = {}
         left: list[Alert] = []
@@ -140,7 +140,7 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
         .select_related("finding")
         .defer(*UNREAD, *(f"finding__{name}" for name in UNREAD))
     )
-    held_by = mutes.of_each(rows)
+    held_by = mutes.held_by_alert_id(rows)
     for row in rows:
         held = held_by[row.pk]
         if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (

@@ -113,7 +113,7 @@ def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
     """By what people made since the last evaluation: the next one mutes before it notifies."""
     mutes = Mutes(now)
     prefetch_related_objects(rows, Prefetch("finding", Finding.objects.only("last_seen")))
-    return {pk: _muted(held.by) for pk, held in mutes.of_each(rows).items() if held.by}
+    return {pk: _muted(held.by) for pk, held in mutes.held_by_alert_id(rows).items() if held.by}
 
 
 def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:

@@ -83,7 +83,7 @@ def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) ->
 
 
 def fleet_page(request: HttpRequest, analysis: FleetAnalysis) -> HttpResponse:
-    asked = asked_of_fleet(analysis.parameters.of_page(request.GET))
+    asked = asked_of_fleet(analysis.parameters.from_page(request.GET))
     address = reverse(f"fleet-{analysis.name}")
     context = {"layout": "fleet/page_of_fleet.html", "address": address}
     return _page(request, analysis, asked, context, lambda: analysis.answer(asked))
@@ -91,7 +91,7 @@ def fleet_page(request: HttpRequest, analysis: FleetAnalysis) -> HttpResponse:
 
 def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
     figures = audited_or_404(parameter(request, "uri"))
-    asked = asked_of_root(figures, analysis.parameters.of_page(request.GET))
+    asked = asked_of_root(figures, analysis.parameters.from_page(request.GET))
 
     def answer() -> Document:
         registered = StorageRoot.objects.filter(uri=figures.root).first()
@@ -133,12 +133,14 @@ def chart(
 
 
 def fleet_chart(request: HttpRequest, analysis: FleetAnalysis, draw: FleetDraw) -> HttpResponse:
-    return _figure(draw(asked_of_fleet(analysis.parameters.of_page(request.GET))))
+    return _figure(draw(asked_of_fleet(analysis.parameters.from_page(request.GET))))
 
 
 def root_chart(request: HttpRequest, analysis: RootAnalysis, draw: RootDraw) -> HttpResponse:
     figures = audited_or_404(parameter(request, "uri"))
-    return _figure(draw(figures, asked_of_root(figures, analysis.parameters.of_page(request.GET))))
+    return _figure(
+        draw(figures, asked_of_root(figures, analysis.parameters.from_page(request.GET)))
+    )
 
 
 def _figure(drawn: Drawn) -> JsonResponse:
@@ -167,5 +169,5 @@ def asked_of(request: HttpRequest, view: JobView, analysis: Analysis) -> Asked:
     """
     until = min(view.time_range.to_time, view.at)
     return Asked(
-        view.time_range.from_time, until, view.now, analysis.parameters.of_page(request.GET)
+        view.time_range.from_time, until, view.now, analysis.parameters.from_page(request.GET)
     )

@@ -18,7 +18,7 @@ from django.db.models.functions import TruncDay
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, REFUSAL_KIND
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
-from webapp.lib.instants import EARLIEST, begin_of_day, day_of, of_json
+from webapp.lib.instants import EARLIEST, begin_of_day, day_of, from_json
 
 ANSWER_OLD_BY = timedelta(seconds=5)
 """Flink answers from a copy of its counters: three seconds by default (``web.refresh-interval``),
@@ -61,7 +61,7 @@ class Counters:
 def counters_of(job: JobCurrent) -> Counters | None:
     """Five queries; ``None`` where no answer of Flink had counters."""
     reported = job.flink_counts if isinstance(job.flink_counts, Mapping) else {}
-    at = of_json(reported.get("at"))
+    at = from_json(reported.get("at"))
     if at is None:
         return None
     flink = Counts(

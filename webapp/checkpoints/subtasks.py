@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_phases import is_last
-from spark_jobs.fold.sizes import of_rest
+from spark_jobs.fold.sizes import sizes_in_rest
 from webapp.checkpoints.parts import SubtaskPart, in_order
 from webapp.work.lake import lake
 
@@ -92,7 +92,7 @@ def _subtasks(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[Subt
         values = {name: _at(row[name], subtask) for name in _LISTS}
         if values["subtask_aborted"]:
             values["subtask_ack_time"] = None
-        size = of_rest(values["subtask_state_bytes"], values["subtask_checkpointed_bytes"])
+        size = sizes_in_rest(values["subtask_state_bytes"], values["subtask_checkpointed_bytes"])
         values |= {"subtask_state_bytes": size.full, "subtask_checkpointed_bytes": size.uploaded}
         yield SubtaskPart(
             row["vertex_id"],

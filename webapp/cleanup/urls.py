@@ -2,10 +2,10 @@
 
 from django.urls import path, re_path
 
-from webapp.accounts.guards import of_whole_fleet
+from webapp.accounts.guards import fleet_wide_only
 from webapp.cleanup import views
 
-urlpatterns = of_whole_fleet(
+urlpatterns = fleet_wide_only(
     [
         path("storage/plans/", views.plans, name="cleanup-plans"),
         path("storage/plans/new", views.make, name="cleanup-plan-make"),

@@ -46,7 +46,7 @@ PLANS_A_PAGE = 25
 @require_GET
 def plans(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    filters = PlanFilters.of_page(request.GET, CleanupPlan.objects.all())
+    filters = PlanFilters.from_page(request.GET, CleanupPlan.objects.all())
     shown = page(filters.qs, filters.order, request.GET.get("cursor", ""), PLANS_A_PAGE)
     audit = StorageAudit.objects.filter(files_kept=True).newest()
     context = {

@@ -38,7 +38,7 @@ def _keep_logging(**_: object) -> None:
 def _begin(task: Task[..., object], **_: object) -> None:
     """Lines that a task writes belong to the request whose hint it follows."""
     task.request.belongs_to = ExitStack()
-    task.request.belongs_to.enter_context(log_lines.of_request(_request_of(task)))
+    task.request.belongs_to.enter_context(log_lines.request_context(_request_of(task)))
 
 
 def _request_of(task: Task[..., object]) -> str:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.accounts.guards import of_whole_fleet
+from webapp.accounts.guards import fleet_wide_only
 from webapp.delivery.views import deliveries, endpoints
 
 ENDPOINTS = [
@@ -17,7 +17,7 @@ ENDPOINTS = [
     path("alerts/endpoints/<int:pk>/remove/", endpoints.remove, name="endpoint-remove"),
 ]
 urlpatterns = [
-    *of_whole_fleet(ENDPOINTS),
+    *fleet_wide_only(ENDPOINTS),
     path("alerts/deliveries/", deliveries.deliveries, name="deliveries"),
     path(
         "alerts/deliveries/export.<export_form:form>", deliveries.export, name="deliveries-export"

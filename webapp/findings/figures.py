@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from webapp.lib.instants import instant_text, of_json
+from webapp.lib.instants import from_json, instant_text
 from webapp.lib.messages.rendering import localised
 from webapp.lib.messages.units import COUNTED
 from webapp.lib.quantities import (
@@ -59,7 +59,7 @@ def figure_text(value: Any, unit: str = "") -> str:
     if unit == "ratio":
         return times_text(value) if abs(value) > _MOST_AS_PERCENT else percent_text(value)
     if unit in ("epoch_ms", "instant"):
-        return instant_text(of_json(value))
+        return instant_text(from_json(value))
     known = {
         "ms": duration_text,
         "bytes": bytes_text,
@@ -124,7 +124,7 @@ def _figure(row: Mapping[str, Any]) -> Figure:
         value=figure_text(value, unit),
         compared=gettext("not %(compared)s") % {"compared": compared} if unmet else compared,
         threshold_key=str(row.get("threshold_key") or ""),
-        at=of_json(row.get("at_ms")),
+        at=from_json(row.get("at_ms")),
         note=str(row.get("note") or ""),
     )
 

@@ -90,12 +90,14 @@ class JobFilters(ListFilters):
     label = LABEL
     state = Text(about="as Flink reports it, e.g. RUNNING")
     status = Status(
-        method="of_status",
+        method="filter_status",
         about=f"the state, UNKNOWN or UNWATCHED, or a group of them: {', '.join(STATUS_GROUPS)}",
     )
     name = Text(lookup_expr="icontains", about="part of the name")
     q = Text(method="called", about="part of the name, or how the id of the job begins")
-    health = Choice(tuple(HEALTH_GROUPS), method="of_health", about="as the fleet page groups them")
+    health = Choice(
+        tuple(HEALTH_GROUPS), method="filter_health", about="as the fleet page groups them"
+    )
     health_state = Choice(HealthState.values)
     health_below = Whole("health", "lt", about="health less than this")
     failing: Parameter = Whole(
@@ -106,7 +108,7 @@ class JobFilters(ListFilters):
         about="- turns the order round",
     )
 
-    def of_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
+    def filter_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
         states = STATUS_GROUPS[status].states if status in STATUS_GROUPS else (status,)
         matching = jobs.filter(status__in=states)
         if {UNKNOWN_STATUS, UNWATCHED_STATUS}.isdisjoint(states):
@@ -117,7 +119,7 @@ class JobFilters(ListFilters):
     def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
         return jobs.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))
 
-    def of_health(self, jobs: QuerySet[Any], name: str, group: str) -> QuerySet[Any]:
+    def filter_health(self, jobs: QuerySet[Any], name: str, group: str) -> QuerySet[Any]:
         return jobs.filter(HEALTH_GROUPS[group].condition)
 
     @property
@@ -148,11 +150,11 @@ class FleetFilters(JobFilters):
 class JobEventFilters(ListFilters):
     """Of the page of a job, which leaves routine out where nothing is chosen."""
 
-    kind = Text(method="of_kind")
+    kind = Text(method="filter_kind")
     order = newest_first("ts")
     defaults = {"kind": "notable"}
 
-    def of_kind(self, events: QuerySet[Any], name: str, kind: str) -> QuerySet[Any]:
+    def filter_kind(self, events: QuerySet[Any], name: str, kind: str) -> QuerySet[Any]:
         if kind == "notable":
             return events.exclude(kind__in=ROUTINE_KINDS)
         return events if kind == "all" else events.filter(kind=kind)
@@ -165,11 +167,11 @@ class OfAttempts(OfJob):
 
     attempts = Choice(
         (ALL, THIS),
-        method="of_line",
+        method="filter_line",
         about="all: also rows of the other attempts of this cluster's job_id (default: this)",
     )
 
-    def of_line(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
+    def filter_line(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
         return rows
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:

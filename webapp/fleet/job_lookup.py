@@ -103,7 +103,7 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
     )
     at = drawable(job.last_seen_at or job.as_of) if past else now
     whole = whole_life(job, at)
-    chosen = timeranges.of_request(request, now, fallback=whole if past else None)
+    chosen = timeranges.from_request(request, now, fallback=whole if past else None)
     removed = RemovedCluster.objects.filter(name=cluster).first() if unwatched else None
     return JobView(job, registered, job_badge(job.status), at, now, chosen, whole, removed)
 

@@ -44,7 +44,7 @@ JOB_COLUMNS = tuple(field.name for field in JobGrowth._meta.concrete_fields if f
 @require_GET
 def growth(request: HttpRequest) -> HttpResponse:
     now, by = timezone.now(), _by(request)
-    filters = GrowthFilters.of_page(request.GET, JobGrowth.objects.all())
+    filters = GrowthFilters.from_page(request.GET, JobGrowth.objects.all())
     window = filters.window
     context: dict[str, Any] = {
         "by": by,
@@ -105,7 +105,7 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
 @require_GET
 def chart(request: HttpRequest) -> HttpResponse:
     now, by, metric = timezone.now(), _by(request), _metric(request)
-    filters = GrowthFilters.of_page(request.GET, JobGrowth.objects.all())
+    filters = GrowthFilters.from_page(request.GET, JobGrowth.objects.all())
     window, newest = filters.window, now.astimezone(UTC).toordinal()
     if by == JOB:
         sort = SORTS[metric] if filters.sorting.name == "growth" else filters.sorting
@@ -161,7 +161,7 @@ def _note(metric: str) -> str:
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All matching jobs, or all groups, streamed."""
     by = _by(request)
-    filters = GrowthFilters.of_page(request.GET, JobGrowth.objects.all())
+    filters = GrowthFilters.from_page(request.GET, JobGrowth.objects.all())
     if by == JOB:
         rows = _ordered(filters, filters.sorting).values(*JOB_COLUMNS)
         return export_response(form, "weir-growth", JOB_COLUMNS, rows.iterator(1_000))

@@ -38,7 +38,7 @@ ON CONFLICT (cluster, host, day) DO UPDATE SET
 """
 
 
-def of_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
+def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
     """After rows of the serving table ``host_event`` were loaded."""
     # As the loader writes them.
     sum_again(

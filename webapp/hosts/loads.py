@@ -25,7 +25,7 @@ ON CONFLICT (cluster, host) DO UPDATE SET
 """
 
 
-def of_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
+def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
     """After rows of the serving table ``job_host`` were loaded."""
     # As the loader writes them.
     sum_again(

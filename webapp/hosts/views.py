@@ -27,7 +27,7 @@ from webapp.lib import scopes
 from webapp.lib.badges import UNKNOWN
 from webapp.lib.exports import export_response
 from webapp.lib.list_pages import Control, filter_form
-from webapp.lib.timeranges import DEFAULT_TO, TimeRange, of_request, parse
+from webapp.lib.timeranges import DEFAULT_TO, TimeRange, from_request, parse
 
 PAGE_SIZE = 50
 MOST_EXPORTED = 50_000
@@ -46,13 +46,13 @@ TROUBLE = {
 def last_day(request: HttpRequest) -> TimeRange:
     """What a host did shows over a day, not over the hours that pages show by default."""
     now = timezone.now()
-    return of_request(request, now, parse({"from": "now-24h", "to": DEFAULT_TO}, now))
+    return from_request(request, now, parse({"from": "now-24h", "to": DEFAULT_TO}, now))
 
 
 @require_GET
 def hosts(request: HttpRequest) -> HttpResponse:
     time_range = last_day(request)
-    filters = HostsFilters.of_page(request.GET)
+    filters = HostsFilters.from_page(request.GET)
     host_list, matching = host_rows(filters, time_range.from_time, time_range.to_time)
     first = min(
         max(filters.values.get("after") or 0, 0), max(len(matching) - 1, 0) // PAGE_SIZE * PAGE_SIZE
@@ -85,7 +85,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
 def hosts_export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All that match, in the page's order."""
     time_range = last_day(request)
-    filters = HostsFilters.of_page(request.GET)
+    filters = HostsFilters.from_page(request.GET)
     filters.check()
     _, matching = host_rows(filters, time_range.from_time, time_range.to_time)
     return export_response(
@@ -101,7 +101,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request)
     start, end = time_range.from_time, time_range.to_time
     known, clusters = _clusters(request, host)
-    filters = HostEventFilters.of_page(
+    filters = HostEventFilters.from_page(
         {"kind": request.GET.get("kind", "")},
         HostEvent.objects.filter(host=host, cluster__in=clusters),
     )
@@ -159,7 +159,7 @@ def export(request: HttpRequest, host: str, form: str) -> HttpResponseBase:
     """What happened there in the range, newest first."""
     time_range = last_day(request)
     given = {key: request.GET.get(key, "") for key in ("cluster", "kind")}
-    rows = HostEventFilters.of_page(given, HostEvent.objects.filter(host=host)).checked()
+    rows = HostEventFilters.from_page(given, HostEvent.objects.filter(host=host)).checked()
     rows = (
         rows.filter(at__range=(time_range.from_time, time_range.to_time))
         .order_by("-at", "-id")

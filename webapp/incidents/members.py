@@ -23,7 +23,7 @@ class Member:
     from_rules: tuple[str, ...] = ()
 
 
-def of_row(row: Finding) -> IncidentFinding:
+def from_row(row: Finding) -> IncidentFinding:
     """Jobs of one name in one incident are taken as one."""
     return IncidentFinding(
         row.pk,
@@ -52,7 +52,7 @@ def members(incident: Incident) -> list[Member]:
 def ordered(rows: Sequence[Finding], cause: int | None) -> list[Member]:
     if not rows:
         return []
-    plain = {row.pk: of_row(row) for row in rows}
+    plain = {row.pk: from_row(row) for row in rows}
     by_key = {row.pk: row for row in rows}
     order = sorted(
         in_order_of_cause(list(plain.values())), key=lambda finding: finding.key != cause

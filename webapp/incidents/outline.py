@@ -10,7 +10,7 @@ from webapp.findings.choices import SEVERITY_RANK, FindingState
 from webapp.findings.models import Finding
 from webapp.fleet.attempts import oldest_of_lines
 from webapp.incidents.choices import IncidentState
-from webapp.incidents.members import of_row
+from webapp.incidents.members import from_row
 from webapp.incidents.models import Incident
 from webapp.lib.row_updates import write
 
@@ -139,5 +139,5 @@ def _any_of(incident: int) -> int | None:
     rows = Finding.objects.filter(incident_member__incident=incident).order_by("-last_seen", "-pk")[
         :MOST_COMPARED
     ]
-    findings = [of_row(row) for row in rows]
+    findings = [from_row(row) for row in rows]
     return cause_of(findings).key if findings else None

@@ -71,7 +71,7 @@ def _run(settings: Environment, home: Home) -> int:
     code = 0
     try:
         _say(f"Weir starts in {home.root}")
-        environment = variables.of_programs(settings, home, os.environ)
+        environment = variables.program_variables(settings, home, os.environ)
         home.folder(
             "static"
         )  # empty here, since the pages' files are served from the checkout; but it must be there

@@ -32,7 +32,7 @@ class AccessLog:
                 (value for name, value in headers if name.lower() == "content-length"), "-"
             )
             request_id = str(environ.get(VARIABLE, ""))
-            with log_lines.of_request(request_id):
+            with log_lines.request_context(request_id):
                 self._write(
                     (
                         f"{_line(environ, status, length, time.monotonic() - began)} {request_id}"

@@ -33,7 +33,9 @@ class BadHeap(Exception):
     """WEIR_SPARK_HEAP makes no sense; the message says what would."""
 
 
-def of_programs(settings: Environment, home: Home, given: Mapping[str, str]) -> dict[str, str]:
+def program_variables(
+    settings: Environment, home: Home, given: Mapping[str, str]
+) -> dict[str, str]:
     """``given``, with what is started here where it names none: Redis, Spark, the demo.
 
     Raises :class:`BadHeap`.
@@ -109,7 +111,7 @@ def _redis(home: Home, given: Mapping[str, str]) -> dict[str, str]:
 def _spark(home: Home, given: Mapping[str, str]) -> dict[str, str]:
     home.folder("spark", "local")
     port = free_port()
-    (umask,) = privacy.of_hadoop(given).items()
+    (umask,) = privacy.hadoop_users(given).items()
     server = {
         "WEIR_SPARK_HOME": str(spark_home()),
         "WEIR_SPARK_HEAP": heap(given.get("WEIR_SPARK_HEAP", "")),

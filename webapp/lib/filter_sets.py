@@ -58,7 +58,7 @@ class ListFilters(FilterSet):
         super().__init__(given, QuerySet() if queryset is None else queryset, **kwargs)
 
     @classmethod
-    def of_page(cls, query: Mapping[str, str], queryset: QuerySet[Any] | None = None) -> Self:
+    def from_page(cls, query: Mapping[str, str], queryset: QuerySet[Any] | None = None) -> Self:
         """What forms leave empty is not chosen."""
         chosen = {name: text.strip() for name, text in query.items() if text.strip()}
         return cls({**cls.defaults, **chosen}, queryset)

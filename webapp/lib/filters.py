@@ -201,7 +201,7 @@ def iso_clock(text: Any) -> str:
     """Time of day of an instant inside a JSON column, which may be ISO text or epoch
     milliseconds.
     """
-    return instants.clock_text(instants.of_json(text))
+    return instants.clock_text(instants.from_json(text))
 
 
 @register.filter

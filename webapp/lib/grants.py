@@ -53,7 +53,7 @@ def as_json(grants: Grants) -> list[list[dict[str, str]]]:
     return [[matcher.as_json() for matcher in grant] for grant in grants]
 
 
-def of_json(kept: Any) -> Grants:
+def grants_from_json(kept: Any) -> Grants:
     """What cannot be read any more grants nothing."""
     try:
         return tuple(grant for grant in (from_json(one) for one in kept) if grant)

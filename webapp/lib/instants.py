@@ -157,7 +157,7 @@ def _rough(ms: float) -> str:
     return duration_text(ms)
 
 
-def of_json(value: Any) -> datetime | None:
+def from_json(value: Any) -> datetime | None:
     """An instant inside a JSON document: ISO text or epoch milliseconds; ``None`` for anything
     else.
     """

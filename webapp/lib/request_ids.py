@@ -28,7 +28,7 @@ class RequestIds:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         known = request.META[VARIABLE] = _given(request) or secrets.token_hex(8)
-        with log_lines.of_request(known):
+        with log_lines.request_context(known):
             response = self.get_response(request)
         response[HEADER] = known
         return response

@@ -101,19 +101,19 @@ def sentences() -> Iterator[Sentence]:
     yield from (
         sentence
         for path in sorted((base / TEMPLATES).rglob("*.html"))
-        for sentence in of_template(path.relative_to(base), path.read_text())
+        for sentence in sentences_in_template(path.relative_to(base), path.read_text())
     )
     for package in CODE:
         for path in sorted((base / package).rglob("*.py")):
             if not set(path.parts) & set(LEFT_OUT) and path != Path(__file__):
-                yield from of_code(path.relative_to(base), path.read_text())
+                yield from sentences_in_code(path.relative_to(base), path.read_text())
 
     for path in sorted((base / SCRIPTS).glob("*.js")):
-        yield from of_script(path.relative_to(base), path.read_text())
-    yield from of_settings(Path(SETTINGS), (base / SETTINGS).read_text())
+        yield from sentences_in_script(path.relative_to(base), path.read_text())
+    yield from sentences_in_settings(Path(SETTINGS), (base / SETTINGS).read_text())
 
 
-def of_script(path: Path, text: str) -> Iterator[Sentence]:
+def sentences_in_script(path: Path, text: str) -> Iterator[Sentence]:
     """Strings between double quotes or backticks; the pages' scripts use no others."""
     bare = _SCRIPT_COMMENT.sub(lambda match: "\n" * match.group().count("\n"), text)
     for match in _SCRIPT_STRING.finditer(bare):
@@ -122,14 +122,14 @@ def of_script(path: Path, text: str) -> Iterator[Sentence]:
             yield Sentence(str(path), bare.count("\n", 0, match.start()) + 1, words)
 
 
-def of_settings(path: Path, text: str) -> Iterator[Sentence]:
+def sentences_in_settings(path: Path, text: str) -> Iterator[Sentence]:
     """What the comments of an example of settings explain."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#") and _WORDS.search(line):
             yield Sentence(str(path), number, line.lstrip("# "))
 
 
-def of_template(path: Path, text: str) -> Iterator[Sentence]:
+def sentences_in_template(path: Path, text: str) -> Iterator[Sentence]:
     """Texts between tags, and those of attributes that are read out or shown."""
     bare = _MARKUP.sub(_blank, _TRANSLATED.sub(_spoken, text))
     pieces: list[tuple[int, str]] = []
@@ -155,7 +155,7 @@ def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", "\x00", match.group())
 
 
-def of_code(path: Path, text: str) -> Iterator[Sentence]:
+def sentences_in_code(path: Path, text: str) -> Iterator[Sentence]:
     tree = ast.parse(text)
     passed = _docstrings(tree)
     for node in ast.walk(tree):

@@ -253,7 +253,9 @@ def iso_text(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def of_request(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:
+def from_request(
+    request: HttpRequest, at: datetime, fallback: TimeRange | None = None
+) -> TimeRange:
     """The page's range; a wrong one gives ``fallback`` (the last six hours) with the reason as its
     ``note``.
 

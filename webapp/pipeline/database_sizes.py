@@ -43,7 +43,7 @@ def in_all() -> int:
     return sum(part.stat().st_size for part in parts if part.is_file())
 
 
-def of_tables() -> list[TableSize]:
+def table_sizes() -> list[TableSize]:
     return list(_of_postgresql() if connection.vendor == "postgresql" else _of_sqlite())
 
 

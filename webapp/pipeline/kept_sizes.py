@@ -52,7 +52,7 @@ def _database(now: datetime) -> Iterator[KeptSize]:
         .first()
     )
     if newest is None or not timedelta() <= now - newest < TABLES_EVERY:
-        for table in database_sizes.of_tables():
+        for table in database_sizes.table_sizes():
             yield KeptSize(
                 area="tables",
                 name=table.name,

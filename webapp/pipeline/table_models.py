@@ -33,8 +33,8 @@ class TableModel:
 
 
 SUMMED: dict[str, Callable[[Sequence[Row]], None]] = {
-    "job_host": loads.of_loaded,
-    "host_event": days.of_loaded,
+    "job_host": loads.record_loaded,
+    "host_event": days.record_loaded,
 }
 
 SERVED: dict[str, TableModel] = {

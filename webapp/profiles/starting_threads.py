@@ -46,7 +46,9 @@ def keep_starting(
     StartingThread.objects.bulk_create(starting_threads, ignore_conflicts=True)
 
 
-def of_start(cluster: str, job_id: str, at: datetime, running_at: datetime) -> list[StartingThread]:
+def threads_at_start(
+    cluster: str, job_id: str, at: datetime, running_at: datetime
+) -> list[StartingThread]:
     """Of one start, from when it was scheduled until its last task ran; earliest dump first."""
     rows = StartingThread.objects.filter(
         cluster=cluster, job_id=job_id, deploying_at__gte=at, deploying_at__lte=running_at

@@ -20,7 +20,7 @@ def to_json(document: Document) -> str:
     return json.dumps(plain(document), ensure_ascii=False, indent=1)
 
 
-def of_plain(document: Any) -> Document:
+def from_plain(document: Any) -> Document:
     """Raises :class:`UnknownVersion`."""
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise UnknownVersion("This report was made by another version of Weir; make it again.")

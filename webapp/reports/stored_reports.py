@@ -33,7 +33,7 @@ def document_of(report: IncidentReport) -> Document | None:
     if report.state != ReportState.DONE or report.document is None:
         return None
     try:
-        return document_json.of_plain(report.document)
+        return document_json.from_plain(report.document)
     except (document_json.UnknownVersion, TypeError, KeyError, ValueError):
         return None
 

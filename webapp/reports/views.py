@@ -54,7 +54,7 @@ SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
 
 @require_GET
 def reports(request: HttpRequest) -> HttpResponse:
-    filters = ReportFilters.of_page(request.GET, IncidentReport.objects.listed())
+    filters = ReportFilters.from_page(request.GET, IncidentReport.objects.listed())
     shown = page(filters.qs, filters.order, request.GET.get("cursor", ""), REPORTS_A_PAGE)
     context = {
         "page": shown,
@@ -70,7 +70,7 @@ def reports(request: HttpRequest) -> HttpResponse:
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All of the list, without what they say."""
     rows = (
-        ReportFilters.of_page(request.GET, IncidentReport.objects.all())
+        ReportFilters.from_page(request.GET, IncidentReport.objects.all())
         .checked()
         .order_by("-id")
         .values(*EXPORT_COLUMNS)

@@ -2,14 +2,14 @@
 
 from django.urls import path
 
-from webapp.accounts.guards import of_whole_fleet
+from webapp.accounts.guards import fleet_wide_only
 from webapp.lib.menu import MenuEntry
 from webapp.site.views import kept, monitoring
 from webapp.site.views import pipeline as views
 
 MENU = MenuEntry("Pipeline", "pipeline", key="p", of=("pipeline",), whole_fleet=True)
 
-urlpatterns = of_whole_fleet(
+urlpatterns = fleet_wide_only(
     [
         path("pipeline/", views.pipeline, name="pipeline"),
         path("pipeline/kept/", kept.kept, name="pipeline-kept"),

@@ -71,7 +71,7 @@ def recorded(
             kind=kind, key=lease.key, attempt=attempt, started_at=now, request_id=request
         )
     record = RunRecord(row, echo or logger.info)
-    with log_lines.of_request(request), log_lines.of_run(attempt):
+    with log_lines.request_context(request), log_lines.run_context(attempt):
         try:
             yield record
         except BaseException as error:

@@ -12,7 +12,7 @@ import pytest
 from ingest.flink_rest.payloads.gauges import GAUGES
 from ingest.lake.store import Lake
 from ingest.prometheus.collector import read_metrics
-from ingest.prometheus.gauges import gauge_rows, gauges_query, of_gauge
+from ingest.prometheus.gauges import gauge_rows, gauges_query, parse_gauge_name
 from ingest.prometheus.matrix import series
 from ingest.prometheus.names import TASK
 from ingest.recordings.importer import import_recording
@@ -32,7 +32,7 @@ def matrix(result):
 
 
 def test_samples_of_subtasks_give_the_rows_of_what_prometheus_put_together():
-    of_subtasks = [one for one in Series(PLAYED).all if of_gauge(one["metric"]["__name__"])]
+    of_subtasks = [one for one in Series(PLAYED).all if parse_gauge_name(one["metric"]["__name__"])]
     assert len(of_subtasks) > 1.5 * len(ANSWER), "several subtasks are one series there"
     assert list(gauge_rows(JOB, matrix(of_subtasks))) == list(gauge_rows(JOB, matrix(ANSWER)))
 
@@ -86,7 +86,7 @@ def told(*found):
     ],
 )
 def test_a_figure_is_known_by_the_end_of_its_name(name, column):
-    assert of_gauge(TASK + name) == (column and (column, GAUGES[column][1]))
+    assert parse_gauge_name(TASK + name) == (column and (column, GAUGES[column][1]))
 
 
 def test_of_a_subtask_that_was_restarted_the_newest_attempt_counts():

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingest.storage.instants import cut, modified_at, of_nanoseconds
+from ingest.storage.instants import cut, from_nanoseconds, modified_at
 
 AT = datetime(2026, 11, 21, 4, 0, 14, 674_000, tzinfo=UTC)
 
@@ -33,9 +33,9 @@ def test_a_time_that_no_calendar_has_is_unknown(seconds: float) -> None:
 
 
 def test_nanoseconds_are_cut_to_milliseconds_without_rounding() -> None:
-    assert of_nanoseconds(1_795_234_257_338_999_999) == datetime(
+    assert from_nanoseconds(1_795_234_257_338_999_999) == datetime(
         2026, 11, 21, 4, 10, 57, 338_000, tzinfo=UTC
     )
-    assert of_nanoseconds(10**30) is None
+    assert from_nanoseconds(10**30) is None
     assert cut(AT.replace(microsecond=674_999)) == AT
     assert cut(None) is None

@@ -93,7 +93,7 @@ def test_the_access_log_names_the_request() -> None:
 def test_a_run_belongs_to_the_request_that_asked_for_it_and_the_next_one_does_not(
     lines: Lines,
 ) -> None:
-    with log_lines.of_request(GIVEN):
+    with log_lines.request_context(GIVEN):
         DueWork.objects.make_due("spark/cycle", 30, timezone.now())
     for _ in range(2):
         lease = DueWork.objects.claim("spark/cycle", timezone.now(), even_if_not_due=True)
@@ -112,7 +112,7 @@ def test_a_run_belongs_to_the_request_that_asked_for_it_and_the_next_one_does_no
 def test_a_hint_carries_the_request_into_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[dict[str, Any]] = []
     monkeypatch.setattr(broker, "send", lambda _task, _key, options: sent.append(options))
-    with log_lines.of_request(GIVEN):
+    with log_lines.request_context(GIVEN):
         hints.send(Task("pipeline.maintain", "default", 60), "maintenance/lake")
     seen: list[str] = []
 
@@ -131,7 +131,7 @@ def test_a_spark_job_and_its_log_know_run_and_request(
     settings.SPARK_JOB = "tests.webapp.config.logged.run_job"
     weir(log_format=log_lines.JSON)
     record = RunRecord(PipelineRun(), logging.getLogger("test").info)
-    with log_lines.of_request(GIVEN), log_lines.of_run("spark-1"):
+    with log_lines.request_context(GIVEN), log_lines.run_context("spark-1"):
         spark_job.run([], record, "spark-1")
     told = json.loads((home / "logs" / "runs" / "spark-1.log").read_text())
     assert (told["run"], told["request_id"], told["logger"], told["level"]) == (
@@ -165,7 +165,7 @@ def test_text_names_both_before_the_message() -> None:
     record = logging.LogRecord(
         "webapp", logging.INFO, "x.py", 1, "said %s", ("password=hunter2hunter2",), None
     )
-    with log_lines.of_request(GIVEN), log_lines.of_run("spark-1"):
+    with log_lines.request_context(GIVEN), log_lines.run_context("spark-1"):
         line = log_lines.TextFormatter().format(record)
     assert f"INFO webapp [spark-1 {GIVEN}] said" in line and "hunter2" not in line
     assert "INFO webapp said" in log_lines.TextFormatter().format(record)

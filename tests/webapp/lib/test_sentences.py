@@ -10,7 +10,14 @@ from django.core.management import call_command, load_command_class
 from ingest.lake.tables import TABLES
 from webapp.delivery.formats import weir
 from webapp.delivery.models import Delivery
-from webapp.lib.sentences import Sentence, of_code, of_script, of_settings, of_template, sentences
+from webapp.lib.sentences import (
+    Sentence,
+    sentences,
+    sentences_in_code,
+    sentences_in_script,
+    sentences_in_settings,
+    sentences_in_template,
+)
 
 
 def texts(found) -> list[str]:
@@ -20,8 +27,8 @@ def texts(found) -> list[str]:
 def test_texts_between_tags_and_of_attributes_are_sentences_and_logic_is_not() -> None:
     page = """{% if job.state == "not a sentence" %}<p title="Shown when pointed at">{{ job.name }} has <b>stopped</b>.</p>{% endif %}
 <script>const no = "words of a script here";</script>"""
-    assert texts(of_template(Path("p.html"), page)) == ["Shown when pointed at"]
-    assert texts(of_template(Path("p.html"), "<p>{{ job.name }} has stopped.</p>")) == [
+    assert texts(sentences_in_template(Path("p.html"), page)) == ["Shown when pointed at"]
+    assert texts(sentences_in_template(Path("p.html"), "<p>{{ job.name }} has stopped.</p>")) == [
         "… has stopped."
     ]
 
@@ -31,11 +38,14 @@ def test_strings_of_code_are_sentences_and_docstrings_are_not() -> None:
         '"""A docstring of a module."""\nword = "one_word"\nsaid = f"Job {name} has '
         'stopped."\nplain = "Nothing was found here."\n'
     )
-    assert texts(of_code(Path("p.py"), code)) == ["Job … has stopped.", "Nothing was found here."]
+    assert texts(sentences_in_code(Path("p.py"), code)) == [
+        "Job … has stopped.",
+        "Nothing was found here.",
+    ]
 
 
 def test_the_line_is_that_of_the_file() -> None:
-    (one,) = of_template(Path("p.html"), "<div>\n<p>\nAll is well here.</p></div>")
+    (one,) = sentences_in_template(Path("p.html"), "<div>\n<p>\nAll is well here.</p></div>")
     assert one.line == 3
 
 
@@ -83,13 +93,13 @@ def test_strings_of_scripts_and_comments_of_settings_are_sentences() -> None:
         'say("the server cannot be reached"); // not this one here\nconst text = `since ${at} '
         'UTC: paused`;\nconst id = "main";\n'
     )
-    assert texts(of_script(Path("p.js"), script)) == [
+    assert texts(sentences_in_script(Path("p.js"), script)) == [
         "the server cannot be reached",
         "since … UTC: paused",
     ]
-    assert texts(of_settings(Path("p"), "# What a setting is for.\nNAME=a value of words\n")) == [
-        "What a setting is for."
-    ]
+    assert texts(
+        sentences_in_settings(Path("p"), "# What a setting is for.\nNAME=a value of words\n")
+    ) == ["What a setting is for."]
 
 
 def test_the_command_prints_where_each_stands(capsys) -> None:

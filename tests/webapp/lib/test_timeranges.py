@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.webapp.builders import T0
-from webapp.lib.instants import age_text, drawable, of_json, span_text
+from webapp.lib.instants import age_text, drawable, from_json, span_text
 from webapp.lib.timeranges import LONGEST, BadTimeRange, around, parse
 
 
@@ -97,11 +97,11 @@ def test_ages_are_rough(age, text):
 
 @pytest.mark.parametrize("value", [None, True, "yesterday", {}, 10**30])
 def test_what_is_no_instant_inside_json_is_unknown(value):
-    assert of_json(value) is None
+    assert from_json(value) is None
 
 
 def test_instants_inside_json_are_iso_text_or_epoch_milliseconds():
-    assert of_json(T0.isoformat()) == of_json(int(T0.timestamp() * 1000)) == T0
+    assert from_json(T0.isoformat()) == from_json(int(T0.timestamp() * 1000)) == T0
 
 
 def test_what_ends_before_it_starts_lasted_nobody_knows_how_long():

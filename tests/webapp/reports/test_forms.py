@@ -70,12 +70,12 @@ def aware_instants() -> Iterator[None]:
 def test_a_document_survives_its_way_through_json(data):
     with aware_instants():
         document = data.draw(st.builds(Document, version=st.just(1)))
-    assert document_json.of_plain(json.loads(document_json.to_json(document))) == document
+    assert document_json.from_plain(json.loads(document_json.to_json(document))) == document
 
 
 def test_a_document_of_another_version_is_refused(document):
     with pytest.raises(document_json.UnknownVersion):
-        document_json.of_plain({**json.loads(document_json.to_json(document)), "version": 99})
+        document_json.from_plain({**json.loads(document_json.to_json(document)), "version": 99})
 
 
 def test_the_html_asks_nobody_for_anything(document):

@@ -49,7 +49,7 @@ def test_the_triage_is_part_of_the_story_in_every_form(of):
         assert lost.path in form
         assert "A rule that deletes by age" in form
     assert (
-        document_json.of_plain(plain(document)).stories[0].missing_files
+        document_json.from_plain(plain(document)).stories[0].missing_files
         == document.stories[0].missing_files
     )
 

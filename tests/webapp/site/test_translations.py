@@ -12,7 +12,12 @@ from webapp.lib.page_words import WORDS
 from webapp.site.translations.areas import areas
 from webapp.site.translations.checks import wrong
 from webapp.site.translations.complaints import complaints
-from webapp.site.translations.extraction import Message, NoPlainText, of_code, of_template
+from webapp.site.translations.extraction import (
+    Message,
+    NoPlainText,
+    messages_in_code,
+    messages_in_template,
+)
 
 
 def test_every_marked_text_is_translated_compiled_and_in_one_way() -> None:
@@ -57,7 +62,7 @@ def test_templates_are_read_as_django_reads_them() -> None:
     source = """{% translate "80 % full" %}{% blocktranslate trimmed with a=b.c count n=n %}
       {{ n }} job of {{ a }}
       {% plural %}{{ n }} jobs of {{ a }}{% endblocktranslate %}{% include "_brand.html" with title=_("Find") %}"""
-    found = [(message.text, message.plural) for message in of_template("t.html", source)]
+    found = [(message.text, message.plural) for message in messages_in_template("t.html", source)]
     assert found == [
         ("80 %% full", ""),
         ("%(n)s job of %(a)s", "%(n)s jobs of %(a)s"),
@@ -70,7 +75,7 @@ def test_code_is_read_without_being_run() -> None:
         '_("a" "b")\nngettext("%(n)s row", "%(n)s rows", n)\npgettext("state", '
         '"open")\ngettext(found)\n'
     )
-    found = list(of_code("c.py", source))
+    found = list(messages_in_code("c.py", source))
     assert found == [
         Message("ab", paths=["c.py"]),
         Message("%(n)s row", "%(n)s rows", "", ["c.py"]),
@@ -80,7 +85,7 @@ def test_code_is_read_without_being_run() -> None:
 
 def test_a_text_that_is_put_together_first_is_refused_with_its_line() -> None:
     with pytest.raises(NoPlainText, match=r"c\.py:2"):
-        list(of_code("c.py", '\ngettext(f"{n} rows")'))
+        list(messages_in_code("c.py", '\ngettext(f"{n} rows")'))
 
 
 def test_scripts_say_nothing_that_the_catalogue_does_not_know() -> None:

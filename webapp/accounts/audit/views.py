@@ -46,7 +46,7 @@ BADGES = {
 @administrators_only
 @require_GET
 def audit(request: HttpRequest) -> HttpResponse:
-    filters = AuditFilters.of_page(request.GET, AuditEntry.objects.all())
+    filters = AuditFilters.from_page(request.GET, AuditEntry.objects.all())
     listed = page(filters.qs, filters.order, request.GET.get("cursor", ""), ENTRIES_A_PAGE)
     context = {
         "filters": filters,
@@ -76,7 +76,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
         form,
         "weir-audit",
         COLUMNS,
-        _rows(AuditFilters.of_page(request.GET, AuditEntry.objects.all()).checked()),
+        _rows(AuditFilters.from_page(request.GET, AuditEntry.objects.all()).checked()),
     )
 
 

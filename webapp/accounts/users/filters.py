@@ -14,11 +14,11 @@ OPEN, CLOSED = "open", "closed"
 
 class PeopleFilters(ListFilters):
     q = Text("username", "icontains", about="part of the user name")
-    role = Choice(GROUPS, method="of_role")
+    role = Choice(GROUPS, method="filter_role")
     state = Choice((OPEN, CLOSED), method="in_state")
     order = (KeysetColumn("username"), KeysetColumn("id"))
 
-    def of_role(self, people: QuerySet[Any], name: str, role: str) -> QuerySet[Any]:
+    def filter_role(self, people: QuerySet[Any], name: str, role: str) -> QuerySet[Any]:
         """The highest that somebody has."""
         above = [one.group for one in Role if one > Role[role.upper()]]
         has = Q(is_superuser=True) if role == Role.ADMIN.group else Q()

@@ -41,7 +41,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
         form,
         "weir-users",
         rows.COLUMNS,
-        rows.exported(PeopleFilters.of_page(request.GET, rows.listed()).checked()),
+        rows.exported(PeopleFilters.from_page(request.GET, rows.listed()).checked()),
     )
 
 
@@ -178,7 +178,7 @@ def revoke_token(request: HttpRequest, pk: int, token: int) -> HttpResponse:
 
 
 def _list(request: HttpRequest, form: NewPersonForm) -> HttpResponse:
-    filters = PeopleFilters.of_page(request.GET, rows.listed())
+    filters = PeopleFilters.from_page(request.GET, rows.listed())
     listed = page(filters.qs, filters.order, request.GET.get("cursor", ""), PEOPLE_A_PAGE)
     context = {
         "filters": filters,

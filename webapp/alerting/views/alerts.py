@@ -89,7 +89,7 @@ STATES = {
 
 @require_GET
 def alerts(request: HttpRequest) -> HttpResponse:
-    filters = AlertFilters.of_page(request.GET, Alert.objects.all())
+    filters = AlertFilters.from_page(request.GET, Alert.objects.all())
     rows = (
         cast(AlertQuerySet, filters.qs).with_names().defer("cause", "evidence", "labels", "fired")
     )
@@ -203,7 +203,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
         form,
         "weir-alerts",
         EXPORTED,
-        _plain(AlertFilters.of_page(request.GET, Alert.objects.all()).checked()),
+        _plain(AlertFilters.from_page(request.GET, Alert.objects.all()).checked()),
     )
 
 

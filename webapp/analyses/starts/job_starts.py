@@ -12,7 +12,7 @@ from spark_jobs.fold.starts import PARTS
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent, JobStart
 from webapp.profiles.models import StartingThread
-from webapp.profiles.starting_threads import of_start
+from webapp.profiles.starting_threads import threads_at_start
 
 SHOWN = 12
 """Starts, the newest."""
@@ -150,7 +150,7 @@ def job_starts(
 def threads_of(job: JobCurrent, starts: JobStarts) -> list[StartingThread]:
     """What slow tasks of the newest start did, by dumps that were taken meanwhile. One query."""
     newest = starts.newest
-    return of_start(job.cluster, job.job_id, newest.at, newest.running_at) if newest else []
+    return threads_at_start(job.cluster, job.job_id, newest.at, newest.running_at) if newest else []
 
 
 def _start(row: Any, earlier: Sequence[JobStart]) -> Start:

@@ -34,7 +34,7 @@ REPLAYABLE = {"dead": ("dead",), "delivered": ("delivered",), "all": tuple(order
 
 @require_GET
 def deliveries(request: HttpRequest) -> HttpResponse:
-    filters = DeliveryFilters.of_page(request.GET, Delivery.objects.listed())
+    filters = DeliveryFilters.from_page(request.GET, Delivery.objects.listed())
     listed = page(filters.qs, filters.order, request.GET.get("cursor", ""), DELIVERIES_A_PAGE)
     endpoints = list(Endpoint.objects.values_list("pk", "name"))
     context = {
@@ -109,7 +109,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
         form,
         "weir-deliveries",
         NAMES,
-        _rows(DeliveryFilters.of_page(request.GET, Delivery.objects.listed()).checked()),
+        _rows(DeliveryFilters.from_page(request.GET, Delivery.objects.listed()).checked()),
     )
 
 

@@ -47,7 +47,7 @@ LEAST_AIR = timedelta(minutes=2)
 
 
 def findings(request: HttpRequest) -> HttpResponse:
-    filters = FindingFilters.of_page(request.GET, Finding.objects.all())
+    filters = FindingFilters.from_page(request.GET, Finding.objects.all())
     listed = page(
         filters.qs.defer("cause", "evidence", "data"),
         filters.keys,

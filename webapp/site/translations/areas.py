@@ -8,7 +8,7 @@ from pathlib import Path
 
 from webapp.config.environment import PROJECT_DIR
 from webapp.findings.threshold_names import CONTEXT, all_words
-from webapp.site.translations.extraction import Message, of_code, of_template
+from webapp.site.translations.extraction import Message, messages_in_code, messages_in_template
 
 LANGUAGE = "zh_Hans"
 FLOOR = "lib"
@@ -52,17 +52,17 @@ class Area:
 
     def _all(self) -> Iterator[Message]:
         for path in self._templates():
-            yield from of_template(str(path.relative_to(PROJECT_DIR)), path.read_text())
+            yield from messages_in_template(str(path.relative_to(PROJECT_DIR)), path.read_text())
         for path in sorted((PROJECT_DIR / "webapp" / self.name).rglob("*.py")):
             if "migrations" not in path.parts:
-                yield from of_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
+                yield from messages_in_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
         if self.name == FLOOR:
             for path in sorted(
                 path
                 for folder in ("ingest", "spark_jobs")
                 for path in (PROJECT_DIR / folder).rglob("*.py")
             ):
-                yield from of_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
+                yield from messages_in_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
         if self.name == "findings":
             yield from (
                 Message(words, context=CONTEXT, paths=["spark_jobs/diagnosis"])

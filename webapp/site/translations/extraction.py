@@ -46,7 +46,7 @@ class Message:
         return self.context, self.text
 
 
-def of_template(path: str, source: str) -> Iterator[Message]:
+def messages_in_template(path: str, source: str) -> Iterator[Message]:
     template = Engine.get_default().from_string(source)
     # isinstance's
     for node in template.nodelist.get_nodes_by_type((TranslateNode, BlockTranslateNode)):  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def _doubled(text: str) -> str:
     return text.replace("%", "%%")
 
 
-def of_code(path: str, source: str) -> Iterator[Message]:
+def messages_in_code(path: str, source: str) -> Iterator[Message]:
     """Raises :class:`NoPlainText` where a text has values in it already."""
     if not any(name in source for name in ("gettext", "_(", "message(", "plural(", *_DECLARED)):
         return

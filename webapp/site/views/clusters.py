@@ -31,7 +31,7 @@ LABELS_SHOWN = 12
 @require_GET
 def clusters(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    filters = ClusterFilters.of_page(request.GET, Cluster.objects.defer("cursor"))
+    filters = ClusterFilters.from_page(request.GET, Cluster.objects.defer("cursor"))
     rows = [(cluster, VISIBILITY_BADGES[cluster.visibility_at(now)]) for cluster in filters.qs]
     # What cannot be seen comes first: that is what somebody opens this page for.
     rows.sort(

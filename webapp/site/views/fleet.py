@@ -61,7 +61,7 @@ EXPORT_COLUMNS = (
 def fleet(request: HttpRequest) -> HttpResponse:
     """All jobs that the address asks for, a page of them."""
     now = timezone.now()
-    filters = FleetFilters.of_page(request.GET, JobCurrent.objects.with_status(now))
+    filters = FleetFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
     jobs, matching = searched(filters.qs) if filters.is_narrowed else (filters.qs, None)
     shown = page(jobs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     demo.look()
@@ -139,7 +139,7 @@ def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime
 
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All matching jobs in the page's order, streamed."""
-    filters = FleetFilters.of_page(request.GET, JobCurrent.objects.with_status(timezone.now()))
+    filters = FleetFilters.from_page(request.GET, JobCurrent.objects.with_status(timezone.now()))
     jobs = (
         filters.checked()
         .annotate(sort_key=filters.sorting[0].key)

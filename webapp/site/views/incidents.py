@@ -39,7 +39,7 @@ from webapp.lib.instants import day_text, minute_text
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
-from webapp.lib.timeranges import around, of_request
+from webapp.lib.timeranges import around, from_request
 from webapp.lib.translations import gettext_lazy as _
 from webapp.reports.document import Moment
 from webapp.site.incident_summary import cost, matters, notifications
@@ -66,7 +66,7 @@ SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 
 @require_GET
 def incidents(request: HttpRequest) -> HttpResponse:
-    filters = IncidentFilters.of_page(request.GET, Incident.objects.listed())
+    filters = IncidentFilters.from_page(request.GET, Incident.objects.listed())
     listed = page(
         filters.qs.select_related("cause"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE
     )
@@ -103,7 +103,7 @@ def _recently_closed() -> list[Incident]:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     rows = (
-        IncidentFilters.of_page(request.GET, Incident.objects.listed())
+        IncidentFilters.from_page(request.GET, Incident.objects.listed())
         .checked()
         .order_by("-began_at", "-id")
     )
@@ -130,7 +130,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         AIR,
         chosen=False,
     )
-    time_range = of_request(request, now, lasted)
+    time_range = from_request(request, now, lasted)
     of_it = members(row)
     of_incident = Alert.objects.filter(incident__uid=row.uid)
     alerts = (

@@ -47,7 +47,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     start, end = view.time_range.from_time, view.time_range.to_time
     attempts = shown_attempts(request, view)
     facts = facts_of.of_attempts(cluster, attempts.ids, start, end)
-    checkpoint_filters = JobCheckpointFilters.of_page(request.GET, facts.defer(*UNLISTED))
+    checkpoint_filters = JobCheckpointFilters.from_page(request.GET, facts.defer(*UNLISTED))
     checkpoints = page(
         checkpoint_filters.qs,
         checkpoint_filters.order,
@@ -55,7 +55,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         CHECKPOINTS_A_PAGE,
     )
     events = LogEvent.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
-    event_filters = JobEventFilters.of_page(request.GET, events)
+    event_filters = JobEventFilters.from_page(request.GET, events)
     thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
     findings = of_job(cluster, job_id, start, end, is_past=view.is_past, attempts=attempts.ids)

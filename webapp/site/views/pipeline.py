@@ -39,8 +39,8 @@ SKIP_COLUMNS = ("cluster", "observed_at", "source", "subject", "reason", "detail
 def pipeline(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     of_runs = {name: str(value) for name, value in request.GET.items() if name not in RANGE}
-    filters = RunFilters.of_page(of_runs, PipelineRun.objects.defer("log_tail"))
-    of_skips = SkipFilters.of_page(request.GET, SkippedInput.objects.all())
+    filters = RunFilters.from_page(of_runs, PipelineRun.objects.defer("log_tail"))
+    of_skips = SkipFilters.from_page(request.GET, SkippedInput.objects.all())
     shown_runs = page(filters.qs, filters.order, request.GET.get("runs", ""), RUNS_A_PAGE)
     skips = page(of_skips.qs, of_skips.order, request.GET.get("skips", ""), SKIPS_A_PAGE)
     pipeline_status = status(now)
@@ -89,7 +89,7 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
 
 def skipped_export(request: HttpRequest, form: str) -> HttpResponseBase:
     skips = (
-        SkipFilters.of_page(request.GET, SkippedInput.objects.all())
+        SkipFilters.from_page(request.GET, SkippedInput.objects.all())
         .checked()
         .order_by("-observed_at", "-id")
     )

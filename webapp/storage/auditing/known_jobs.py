@@ -19,7 +19,7 @@ from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.lib.instants import of_json
+from webapp.lib.instants import from_json
 
 JOBS_AT_ONCE = 200
 MOST_ENDED = 1_000
@@ -85,7 +85,7 @@ def is_restore_unread(job: Mapping[str, Any]) -> bool:
     began, counts = job["start_time"], job["flink_counts"]
     if job["restored_at"] is not None and not (began and job["restored_at"] < began):
         return False
-    read_at = of_json(counts.get("at")) if counts else None
+    read_at = from_json(counts.get("at")) if counts else None
     if counts is None or (began and read_at and read_at < began):
         return bool(job["graph__isnull"] or job["checkpoint_config"])
     return bool(counts.get("restored"))

@@ -24,7 +24,7 @@ FILES_A_PAGE = 100
 
 @require_GET
 def files(request: HttpRequest) -> HttpResponse:
-    filters = FileFilters.of_page(request.GET)
+    filters = FileFilters.from_page(request.GET)
     wanted = filters.wanted
     figures = audited_or_404(wanted.root)
     page, unreadable = (
@@ -58,7 +58,7 @@ def files(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All files that fit, streamed as they are read."""
-    filters = FileFilters.of_page(request.GET)
+    filters = FileFilters.from_page(request.GET)
     filters.check()
     figures = latest_of(filters.wanted.root)
     if figures is None or not figures.audit.files_kept:

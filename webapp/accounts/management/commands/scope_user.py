@@ -63,4 +63,4 @@ class Command(PreparedCommand):
 def _seen(user: User) -> str:
     if user.is_superuser or user.sees is None:
         return "everything"
-    return grants.as_text(grants.of_json(user.sees)).replace("\n", "; or ") or "nothing"
+    return grants.as_text(grants.grants_from_json(user.sees)).replace("\n", "; or ") or "nothing"
