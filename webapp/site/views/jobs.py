@@ -18,7 +18,7 @@ from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.job_findings import of_job
 from webapp.findings.job_judgements import had_data
 from webapp.findings.models import JobJudgement
-from webapp.fleet.badges import health_badge_of, job_badge
+from webapp.fleet.badges import job_badge
 from webapp.fleet.filters import JobEventFilters
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
@@ -102,7 +102,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "alerts": open_alerts(cluster, job_id),
         "deductions": findings.deductions(view.job.health),
         "what_if_rule": findings.in_full[0].finding.rule if findings.in_full else "pressure.root",
-        "health": health_badge_of(view.job),
+        "health": view.job.health_badge,
         "unknowns": judgement.unknowns if judgement else [],
         "coverage": _coverage(view, judgement),
         "lacked_all": judgement is not None and not had_data(judgement.unknowns),
