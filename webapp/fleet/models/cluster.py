@@ -18,7 +18,7 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.local_directories import refusal_of_entry
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
-from ingest.source_registry import Setting
+from ingest.source_declaration import Setting
 from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
 from webapp.fleet.freshness import silence_allowed
