@@ -42,7 +42,7 @@ UNLISTED = ("declines", "late_messages", "failure_message", "exception")
 
 
 def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """The page; charts load themselves from :mod:`webapp.site.views.job_charts`."""
+    """The page; charts load themselves from :mod:`webapp.job_page.charts`."""
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
     attempts = shown_attempts(request, view)
@@ -115,7 +115,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }
-    return render(request, "fleet/job.html", context)
+    return render(request, "job_page/job.html", context)
 
 
 def checkpoints_export(
