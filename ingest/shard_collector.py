@@ -25,7 +25,8 @@ from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.prometheus.history import Progress
 from ingest.records import Skip
 from ingest.shard_reading import ShardReading, Stall
-from ingest.source_registry import Source, sources
+from ingest.source_declaration import Source
+from ingest.source_registry import sources
 from ingest.sources import ClusterSource
 
 log = logging.getLogger(__name__)

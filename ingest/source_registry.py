@@ -1,81 +1,14 @@
 """Where clusters are read: each source is declared once, in ``source.py`` of its folder, and found
 there.
-
-A declaration imports nothing that reads; the collector imports what ``reader`` names when it reads.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import IntEnum
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
 
 import ingest
-from ingest.records import Record
-
-if TYPE_CHECKING:
-    from ingest.cluster_run import ClusterRun
-
-
-class Turn(IntEnum):
-    """When a source is read among those of a cluster; those of one turn by their names."""
-
-    JOBMANAGER = 0
-    JOBS = 1
-    METRICS = 2
-    LOGS = 3
-    BESIDE = 4
-    ASKED_FOR = 5
-    """What people want to see now."""
-    LAST = 6
-    """What depends on what the others read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A field of a cluster that says where something is read, and what it holds.
-
-    An ``address`` is asked over HTTP; a ``place`` is a path or URI, ``places`` a list of them with
-    globs. ``option`` is that of ``add_cluster``.
-    """
-
-    field: str
-    holds: Literal["address", "place", "places", "choice"]
-    option: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """``name`` is that of its part of a cursor. ``tables`` are the records that it writes.
-
-    ``reader`` is ``module:function``, which gets a :class:`ingest.cluster_run.ClusterRun` and
-    returns a :class:`ingest.source_read.SourceRead`, or None where nothing was due. It is a
-    coroutine where it asks over a network (on the event loop, all clusters of a shard at once), a
-    function where it reads ``files`` (in the collector's thread, once the endpoints are read).
-    ``wanted``: whether. The first of its settings declares it; ``suffices``: a cluster may have
-    this source alone.
-
-    ``probe`` is as ``reader`` what a connection test asks; it gets
-    :class:`ingest.source_read.ProbeNotes` to fill, too. ``subject``: what did not answer, where it
-    does not.
-    """
-
-    name: str
-    turn: Turn
-    reader: str
-    wanted: Callable[["ClusterRun"], Any]
-    settings: tuple[Setting, ...] = ()
-    tables: tuple[type[Record], ...] = ()
-    files: bool = False
-    suffices: bool = False
-    subject: str = ""
-    probe: str = ""
-
-    def read(self, run: "ClusterRun") -> Any:
-        return pkgutil.resolve_name(self.reader)(run)
+from ingest.source_declaration import Setting, Source
 
 
 @cache

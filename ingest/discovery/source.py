@@ -1,5 +1,5 @@
 from ingest.records import LogRecord
-from ingest.source_registry import Source, Turn
+from ingest.source_declaration import Source, Turn
 
 SOURCES = (
     Source(

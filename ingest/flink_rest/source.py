@@ -11,7 +11,7 @@ from ingest.records import (
     VertexMetrics,
     VertexStart,
 )
-from ingest.source_registry import Setting, Source, Turn
+from ingest.source_declaration import Setting, Source, Turn
 
 _OF_JOBS = (Job, Checkpoint, VertexCheckpoint, VertexStart, JobException)
 _READING = "ingest.flink_rest.reading"

@@ -1,6 +1,6 @@
 from ingest.messages import message
 from ingest.records import LogRecord
-from ingest.source_registry import Setting, Source, Turn
+from ingest.source_declaration import Setting, Source, Turn
 
 SOURCES = (
     Source(

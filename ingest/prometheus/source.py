@@ -1,5 +1,5 @@
 from ingest.records import Job, TaskManager, VertexGauges, VertexMetrics
-from ingest.source_registry import Setting, Source, Turn
+from ingest.source_declaration import Setting, Source, Turn
 
 SOURCES = (
     Source(

@@ -1,84 +1,19 @@
-"""The rules, by id: each registers itself where it is defined; ``diagnose`` asks those that judge
-what it is given.
-
-A rule sees the log events that it declares (``reads``) and no others; job windows carry those of
-all rules (:func:`events_read`).
-
-To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, its name in
-``rules/all.py``, a runbook page ``templates/rules/<rule id>.html``, a real case where it fires and
-one where it must not.
-"""
+"""The rules of ``rules/``, by id; ``diagnose`` asks those that judge what it is given."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
-from typing import Any, TypeVar
+from pkgutil import iter_modules
 
 from ingest.messages import message
+from spark_jobs.diagnosis import rules
 from spark_jobs.diagnosis.findings import Diagnosis, Finding, NotJudged, Unknown
-from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
-from spark_jobs.diagnosis.replica_samples import ReplicaSample
+from spark_jobs.diagnosis.rule import RULES, Rule, Sample
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.weir_samples import StageProgress
-
-Sample = (
-    JobWindow
-    | StorageRootSample
-    | StorageJobSample
-    | ReplicaSample
-    | NameNodeReadings
-    | StageProgress
-)
-"""What rules judge; each one kind of it."""
-SampleT = TypeVar(
-    "SampleT",
-    JobWindow,
-    StorageRootSample,
-    StorageJobSample,
-    ReplicaSample,
-    NameNodeReadings,
-    StageProgress,
-)
-Judge = Callable[[SampleT, Limits], Iterable[Finding]]
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """``hold_s``: occurrences no further apart than this belong to one episode; it closes when none
-    came for so long.
-
-    ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one
-    audit to the next. ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
-    ``needs``: fields of the sample. Where all of them are empty the rule is not asked: it finds
-    nothing then, and of a job that has not ended it lacks ``lacking`` (nothing where that is "").
-    """
-
-    id: str
-    title: str
-    summary: str
-    judge: Callable[[Any, Limits], Iterable[Finding]]
-    hold_s: int
-    thresholds: tuple[Threshold, ...]
-    judges: type[Sample] = JobWindow
-    reads: frozenset[str] = frozenset()
-    needs: tuple[str, ...] = ()
-    lacking: str = ""
-
-    @property
-    def family(self) -> str:
-        return self.id.split(".", 1)[0]
-
-    @property
-    def leaves_minutes(self) -> bool:
-        """Whether past minutes of a job can be judged by it again: not what Weir itself could not
-        collect, nor audits and copies.
-        """
-        return self.judges is JobWindow and self.family != "collect"
 
 
 class _RulesOfSample(dict[str, Rule]):
@@ -86,57 +21,16 @@ class _RulesOfSample(dict[str, Rule]):
 
     def __missing__(self, id: str) -> Rule:
         raise KeyError(
-            f"no rule {id!r} judges such samples: is its module imported in "
-            "spark_jobs/diagnosis/rules/all.py?"
+            f"no rule {id!r} judges such samples: is its module in spark_jobs/diagnosis/rules/?"
         )
 
 
-RULES: dict[str, Rule] = {}
 _sorted: Mapping[str, Rule] = {}
 _by_sample: Mapping[type[Sample], Mapping[str, Rule]] = {}
 _events_read: frozenset[str] = frozenset()
 _needed: Sequence[str] = ()
 _asked: dict[tuple[type[Sample], frozenset[str]], Sequence[Rule]] = {}
 """Rules for samples in which these fields of ``_needed`` are empty."""
-DEFAULT_HOLD_S = 180
-
-
-def rule(
-    id: str,
-    title: str,
-    summary: str,
-    *,
-    hold_s: int = DEFAULT_HOLD_S,
-    thresholds: Iterable[Threshold] = (),
-    reads: Iterable[str] = (),
-    needs: Iterable[str] = (),
-    lacking: str = "",
-    # the default of a constrained type variable
-    judges: type[SampleT] = JobWindow,  # type: ignore[assignment]
-) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
-    """Register a rule.
-
-    ``title`` is a few words, ``summary`` one sentence that says when it fires.
-    """
-
-    def register(judge: Judge[SampleT]) -> Judge[SampleT]:
-        if id in RULES:
-            raise ValueError(f"two rules are called {id}")
-        RULES[id] = Rule(
-            id,
-            title,
-            summary,
-            judge,
-            hold_s,
-            tuple(thresholds),
-            judges,
-            frozenset(reads),
-            tuple(needs),
-            lacking,
-        )
-        return judge
-
-    return register
 
 
 def all_rules() -> dict[str, Rule]:
@@ -154,9 +48,8 @@ def _in_order() -> Mapping[str, Rule]:
     """Sorted once, and again when a rule was added: it is asked for once per job window."""
     global _sorted, _by_sample, _events_read, _needed
     if not _sorted:
-        import_module(
-            "spark_jobs.diagnosis.rules.all"
-        )  # by name, since rules import this module to register
+        for module in iter_modules(rules.__path__, f"{rules.__name__}."):
+            import_module(module.name)
     if len(_sorted) != len(RULES):
         _sorted = dict(sorted(RULES.items()))
         kinds = {known.judges for known in RULES.values()}

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import ingest
+from ingest.connection_test import probe
 from ingest.flink_rest.limits import RequestLimits
-from ingest.flink_rest.probe import probe
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLE_OF_RECORD
 from ingest.records import Skip
 from ingest.shard_collector import collect_shard
-from ingest.source_registry import Source, settings, sources
+from ingest.source_declaration import Source
+from ingest.source_registry import settings, sources
 from ingest.sources import ClusterSource, LogSource
 from tests.ingest.flink_rest.serving import recorded, told
 from tests.ingest.test_shard_collector import rows, serving

@@ -6,8 +6,8 @@ import pytest
 
 from ingest.flink_logs.patterns import PATTERNS
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.registry import Rule
 from spark_jobs.diagnosis.restart_episodes import episodes
+from spark_jobs.diagnosis.rule import Rule
 from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, EVENTS, newest_events, whole_since
 from tests.diagnosis.jobs import LIMITS, checkpoint, event, ms, restart, window
 from tests.windows import recorded, recorded_windows

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ingest.connection_test import probe
 from ingest.flink_logs.files import find
 from ingest.flink_logs.probe import probe_logs
-from ingest.flink_rest.probe import probe
 from ingest.hdfs_audit import tail as audit_tail
 from ingest.history.archives import read_archives
 from ingest.local_directories import NotAllowed, refusal_of_entry

@@ -5,7 +5,8 @@ from django.core.management import call_command
 from django.db import models
 from drf_spectacular.generators import SchemaGenerator
 
-from ingest.source_registry import Setting, settings
+from ingest.source_declaration import Setting
+from ingest.source_registry import settings
 from spark_jobs.serving import SERVING_TABLES
 from webapp.accounts.audit.entered_fields import details
 from webapp.config import schedule

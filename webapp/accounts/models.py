@@ -1,7 +1,7 @@
 """People, their API tokens, failed sign-ins, and who did what."""
 
 import unicodedata
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
@@ -10,12 +10,13 @@ from django.contrib.auth.models import AbstractUser, Group
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 
 from webapp.accounts.look_alikes import skeletons, stray_letter
-from webapp.accounts.querysets import ApiTokenQuerySet, AuditEntryQuerySet, NeverChanged
 from webapp.accounts.roles import Role
+from webapp.accounts.token_texts import digest_of, new_token
 from webapp.lib.translations import gettext_lazy as _
 
 
@@ -101,6 +102,29 @@ class User(AbstractUser):
             secret=secret,
             algorithm="sha256",
         ).hexdigest()
+
+
+class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    def issue(
+        self,
+        user: "User",
+        name: str,
+        scope: str = "read",
+        expires_at: datetime | None = None,
+        sees: Any = None,
+    ) -> "tuple[ApiToken, str]":
+        """A new token and its text, which is shown once and never kept.
+
+        ``sees``: grants that narrow what its user sees.
+        """
+        text, kept = new_token()
+        return self.create(
+            user=user, name=name, scope=scope, expires_at=expires_at, sees=sees, **kept
+        ), text
+
+    def find(self, text: str) -> "ApiToken | None":
+        """The token of this text, valid or not."""
+        return self.select_related("user").filter(digest=digest_of(text)).first()
 
 
 class ApiToken(models.Model):
@@ -195,6 +219,37 @@ class SignInFailures(models.Model):
 
     def __str__(self) -> str:
         return f"{self.count} failures since {self.window_start:%H:%M:%S}"
+
+
+KEPT_AT_LEAST = timedelta(days=90)
+"""Of entries of the audit log, whatever else is set."""
+
+
+class NeverChanged(Exception):
+    """Somebody tried to change the audit log, which is a bug."""
+
+
+class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
+    """Only added to: an entry is told its outcome once, and goes when it is old."""
+
+    def end(
+        self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any
+    ) -> None:
+        """How it ended, where that is not known yet; and what was entered, where that came to be
+        known only now.
+        """
+        rows = self.filter(pk=pk, outcome="")
+        if subject:
+            models.QuerySet.update(rows.filter(subject=""), subject=subject)
+        models.QuerySet.update(rows, **ending, **({"details": details} if details else {}))
+
+    def update(self, **changes: Any) -> int:
+        raise NeverChanged("An entry of the audit log is never changed.")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        if self.filter(at__gte=timezone.now() - KEPT_AT_LEAST).exists():
+            raise NeverChanged("An entry of the audit log is removed by its age alone.")
+        return super().delete()
 
 
 class AuditEntry(models.Model):

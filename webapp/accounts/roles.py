@@ -4,9 +4,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from webapp.accounts.models import User
+    from django.contrib.auth.models import AbstractUser, AnonymousUser
 
 
 class Role(IntEnum):
@@ -33,7 +31,7 @@ def role_in(groups: set[str], is_superuser: bool) -> Role:
     return max((role for role in Role if role.group in groups), default=Role.VIEWER)
 
 
-def role_of(user: "User | AnonymousUser | Any") -> Role | None:
+def role_of(user: "AbstractUser | AnonymousUser | Any") -> Role | None:
     """Of an active user. ``None`` for nobody."""
     if not user.is_authenticated or not user.is_active:
         return None
@@ -42,6 +40,6 @@ def role_of(user: "User | AnonymousUser | Any") -> Role | None:
     return role_in(set(user.groups.values_list("name", flat=True)), is_superuser=False)
 
 
-def may_operate(user: "User | AnonymousUser | Any") -> bool:
+def may_operate(user: "AbstractUser | AnonymousUser | Any") -> bool:
     role = role_of(user)
     return role is not None and role >= Role.OPERATOR

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from webapp.alerting import evaluation_hint
 from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
-from webapp.alerting.querysets import AlertQuerySet
+from webapp.alerting.models.alert import AlertQuerySet
 from webapp.lib.matchers import Matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from webapp.alerting import actions
 from webapp.alerting.choices import OPEN
 from webapp.alerting.models import Alert, Silence
-from webapp.alerting.querysets import AlertQuerySet
+from webapp.alerting.models.alert import AlertQuerySet
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.matchers import matcher

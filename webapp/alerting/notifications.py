@@ -17,8 +17,8 @@ from webapp.alerting import story_texts
 from webapp.alerting.alert_rows import ROWS_AT_ONCE
 from webapp.alerting.choices import AlertState, Happened, Mute, Notified
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
+from webapp.alerting.models.alert import AlertQuerySet
 from webapp.alerting.notice_content import Facts, notice_alert
-from webapp.alerting.querysets import AlertQuerySet
 from webapp.delivery import outbox
 from webapp.delivery.notices import FIRING, RESOLVED, Notice, NoticeAlert
 from webapp.lib.chunks import chunks

@@ -12,8 +12,7 @@ from webapp.alerting.choices import AlertState
 from webapp.alerting.lifecycle import Life, Policy, notified, take, tick
 from webapp.alerting.models import RuleSetting
 from webapp.alerting.policies import Policies
-from webapp.findings.models import Finding
-from webapp.findings.querysets import FindingQuerySet
+from webapp.findings.models import Finding, FindingQuerySet
 
 SPAN = timedelta(days=7)
 MOST_FINDINGS = 5_000

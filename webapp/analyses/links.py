@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from django.template import Library
 
-from webapp.analyses.registry import RootAnalysis, all_root_analyses
+from webapp.analyses.declaration import RootAnalysis
+from webapp.analyses.registry import all_root_analyses
 
 register = Library()
 

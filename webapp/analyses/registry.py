@@ -1,165 +1,27 @@
-"""Which analyses there are. A module of ``webapp.analyses.job`` declares one::
+"""Which analyses there are: those of ``job/``, ``fleet/`` and ``root/``."""
 
-    @analysis("in-flight", title=message("In flight"), summary=message("…"), tab="pressure")
-    def in_flight(job: JobCurrent, asked: Asked) -> Document: ...
-
-    @in_flight.draws("persisted")
-    def persisted(job: JobCurrent, asked: Asked) -> Drawn: ...
-
-Page, address, link on the job page, API, OpenAPI document, command and report section follow from
-it.
-
-An analysis of the whole fleet is declared by a module of ``webapp.analyses.fleet``, with
-``fleet_analysis`` and without a job. Its rows are of the clusters that the reader sees: models are
-held to that, what comes of the lake keeps the rows with ``scopes.current().holds(cluster)``.
-
-One of a root of checkpoint storage is declared by a module of ``webapp.analyses.root``, with
-``root_analysis`` and, in place of the job, what its newest audit found: ``(figures: RootFigures,
-asked)``.
-"""
-
-import pkgutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Generic, Literal, TypeVar, get_args
+from pkgutil import iter_modules
+from typing import get_args
 
-from webapp.analyses import fleet as of_fleet
-from webapp.analyses import job as of_job
-from webapp.analyses import root as of_root
-from webapp.analyses.document import Asked, Document, Drawn
-from webapp.fleet.models import JobCurrent
-from webapp.lib.filter_sets import ListFilters
-from webapp.storage.models import RootFigures
-
-Tab = Literal["checkpoints", "pressure", "state", "runtime", "more"]
-Answer = Callable[[JobCurrent, Asked], Document]
-Draw = Callable[[JobCurrent, Asked], Drawn]
-FleetAnswer = Callable[[Asked], Document]
-FleetDraw = Callable[[Asked], Drawn]
-RootAnswer = Callable[[RootFigures, Asked], Document]
-RootDraw = Callable[[RootFigures, Asked], Drawn]
-AnswerT = TypeVar("AnswerT")
-DrawT = TypeVar("DrawT")
-
-
-@dataclass
-class Declaration(Generic[AnswerT, DrawT]):
-    """``name`` stands in addresses and commands. ``parameters``: what a reader may set.
-
-    ``is_slow``: its page comes at once, and what it answers after it.
-    """
-
-    name: str
-    title: str
-    summary: str
-    answer: AnswerT
-    parameters: type[ListFilters] = ListFilters
-    is_slow: bool = False
-    charts: dict[str, DrawT] = field(default_factory=dict)
-
-    def draws(self, key: str) -> Callable[[DrawT], DrawT]:
-        """The chart of this key in its document."""
-
-        def declare(draw: DrawT) -> DrawT:
-            self.charts[key] = draw
-            return draw
-
-        return declare
-
-
-@dataclass(frozen=True)
-class Action:
-    """A button for operators, of jobs that run: ``address`` is the name of a view that takes the
-    parameters by POST.
-    """
-
-    address: str
-    text: str
-
-
-@dataclass
-class Analysis(Declaration[Answer, Draw]):
-    tab: Tab = "more"
-    in_report: bool = False
-    action: Action | None = None
-
-
-@dataclass
-class FleetAnalysis(Declaration[FleetAnswer, FleetDraw]):
-    """Of all jobs that the reader sees. Its page is called ``fleet-`` and its name."""
-
-
-@dataclass
-class RootAnalysis(Declaration[RootAnswer, RootDraw]):
-    """Of one root, as of its newest audit. Its page is called ``storage-`` and its name."""
-
-
-DeclarationT = TypeVar("DeclarationT", bound=Declaration[Any, Any])
-_OF_JOB: dict[str, Analysis] = {}
-_OF_FLEET: dict[str, FleetAnalysis] = {}
-_OF_ROOT: dict[str, RootAnalysis] = {}
-
-
-def analysis(
-    name: str,
-    *,
-    title: str,
-    summary: str,
-    tab: Tab,
-    parameters: type[ListFilters] = ListFilters,
-    in_report: bool = False,
-    is_slow: bool = False,
-    action: Action | None = None,
-) -> Callable[[Answer], Analysis]:
-    def declare(answer: Answer) -> Analysis:
-        declared = Analysis(name, title, summary, answer, parameters, is_slow)
-        declared.tab, declared.in_report, declared.action = tab, in_report, action
-        return _add(_OF_JOB, declared)
-
-    return declare
-
-
-def fleet_analysis(
-    name: str,
-    *,
-    title: str,
-    summary: str,
-    parameters: type[ListFilters] = ListFilters,
-    is_slow: bool = False,
-) -> Callable[[FleetAnswer], FleetAnalysis]:
-    return lambda answer: _add(
-        _OF_FLEET, FleetAnalysis(name, title, summary, answer, parameters, is_slow)
-    )
-
-
-def root_analysis(
-    name: str,
-    *,
-    title: str,
-    summary: str,
-    parameters: type[ListFilters] = ListFilters,
-    is_slow: bool = False,
-) -> Callable[[RootAnswer], RootAnalysis]:
-    return lambda answer: _add(
-        _OF_ROOT, RootAnalysis(name, title, summary, answer, parameters, is_slow)
-    )
-
-
-def _add(registry: dict[str, DeclarationT], declared: DeclarationT) -> DeclarationT:
-    """A module that is loaded again declares again; two modules never share a name."""
-    known = registry.get(declared.name)
-    if known and known.answer.__module__ != declared.answer.__module__:
-        raise ValueError(f"Two analyses are called {declared.name}.")
-    registry[declared.name] = declared
-    return declared
+from webapp.analyses import fleet, job, root
+from webapp.analyses.declaration import (
+    OF_FLEET,
+    OF_JOB,
+    OF_ROOT,
+    Analysis,
+    FleetAnalysis,
+    RootAnalysis,
+    Tab,
+)
 
 
 @cache
 def _imported() -> None:
-    for package in (of_job, of_fleet, of_root):
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+    for package in (job, fleet, root):
+        for module in iter_modules(package.__path__, f"{package.__name__}."):
             import_module(module.name)
 
 
@@ -167,16 +29,16 @@ def all_analyses() -> Mapping[str, Analysis]:
     """By name, in the order of the tabs and of the alphabet."""
     _imported()
     tabs = get_args(Tab)
-    return dict(sorted(_OF_JOB.items(), key=lambda pair: (tabs.index(pair[1].tab), pair[0])))
+    return dict(sorted(OF_JOB.items(), key=lambda pair: (tabs.index(pair[1].tab), pair[0])))
 
 
 def all_fleet_analyses() -> Mapping[str, FleetAnalysis]:
     """By name, in the order of the alphabet."""
     _imported()
-    return dict(sorted(_OF_FLEET.items()))
+    return dict(sorted(OF_FLEET.items()))
 
 
 def all_root_analyses() -> Mapping[str, RootAnalysis]:
     """By name, in the order of the alphabet."""
     _imported()
-    return dict(sorted(_OF_ROOT.items()))
+    return dict(sorted(OF_ROOT.items()))

@@ -11,9 +11,7 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_GET
 
 from webapp.analyses.asking import asked_of_fleet, asked_of_root
-from webapp.analyses.document import Asked, Document, Drawn
-from webapp.analyses.presentation import blocks
-from webapp.analyses.registry import (
+from webapp.analyses.declaration import (
     Analysis,
     Declaration,
     Draw,
@@ -21,10 +19,10 @@ from webapp.analyses.registry import (
     FleetDraw,
     RootAnalysis,
     RootDraw,
-    all_analyses,
-    all_fleet_analyses,
-    all_root_analyses,
 )
+from webapp.analyses.document import Asked, Document, Drawn
+from webapp.analyses.presentation import blocks
+from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
 from webapp.charts.answers import answer
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.lib.messages.rendering import localised

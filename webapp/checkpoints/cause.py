@@ -16,9 +16,8 @@ from webapp.checkpoints.comparison import CheckpointComparison
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.reasons import in_words, next_step
 from webapp.findings.job_findings import ORIGIN_RULES
-from webapp.findings.models import Finding
+from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import PresentedFinding, shown
-from webapp.findings.querysets import WORST_FIRST
 from webapp.lib.badges import Badge
 from webapp.lib.instants import drawable
 from webapp.lib.quantities import duration_text

@@ -4,16 +4,38 @@ What it holds and what was done lies in its folder.
 """
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
 
 from webapp.cleanup.choices import PlanState
-from webapp.cleanup.querysets import CleanupPlanQuerySet
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
 from webapp.storage.models.columns import URI_LENGTH
+
+AT_WORK = (PlanState.BUILDING, PlanState.APPLYING, PlanState.UNDOING, PlanState.PURGING)
+"""States in which something is to be done until another one is reached."""
+
+
+class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
+    def due(self, now: datetime) -> Self:
+        """Plans with something to do: what was asked for, or a quarantine whose time is over. After
+        a purge that was stopped in doubt, somebody has to ask for it again.
+        """
+        return self.filter(
+            models.Q(state__in=AT_WORK)
+            | models.Q(state=PlanState.QUARANTINED, purge_at__lte=now, trouble="")
+        )
+
+    def named(self, name: str) -> "CleanupPlan | None":
+        """By name or the beginning of one (8 letters at least); ``None`` where that is not one
+        plan.
+        """
+        if len(name) < 8 or not all(letter in "0123456789abcdef" for letter in name):
+            return None
+        plans = list(self.filter(name__startswith=name)[:2])
+        return plans[0] if len(plans) == 1 else None
 
 
 @fleet_wide()

@@ -27,11 +27,10 @@ from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.filters import PlanFilters
 from webapp.cleanup.journal import APPLY, VERBS, Journal, Row
 from webapp.cleanup.manifest import PlanManifest
-from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.models import AT_WORK, CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, WITHHELD, FileOutcome
 from webapp.cleanup.paging import Slice, files_page, journal_page
 from webapp.cleanup.plan_reader import reader_of
-from webapp.cleanup.querysets import AT_WORK
 from webapp.lib.badges import Badge
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page

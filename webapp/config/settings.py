@@ -31,7 +31,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     # From the floor to the roof, as pyproject.toml orders them.
-    "webapp.lib.messages.apps.MessagesConfig",
+    "webapp.lib",
     "webapp.charts",
     "webapp.work",
     "webapp.fleet",
@@ -48,7 +48,7 @@ INSTALLED_APPS = [
     "webapp.replication",
     "webapp.analyses",
     "webapp.delivery",
-    "webapp.alerting.apps.AlertingConfig",
+    "webapp.alerting",
     "webapp.reports",
     "webapp.pipeline",
     "webapp.site",

@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Q
 
 from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.rule import DEFAULT_HOLD_S
 from webapp.findings import marks, named_hosts
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.episodes import FindingEpisode, Span, closed_at, episodes
@@ -50,7 +51,7 @@ def hold_of(rule: str) -> timedelta:
     default.
     """
     known = registry.all_rules().get(rule)
-    return timedelta(seconds=known.hold_s if known else registry.DEFAULT_HOLD_S)
+    return timedelta(seconds=known.hold_s if known else DEFAULT_HOLD_S)
 
 
 @dataclass(frozen=True)

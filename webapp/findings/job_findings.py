@@ -6,9 +6,8 @@ from datetime import datetime
 
 from spark_jobs.diagnosis.health import health_of
 from webapp.findings.choices import FindingState
-from webapp.findings.models import Finding
+from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import PresentedFinding, matters
-from webapp.findings.querysets import WORST_FIRST
 
 ORIGIN_RULES = ("pressure.root", "pressure.outbound")
 """They name the vertices that others wait for."""

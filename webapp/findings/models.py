@@ -1,12 +1,12 @@
 """What the rules found: occurrences as Spark hands them over, and the findings they make."""
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
 
 from webapp.findings.choices import FindingState, Severity
-from webapp.findings.querysets import FindingQuerySet
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
 
@@ -73,6 +73,28 @@ class JobJudgement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id} judged to {self.judged_to:%Y-%m-%d %H:%M:%S}"
+
+
+WORST_FIRST = ("-severity_rank", "-last_seen", "-id")
+
+
+class FindingQuerySet(models.QuerySet["Finding"]):
+    def open(self) -> Self:
+        return self.filter(state=FindingState.OPEN)
+
+    def closed(self) -> Self:
+        return self.filter(state=FindingState.CLOSED)
+
+    def of_job(self, cluster: str, job_id: str) -> Self:
+        return self.filter(cluster=cluster, job_id=job_id)
+
+    def of_attempts(self, cluster: str, job_ids: Sequence[str]) -> Self:
+        """Of one job under any of these ids."""
+        return self.filter(cluster=cluster, job_id__in=job_ids)
+
+    def worst_first(self) -> Self:
+        """By severity, then newest."""
+        return self.order_by(*WORST_FIRST)
 
 
 @scoped()

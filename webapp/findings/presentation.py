@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spark_jobs.diagnosis.registry import Rule, all_rules
+from spark_jobs.diagnosis.registry import all_rules
+from spark_jobs.diagnosis.rule import Rule
 from webapp.findings.badges import CONFIDENCE_WORDS, severity_badge, state_badge
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.figures import Figure, figures

@@ -9,9 +9,8 @@ from django.db.models import Q
 
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
-from webapp.findings.models import Finding
+from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import precedence
-from webapp.findings.querysets import WORST_FIRST
 from webapp.fleet.models import JobCurrent
 from webapp.lib.badges import Badge
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext
 
-from spark_jobs.diagnosis.registry import Rule
+from spark_jobs.diagnosis.rule import Rule
 from spark_jobs.diagnosis.thresholds import Threshold
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride

@@ -1,7 +1,6 @@
 """How states of jobs and clusters look."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.db.models import Q
 from django.utils.functional import Promise
@@ -16,9 +15,6 @@ from webapp.fleet.choices import (
 )
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.translations import gettext_lazy as _
-
-if TYPE_CHECKING:
-    from webapp.fleet.models import JobCurrent
 
 UNWATCHED = Badge("no longer watched", "■", "unknown")
 
@@ -166,12 +162,3 @@ def health_badge(health: int | None, state: str | None) -> Badge:
     return (
         Badge(str(health), "▲", "crit") if health < POOR_BELOW else Badge(str(health), "◆", "warn")
     )
-
-
-def health_badge_of(job: "JobCurrent") -> Badge:
-    """Of a job with its ``status``: whose state nobody can know now, its health neither, whatever
-    it was when last judged.
-    """
-    if job.status in (UNKNOWN_STATUS, UNWATCHED_STATUS):
-        return JOB_BADGES[job.status]
-    return health_badge(job.health, job.health_state)

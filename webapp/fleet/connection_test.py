@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext
 
+from ingest.connection_test import probe
 from ingest.errors import IngestError
-from ingest.flink_rest.probe import probe
 from webapp.fleet.models import Cluster
 from webapp.lib.messages.rendering import localised
 

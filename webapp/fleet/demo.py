@@ -14,7 +14,7 @@ from django.conf import settings
 
 from ingest.replay.shipped import LOOKED, PREFIX, RECORDED_ON, REMOVED, SHIPPED
 from webapp.fleet.models import Cluster, RemovedCluster
-from webapp.fleet.querysets import ClusterQuerySet
+from webapp.fleet.models.cluster import ClusterQuerySet
 from webapp.fleet.registration import register
 
 LABEL, LABEL_VALUE = "demo", f"recorded {RECORDED_ON}"

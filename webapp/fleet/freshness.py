@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 MISSED_CYCLES = 3
+MISSED_CYCLES_UNTIL_UNREACHABLE = 3
 LEAST_CYCLE_S = 30
 """What runs more often than this, as cycles do, is late only when something that ran this often
 would be.
@@ -26,3 +27,10 @@ def allowed() -> timedelta:
 def late_before(now: datetime) -> datetime:
     """What was judged up to an earlier instant is late."""
     return now - allowed()
+
+
+def silence_allowed() -> timedelta:
+    """How long a cluster may go without an answer before what is known of it is no longer shown as
+    its state.
+    """
+    return timedelta(seconds=MISSED_CYCLES_UNTIL_UNREACHABLE * settings.WEIR.judged_every_s)

@@ -16,7 +16,7 @@ from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing, Ref
 from webapp.config import encryption
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, RemovedCluster
-from webapp.fleet.querysets import MAX_SHARD_SIZE
+from webapp.fleet.models.cluster import MAX_SHARD_SIZE
 from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200

@@ -1,13 +1,12 @@
 """Incidents, which findings each is made of, and what several jobs may have in common."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
 
-from webapp.findings.choices import Severity
+from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.incidents.choices import IncidentState
-from webapp.incidents.querysets import IncidentQuerySet
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.lib.uids import new_uid
@@ -15,6 +14,20 @@ from webapp.lib.uids import new_uid
 
 def incident_uid() -> str:
     return new_uid("inc")
+
+
+LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
+
+
+class IncidentQuerySet(models.QuerySet["Incident"]):
+    def listed(self) -> Self:
+        """What somebody may have to do something about: not context alone, and not what became part
+        of another.
+        """
+        return self.filter(severity_rank__gte=LEAST_RANK).exclude(state=IncidentState.MERGED)
+
+    def open(self) -> Self:
+        return self.filter(state=IncidentState.OPEN)
 
 
 @scoped()

@@ -17,13 +17,9 @@ from ingest.prometheus.history import instant
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.findings.sampled_vertices import want_flame_graphs
+from webapp.fleet.freshness import MISSED_CYCLES_UNTIL_UNREACHABLE, silence_allowed
 from webapp.fleet.models import Cluster
-from webapp.fleet.querysets import (
-    MAX_SHARD_SIZE,
-    MISSED_CYCLES_UNTIL_UNREACHABLE,
-    ClusterQuerySet,
-    silence_allowed,
-)
+from webapp.fleet.models.cluster import MAX_SHARD_SIZE, ClusterQuerySet
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 from webapp.profiles import flame_graph_requests as flame_graphs

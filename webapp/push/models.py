@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from django.db import models
 
-from webapp.accounts.querysets import digest_of, new_token
+from webapp.accounts.token_texts import digest_of, new_token
 from webapp.fleet.models import Cluster
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import scoped_as

@@ -18,8 +18,7 @@ from webapp.reports.document import Document
 from webapp.reports.folder import ReportFolder
 from webapp.reports.gathering import digest, incident
 from webapp.reports.gathering.scope import BadScope
-from webapp.reports.models import IncidentReport
-from webapp.reports.querysets import AT_WORK
+from webapp.reports.models import AT_WORK, IncidentReport
 from webapp.reports.renderers import files
 from webapp.reports.renderers.pdf import NoPdf
 from webapp.work.lease import Lease

@@ -1,6 +1,6 @@
 """Reports: what was asked for, how far it is, and what came of it."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -9,11 +9,22 @@ from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.uids import new_uid
 from webapp.reports.choices import ReportKind, ReportState
-from webapp.reports.querysets import IncidentReportQuerySet
 
 
 def new_report_uid() -> str:
     return new_uid("rep")
+
+
+AT_WORK = (ReportState.QUEUED, ReportState.RUNNING)
+
+
+class IncidentReportQuerySet(models.QuerySet["IncidentReport"]):
+    def to_make(self) -> Self:
+        return self.filter(state__in=AT_WORK)
+
+    def listed(self) -> Self:
+        """Without their documents, which are large."""
+        return self.defer("document")
 
 
 @scoped()

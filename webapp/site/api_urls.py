@@ -18,13 +18,13 @@ from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
 from webapp.growth import api_urls as growth
 from webapp.hosts import api_urls as hosts
+from webapp.job_page.api import JobDetailView
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.pressure import api_urls as pressure
 from webapp.push import api_urls as push
 from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
-from webapp.site.api_job import JobDetailView
 from webapp.storage import api_urls as storage
 from webapp.work import api_urls as work
 

@@ -1,11 +1,11 @@
-"""Addresses of the fleet, of jobs and of clusters."""
+"""Addresses of the fleet and of clusters."""
 
 from django.urls import path
 
 from webapp.accounts.guards import whole_fleet_only
 from webapp.analyses.registry import all_analyses
 from webapp.lib.menu import MenuEntry
-from webapp.site.views import clusters, fleet, job_charts, jobs
+from webapp.site.views import clusters, fleet
 
 FLEET = MenuEntry(
     "Fleet",
@@ -19,21 +19,6 @@ CLUSTERS = MenuEntry("Clusters", "clusters", key="c", of=("cluster",))
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
     path("fleet.<export_form:form>", fleet.export, name="fleet-export"),
-    path("jobs/<name:cluster>/<name:job_id>/", jobs.job, name="job"),
-    path(
-        "jobs/<name:cluster>/<name:job_id>/checkpoints.<export_form:form>",
-        jobs.checkpoints_export,
-        name="job-checkpoints-export",
-    ),
-    path(
-        "jobs/<name:cluster>/<name:job_id>/charts/checkpoints",
-        job_charts.checkpoints,
-        name="job-chart-checkpoints",
-    ),
-    path("jobs/<name:cluster>/<name:job_id>/charts/size", job_charts.size, name="job-chart-size"),
-    path(
-        "jobs/<name:cluster>/<name:job_id>/charts/pools", job_charts.pools, name="job-chart-pools"
-    ),
     path("clusters/", clusters.clusters, name="clusters"),
     path("clusters/add/", whole_fleet_only(clusters.add), name="cluster-add"),
     path("demo/remove/", whole_fleet_only(clusters.remove_demo), name="demo-remove"),

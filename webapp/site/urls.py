@@ -42,5 +42,6 @@ urlpatterns = [
     path("", include("webapp.profiles.urls")),
     path("", include("webapp.hosts.urls")),
     path("", include(analysis_pages())),
+    path("", include("webapp.job_page.urls")),
     path("", include("webapp.site.page_urls")),
 ]

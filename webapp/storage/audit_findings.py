@@ -12,7 +12,7 @@ from typing import Any
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import finding_to_plain
-from spark_jobs.diagnosis.registry import Sample
+from spark_jobs.diagnosis.rule import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.fold.rule_evaluation import Settings

@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import SystemRandom
 from typing import Any, Protocol
 
-from django.apps import apps
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 LONGEST_BACKOFF = timedelta(minutes=15)
@@ -27,12 +27,16 @@ class WriteGuard(Protocol):
 
 @dataclass(frozen=True)
 class Lease:
-    """``fence`` is the number of this claim; it only holds while the row still carries it."""
+    """``fence`` is the number of this claim; it only holds while the row still carries it.
+
+    ``rows``: all due work, of which the row of ``key`` is held.
+    """
 
     key: str
     fence: int
     interval_s: int
     length: timedelta
+    rows: QuerySet[Any] = field(repr=False, compare=False)
 
     def renew(self) -> None:
         """Prolong; raises :class:`LeaseLost`."""
@@ -112,8 +116,7 @@ class Lease:
         return True
 
     def _row(self) -> Any:
-        # By name: the model imports its queryset, which imports this module.
-        return apps.get_model("work", "DueWork").objects.filter(key=self.key, fence=self.fence)
+        return self.rows.filter(key=self.key, fence=self.fence)
 
 
 def backoff(interval_s: int, failures: int) -> timedelta:

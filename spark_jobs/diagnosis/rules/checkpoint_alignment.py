@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ingest.messages import brief, message
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.phases import HOLD_S, cost_of, holder_of, phase_finding, phase_thresholds
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
 

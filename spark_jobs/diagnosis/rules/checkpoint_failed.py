@@ -23,7 +23,7 @@ from spark_jobs.diagnosis.losses import (
     losses,
     severity_of,
 )
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.statistics import counts_of

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import Annotation, JobWindow
 from spark_jobs.diagnosis.subjects import checkpoint_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.flink_bugs import FLINK_23949, FLINK_23949_RELEASES, has_flink_23949
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
 from spark_jobs.diagnosis.statistics import at_least_by_chance, median
 from spark_jobs.diagnosis.subjects import checkpoint_finding

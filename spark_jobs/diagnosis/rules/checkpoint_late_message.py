@@ -9,7 +9,7 @@ from ingest.messages import message, plural, subtask_text
 from spark_jobs.diagnosis.checkpoint_history import anything_known, name_of, outcomes_of, recent
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.losses import HOLD_S
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import median
 from spark_jobs.diagnosis.subjects import job_finding

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import completed, name_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.diagnosis.subjects import job_finding

@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.checkpoint_history import (
     name_of,
 )
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import counts_of, median
 from spark_jobs.diagnosis.subjects import job_finding

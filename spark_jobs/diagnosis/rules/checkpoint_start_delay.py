@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.phases import (
     phase_ms,
     phase_thresholds,
 )
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
 

@@ -13,7 +13,7 @@ from spark_jobs.diagnosis.checkpoint_history import (
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.interval_advice import interval_for
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, dominating_phase
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import median, quantile
 from spark_jobs.diagnosis.subjects import job_finding

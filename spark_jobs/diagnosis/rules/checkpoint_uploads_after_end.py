@@ -14,7 +14,7 @@ from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import anything_known, by_time, name_of
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.losses import HOLD_S
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

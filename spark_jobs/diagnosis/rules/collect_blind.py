@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

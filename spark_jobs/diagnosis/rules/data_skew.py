@@ -13,7 +13,7 @@ from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.record_rates import Rates, records_in, records_out
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

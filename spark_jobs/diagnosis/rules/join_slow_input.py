@@ -10,7 +10,7 @@ from statistics import fmean
 from ingest.messages import brief, message, ms_text, plural
 from spark_jobs.diagnosis.fed_vertices import Fed, fed_samples, is_waited_for
 from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 
 from ingest.messages import bytes_text, join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
 from spark_jobs.diagnosis.statistics import median
 from spark_jobs.diagnosis.subjects import job_finding

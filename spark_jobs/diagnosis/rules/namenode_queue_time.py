@@ -11,7 +11,7 @@ from statistics import median
 from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.subjects import namenode_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ingest.messages import bytes_text, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.statistics import counts_of
 from spark_jobs.diagnosis.subjects import job_finding

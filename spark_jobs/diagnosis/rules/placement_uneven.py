@@ -11,7 +11,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting
 from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

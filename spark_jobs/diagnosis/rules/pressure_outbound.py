@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.pressure_words import (
     hot_data,
     waiting_evidence,
 )
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

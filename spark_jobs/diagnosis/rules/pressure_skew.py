@@ -11,7 +11,7 @@ from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_walk import Origin
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, hot_data, subtasks_text
 from spark_jobs.diagnosis.record_rates import records_in
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

@@ -11,7 +11,7 @@ from spark_jobs.diagnosis.origins import NO_METRICS, Held, Pressure, pressure_of
 from spark_jobs.diagnosis.pool_states import TRANSITIONAL, WORDS, PoolState, is_any_full, pool_state
 from spark_jobs.diagnosis.pressure import typical, value
 from spark_jobs.diagnosis.pressure_words import brief_names, names, path_data, waiting_evidence
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S
 from spark_jobs.diagnosis.subjects import replica_finding

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.regional_advice import region_size
-from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager, root_of
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.statistics import counts_of, largest_group, median

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from ingest.messages import brief, bytes_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Severity
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

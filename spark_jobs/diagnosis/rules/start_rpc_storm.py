@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

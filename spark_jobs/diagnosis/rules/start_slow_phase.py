@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.messages import join_messages, message, plural, subtask_text
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobStart, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding, vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ingest.messages import brief, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
-from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, StorageJobSample
 from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ingest.connection_test import Probe, probe
 from ingest.flink_logs.probe import zone_is_doubtful
-from ingest.flink_rest.probe import Probe, probe
 from ingest.sources import Auth, ClusterSource, LogSource
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
 from tests.replayed import RECORDINGS

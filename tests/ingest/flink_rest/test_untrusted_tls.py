@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.flink_rest.probe import probe
+from ingest.connection_test import probe
 from ingest.lake.store import Lake
 from ingest.shard_collector import collect_shard
 from ingest.sources import Auth, ClusterSource, Tls

@@ -4,7 +4,7 @@ a real Flink reported.
 
 import pytest
 
-from ingest.flink_rest.probe import probe
+from ingest.connection_test import probe
 from ingest.lake.store import Lake
 from ingest.shard_collector import collect_shard
 from ingest.sources import Auth, ClusterSource, PrometheusSource

@@ -16,8 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.webapp.builders import person
-from webapp.accounts.models import ApiToken, AuditEntry, User
-from webapp.accounts.querysets import NeverChanged
+from webapp.accounts.models import ApiToken, AuditEntry, NeverChanged, User
 from webapp.config import row_retention
 from webapp.pipeline import retention
 

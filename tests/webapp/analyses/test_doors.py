@@ -18,7 +18,7 @@ from drf_spectacular.generators import SchemaGenerator
 from ingest.messages import message
 from tests.webapp.builders import cluster, job
 from tests.webapp.storage.builders import ROOT, audit, root_figures
-from webapp.analyses import api, registry, views
+from webapp.analyses import api, declaration, views
 from webapp.analyses.document import Asked, Column, Document, Drawn, Fact, Facts, Table, Verdict
 from webapp.analyses.values import plain
 from webapp.fleet.models import JobCurrent
@@ -39,9 +39,9 @@ class OneParameter(ListFilters):
 @pytest.fixture
 def ten_lines(settings, monkeypatch) -> Iterator[None]:
     """Declared as a module of ``webapp.analyses.job`` would declare it, and addresses made again."""
-    monkeypatch.setattr(registry, "_OF_JOB", dict(registry.all_analyses()))
+    monkeypatch.setitem(declaration.OF_JOB, "ten-lines", None)  # gone after the test
 
-    @registry.analysis(
+    @declaration.analysis(
         "ten-lines",
         title=message("Ten lines"),
         summary=message("a test"),
@@ -60,9 +60,9 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
     def drawn(job: JobCurrent, asked: Asked) -> Drawn:
         return Drawn(go.Figure())
 
-    monkeypatch.setattr(registry, "_OF_ROOT", dict(registry.all_root_analyses()))
+    monkeypatch.setitem(declaration.OF_ROOT, "ten-lines", None)
 
-    @registry.root_analysis(
+    @declaration.root_analysis(
         "ten-lines", title=message("Ten lines"), summary=message("a test"), parameters=OneParameter
     )
     def of_root(figures: RootFigures, asked: Asked) -> Document:

@@ -15,10 +15,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from ingest.connection_test import probe
 from ingest.flink_logs.files import find
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer
-from ingest.flink_rest.probe import probe
 from ingest.history.listing import ArchiveDirectory
 from ingest.network.clusters import VARIABLE, refusal
 from ingest.sources import ClusterSource, LogSource

@@ -2,7 +2,8 @@
 resolved.
 """
 
-from typing import ClassVar
+from datetime import datetime
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +11,6 @@ from django.db import models
 from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.models.group import AlertGroup
 from webapp.alerting.models.mutes import MaintenanceWindow, Silence
-from webapp.alerting.querysets import AlertQuerySet
 from webapp.alerting.story_texts import story_words
 from webapp.findings.choices import Severity
 from webapp.incidents.models import Incident
@@ -21,6 +21,46 @@ from webapp.lib.uids import new_uid
 
 def alert_uid() -> str:
     return new_uid("alr")
+
+
+class AlertQuerySet(models.QuerySet["Alert"]):
+    def open(self) -> Self:
+        """Pending or firing."""
+        return self.filter(state__in=OPEN)
+
+    def firing(self) -> Self:
+        return self.filter(state=AlertState.FIRING)
+
+    def of_job(self, cluster: str, job_id: str) -> Self:
+        return self.filter(cluster=cluster, job_id=job_id)
+
+    def unacknowledged(self) -> Self:
+        """Firing, not acknowledged, not muted, and not long over in a recording: what the header
+        counts.
+        """
+        return self.firing().filter(
+            acknowledged_at__isnull=True, muted_by=Mute.NONE, recorded=False
+        )
+
+    def to_notify(self) -> Self:
+        return self.filter(notify_since__isnull=False, muted_by=Mute.NONE)
+
+    def with_names(self) -> Self:
+        """Each with what its finding is ``related`` to, so that names in its title are known as
+        such; nothing where that is gone.
+        """
+        return self.annotate(related=models.F("finding__related"))
+
+    def with_all_names(self) -> Self:
+        """With the finding's ``data`` as well, which has those in all its texts: for one alert,
+        since it may be long.
+        """
+        return self.with_names().annotate(data=models.F("finding__data"))
+
+    def overlapping(self, start: datetime, end: datetime) -> Self:
+        return self.filter(
+            models.Q(ends_at__isnull=True) | models.Q(ends_at__gte=start), starts_at__lte=end
+        )
 
 
 @scoped()

@@ -1,12 +1,30 @@
 """Alerts that are in one notice: those of one cluster and one family of rules."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
 
-from webapp.alerting.querysets import AlertGroupQuerySet
 from webapp.lib.scoped_rows import scoped
+
+
+class AlertGroupQuerySet(models.QuerySet["AlertGroup"]):
+    def ensure(self, keys: Collection[tuple[str, str]]) -> "dict[tuple[str, str], AlertGroup]":
+        """The groups of these (cluster, family), made where they are missing."""
+        families = {family for _cluster, family in keys}
+        wanted = self.filter(
+            cluster__in={cluster for cluster, _family in keys}, family__in=families
+        )
+        groups = {(group.cluster, group.family): group for group in wanted}
+        missing = [
+            self.model(cluster=cluster, family=family)
+            for cluster, family in sorted(set(keys) - set(groups))
+        ]
+        if missing:
+            self.bulk_create(missing, ignore_conflicts=True)
+            groups = {(group.cluster, group.family): group for group in wanted.all()}
+        return groups
 
 
 @scoped()

@@ -3,12 +3,11 @@ weekly.
 """
 
 from datetime import UTC, datetime, time, timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
 
-from webapp.alerting.querysets import MaintenanceWindowQuerySet, SilenceQuerySet
 from webapp.lib.matchers import EQUAL, Matcher, as_entered, as_lines, from_json
 from webapp.lib.scoped_rows import scoped
 
@@ -64,6 +63,14 @@ class Mutes(models.Model):
         return as_lines(as_entered(self.matchers))
 
 
+class SilenceQuerySet(models.QuerySet["Silence"]):
+    def active(self, at: datetime) -> Self:
+        return self.filter(starts_at__lte=at, ends_at__gt=at)
+
+    def over(self, at: datetime) -> Self:
+        return self.filter(ends_at__lte=at)
+
+
 @scoped()
 class Silence(Mutes):
     """From ``starts_at`` up to ``ends_at``; ended early, ``ends_at`` is when."""
@@ -82,6 +89,21 @@ class Silence(Mutes):
 
     def is_active(self, at: datetime) -> bool:
         return self.starts_at <= at < self.ends_at
+
+
+class MaintenanceWindowQuerySet(models.QuerySet["MaintenanceWindow"]):
+    def not_over(self, at: datetime) -> Self:
+        return self.filter(models.Q(ends_at__isnull=True) | models.Q(ends_at__gt=at))
+
+    def over(self, at: datetime) -> Self:
+        return self.filter(ends_at__lte=at)
+
+    def active(self, at: datetime) -> "list[MaintenanceWindow]":
+        return [
+            maintenance_window
+            for maintenance_window in self.not_over(at).filter(starts_at__lte=at)
+            if maintenance_window.is_active(at)
+        ]
 
 
 @scoped()

@@ -21,8 +21,8 @@ from webapp.alerting.badges import badges, state_badge
 from webapp.alerting.choices import UNREACHABLE, AlertState, Mute
 from webapp.alerting.filters import ANY_STATE, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
+from webapp.alerting.models.alert import AlertQuerySet
 from webapp.alerting.notice_content import muted_names
-from webapp.alerting.querysets import AlertQuerySet
 from webapp.alerting.unnotified import why_nobody
 from webapp.delivery.models import Delivery
 from webapp.findings.badges import CONFIDENCE_MEANS, severity_badge

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext
 
 from spark_jobs.diagnosis.findings import Finding
-from spark_jobs.diagnosis.registry import Rule, diagnose, limits
+from spark_jobs.diagnosis.registry import diagnose, limits
+from spark_jobs.diagnosis.rule import Rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from webapp.alerting.what_if.past_windows import PastWindows

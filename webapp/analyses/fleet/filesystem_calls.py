@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from django.urls import reverse
 
 from ingest.messages import Message, join_messages, message, plural
+from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -29,7 +30,6 @@ from webapp.analyses.filesystem_calls.fleet_calls import (
     FleetCalls,
     look_up_fleet_calls,
 )
-from webapp.analyses.registry import fleet_analysis
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.findings.models import Finding
 from webapp.lib.filter_sets import ListFilters

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from ingest.messages import list_text, message, plural
+from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
     Asked,
     Chart,
@@ -19,7 +20,6 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.registry import fleet_analysis
 from webapp.analyses.resources.lookup import BY, FleetResources, groupings, look_up_fleet
 from webapp.charts.resources import configured_and_used
 from webapp.lib.filter_sets import ListFilters

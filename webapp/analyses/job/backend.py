@@ -15,6 +15,7 @@ from webapp.analyses.backend.job_backend import (
     VertexFigures,
     job_backend,
 )
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -28,7 +29,6 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.registry import analysis
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import count_text, duration_text
 

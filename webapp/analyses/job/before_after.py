@@ -17,6 +17,7 @@ from webapp.analyses.before_after.job_change import (
 )
 from webapp.analyses.before_after.samples import DIFFERS, HIGHER, TOO_FEW
 from webapp.analyses.before_after.windows import DEFAULT, LENGTHS, Windows
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Asked,
     Block,
@@ -31,7 +32,6 @@ from webapp.analyses.document import (
     Unit,
     Verdict,
 )
-from webapp.analyses.registry import analysis
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.quantities import change_text

@@ -17,6 +17,7 @@ from spark_jobs.diagnosis.transactions import (
     Transactions,
     transactions_of,
 )
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -28,7 +29,6 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.registry import analysis
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
 from webapp.fleet import models

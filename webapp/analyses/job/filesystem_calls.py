@@ -10,6 +10,7 @@ from django.urls import reverse
 from ingest.messages import Message, join_messages, message
 from spark_jobs.diagnosis.rules.storage_small_files import CALLS_PER_S
 from spark_jobs.filesystem_calls.calls import AUDITED
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -30,7 +31,6 @@ from webapp.analyses.document import (
 from webapp.analyses.filesystem_calls.job_audit import JobAudit
 from webapp.analyses.filesystem_calls.job_calls import JobCalls
 from webapp.analyses.filesystem_calls.lookup import look_up_calls
-from webapp.analyses.registry import analysis
 from webapp.charts.filesystem_calls import files_and_heap
 from webapp.findings.overrides import limits_of
 from webapp.fleet.models import JobCurrent

@@ -12,6 +12,7 @@ from django.urls import reverse
 from ingest.flink_rest.versions import release
 from ingest.messages import message
 from spark_jobs.placement.in_flight import OVERDRAFT_PER_PARTITION, VertexBuffers, buffers_in_flight
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -25,7 +26,6 @@ from webapp.analyses.document import (
     Tone,
     Verdict,
 )
-from webapp.analyses.registry import analysis
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.job_plan import buffer_settings, plan_of
 from webapp.fleet.models import JobCurrent

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ingest.messages import join_messages, message
 from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -22,7 +23,6 @@ from webapp.analyses.recovery.failover import Failover, failover
 from webapp.analyses.recovery.observed_restores import HISTORY, recent_outages
 from webapp.analyses.recovery.phases import SpareSlots
 from webapp.analyses.recovery.regional_checkpoints import LEAST_CHECKPOINTS
-from webapp.analyses.registry import analysis
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.quantities import count_text, duration_text, percent_text

@@ -1,6 +1,7 @@
 """Where the tasks of a job run, how evenly, and what Flink's own rules would make of it."""
 
 from ingest.messages import join_messages, message
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -17,7 +18,6 @@ from webapp.analyses.document import (
 )
 from webapp.analyses.placement.job_placement import BALANCED, DEFAULT, NOW, JobPlacement
 from webapp.analyses.placement.lookup import look_up_placement
-from webapp.analyses.registry import analysis
 from webapp.charts.placement import tasks_by_taskmanager
 from webapp.fleet.models import JobCurrent
 from webapp.lib.messages.rendering import localised

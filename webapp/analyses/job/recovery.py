@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from ingest.messages import join_messages, message
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -23,7 +24,6 @@ from webapp.analyses.document import (
 from webapp.analyses.recovery.job_restores import Choice, JobRestores, job_restores
 from webapp.analyses.recovery.observed_restores import CHECKPOINT, LOCAL, SAVEPOINT
 from webapp.analyses.recovery.operator_states import OperatorState
-from webapp.analyses.registry import analysis
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import bytes_text, duration_text
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import Message, bytes_text, join_messages, message
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -18,7 +19,6 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.registry import analysis
 from webapp.analyses.resources.job_resources import JobResources
 from webapp.analyses.resources.lookup import look_up_resources
 from webapp.charts.resources import configured_and_used

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from ingest.messages import join_messages, message, plural
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Asked,
     Block,
@@ -20,7 +21,6 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.registry import analysis
 from webapp.analyses.starts.jar_downloads import JarDownloads, jar_downloads
 from webapp.analyses.starts.job_starts import JobStarts, Start, job_starts, threads_of
 from webapp.analyses.starts.rpc_troubles import RpcTroubles, rpc_troubles

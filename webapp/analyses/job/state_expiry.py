@@ -1,8 +1,8 @@
 """Which keyed states of a job live forever, by the ``_metadata`` of its newest checkpoint."""
 
 from ingest.messages import message
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import Asked, Column, Document, Fact, Facts, Table, Verdict
-from webapp.analyses.registry import analysis
 from webapp.analyses.storage.job_state_expiry import StateExpiry, job_state_expiry
 from webapp.fleet.models import JobCurrent
 

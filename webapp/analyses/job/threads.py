@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.thread_dumps import own_method
+from webapp.analyses.declaration import Action, analysis
 from webapp.analyses.document import (
     Asked,
     Block,
@@ -14,7 +15,6 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.registry import Action, analysis
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import Text

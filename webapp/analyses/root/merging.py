@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
+from webapp.analyses.declaration import root_analysis
 from webapp.analyses.document import (
     Asked,
     Block,
@@ -15,7 +16,6 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.registry import root_analysis
 from webapp.analyses.storage.root_merging import Merging, root_merging
 from webapp.charts.storage import SizeStep, file_sizes
 from webapp.lib.quantities import binary_text

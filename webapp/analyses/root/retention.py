@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from ingest.messages import message
+from webapp.analyses.declaration import root_analysis
 from webapp.analyses.document import (
     Asked,
     Block,
@@ -17,7 +18,6 @@ from webapp.analyses.document import (
     Value,
     Verdict,
 )
-from webapp.analyses.registry import root_analysis
 from webapp.analyses.storage.root_retention import Retention, root_retention
 from webapp.lib.quantities import duration_text
 from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, UNKNOWN

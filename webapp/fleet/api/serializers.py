@@ -14,7 +14,7 @@ from webapp.fleet.models import (
     LogEvent,
     SourceReading,
 )
-from webapp.fleet.querysets import HEAVY
+from webapp.fleet.models.job import HEAVY
 from webapp.fleet.unread_lines import UnreadLines, UnreadLinesFound
 from webapp.lib.api.served import ServedSerializer
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -18,12 +18,12 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.local_directories import refusal_of_entry
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
-from ingest.source_registry import Setting
+from ingest.source_declaration import Setting
 from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
+from webapp.fleet.freshness import silence_allowed
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
 from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
-from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
 from webapp.fleet.scoped_reading import require_same_reading
 from webapp.fleet.validators import are_label_matchers, is_tenant, is_time_zone, is_web_url
 from webapp.lib.messages.fields import MessageField, MessagesField
@@ -33,6 +33,55 @@ from webapp.lib.translations import gettext_lazy as _
 
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
 """Of the fields that people enter, those that change how something is read, not what."""
+MAX_SHARD_SIZE = 200
+
+
+class ClusterQuerySet(models.QuerySet["Cluster"]):
+    def live(self) -> Self:
+        return self.filter(kind=ClusterKind.LIVE)
+
+    def collected(self) -> Self:
+        """Those that the collector asks."""
+        return self.live().filter(enabled=True, left_at__isnull=True)
+
+    def meant_to_run(self) -> Self:
+        """Those that the collector asks and that nobody has suspended: their silence is judged."""
+        return self.collected().exclude(operator_state=OperatorState.SUSPENDED)
+
+    def unseen(self, now: datetime) -> Self:
+        """Live clusters whose jobs' state cannot be known now: unreachable, silent, paused, never seen,
+        not listed any more, or without a JobManager as their operator says.
+        """
+        silent = models.Q(last_success_at__isnull=True) | models.Q(
+            last_success_at__lt=now - silence_allowed()
+        )
+        gone = models.Q(left_at__isnull=False) | ~models.Q(operator_state="")
+        return self.live().filter(
+            silent | models.Q(unreachable_since__isnull=False) | models.Q(enabled=False) | gone
+        )
+
+    def free_shard(self) -> int:
+        """The first shard that has room."""
+        sizes = dict(self.collected().values_list("shard").annotate(size=models.Count("id")))
+        return next(
+            shard for shard in range(len(sizes) + 1) if sizes.get(shard, 0) < MAX_SHARD_SIZE
+        )
+
+    def register_recordings(self, names: set[str]) -> int:
+        """Register clusters that only the lake knows (imported without the web) as recordings;
+        returns how many.
+        """
+        removed = RemovedCluster.objects.filter(name__in=names)
+        unknown = (
+            names
+            - set(self.filter(name__in=names).values_list("name", flat=True))
+            - set(removed.values_list("name", flat=True))
+        )
+        rows = [
+            self.model(name=name, kind=ClusterKind.RECORDING, enabled=False)
+            for name in sorted(unknown)
+        ]
+        return len(self.bulk_create(rows, ignore_conflicts=True))
 
 
 @scoped(by="name")

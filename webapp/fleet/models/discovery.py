@@ -1,12 +1,21 @@
 """How the reading of a source of clusters went."""
 
-from typing import ClassVar
+from datetime import datetime
+from typing import ClassVar, Self
 
 from django.db import models
 
-from webapp.fleet.querysets import SourceReadingQuerySet
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
+
+
+class SourceReadingQuerySet(models.QuerySet["SourceReading"]):
+    def failing(self, since: datetime) -> Self:
+        """Those that could not be read whole, and were not since then."""
+        return self.filter(
+            models.Q(last_success_at__isnull=True) | models.Q(last_success_at__lt=since),
+            last_error__isnull=False,
+        )
 
 
 @fleet_wide()

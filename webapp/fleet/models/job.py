@@ -1,13 +1,59 @@
 """One row per job: everything the fleet page shows and sorts by."""
 
-from typing import TYPE_CHECKING, ClassVar
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from django.conf import settings
 from django.db import models
 
-from webapp.fleet.choices import HealthState
-from webapp.fleet.querysets import JobCurrentQuerySet
+from webapp.fleet.badges import JOB_BADGES, health_badge
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
+from webapp.fleet.freshness import late_before
+from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.sorting import FLEET_SORTS
+from webapp.lib.badges import Badge
 from webapp.lib.scoped_rows import scoped
+
+JOB_FORGOTTEN_AFTER_CYCLES = 20
+HEAVY = ("graph", "configuration", "checkpoint_config")
+"""Columns of jobs that no list shows."""
+
+
+class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
+    def with_status(
+        self, now: datetime
+    ) -> Any:  # a queryset of jobs; the type plugin does not let one filter by annotations
+        """Add ``status``: the reported state, UNKNOWN where nobody can know it now, UNWATCHED where
+        its cluster was removed.
+
+        A job that has ended keeps its state; one of a recording is judged at its recorded time.
+        Otherwise the cluster must be seen, and the job itself must have been seen and judged not
+        long ago.
+        """
+        interval_s = settings.WEIR.judged_every_s + max(
+            settings.WEIR.spark_interval_s, settings.WEIR.judged_every_s
+        )
+        forgotten = models.Q(last_seen_at__isnull=True) | models.Q(
+            last_seen_at__lt=now - timedelta(seconds=JOB_FORGOTTEN_AFTER_CYCLES * interval_s)
+        )
+        of_recording = models.Q(
+            cluster__in=Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
+        )
+        late = models.Q(judged_at__lt=late_before(now))
+        unseen = models.Q(cluster__in=Cluster.objects.unseen(now).values("name")) | (
+            (forgotten | late) & ~of_recording
+        )
+        removed = models.Q(cluster__in=RemovedCluster.objects.values("name"))
+        unknown: Any = models.Value(UNKNOWN_STATUS)
+        unwatched: Any = models.Value(UNWATCHED_STATUS)
+        status = models.Case(
+            models.When(models.Q(terminal=True), then=models.F("state")),
+            models.When(removed, then=unwatched),
+            models.When(unseen | models.Q(state__isnull=True), then=unknown),
+            default=models.F("state"),
+            output_field=models.CharField(),
+        )
+        return self.annotate(**{"status": status})
 
 
 @scoped()
@@ -118,6 +164,15 @@ class JobCurrent(models.Model):
                 condition=models.Q(judged_at__isnull=False),
             ),
         ]
+
+    @property
+    def health_badge(self) -> Badge:
+        """Of a job with its ``status``: whose state nobody can know now, its health neither, whatever
+        it was when last judged.
+        """
+        if self.status in (UNKNOWN_STATUS, UNWATCHED_STATUS):
+            return JOB_BADGES[self.status]
+        return health_badge(self.health, self.health_state)
 
     def __str__(self) -> str:
         return f"{self.name or self.job_id} on {self.cluster}"

@@ -14,7 +14,7 @@ from ingest.sources import Auth, LogStoreSource
 from webapp.config import encryption
 from webapp.fleet.badges import LOG_STORE_BADGES
 from webapp.fleet.choices import LogStoreKind, LogStoreSignIn, LogStoreState
-from webapp.fleet.querysets import silence_allowed
+from webapp.fleet.freshness import silence_allowed
 from webapp.fleet.validators import is_index_pattern, is_log_selector, is_tenant, is_web_url
 from webapp.lib.badges import Badge
 from webapp.lib.messages.fields import MessageField

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from webapp.findings.choices import SEVERITY_RANK, Severity
-from webapp.findings.models import Finding
+from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import PresentedFinding, matters, precedence
-from webapp.findings.querysets import WORST_FIRST
 from webapp.reports import texts
 from webapp.reports.document import Figure, ReportedFinding
 from webapp.reports.gathering.scope import ReportScope

@@ -13,8 +13,7 @@ from django.db.models import Count, Max, Q, Sum
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
-from webapp.findings.models import Finding
-from webapp.findings.querysets import WORST_FIRST
+from webapp.findings.models import WORST_FIRST, Finding
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import begin_of_day, day_of
 from webapp.reports.document import Day, ReportedFinding

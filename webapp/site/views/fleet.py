@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from webapp.findings.reasons import reasons
 from webapp.fleet import demo
-from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, health_badge_of, job_badge
+from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, job_badge
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.columns import headings
 from webapp.fleet.filters import FleetFilters
 from webapp.fleet.job_lookup import known_to
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.fleet.querysets import HEAVY
+from webapp.fleet.models.job import HEAVY
 from webapp.fleet.sorting import WORST_FIRST
 from webapp.fleet.totals import totals
 from webapp.lib.exports import export_response
@@ -72,7 +72,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         (
             job,
             job_badge(job.status),
-            health_badge_of(job),
+            job.health_badge,
             why.get((job.cluster, job.job_id)),
             _counts_from(job, recorded, now),
         )

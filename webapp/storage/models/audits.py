@@ -1,13 +1,36 @@
 """One audit: a listing joined with every reference, and where its files are."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.db import models
+from django.utils import timezone
 
+from ingest.storage.instants import CLOCK_SKEW
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
 from webapp.storage.choices import AuditPurpose, AuditState
-from webapp.storage.querysets import StorageAuditQuerySet
+
+
+class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
+    def loaded(self) -> Self:
+        """Complete ones whose figures are in the database; one from the future proves nothing and
+        is not the newest of anything.
+        """
+        return self.filter(state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
+
+    def not_carried_by(self, audit: "StorageAudit") -> Self:
+        """Older ones that were not loaded yet when ``audit`` began: an inventory of the past, or
+        one that ran beside it.
+        """
+        return (
+            self.loaded()
+            .filter(files_kept=True, as_of__lte=audit.as_of, finished_at__gt=audit.created_at)
+            .exclude(pk=audit.pk)
+        )
+
+    def newest(self) -> "StorageAudit | None":
+        """The last loaded one, by the instant its listing began."""
+        return self.loaded().order_by("-as_of", "-id").first()
 
 
 @fleet_wide()

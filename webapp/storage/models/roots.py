@@ -1,6 +1,6 @@
 """One directory tree that checkpoints are written to, and what an operator has said about it."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -10,10 +10,15 @@ from django.utils.translation import gettext
 from webapp.lib.scoped_rows import of_every
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import RootKind
-from webapp.storage.querysets import StorageRootQuerySet
 
 MOST_REPLICATION = 512
 """``dfs.replication.max`` of HDFS."""
+
+
+class StorageRootQuerySet(models.QuerySet["StorageRoot"]):
+    def audited(self) -> Self:
+        """Those that the schedule looks at."""
+        return self.filter(enabled=True)
 
 
 @of_every("clusters")

@@ -16,10 +16,9 @@ from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.dry_run import dry_run
 from webapp.cleanup.errors import CleanupError, PlanActionRefused
-from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.models import AT_WORK, CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, FileOutcome
 from webapp.cleanup.plan_reader import reader_of
-from webapp.cleanup.querysets import AT_WORK
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.command_line import command_line_name
 from webapp.lib.quantities import bytes_text, count_text

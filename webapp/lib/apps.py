@@ -6,9 +6,8 @@ from ingest.messages import Message
 from webapp.lib.messages.rendering import localised
 
 
-class MessagesConfig(AppConfig):
-    name = "webapp.lib.messages"
-    label = "weir_messages"
+class LibConfig(AppConfig):
+    name = "webapp.lib"
 
     def ready(self) -> None:
         Message.in_language = staticmethod(localised)

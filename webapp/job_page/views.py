@@ -18,7 +18,7 @@ from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.job_findings import of_job
 from webapp.findings.job_judgements import had_data
 from webapp.findings.models import JobJudgement
-from webapp.fleet.badges import health_badge_of, job_badge
+from webapp.fleet.badges import job_badge
 from webapp.fleet.filters import JobEventFilters
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
@@ -42,7 +42,7 @@ UNLISTED = ("declines", "late_messages", "failure_message", "exception")
 
 
 def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """The page; charts load themselves from :mod:`webapp.site.views.job_charts`."""
+    """The page; charts load themselves from :mod:`webapp.job_page.charts`."""
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
     attempts = shown_attempts(request, view)
@@ -102,7 +102,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "alerts": open_alerts(cluster, job_id),
         "deductions": findings.deductions(view.job.health),
         "what_if_rule": findings.in_full[0].finding.rule if findings.in_full else "pressure.root",
-        "health": health_badge_of(view.job),
+        "health": view.job.health_badge,
         "unknowns": judgement.unknowns if judgement else [],
         "coverage": _coverage(view, judgement),
         "lacked_all": judgement is not None and not had_data(judgement.unknowns),
@@ -115,7 +115,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }
-    return render(request, "fleet/job.html", context)
+    return render(request, "job_page/job.html", context)
 
 
 def checkpoints_export(

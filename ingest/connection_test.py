@@ -1,0 +1,83 @@
+"""Tests a connection: what Weir would read of a cluster, and what it would miss.
+
+Nothing is stored.
+"""
+
+import asyncio
+import pkgutil
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ingest.cluster_run import ClusterRun, Shard
+from ingest.errors import IngestError
+from ingest.flink_rest.gate import Gates
+from ingest.flink_rest.limits import RequestLimits
+from ingest.messages import message
+from ingest.source_declaration import Source
+from ingest.source_read import ProbeNotes
+from ingest.source_registry import sources
+from ingest.sources import ClusterSource
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """``sees`` and ``misses`` are short sentences.
+
+    ``reachable``: at least one source could be read.
+    """
+
+    reachable: bool
+    sees: tuple[str, ...]
+    misses: tuple[str, ...]
+    flink_version: str | None = None
+    jobs: int | None = None
+    taskmanagers: int | None = None
+
+
+def probe(source: ClusterSource, timeout_s: float = 30) -> Probe:
+    """Ask a little of every source that is declared; ends in ``timeout_s`` and never raises for
+    what a source answers.
+    """
+    return asyncio.run(_probe(source, timeout_s))
+
+
+async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
+    notes = ProbeNotes()
+    run = ClusterRun(
+        cluster, {}, Shard(lambda: datetime.now(UTC), 0, RequestLimits(), gates=Gates(1))
+    )
+    asked = [source for source in sources() if source.probe and source.wanted(run)]
+    # Together: a source that hangs must not eat the time of those that answer.
+    await asyncio.gather(*(_bounded(source, run, timeout_s, notes) for source in asked))
+    if not asked:
+        notes.misses.append(
+            message(
+                "Neither an address nor Prometheus nor logs nor archives are given: there is "
+                "nothing to see."
+            )
+        )
+    return Probe(
+        bool(notes.sees),
+        tuple(notes.sees),
+        tuple(notes.misses),
+        notes.flink_version,
+        notes.jobs,
+        notes.taskmanagers,
+    )
+
+
+async def _bounded(source: Source, run: ClusterRun, timeout_s: float, notes: ProbeNotes) -> None:
+    probed = pkgutil.resolve_name(source.probe)
+    try:
+        async with asyncio.timeout(timeout_s):
+            await (asyncio.to_thread(probed, run, notes) if source.files else probed(run, notes))
+    except TimeoutError:
+        notes.misses.append(
+            message(
+                "{subject:name} did not answer within {timeout_s:number} s.",
+                subject=source.subject,
+                timeout_s=timeout_s,
+            )
+        )
+    except IngestError as error:
+        notes.misses.append(str(error))

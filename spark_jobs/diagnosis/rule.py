@@ -1,0 +1,118 @@
+"""What a rule is: each registers itself where it is defined.
+
+A rule sees the log events that it declares (``reads``) and no others; job windows carry those of
+all rules (:func:`spark_jobs.diagnosis.registry.events_read`).
+
+To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, a runbook page
+``templates/rules/<rule id>.html``, a real case where it fires and one where it must not.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from spark_jobs.diagnosis.findings import Finding
+from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
+from spark_jobs.diagnosis.replica_samples import ReplicaSample
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.weir_samples import StageProgress
+
+Sample = (
+    JobWindow
+    | StorageRootSample
+    | StorageJobSample
+    | ReplicaSample
+    | NameNodeReadings
+    | StageProgress
+)
+"""What rules judge; each one kind of it."""
+SampleT = TypeVar(
+    "SampleT",
+    JobWindow,
+    StorageRootSample,
+    StorageJobSample,
+    ReplicaSample,
+    NameNodeReadings,
+    StageProgress,
+)
+Judge = Callable[[SampleT, Limits], Iterable[Finding]]
+
+DEFAULT_HOLD_S = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``hold_s``: occurrences no further apart than this belong to one episode; it closes when none
+    came for so long.
+
+    ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one
+    audit to the next. ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
+    ``needs``: fields of the sample. Where all of them are empty the rule is not asked: it finds
+    nothing then, and of a job that has not ended it lacks ``lacking`` (nothing where that is "").
+    """
+
+    id: str
+    title: str
+    summary: str
+    judge: Callable[[Any, Limits], Iterable[Finding]]
+    hold_s: int
+    thresholds: tuple[Threshold, ...]
+    judges: type[Sample] = JobWindow
+    reads: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
+    lacking: str = ""
+
+    @property
+    def family(self) -> str:
+        return self.id.split(".", 1)[0]
+
+    @property
+    def leaves_minutes(self) -> bool:
+        """Whether past minutes of a job can be judged by it again: not what Weir itself could not
+        collect, nor audits and copies.
+        """
+        return self.judges is JobWindow and self.family != "collect"
+
+
+RULES: dict[str, Rule] = {}
+"""By id, in the order in which their modules were imported."""
+
+
+def rule(
+    id: str,
+    title: str,
+    summary: str,
+    *,
+    hold_s: int = DEFAULT_HOLD_S,
+    thresholds: Iterable[Threshold] = (),
+    reads: Iterable[str] = (),
+    needs: Iterable[str] = (),
+    lacking: str = "",
+    # the default of a constrained type variable
+    judges: type[SampleT] = JobWindow,  # type: ignore[assignment]
+) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
+    """Register a rule.
+
+    ``title`` is a few words, ``summary`` one sentence that says when it fires.
+    """
+
+    def register(judge: Judge[SampleT]) -> Judge[SampleT]:
+        if id in RULES:
+            raise ValueError(f"two rules are called {id}")
+        RULES[id] = Rule(
+            id,
+            title,
+            summary,
+            judge,
+            hold_s,
+            tuple(thresholds),
+            judges,
+            frozenset(reads),
+            tuple(needs),
+            lacking,
+        )
+        return judge
+
+    return register

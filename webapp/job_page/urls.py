@@ -1,0 +1,21 @@
+"""Addresses of a job's page and of its charts."""
+
+from django.urls import path
+
+from webapp.job_page import charts, views
+
+urlpatterns = [
+    path("jobs/<name:cluster>/<name:job_id>/", views.job, name="job"),
+    path(
+        "jobs/<name:cluster>/<name:job_id>/checkpoints.<export_form:form>",
+        views.checkpoints_export,
+        name="job-checkpoints-export",
+    ),
+    path(
+        "jobs/<name:cluster>/<name:job_id>/charts/checkpoints",
+        charts.checkpoints,
+        name="job-chart-checkpoints",
+    ),
+    path("jobs/<name:cluster>/<name:job_id>/charts/size", charts.size, name="job-chart-size"),
+    path("jobs/<name:cluster>/<name:job_id>/charts/pools", charts.pools, name="job-chart-pools"),
+]
