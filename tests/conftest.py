@@ -17,9 +17,10 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import spark_classes
-from tests.migrated import begin_again, begin_with_migrated
+from tests.migrated import begin_again, begin_with_migrated, looked_up_on_disk
 from tests.spark_processes import connect_server
 from tests.weir_settings import WeirSettings, below
+from webapp.config import preparation
 
 # No JVM of the tests lives long enough to win back what the slower, better compiler takes of two
 # cores.
@@ -56,6 +57,7 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
             "_fixture_teardown",
             begin_again(TransactionTestCase._fixture_teardown),
         )
+        patch.setattr(preparation, "_is_behind", looked_up_on_disk(preparation._is_behind))
         yield
 
 

@@ -100,6 +100,19 @@ def begin_again(flush: Callable[[Any], None]) -> Callable[[Any], None]:
     return copy_or_flush
 
 
+def looked_up_on_disk(is_behind: Callable[[], bool]) -> Callable[[], bool]:
+    """The database in memory was migrated before the first test; every command that a test calls
+    would load all migrations to see it.
+    """
+
+    def looked_up() -> bool:
+        connection: Any = django_connection
+        in_memory = connection.vendor == "sqlite" and connection.is_in_memory_db()
+        return not in_memory and is_behind()
+
+    return looked_up
+
+
 def _may_be_a_copy(connection: Any) -> bool:
     if connection.vendor != "sqlite" or not connection.is_in_memory_db():
         return False

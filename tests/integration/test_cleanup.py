@@ -20,7 +20,7 @@ from tests.integration.running import RunningWeir
 from tests.lab.cluster import Lab, start
 from tests.migrated import home_with_database
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 CLUSTER = "left-behind"
 WRITTEN_AGO = timedelta(days=5)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs.audit_ordering import by_path
+from tests.attacks.scale import examples
 
 ROOTS = ("file:/mnt/ckpt", "hdfs://nn/flink", "hdfs://nn/flink-2", "s3://bucket")
 NAMES = st.text(st.sampled_from("ab/-.~_0é\U0001f600"), min_size=1, max_size=12)
@@ -16,7 +17,7 @@ FILES = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(5, 40), deadline=None)
 @given(files=FILES)
 def test_files_are_in_the_order_of_their_roots_and_paths(
     spark: SparkSession, files: Sequence[tuple[int, str, bool]]

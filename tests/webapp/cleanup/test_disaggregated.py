@@ -63,22 +63,22 @@ def test_it_goes_where_the_job_copied_it_or_has_ended(home: Path, ended: bool) -
     assert {path.name for path in fleet.clean_up_all()} > {"_metadata"}
 
 
-@pytest.mark.parametrize("terminal", [False, True])
-@pytest.mark.parametrize(
-    "place",
-    [
-        "shared/op_Window_1__2__attempt_0/db",
-        "op_Window_1__2__attempt_0/db",
-        "shared/db",
-        "db",
-        "taskowned/db",
-    ],
+WORKING = (
+    "shared/op_Window_1__2__attempt_0/db",
+    "op_Window_1__2__attempt_0/db",
+    "shared/db",
+    "db",
+    "taskowned/db",
 )
-def test_working_files_of_a_database_stay(home: Path, place: str, terminal: bool) -> None:
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_working_files_of_a_database_stay(home: Path, terminal: bool) -> None:
     fleet = Fleet(home)
     one = fleet.application("app-a", 5)
-    working = [one.file(one.job(5) / place, at=OLD) for _ in range(2)]
-    working.append(working[0].rename(working[0].with_name("000012.sst")))
+    for place in WORKING:
+        working = [one.file(one.job(5) / place, at=OLD) for _ in range(2)]
+        working[0].rename(working[0].with_name("000012.sst"))
     one.checkpoint(5, 13, [one.file(one.job(5) / "shared", at=OLD)], at=OLD)
     tell(
         "app-a",

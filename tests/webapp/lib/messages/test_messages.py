@@ -28,7 +28,6 @@ from ingest.redaction.texts import redact
 from webapp.findings.models import WithdrawnFinding
 from webapp.lib.messages.rendering import localised
 from webapp.site.translations.areas import areas
-from webapp.site.translations.extraction import Message as Marked
 
 EXAMPLES = {
     "count": 1234,
@@ -44,10 +43,13 @@ EXAMPLES = {
     "opening": "it",
     "message": message("the slowest task"),
 }
-MARKED: list[Marked] = [one for area in areas() for one in area.messages()]
-TEMPLATES = sorted(
-    {(one.text, one.plural) for one in MARKED if re.search(r"\{\w+:\w+\}", one.text)}
-)
+
+
+@pytest.fixture(scope="module")
+def templates() -> list[tuple[str, str]]:
+    """Each with its plural."""
+    marked = (one for area in areas() for one in area.messages())
+    return sorted({(one.text, one.plural) for one in marked if re.search(r"\{\w+:\w+\}", one.text)})
 
 
 def test_every_kind_of_placeholder_has_an_example() -> None:
@@ -55,11 +57,13 @@ def test_every_kind_of_placeholder_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-def test_every_template_is_rendered_whole_in_both_languages(language: str) -> None:
-    assert len(TEMPLATES) > 800
+def test_every_template_is_rendered_whole_in_both_languages(
+    templates: list[tuple[str, str]], language: str
+) -> None:
+    assert len(templates) > 800
     wrong = []
     with translation.override(language):
-        for template, many in TEMPLATES:
+        for template, many in templates:
             values = {name: EXAMPLES[kind] for name, kind in placeholders(template).items()}
             shown = localised(Message(template, values, many))
             lost = [
